@@ -275,6 +275,7 @@ class Dispatcher {
 
   // ---- workers (dispatcher_workers.cc)
   void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);
+  void LoseRenamed(const PeerId& from, const WorkerId& name);
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
   void TakeManifest(absl::Time now, const ManifestResult& result);

@@ -41,6 +41,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
                "another process with its address took its place");
     worker = nullptr;
   }
+  LoseRenamed(from, beat.worker);
   const bool joined = worker == nullptr;
   if (joined && (beat.worker.value().empty() ||
                  table_.workers().size() >= settings_.workers_max)) {
@@ -104,6 +105,15 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     AssignResolutions();
     BindAll(now);
   }
+}
+
+// A peer is one worker: it has taken another name, as its address changed.
+void Dispatcher::LoseRenamed(const PeerId& from, const WorkerId& name) {
+  const auto it = worker_at_.find(from);
+  if (it == worker_at_.end() || it->second == name) return;
+  const WorkerId former = it->second;
+  LoseWorker(former, /*died=*/false,
+             fmt::format("it has the address {} now", name.value()));
 }
 
 // Thousands of idle workers beat only to say that they live: most of these

@@ -121,6 +121,7 @@ class Server::Shell {
   absl::Status Begin();
   absl::Status BeginDispatcher();
   absl::Status BeginWorker(const std::string& dispatcher);
+  absl::Status FollowWorkerAddress();
   absl::Status BeginPlain();
   absl::Status TakeTarget(const std::string& target);
   void Release();
@@ -264,8 +265,14 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
   worker_ = std::make_shared<WorkerServer>(std::move(config));
   FM_RETURN_IF_ERROR(worker_->Start());
   followed_ = dispatcher;
-  return role_ == TaskRole::kWorker ? TakeTarget(worker_->target())
-                                    : absl::OkStatus();
+  return role_ == TaskRole::kWorker ? FollowWorkerAddress() : absl::OkStatus();
+}
+
+// The connection to the dispatcher may decide the address, and change it.
+absl::Status Server::Shell::FollowWorkerAddress() {
+  const std::string target = worker_->target();
+  if (target.empty() || target == target_) return absl::OkStatus();
+  return TakeTarget(target);
 }
 
 absl::Status Server::Shell::BeginPlain() {
@@ -387,7 +394,16 @@ std::optional<absl::Status> Server::Shell::Look() {
       return status;
     }
   }
-  if (!ready_ && worker_ != nullptr && worker_->registered()) {
+  // A registered worker has an address, so that is published before `ready_`.
+  const bool registered = worker_ != nullptr && worker_->registered();
+  if (role_ == TaskRole::kWorker && worker_ != nullptr) {
+    const absl::Status published = FollowWorkerAddress();
+    if (!published.ok()) {
+      LogError("{}", ErrorText(published));
+      return published;
+    }
+  }
+  if (!ready_ && registered) {
     ready_ = true;
     changed_.notify_all();
   }

@@ -28,13 +28,12 @@ std::optional<std::string_view> After(std::string_view prefix,
 
 ClientLinks::ClientLinks(Reactor& reactor, Messenger& messenger,
                          ArenaHost& memory, SocketId clients,
-                         SocketId dispatcher, WorkerId worker)
+                         SocketId dispatcher)
     : reactor_(reactor),
       messenger_(messenger),
       memory_(memory),
       clients_(clients),
-      dispatcher_(dispatcher),
-      worker_(std::move(worker)) {}
+      dispatcher_(dispatcher) {}
 
 PeerId ClientLinks::Direct(std::string_view routing_id) {
   return PeerId(std::string(kDirect).append(routing_id));

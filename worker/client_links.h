@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "core/net/arena_host.h"
@@ -27,7 +28,10 @@ class ClientLinks {
  public:
   // All arguments must outlive it.
   ClientLinks(Reactor& reactor, Messenger& messenger, ArenaHost& memory,
-              SocketId clients, SocketId dispatcher, WorkerId worker);
+              SocketId clients, SocketId dispatcher);
+
+  // The name that relayed messages bear.
+  void TakeName(WorkerId worker) { worker_ = std::move(worker); }
 
   // Names of senders.
   static PeerId Direct(std::string_view routing_id);
@@ -59,7 +63,7 @@ class ClientLinks {
   ArenaHost& memory_;
   const SocketId clients_;
   const SocketId dispatcher_;
-  const WorkerId worker_;
+  WorkerId worker_;
   CodecChooser chooser_;
   std::map<PeerId, Rate> rates_;
   std::map<PeerId, std::shared_ptr<Mailbox>> mailboxes_;

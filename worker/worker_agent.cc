@@ -59,7 +59,7 @@ WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
 
 WorkerEffects WorkerAgent::OnTick(absl::Time now) {
   WorkerEffects effects;
-  if (now >= next_beat_) Beat(now, effects);
+  if (now >= NextDeadline()) Beat(now, effects);
   shelf_.DropOlder(now - kKeptFor);
   Schedule(now, effects);
   effects.drained = draining_ && Abandoned(now);
@@ -92,6 +92,20 @@ WorkerEffects WorkerAgent::OnResolved(absl::Time now, ManifestResult result) {
     BeatSoon(now);
   }
   return {};
+}
+
+WorkerEffects WorkerAgent::TakeName(absl::Time now, WorkerId worker,
+                                    Incarnation incarnation) {
+  settings_.worker = std::move(worker);
+  settings_.incarnation = incarnation;
+  for (auto& [split, held] : leases_) Drop(held);
+  leases_.clear();
+  early_.clear();
+  seen_ = {};
+  next_beat_ = std::min(next_beat_, now);
+  WorkerEffects effects;
+  Schedule(now, effects);
+  return effects;
 }
 
 WorkerEffects WorkerAgent::Drain(absl::Time now) {

@@ -17,7 +17,7 @@
 namespace feedmill {
 
 struct WorkerAgentSettings {
-  WorkerId worker;
+  WorkerId worker;  // "": none yet, see TakeName
   Incarnation incarnation;
   uint32_t threads = 1;  // two compute tasks per thread
   uint32_t slots = 2;    // leases requested
@@ -81,6 +81,11 @@ class WorkerAgent {
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
                           absl::Status status, bool alike = false);
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
+  // Registers under `worker` at the next tick: no heartbeat is sent before the
+  // worker has a name. With another name the worker is a new one: it drops all
+  // leases. `incarnation` must be higher than the last one.
+  WorkerEffects TakeName(absl::Time now, WorkerId worker,
+                         Incarnation incarnation);
   // Drains the worker: takes no new leases and finishes or returns the present
   // ones. Drained when no lease is left, or when no dispatcher answers and no
   // reader waits.
@@ -92,7 +97,9 @@ class WorkerAgent {
   void ReadInPlace(bool in_place) { in_place_ = in_place; }
 
   // Time at which OnTick has to be called.
-  absl::Time NextDeadline() const { return next_beat_; }
+  absl::Time NextDeadline() const {
+    return HasName() ? next_beat_ : absl::InfiniteFuture();
+  }
 
   // Maximum time in which a healthy dispatcher answers.
   absl::Duration AnswerDue() const { return 8 * heartbeat_interval_; }
@@ -271,6 +278,7 @@ class WorkerAgent {
   void Measure(absl::Time now, const Task& task, const Piece& piece,
                absl::Duration busy);
 
+  bool HasName() const { return !settings_.worker.value().empty(); }
   bool Abandoned(absl::Time now) const;
   // Load report (agent_load.cc).
   void NoteSent(const Lease& lease, uint64_t elements, uint64_t bytes);
@@ -283,7 +291,7 @@ class WorkerAgent {
   void BeatSoon(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
 
-  const WorkerAgentSettings settings_;
+  WorkerAgentSettings settings_;  // constant but for the name
   absl::Duration heartbeat_interval_;
   absl::Duration park_after_ = absl::Seconds(1);
   absl::Time next_beat_ = absl::InfinitePast();

@@ -96,9 +96,10 @@ class WorkerServer::Shell : public ReactorHandler {
  private:
   absl::Status Begin();
   void Make();
-  absl::StatusOr<Address> Advertised(const Address& dispatcher,
-                                     uint16_t port) const;
-  void MakeAgent(const std::string& name);
+  absl::StatusOr<std::optional<Address>> ConfiguredAddress(uint16_t port) const;
+  void MakeAgent();
+  void FollowLocalAddress(absl::Time now);
+  void TakeAddress(absl::Time now, const Address& own);
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -111,6 +112,7 @@ class WorkerServer::Shell : public ReactorHandler {
 
   void OnRelay(absl::Time now, const Relay& relay);
   void LeaveProcess();
+  void WithdrawFromProcess();
   void OnAnswered(absl::Time now);
   void LogDataWarnings(absl::Time now);
   void OnDispatcherRefuses(const absl::Status& why);
@@ -133,6 +135,10 @@ class WorkerServer::Shell : public ReactorHandler {
   const std::shared_ptr<KeptBlocks> own_memory_ =
       std::make_shared<KeptBlocks>();
   std::unique_ptr<WorkerAgent> agent_;
+  // The address that clients are told: configured, or this machine's on the
+  // connection to the dispatcher. nullopt: not known yet.
+  std::optional<Address> own_;
+  bool follows_local_address_ = false;
   WorkerId worker_;
   Incarnation incarnation_;
   std::unique_ptr<ClientLinks> links_;
@@ -141,6 +147,7 @@ class WorkerServer::Shell : public ReactorHandler {
   std::thread maker_;
   SocketId dispatcher_;
   SocketId clients_;
+  Address dispatcher_at_;
   std::string dispatcher_address_;
   absl::Time last_answer_;  // or the start
   bool answered_ = false;
@@ -180,17 +187,12 @@ absl::Status WorkerServer::Shell::Begin() {
   FM_ASSIGN_OR_RETURN(
       clients_, reactor_->Listen(config_.endpoint.host, config_.endpoint.port,
                                  kClientLimits, ServerSide(security_)));
-  FM_ASSIGN_OR_RETURN(const Address own,
-                      Advertised(dispatcher, reactor_->PortOf(clients_)));
+  FM_ASSIGN_OR_RETURN(const std::optional<Address> own,
+                      ConfiguredAddress(reactor_->PortOf(clients_)));
   FM_ASSIGN_OR_RETURN(dispatcher_,
                       reactor_->Connect(dispatcher, kDispatcherLimits,
                                         ToDispatcher(security_)));
-  if (IsLoopback(own.host) && !IsLoopback(dispatcher.host)) {
-    LogWarning(
-        "clients are told to reach this worker at {}, which only this machine "
-        "can; listen on another host, or advertise one",
-        own.ToString());
-  }
+  dispatcher_at_ = dispatcher;
   dispatcher_address_ = dispatcher.ToString();
   messenger_ =
       std::make_unique<Messenger>(*reactor_, config_.endpoint.cluster_id);
@@ -203,19 +205,18 @@ absl::Status WorkerServer::Shell::Begin() {
   }
   memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes,
                                         std::move(heard));
-  MakeAgent(security_.has_value()
-                ? WithKey(own.ToString(), security_->own.public_key)
-                : own.ToString());
+  MakeAgent();
   last_answer_ = SteadyNow();
   say_at_ = last_answer_ + kAnswerLate;
-  {
-    const std::lock_guard lock(mu_);
-    target_ = own.ToString();
+  follows_local_address_ = !own.has_value();
+  if (own.has_value()) {
+    TakeAddress(last_answer_, *own);
+  } else {
+    LogInfo(
+        "worker at port {} with {} thread(s), dispatcher {}; it advertises its "
+        "address on the connection to the dispatcher",
+        reactor_->PortOf(clients_), runner_->threads(), dispatcher_address_);
   }
-  LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
-          runner_->threads(), dispatcher_address_);
-  // Done before any client can hear of this worker.
-  if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
   reactor_->Start(this);
   maker_ = std::thread([this] { Make(); });
   return absl::OkStatus();
@@ -229,18 +230,53 @@ void WorkerServer::Shell::Make() {
   while (reactor_->Turn(absl::InfiniteFuture())) runner_->MakeAtOnce();
 }
 
-absl::StatusOr<Address> WorkerServer::Shell::Advertised(
-    const Address& dispatcher, uint16_t port) const {
+// nullopt: only the connection to the dispatcher tells.
+absl::StatusOr<std::optional<Address>> WorkerServer::Shell::ConfiguredAddress(
+    uint16_t port) const {
   if (!config_.endpoint.advertise.empty())
     return ParseHost(config_.endpoint.advertise, port);
-  if (IsWildcard(config_.endpoint.host)) {
-    return Address{LocalAddressToward(dispatcher), port};
-  }
+  if (IsWildcard(config_.endpoint.host)) return std::nullopt;
   return Address{config_.endpoint.host, port};
 }
 
-// `name`: the address for clients, with the worker's key.
-void WorkerServer::Shell::MakeAgent(const std::string& name) {
+// The dispatcher's name may not resolve when the worker starts, and this
+// machine may get another address while the connection is down: so each
+// connection decides.
+void WorkerServer::Shell::FollowLocalAddress(absl::Time now) {
+  if (!follows_local_address_) return;
+  const std::string host = reactor_->LocalHost(dispatcher_);
+  if (host.empty() || (own_.has_value() && own_->host == host)) return;
+  TakeAddress(now, Address{host, reactor_->PortOf(clients_)});
+}
+
+// The address is the worker's name, so with another address it is another
+// worker, which registers again.
+void WorkerServer::Shell::TakeAddress(absl::Time now, const Address& own) {
+  if (IsLoopback(own.host) && !IsLoopback(dispatcher_at_.host)) {
+    LogWarning(
+        "clients are told to reach this worker at {}, which only this machine "
+        "can; listen on another host, or advertise one",
+        own.ToString());
+  }
+  WithdrawFromProcess();
+  own_ = own;
+  worker_ = WorkerId(security_.has_value()
+                         ? WithKey(own.ToString(), security_->own.public_key)
+                         : own.ToString());
+  incarnation_ = Incarnation(NextIncarnation());
+  {
+    const std::lock_guard lock(mu_);
+    target_ = own.ToString();
+  }
+  LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
+          runner_->threads(), dispatcher_address_);
+  links_->TakeName(worker_);
+  // Before any client can hear of this worker.
+  if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
+  Perform(agent_->TakeName(now, worker_, incarnation_));
+}
+
+void WorkerServer::Shell::MakeAgent() {
   StageRunner::Results results;
   results.computed = [this](Computed computed) {
     if (computed.packed != nullptr) {
@@ -264,8 +300,6 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
       [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
       std::move(results), config_.element_bytes_max);
   WorkerAgentSettings settings;
-  settings.worker = WorkerId(name);
-  settings.incarnation = Incarnation(NextIncarnation());
   settings.threads = static_cast<uint32_t>(runner_->threads());
   settings.slots = kSlotsPerThread * settings.threads;
   settings.memory_bytes = config_.memory_bytes;
@@ -274,11 +308,9 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0) {
     settings.cache_bytes = static_cast<uint64_t>(cache);
   }
-  worker_ = settings.worker;
-  incarnation_ = settings.incarnation;
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
   links_ = std::make_unique<ClientLinks>(*reactor_, *messenger_, *memory_,
-                                         clients_, dispatcher_, worker_);
+                                         clients_, dispatcher_);
   mailbox_ = Mailbox::Make(*reactor_, [this](
                                           const std::shared_ptr<Mailbox>& from,
                                           const Message& message) {
@@ -404,9 +436,13 @@ void WorkerServer::Shell::OnRelay(absl::Time now, const Relay& relay) {
   Perform(agent_->Handle(now, ClientLinks::Relayed(relay.client), *inner));
 }
 
+void WorkerServer::Shell::WithdrawFromProcess() {
+  if (own_.has_value()) WithdrawWorker(worker_, incarnation_);
+}
+
 void WorkerServer::Shell::LeaveProcess() {
   if (mailbox_ == nullptr) return;
-  WithdrawWorker(worker_, incarnation_);
+  WithdrawFromProcess();
   mailbox_->Close();
 }
 
@@ -467,6 +503,7 @@ void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
 }
 
 void WorkerServer::Shell::OnTurn(absl::Time now) {
+  FollowLocalAddress(now);
   WatchDispatcher(now);
   if (drain_end_.has_value() && now >= *drain_end_) {
     LogWarning("stopping before the drain is complete: it took too long");

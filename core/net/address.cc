@@ -129,6 +129,16 @@ std::string Numeric(const sockaddr* address, socklen_t length) {
   return host;
 }
 
+uint16_t PortOf(const sockaddr_storage& address) {
+  in_port_t port = 0;
+  if (address.ss_family == AF_INET) {
+    port = reinterpret_cast<const sockaddr_in&>(address).sin_port;
+  } else if (address.ss_family == AF_INET6) {
+    port = reinterpret_cast<const sockaddr_in6&>(address).sin6_port;
+  }
+  return ntohs(port);
+}
+
 }  // namespace
 
 std::string Address::ToString() const {
@@ -190,6 +200,21 @@ std::string LocalAddressToward(const Address& peer) {
     if (!numeric.empty()) return numeric;
   }
   return nowhere;
+}
+
+std::string LocalAddressOf(int fd, uint16_t peer_port) {
+  sockaddr_storage peer{};
+  sockaddr_storage own{};
+  socklen_t peer_length = sizeof(peer);
+  socklen_t own_length = sizeof(own);
+  auto* peer_address = reinterpret_cast<sockaddr*>(&peer);
+  auto* own_address = reinterpret_cast<sockaddr*>(&own);
+  if (getpeername(fd, peer_address, &peer_length) != 0 ||
+      PortOf(peer) != peer_port ||
+      getsockname(fd, own_address, &own_length) != 0) {
+    return "";
+  }
+  return Numeric(own_address, own_length);
 }
 
 }  // namespace feedmill

@@ -44,6 +44,10 @@ absl::StatusOr<std::string> ResolveHost(const std::string& host);
 // table; nothing is sent. "127.0.0.1" if there is no route.
 std::string LocalAddressToward(const Address& peer);
 
+// This machine's numeric address of the TCP connection `fd`. "" if `fd` is not
+// a connection to port `peer_port`, e.g. because it was closed and reused.
+std::string LocalAddressOf(int fd, uint16_t peer_port);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_NET_ADDRESS_H_

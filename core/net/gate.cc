@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/net/address.h"
 #include "core/net/log.h"
 #include "core/net/zmq_parts.h"
 
@@ -232,6 +233,7 @@ absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
   // Keep the known failure: a new attempt does not change it.
   if (const auto before = followed_.find(id); before != followed_.end()) {
     followed.failure = before->second.failure;
+    followed.local_host = before->second.local_host;
   }
   return Follow(id, socket,
                 kTrials | kFailures | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
@@ -277,8 +279,8 @@ void Gate::Forget(SocketId id, zmq::socket_t& socket) {
 void Gate::AddPollItems(std::vector<pollfd>& items) const {
   if (keys_) items.push_back({keys_.get(zmq::sockopt::fd), POLLIN, 0});
   for (const auto& [id, followed] : followed_) {
-    if (!followed.listener)
-      continue;  // the monitors of connections can wait for the next iteration
+    // Events of an established connection can wait for the next iteration.
+    if (!followed.listener && !followed.local_host.empty()) continue;
     items.push_back({followed.monitor.get(zmq::sockopt::fd), POLLIN, 0});
   }
 }
@@ -291,7 +293,7 @@ void Gate::Serve(absl::Time now) {
   const bool bound = now >= bound_at_;
   connections_ = 0;
   for (auto& [id, followed] : followed_) {
-    if (followed.listener ? stirred : look) {
+    if (followed.listener || followed.local_host.empty() ? stirred : look) {
       stirred_ = ServeMonitor(now, id, followed) || stirred_;
     }
     if (followed.listener && bound) BoundMessages(followed);
@@ -466,12 +468,21 @@ void Gate::OnConnectionEvent(absl::Time now, Followed& connection,
                              uint16_t event, uint32_t value) {
   if ((event & kTrials) != 0) {
     connection.ended.reset();
+    if (event == ZMQ_EVENT_CONNECTED) NoteLocalHost(connection, value);
   } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     connection.failure = absl::OkStatus();
   } else {
     connection.ended = now;
     if ((event & kFailures) != 0) NoteFailure(connection, event, value);
   }
+}
+
+// The transport may have closed `fd` since: another event follows then.
+void Gate::NoteLocalHost(Followed& connection, uint32_t fd) {
+  const absl::StatusOr<Address> peer = ParseAddress(connection.peer);
+  if (!peer.ok()) return;
+  std::string host = LocalAddressOf(static_cast<int>(fd), peer->port);
+  if (!host.empty()) connection.local_host = std::move(host);
 }
 
 std::vector<SocketId> Gate::TakeGivenUp(absl::Time now) {
@@ -537,6 +548,11 @@ void Gate::Say(absl::Time now) {
 absl::Status Gate::HandshakeFailure(SocketId id) const {
   const auto found = followed_.find(id);
   return found == followed_.end() ? absl::OkStatus() : found->second.failure;
+}
+
+std::string Gate::LocalHost(SocketId id) const {
+  const auto found = followed_.find(id);
+  return found == followed_.end() ? "" : found->second.local_host;
 }
 
 }  // namespace feedmill

@@ -80,6 +80,9 @@ class Gate {
   // or has not been tried. FailedPrecondition: retries fail until keys are
   // changed.
   absl::Status HandshakeFailure(SocketId id) const;
+  // Returns this machine's numeric address on a connection when it was last
+  // made. "" before that.
+  std::string LocalHost(SocketId id) const;
   // Returns connections that libzmq no longer retries, because the peer does
   // not speak ZMTP or refuses the connection. Each is returned once a second
   // until it is followed again.
@@ -123,6 +126,7 @@ class Gate {
     std::string peer;
     std::optional<CurveClient> curve;
     absl::Status failure;
+    std::string local_host;
     // Time of the disconnection, unless libzmq has announced a retry.
     std::optional<absl::Time> ended;
   };
@@ -140,6 +144,7 @@ class Gate {
   void OnConnectionEvent(absl::Time now, Followed& connection, uint16_t event,
                          uint32_t value);
   static void NoteFailure(Followed& connection, uint16_t event, uint32_t value);
+  static void NoteLocalHost(Followed& connection, uint32_t fd);
   void BoundConnections(Followed& listener);
   void BoundMessages(Followed& listener);
   bool OfNewKey() const { return !last_key_.empty() && last_key_ != said_key_; }

@@ -36,6 +36,10 @@ constexpr size_t kThreads = 5;
 constexpr size_t kQueuedMax = 64;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
+// Timeout of one attempt, after which the peer's name is looked up again. An
+// address that is no host's any more may leave attempts without an answer, e.g.
+// that of a deleted pod; the kernel alone would wait for two minutes.
+constexpr int kConnectMs = 2'000;
 constexpr int kHandshakeMs = 5'000;
 constexpr size_t kBacklogLeast = 16;
 constexpr size_t kBacklogMost = 1'024;
@@ -482,6 +486,7 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
     socket.set(zmq::sockopt::immediate, true);
     socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
     socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+    socket.set(zmq::sockopt::connect_timeout, kConnectMs);
     socket.connect(peer.ToString());
   } catch (const zmq::error_t& error) {
     gate.Forget(id, socket);
@@ -511,6 +516,10 @@ void Reactor::State::Redial(SocketId id) {
 
 absl::Status Reactor::HandshakeFailure(SocketId connection) const {
   return state_->gate.HandshakeFailure(connection);
+}
+
+std::string Reactor::LocalHost(SocketId connection) const {
+  return state_->gate.LocalHost(connection);
 }
 
 const std::optional<Reactor::Sender>& Reactor::sender() const {

@@ -94,6 +94,9 @@ class Reactor {
   // Returns why a connection's last handshake failed; OK if none failed.
   // FailedPrecondition: retries fail until keys are changed.
   absl::Status HandshakeFailure(SocketId connection) const;
+  // Returns this machine's numeric address on a connection when it was last
+  // made. "" before that.
+  std::string LocalHost(SocketId connection) const;
   // The sender of the message being handled; nullopt without keys.
   const std::optional<Sender>& sender() const;
   // Returns the throughput of the connection to a listener's peer, in bytes per

@@ -28,10 +28,10 @@ struct EndpointConfig {
   std::string host{};
   uint16_t port = 0;  // of a Server: ServerDef::port counts instead
   // The address that other processes connect to: "host" or "host:port". Default
-  // host: `host`. If that is a wildcard: of a worker, this machine's address on
-  // the way to the dispatcher; of a dispatcher, the one on the way out; of a
-  // Server, the host of its task's address. Default port: the one that was
-  // bound.
+  // host: `host`. If that is a wildcard: of a worker, this machine's address of
+  // its connection to the dispatcher, decided anew at each connection; of a
+  // dispatcher, the one on the way out; of a Server, the host of its task's
+  // address. Default port: the one that was bound.
   std::string advertise{};
   // With keys, everything is encrypted, and only the peers that the folder
   // lists may connect. Without keys, `host` must be loopback unless

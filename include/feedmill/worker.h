@@ -89,7 +89,8 @@ class WorkerServer {
   // FailedPrecondition before Start.
   absl::Status Join();
 
-  // "tcp://host:port" as advertised to clients; "" before Start.
+  // "tcp://host:port" as advertised to clients; "" before Start, and before
+  // the first connection to the dispatcher if that decides the address.
   std::string target() const;
   // Private to the library: the values of its metrics.
   absl::StatusOr<WorkerStatus> ExportStatus(

@@ -57,8 +57,9 @@ struct WorkerCommand {
                    "a dispatcher that moves",
                    &watch);
     flags.Text("--advertise", "HOST[:PORT]",
-               "Address at which readers reach this worker; default: its "
-               "address in the dispatcher's network",
+               "Address at which readers reach this worker; default: --host "
+               "or, if that is all addresses, the address of its connection "
+               "to the dispatcher",
                &options.config.endpoint.advertise);
     server.Declare(flags, "readers");
     DeclareServerKey(flags, &server.security);

@@ -124,6 +124,20 @@ TEST(Leases, ARestartedWorkerLosesThemAndTheOldLifeIsIgnored) {  // rule 5
   EXPECT_EQ(worker.heard, 0);
 }
 
+TEST(Leases, AWorkerThatTakesAnotherNameLosesThemAtOnce) {  // P-210
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const Attempt before = reader.split(0).leases.at(0).attempt;
+  worker.says.worker = WorkerId("w2");
+  worker.says.incarnation = Incarnation(1'000);
+  worker.answer.reset();
+  worker.Beat();
+  ASSERT_THAT(reader.split(0).leases, SizeIs(1));
+  EXPECT_EQ(reader.split(0).leases[0].worker, WorkerId("w2"));
+  EXPECT_GT(reader.split(0).leases[0].attempt, before);
+}
+
 TEST(Leases, AStandingCursorGetsASecondAttemptOnAnIdleWorker) {  // rule 18
   Cluster cluster;
   Miller& first = cluster.AddWorker("w1", 8);

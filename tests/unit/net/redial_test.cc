@@ -113,6 +113,27 @@ class RedialingPeer : public ReactorHandler {
   uint64_t count_ = 0;
 };
 
+TEST(Redial, AConnectionTellsThisMachinesAddress) {
+  RedialingPeer server;
+  RedialingPeer client;
+  const auto listener = server.reactor.Listen("127.0.0.1", 0, {});
+  ASSERT_TRUE(listener.ok());
+  const uint16_t port = server.reactor.PortOf(*listener);
+  const auto connection =
+      client.reactor.Connect({"localhost", port}, Reactor::Limits{});
+  ASSERT_TRUE(connection.ok());
+  server.Start();
+  client.Start();
+  std::string host;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (host.empty() && std::chrono::steady_clock::now() < end) {
+    client.Do([&] { host = client.reactor.LocalHost(*connection); });
+  }
+  EXPECT_EQ(host, "127.0.0.1");
+  client.Do([&] { host = client.reactor.LocalHost(SocketId{}); });
+  EXPECT_EQ(host, "");
+}
+
 // libzmq gives up a connection that receives data other than ZMTP.
 TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
   std::mutex mu;

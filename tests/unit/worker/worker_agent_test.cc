@@ -504,6 +504,35 @@ TEST_F(WorkerAgentTest, DrainsWithoutADispatcherWhenNoReaderWaits) {
   EXPECT_TRUE(drains_within(absl::Milliseconds(500)));
 }
 
+TEST(WorkerAgentName, NoHeartbeatIsSentBeforeTheWorkerHasAName) {
+  const absl::Time now = absl::UnixEpoch() + absl::Seconds(100);
+  WorkerAgent agent{WorkerAgentSettings{}};
+  EXPECT_EQ(agent.NextDeadline(), absl::InfiniteFuture());
+  EXPECT_THAT(agent.OnTick(now).sends, ::testing::IsEmpty());
+  agent.TakeName(now, WorkerId{"tcp://10.0.0.1:1"}, Incarnation{3});
+  EXPECT_LE(agent.NextDeadline(), now);
+  const auto beats = Sent<WorkerBeat>(agent.OnTick(now).sends);
+  ASSERT_THAT(beats, ::testing::SizeIs(1));
+  EXPECT_EQ(beats[0].worker, WorkerId{"tcp://10.0.0.1:1"});
+  EXPECT_EQ(beats[0].incarnation, Incarnation{3});
+}
+
+TEST_F(WorkerAgentTest, AnotherNameMakesItAnotherWorkerWithoutLeases) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1'000'000));
+  Keep(agent_.TakeName(now_, WorkerId{"tcp://w:2"}, Incarnation{8}));
+  const WorkerBeat beat = Beat();
+  EXPECT_EQ(beat.worker, WorkerId{"tcp://w:2"});
+  EXPECT_EQ(beat.incarnation, Incarnation{8});
+  EXPECT_THAT(beat.leases, ::testing::IsEmpty());
+  ComputeAll();  // tasks of the former worker end, and nothing is sent
+  EXPECT_THAT(frames_, ::testing::IsEmpty());
+  EXPECT_EQ(agent_.buffered_bytes(), 0);
+  Answer({lease});  // to the former worker
+  EXPECT_EQ(agent_.lease_count(), 0);
+}
+
 TEST_F(WorkerAgentTest, DrainsAtOnceWhenNobodyKnewIt) {
   EXPECT_TRUE(agent_.Drain(now_).drained);
 }
