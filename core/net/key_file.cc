@@ -56,7 +56,15 @@ class File {
 struct FileText {
   std::string text;
   mode_t mode = 0;
+  uid_t owner = 0;
 };
+
+// A file of root may be readable by a group: a Secret that Kubernetes mounts
+// for a user other than root has mode 0440.
+bool OthersMayRead(const FileText& file) {
+  const bool of_another = file.owner == 0 && geteuid() != 0;
+  return (file.mode & (of_another ? 0037 : 0077)) != 0;
+}
 
 absl::StatusOr<FileText> ReadText(const std::string& path) {
   // O_NONBLOCK: a pipe in place of the file must not block the process.
@@ -75,6 +83,7 @@ absl::StatusOr<FileText> ReadText(const std::string& path) {
   }
   FileText result;
   result.mode = status.st_mode;
+  result.owner = status.st_uid;
   result.text.resize(kFileMax + 1);
   const ssize_t got = read(file.fd(), result.text.data(), result.text.size());
   if (got < 0) {
@@ -197,7 +206,7 @@ absl::StatusOr<KeyFile> ParseKeyFile(std::string_view text) {
 
 absl::StatusOr<KeyPair> ReadSecretKey(const std::string& path, Role role) {
   FM_ASSIGN_OR_RETURN(const FileText file, ReadText(path));
-  if ((file.mode & 0077) != 0) {
+  if (OthersMayRead(file)) {
     return InvalidArgument(
         "{}: others may read or write this secret key (its mode is {:04o}); "
         "run: chmod 600 {}",

@@ -43,7 +43,8 @@ absl::StatusOr<KeyFile> ParseKeyFile(std::string_view text);
 
 // Reads the key of `role` from a file. NotFound if the file is missing.
 // InvalidArgument if it is damaged, belongs to another role, or is a secret
-// that other users can read (its mode must be 0600 or stricter).
+// that other users can read. Its mode must be 0600 or stricter, or 0640 if root
+// owns it and this process is another user's.
 absl::StatusOr<KeyPair> ReadSecretKey(const std::string& path, Role role);
 absl::StatusOr<std::string> ReadPublicKey(const std::string& path, Role role);
 

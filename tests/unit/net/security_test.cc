@@ -109,6 +109,24 @@ TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
   EXPECT_TRUE(ReadClientKey("client.key").ok());
 }
 
+// As Kubernetes mounts Secrets for a user other than root.
+TEST_F(Keys, ASecretOfRootMayBeReadByTheGroupOfAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Given(Role::kClient, "client");
+  chmod(folder_.c_str(), 0755);
+  const auto read_with = [&](mode_t mode) {
+    chmod((folder_ + "/client.key").c_str(), mode);
+    EXPECT_EQ(seteuid(65534), 0);
+    absl::Status status = ReadClientKey("client.key");
+    EXPECT_EQ(seteuid(0), 0);
+    return status;
+  };
+  EXPECT_TRUE(read_with(0440).ok());
+  for (const mode_t mode : {0444U, 0460U, 0450U}) {
+    EXPECT_THAT(ErrorText(read_with(mode)), HasSubstr("chmod 600"));
+  }
+}
+
 TEST_F(Keys, WhatIsWrongIsSaidWithoutTheSecret) {
   const KeyPair pair = DrawKeyPair();
   const std::string good =
