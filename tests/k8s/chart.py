@@ -1,0 +1,149 @@
+"""The chart's texts, without a cluster: `helm lint`, `helm template` and the schema."""
+
+import subprocess
+import unittest
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cluster import BIN
+
+SOURCE = Path(__file__).resolve().parents[2]
+CHART = SOURCE / "deploy/helm/feedmill"
+KEYS = ["--set", "keys.secret=feedmill-keys"]
+# Values that switch everything on that needs no file of monitoring.
+ALL = [
+    *KEYS,
+    "--set",
+    "autoscaling.hpa.enabled=true,monitoring.podMonitor.enabled=true,keys.clients={alice}",
+]
+Json = dict[str, Any]
+
+
+def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(BIN / "helm"), *map(str, arguments)], capture_output=True, text=True, check=False
+    )
+
+
+def template(*arguments: str) -> list[Json]:
+    done = helm("template", "mill", CHART, *arguments)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return [item for item in yaml.safe_load_all(done.stdout) if item]
+
+
+def of_kind(items: list[Json], kind: str) -> list[Json]:
+    return [item for item in items if item["kind"] == kind]
+
+
+def pods(items: list[Json]) -> list[Json]:
+    """The specification of each pod, of workloads and of tests."""
+    found = [
+        item["spec"]["template"]["spec"]
+        for kind in ["Deployment", "StatefulSet"]
+        for item in of_kind(items, kind)
+    ]
+    return found + [item["spec"] for item in of_kind(items, "Pod")]
+
+
+class Chart(unittest.TestCase):
+    def test_lint_has_no_complaint(self) -> None:
+        done = helm("lint", "--strict", CHART, *ALL)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_keys_are_given_or_refused_by_name(self) -> None:
+        done = helm("template", "mill", CHART)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("keys.insecure=true", done.stderr)
+        arguments = [
+            argument
+            for pod in pods(template("--set", "keys.insecure=true"))
+            for argument in pod["containers"][0]["args"]
+        ]
+        self.assertIn("--insecure-bind", arguments)
+        self.assertFalse([argument for argument in arguments if argument.startswith("--keys")])
+
+    def test_the_schema_refuses_what_no_template_reads(self) -> None:
+        for wrong in [
+            "worker.replica=3",
+            "worker.drainSeconds=soon",
+            "log.level=loud",
+            "keys.clients={client}",
+            "dispatcher.port=70000",
+            "worker.memory=lots",
+            "surprise=1",
+        ]:
+            done = helm("template", "mill", CHART, *KEYS, "--set", wrong)
+            self.assertNotEqual(done.returncode, 0, wrong)
+            self.assertIn("values don't meet the specifications of the schema", done.stderr, wrong)
+
+    def test_pods_are_restricted(self) -> None:
+        found = pods(template(*ALL))
+        self.assertEqual(len(found), 4)
+        for pod in found:
+            self.assertIs(pod["securityContext"]["runAsNonRoot"], True)
+            self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+            self.assertIs(pod["automountServiceAccountToken"], False)
+            context = pod["containers"][0]["securityContext"]
+            self.assertIs(context["readOnlyRootFilesystem"], True)
+            self.assertIs(context["allowPrivilegeEscalation"], False)
+            self.assertEqual(context["capabilities"], {"drop": ["ALL"]})
+
+    def test_readiness_is_of_readyz_and_workers_may_drain(self) -> None:
+        items = template(*ALL, "--set", "worker.drainSeconds=100")
+        for kind in ["Deployment", "StatefulSet"]:
+            pod = of_kind(items, kind)[0]["spec"]["template"]["spec"]
+            self.assertEqual(
+                pod["containers"][0]["readinessProbe"]["httpGet"],
+                {"path": "/readyz", "port": "http"},
+            )
+        worker = of_kind(items, "Deployment")[0]["spec"]["template"]["spec"]
+        self.assertGreater(worker["terminationGracePeriodSeconds"], 100)
+        self.assertIn("--drain-timeout=100s", worker["containers"][0]["args"])
+        self.assertIn("--advertise=$(POD_IP)", worker["containers"][0]["args"])
+
+    def test_the_dispatchers_name_is_known_before_it_is_ready(self) -> None:
+        service = of_kind(template(*ALL), "Service")[0]["spec"]
+        self.assertEqual(service["clusterIP"], "None")
+        self.assertIs(service["publishNotReadyAddresses"], True)
+
+    def test_an_autoscaler_alone_decides_the_number_of_workers(self) -> None:
+        self.assertNotIn("replicas", of_kind(template(*ALL), "Deployment")[0]["spec"])
+        items = template(*KEYS, "--set", "autoscaling.keda.enabled=true")
+        query = of_kind(items, "ScaledObject")[0]["spec"]["triggers"][0]["metadata"]["query"]
+        self.assertEqual(
+            query,
+            'max(feedmill_workers_wanted{namespace="default",pod="mill-feedmill-dispatcher-0"})',
+        )
+        self.assertNotIn("replicas", of_kind(items, "Deployment")[0]["spec"])
+        both = helm("template", "mill", CHART, *ALL, "--set", "autoscaling.keda.enabled=true")
+        self.assertIn("enable one of", both.stderr)
+
+    def test_each_component_has_a_policy_and_a_budget(self) -> None:
+        items = template(*ALL)
+        for kind in ["NetworkPolicy", "PodDisruptionBudget"]:
+            components = {
+                str(item["spec"]).split("component': '")[1].split("'")[0]
+                for item in of_kind(items, kind)
+            }
+            self.assertEqual(components, {"dispatcher", "worker"}, kind)
+
+    def test_monitoring_is_a_copy_of_the_published_files(self) -> None:
+        for name, switch in {"alerts.yaml": "alerts", "grafana.json": "dashboard"}.items():
+            published, copy = SOURCE / "deploy" / name, CHART / "files" / name
+            self.assertEqual(published.exists(), copy.exists(), f"copy {published} to {copy}")
+            done = helm(
+                "template", "mill", CHART, *KEYS, "--set", f"monitoring.{switch}.enabled=true"
+            )
+            if copy.exists():
+                self.assertEqual(
+                    published.read_bytes(), copy.read_bytes(), f"copy {published} to {copy}"
+                )
+                self.assertEqual(done.returncode, 0, done.stderr)
+            else:
+                self.assertIn(f"files/{name} is not in this chart", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

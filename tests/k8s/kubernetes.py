@@ -1,0 +1,456 @@
+"""What the chart does on a real cluster. Runs inside of `cluster.py run`.
+
+  kubernetes.py --feedmill BINARY [CHECK...]
+
+installs the chart with keys and runs the checks, all of them by default. Each
+prints one line; the exit status is 1 if one failed.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cluster import BIN, HOST, sh, wait_for
+
+SOURCE = Path(__file__).resolve().parents[2]
+CHART = SOURCE / "deploy/helm/feedmill"
+EXAMPLES = SOURCE / "deploy/k8s"
+FOLDER = Path(os.environ["K8S_FOLDER"])
+NAMESPACE = "mill"
+IMAGE = ("feedmill.test/feedmill", "test")
+MAX_STALL = 5.0  # seconds between two elements while pods go
+ELEMENTS = 4000
+# Elements of 10 ms, so that a read lasts while pods are deleted.
+SLOW = """source: {{range: {{stop: {elements}}}}}
+steps:
+  - shuffle
+  - map: {{value: "sleep_ms(value, {milliseconds})"}}
+options: {{seed: 7}}
+"""
+Json = dict[str, Any]
+
+
+def kubectl(*arguments: str, text: str | None = None) -> str:
+    return sh(BIN / "kubectl", "-n", NAMESPACE, *arguments, text=text)
+
+
+def get(*arguments: str) -> Json:
+    return Json(json.loads(kubectl("get", "-o", "json", *arguments)))
+
+
+class Checks:
+    """The checks, in the order in which they run."""
+
+    def __init__(self, feedmill: str, definitions: str) -> None:
+        self.feedmill = feedmill
+        self.definitions = definitions
+        self.reads = 0
+
+    # ---- what they share
+
+    def install(self) -> str:
+        """The namespace, the keys, the dispatcher's volume and the release."""
+        sh(BIN / "kubectl", "create", "namespace", NAMESPACE)
+        keys = FOLDER / "keys"
+        sh(self.feedmill, "keygen", "--dir", keys)
+        files = [
+            keys / "dispatcher.key",
+            keys / "dispatcher.pub",
+            keys / "worker.key",
+            keys / "client.key",
+            keys / "operator.key",
+            keys / "workers/worker.pub",
+            keys / "clients/client.pub",
+            keys / "operators/operator.pub",
+        ]
+        kubectl(
+            "create",
+            "secret",
+            "generic",
+            "feedmill-keys",
+            *[f"--from-file={file}" for file in files],
+        )
+        state = FOLDER / "volume"
+        state.mkdir()
+        state.chmod(0o777)
+        volume = {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "state"},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": "",
+                "persistentVolumeReclaimPolicy": "Retain",
+                "hostPath": {"path": str(state)},
+            },
+        }
+        kubectl("apply", "-f", "-", text=json.dumps(volume))
+        self.helm("install", "feedmill", "--wait", "--timeout", "8m")
+        return "helm install --wait succeeded"
+
+    def helm(self, action: str, *arguments: str) -> str:
+        (FOLDER / "values.yaml").write_text(yaml.safe_dump(values()))
+        return sh(
+            BIN / "helm", "-n", NAMESPACE, action, *arguments, "-f", FOLDER / "values.yaml", CHART
+        )
+
+    def local(self, milliseconds: int = 0) -> list[str]:
+        """The lines of the slow pipeline, in this process."""
+        text = SLOW.format(elements=ELEMENTS, milliseconds=milliseconds)
+        return sh(self.feedmill, "read", "-", "--local", text=text).splitlines()
+
+    def start_read(self) -> str:
+        """A Job that reads the slow pipeline, from its first lines on."""
+        self.reads += 1
+        name = f"read-{self.reads}"
+        config, job = list(yaml.safe_load_all((EXAMPLES / "trainer-job.yaml").read_text()))
+        config["metadata"]["name"] = job["metadata"]["name"] = name
+        config["data"] = {"squares.yaml": SLOW.format(elements=ELEMENTS, milliseconds=10)}
+        pod = job["spec"]["template"]["spec"]
+        pod["containers"][0]["image"] = ":".join(IMAGE)
+        pod["containers"][0]["args"][-2:] = [f"--job={name}"]
+        pod["containers"][0]["resources"] = {"requests": {"cpu": "10m"}}
+        pod["volumes"][0]["configMap"]["name"] = name
+        pod["nodeSelector"] = {"kubernetes.io/hostname": "n1"}  # the drained node is another one
+        kubectl("apply", "-f", "-", text=yaml.safe_dump_all([config, job]))
+        self.wait_lines(name, ELEMENTS // 10)
+        return name
+
+    def lines(self, name: str) -> list[tuple[float, str]]:
+        """The lines that the Job has printed, each with its time."""
+        try:
+            text = kubectl("logs", f"job/{name}", "--timestamps")
+        except RuntimeError:
+            return []
+        lines = [line.split(" ", 1) for line in text.splitlines()]
+        return [
+            (datetime.fromisoformat(stamp[:26].rstrip("Z") + "+00:00").timestamp(), line)
+            for stamp, line in lines
+            if line.startswith("{")
+        ]
+
+    def wait_lines(self, name: str, count: int) -> None:
+        wait_for(f"{count} lines of {name}", lambda: len(self.lines(name)) >= count, 180)
+
+    def whole(self, name: str, what: str) -> str:
+        """Waits for the end of the read: its lines are those of a local read."""
+        wait_for(
+            f"the end of {name}", lambda: get("job", name)["status"].get("succeeded") == 1, 240
+        )
+        read = self.lines(name)
+        expected = self.local()
+        got = [line for _, line in read]
+        assert len(got) == len(expected), f"{len(got)} elements, not {len(expected)}"
+        assert got == expected, "other elements, or in another order"
+        times = [time for time, _ in read]
+        stall = max(later - sooner for sooner, later in itertools.pairwise(times))
+        assert stall <= MAX_STALL, f"no element for {stall:.1f} s"
+        return f"{what}: {len(got)} elements, 0 lost, 0 repeated, longest stall {stall:.2f} s"
+
+    def pods(self, component: str) -> list[Json]:
+        return list(get("pods", "-l", f"app.kubernetes.io/component={component}")["items"])
+
+    def wait_pods(self, component: str, count: int) -> None:
+        wait_for(f"{count} pods", lambda: len(self.pods(component)) == count, 120)
+
+    def wait_rollout(self, what: str) -> None:
+        kubectl("rollout", "status", what, "--timeout=4m")
+
+    # ---- checks
+
+    def helm_test(self) -> str:
+        """`helm test` succeeds."""
+        out = sh(BIN / "helm", "-n", NAMESPACE, "test", "feedmill", "--timeout", "3m")
+        return f"{out.count('Succeeded')} of 2 pods succeeded"
+
+    def hardened(self) -> str:
+        """Pods satisfy the `restricted` Pod Security Standard."""
+        out = sh(
+            BIN / "kubectl",
+            "label",
+            "--dry-run=server",
+            "--overwrite",
+            "namespace",
+            NAMESPACE,
+            "pod-security.kubernetes.io/enforce=restricted",
+        )
+        assert "violate" not in out, out
+        return "no pod violates Pod Security restricted"
+
+    def same_hash(self) -> str:
+        """The example's Job has the order hash of a local read."""
+        text = (
+            (EXAMPLES / "trainer-job.yaml").read_text().replace("feedmill:0.1.0", ":".join(IMAGE))
+        )
+        kubectl("apply", "-f", "-", text=text)
+        wait_for(
+            "the trainer's Job", lambda: get("job", "trainer")["status"].get("succeeded") == 1, 180
+        )
+        read = json.loads(
+            [line for line in kubectl("logs", "job/trainer").splitlines() if line.startswith("{")][
+                -1
+            ]
+        )
+        pipeline = next(yaml.safe_load_all(text))["data"]["squares.yaml"]
+        local = json.loads(
+            sh(self.feedmill, "read", "-", "--local", "--format", "summary", text=pipeline)
+        )
+        assert read["order_hash"] == local["order_hash"], (read, local)
+        return f"order hash {read['order_hash']}, as of a local read"
+
+    def strict(self) -> str:
+        """The API server accepts each object, and no unknown field."""
+        variants = {
+            "chart with HPA": "autoscaling.hpa.enabled=true,monitoring.podMonitor.enabled=true",
+            "chart with KEDA": "autoscaling.keda.enabled=true,keys.clients={alice}",
+            "chart without keys": "keys.secret=,keys.insecure=true",
+        }
+        common: list[str | Path] = [CHART, "-n", NAMESPACE, "-f", FOLDER / "values.yaml"]
+        texts = {
+            name: sh(BIN / "helm", "template", "every", *common, "--set", sets)
+            for name, sets in variants.items()
+        }
+        for example in sorted(EXAMPLES.glob("*.yaml")):
+            texts[example.name] = example.read_text()
+        if self.definitions:
+            sh(BIN / "kubectl", "apply", "--server-side", "-f", self.definitions)
+            sh(BIN / "kubectl", "wait", "--for=condition=Established", "crd", "--all")
+        kinds = {
+            line.split()[-1]
+            for line in sh(BIN / "kubectl", "api-resources", "--no-headers").splitlines()
+        }
+        accepted, unknown = 0, set()
+        for name, text in texts.items():
+            for item in yaml.safe_load_all(text):
+                if item is None:
+                    continue
+                if item["kind"] not in kinds:
+                    unknown.add(f"{name}: {item['kind']}")
+                    continue
+                kubectl(
+                    "apply",
+                    "--dry-run=server",
+                    "--validate=strict",
+                    "-f",
+                    "-",
+                    text=yaml.safe_dump(item),
+                )
+                accepted += 1
+        left = f"; no definition here of {', '.join(sorted(unknown))}" if unknown else ""
+        return f"{accepted} objects accepted{left}"
+
+    def quiet(self) -> str:
+        """A read that nothing disturbs."""
+        return self.whole(self.start_read(), "undisturbed")
+
+    def dispatcher_is_deleted(self) -> str:
+        """The dispatcher's pod is deleted by force in the middle of a read."""
+        read = self.start_read()
+        before = self.pods("dispatcher")[0]["metadata"]["uid"]
+        kubectl("delete", "pod", "feedmill-dispatcher-0", "--force", "--grace-period=0")
+        result = self.whole(read, "dispatcher deleted by force")
+        assert self.pods("dispatcher")[0]["metadata"]["uid"] != before
+        self.wait_rollout("statefulset/feedmill-dispatcher")
+        return result
+
+    def workers_are_rolled(self) -> str:
+        """All workers are replaced in the middle of a read."""
+        read = self.start_read()
+        before = {pod["metadata"]["uid"] for pod in self.pods("worker")}
+        kubectl("rollout", "restart", "deployment/feedmill-worker")
+        self.wait_rollout("deployment/feedmill-worker")
+        left = len(self.lines(read))
+        result = self.whole(read, "workers rolled")
+        assert not before & {pod["metadata"]["uid"] for pod in self.pods("worker")}
+        return f"{result} (rolled when {left} had come)"
+
+    def node_is_drained(self) -> str:
+        """The node of a worker is drained in the middle of a read."""
+        read = self.start_read()
+        on = {
+            pod["metadata"]["name"]: pod["spec"]["nodeName"]
+            for pod in self.pods("worker") + self.pods("dispatcher")
+        }
+        sh(
+            BIN / "kubectl",
+            "drain",
+            "n2",
+            "--ignore-daemonsets",
+            "--delete-emptydir-data",
+            "--timeout=4m",
+        )
+        moved = sorted(name for name, node in on.items() if node == "n2")
+        result = self.whole(read, "node drained")
+        assert moved, f"nothing ran on n2: {on}"
+        sh(BIN / "kubectl", "uncordon", "n2")
+        self.wait_rollout("deployment/feedmill-worker")
+        self.wait_rollout("statefulset/feedmill-dispatcher")
+        return f"{result} (moved: {', '.join(moved)})"
+
+    def scaled(self) -> str:
+        """2, 7 and 2 workers in the middle of a read."""
+        read = self.start_read()
+        seen = []
+        for count in [7, 2]:
+            kubectl("scale", "deployment/feedmill-worker", f"--replicas={count}")
+            self.wait_rollout("deployment/feedmill-worker")
+            self.wait_pods("worker", count)
+            seen.append(len(self.lines(read)))
+        result = self.whole(read, "2, 7, 2 workers")
+        return f"{result} (7 workers at {seen[0]}, 2 at {seen[1]} elements)"
+
+    def autoscaled(self) -> str:
+        """The chart's HPA follows the metric from 2 to 7 and to 2 workers during a read."""
+        wanted = FOLDER / "wanted"
+        wanted.write_text("2")
+        metric = "feedmill_workers_wanted"
+        keys = FOLDER / "pki"
+        server = [HOST, "8443", keys / "server.crt", keys / "server.key", metric, wanted]
+        line = [sys.executable, Path(__file__).parent / "external_metrics.py", *server]
+        with subprocess.Popen([str(part) for part in line]) as adapter:
+            try:
+                for item in metrics_service():
+                    kubectl("apply", "-f", "-", text=json.dumps(item))
+                bounds = (
+                    "minReplicas=2,maxReplicas=7,scaleDownStabilizationSeconds=0,hpa.enabled=true"
+                )
+                sets = ",".join(f"autoscaling.{bound}" for bound in bounds.split(","))
+                self.helm("upgrade", "feedmill", "--wait", "--timeout", "4m", "--set", sets)
+                self.wait_replicas(2)
+                read = self.start_read()
+                seen = []
+                for count in [7, 2]:
+                    wanted.write_text(str(count))
+                    self.wait_replicas(count)
+                    seen.append(len(self.lines(read)))
+                result = self.whole(read, "HPA: 2, 7, 2 workers")
+            finally:
+                adapter.terminate()
+        return f"{result} (7 workers at {seen[0]}, 2 at {seen[1]} elements)"
+
+    def wait_replicas(self, count: int) -> None:
+        wait_for(
+            f"{count} ready workers",
+            lambda: get("deployment", "feedmill-worker")["status"].get("readyReplicas") == count,
+            180,
+        )
+
+
+def metrics_service() -> list[Json]:
+    """The API service of external metrics, which the test's own server answers."""
+    name = "feedmill-metrics"
+    port = {"name": "https", "port": 8443, "protocol": "TCP"}
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name},
+            "spec": {"ports": [port]},
+        },
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": name, "labels": {"kubernetes.io/service-name": name}},
+            "addressType": "IPv4",
+            "endpoints": [{"addresses": [HOST], "conditions": {"ready": True}}],
+            "ports": [port],
+        },
+        {
+            "apiVersion": "apiregistration.k8s.io/v1",
+            "kind": "APIService",
+            "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
+            "spec": {
+                "group": "external.metrics.k8s.io",
+                "version": "v1beta1",
+                "groupPriorityMinimum": 100,
+                "versionPriority": 100,
+                "insecureSkipTLSVerify": True,
+                "service": {"name": name, "namespace": NAMESPACE, "port": 8443},
+            },
+        },
+    ]
+
+
+def values() -> Json:
+    small = {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "512Mi"}}
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"app.kubernetes.io/component": "worker"}},
+    }
+    return {
+        "image": {"repository": IMAGE[0], "tag": IMAGE[1], "pullPolicy": "Never"},
+        "keys": {"secret": "feedmill-keys"},
+        "log": {"format": "text"},
+        "dispatcher": {"persistence": {"storageClass": ""}, "resources": small},
+        "worker": {
+            "threads": 1,
+            "memory": "64MiB",
+            "resources": small,
+            "topologySpreadConstraints": [spread],
+        },
+    }
+
+
+def report(name: str, check: Callable[[], str]) -> bool:
+    began = time.monotonic()
+    try:
+        text, passed = check(), True
+    except (AssertionError, RuntimeError, LookupError, ValueError):
+        text, passed = traceback.format_exc(), False
+    print(
+        f"{'ok' if passed else 'FAILED'} {name} [{time.monotonic() - began:.0f} s]: {text}",
+        flush=True,
+    )
+    return passed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--feedmill", required=True)
+    parser.add_argument(
+        "--definitions",
+        default="",
+        help="folder with CustomResourceDefinitions of JobSet, Kueue, KEDA and the Prometheus "
+        "operator; without them their objects are not checked",
+    )
+    parser.add_argument("checks", nargs="*")
+    options = parser.parse_args()
+    checks = Checks(options.feedmill, options.definitions)
+    names = [
+        "helm_test",
+        "hardened",
+        "same_hash",
+        "strict",
+        "quiet",
+        "dispatcher_is_deleted",
+        "workers_are_rolled",
+        "node_is_drained",
+        "scaled",
+        "autoscaled",
+    ]
+    chosen = options.checks or names
+    if not report("install", checks.install):
+        print(kubectl("get", "pods", "-o", "wide"), kubectl("get", "events"), flush=True)
+        return 1
+    passed = [report(name, getattr(checks, name)) for name in chosen]
+    print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
+    return 0 if all(passed) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
