@@ -1,6 +1,6 @@
 """A real Kubernetes cluster on this machine, in namespaces of its own.
 
-  cluster.py run [--nodes N] [--folder DIR] COMMAND...
+  cluster.py [--nodes N] [--folder DIR] [--image NAME:TAG=BINARY] COMMAND...
 
 starts etcd, the API server, the controllers, the scheduler, CoreDNS and N nodes
 (each containerd and kubelet in a network namespace), runs COMMAND with
@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -292,7 +293,7 @@ class Cluster:
             )
         corefile = self.folder / "Corefile"
         corefile.write_text(
-            f".:53 {{\n  bind {HOST}\n  errors\n  kubernetes {DOMAIN} {{\n"
+            f"{DOMAIN}:53 {{\n  bind {HOST}\n  errors\n  kubernetes {DOMAIN} {{\n"
             f"    kubeconfig {self.kubeconfig}\n"
             "    ttl 1\n  }\n}\n"
         )
@@ -425,6 +426,7 @@ state = "{folder}/state"
         ]
 
     def make_cgroups(self) -> None:
+        self.remove_cgroups()  # of a run that was killed
         for controller in self.controllers():
             for node in self.nodes:
                 path = controller / self.cgroup(node)
@@ -483,7 +485,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("action", choices=["run", "inside"])
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--nodes", type=int, default=2)
     parser.add_argument("--folder", help="folder of logs and state; default: a temporary one")
     parser.add_argument(
@@ -491,9 +493,11 @@ def main() -> int:
     )
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
-    if options.action == "inside":
+    if options.inside:
         sh("mount", "--make-rshared", "/")
         return Cluster(Path(options.folder), options.nodes).run(options.command)
+    # An end by a signal ends the cluster, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     folder = Path(options.folder or tempfile.mkdtemp(prefix="k8s-"))
     folder.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(folder, options.nodes)
@@ -512,7 +516,7 @@ def main() -> int:
             "private",
             sys.executable,
             __file__,
-            "inside",
+            "--inside",
             "--nodes",
             str(options.nodes),
             "--folder",
