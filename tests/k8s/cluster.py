@@ -279,7 +279,6 @@ class Cluster:
                 f"--root-ca-file={keys}/ca.crt",
                 "--use-service-account-credentials=true",
                 "--horizontal-pod-autoscaler-sync-period=2s",
-                "--node-monitor-grace-period=20s",
             ]
             self.start(
                 name,

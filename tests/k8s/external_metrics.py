@@ -39,6 +39,9 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send_error(404)
 
+    def log_message(self, *_: object) -> None:
+        pass  # the API server asks each second
+
     def answer(self, body: dict[str, Any]) -> None:
         data = json.dumps(body).encode()
         self.send_response(200)

@@ -43,8 +43,15 @@ def _layer(files: dict[str, str]) -> bytes:
     return out.getvalue()
 
 
+def full_name(name: str) -> str:
+    """The name by which a node knows an image: without a registry, of Docker's."""
+    registry = name.split("/")[0]
+    return name if "." in registry and "/" in name else f"docker.io/library/{name}"
+
+
 def write_image(archive: Path, name: str, binary: str, path: str) -> None:
     """Writes an OCI archive: `binary` at `path` with its libraries, as user 65532."""
+    name = full_name(name)
     files = {path.lstrip("/"): binary}
     if b"ld-linux" in Path(binary).read_bytes()[:4096]:  # else static
         files |= {library.lstrip("/"): library for library in libraries(binary)}

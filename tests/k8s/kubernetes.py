@@ -353,6 +353,12 @@ class Checks:
         began = time.monotonic()
         nodes = {"apiVersion": "v1", "kind": "List", "items": [fake_node(i) for i in range(FLEET)]}
         flags = ["--manage-all-nodes=false", f"--manage-nodes-with-annotation-selector={FAKE}=fake"]
+        flags += [
+            "--config",
+            str(Path(__file__).parent / "kwok.yaml"),
+            "--node-lease-duration-seconds=40",
+            "--cidr=10.100.0.0/16",
+        ]
         line = [BIN / "kwok", "--kubeconfig", os.environ["KUBECONFIG"], *flags]
         log = (FOLDER / "kwok.log").open("wb")
         with subprocess.Popen([str(part) for part in line], stdout=log, stderr=log) as kwok:
