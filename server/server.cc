@@ -270,7 +270,7 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
 
 // The connection to the dispatcher may decide the address, and change it.
 absl::Status Server::Shell::FollowWorkerAddress() {
-  const std::string target = worker_->target();
+  const std::string target = worker_ == nullptr ? "" : worker_->target();
   if (target.empty() || target == target_) return absl::OkStatus();
   return TakeTarget(target);
 }
@@ -387,23 +387,17 @@ std::optional<absl::Status> Server::Shell::Look() {
   }
   if (!has_worker()) return std::nullopt;
   if (worker_ != nullptr && !worker_->running()) return worker_->Join();
-  if (role_ == TaskRole::kWorker && !draining_) {
-    const absl::Status status = FollowDispatcher();
+  const bool registered = worker_ != nullptr && worker_->registered();
+  if (role_ == TaskRole::kWorker) {
+    // A registered worker has an address, so that is published before `ready_`.
+    absl::Status status = FollowWorkerAddress();
+    if (status.ok() && !draining_) status = FollowDispatcher();
     if (!status.ok()) {
       LogError("{}", ErrorText(status));  // services log their own errors
       return status;
     }
   }
-  // A registered worker has an address, so that is published before `ready_`.
-  const bool registered = worker_ != nullptr && worker_->registered();
-  if (role_ == TaskRole::kWorker && worker_ != nullptr) {
-    const absl::Status published = FollowWorkerAddress();
-    if (!published.ok()) {
-      LogError("{}", ErrorText(published));
-      return published;
-    }
-  }
-  if (!ready_ && registered) {
+  if (!ready_ && registered && worker_->registered()) {
     ready_ = true;
     changed_.notify_all();
   }

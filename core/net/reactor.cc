@@ -36,9 +36,8 @@ constexpr size_t kThreads = 5;
 constexpr size_t kQueuedMax = 64;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
-// Timeout of one attempt, after which the peer's name is looked up again. An
-// address that is no host's any more may leave attempts without an answer, e.g.
-// that of a deleted pod; the kernel alone would wait for two minutes.
+// Timeout of one attempt, after which the peer's name is looked up again. The
+// kernel alone would wait for two minutes, e.g. for a deleted pod's address.
 constexpr int kConnectMs = 2'000;
 constexpr int kHandshakeMs = 5'000;
 constexpr size_t kBacklogLeast = 16;

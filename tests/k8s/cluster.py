@@ -28,6 +28,7 @@ import images
 BIN = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "feedmill/k8s/bin"
 HOST = "10.88.0.1"  # of the control plane and of DNS
 DOMAIN = "cluster.local"
+CURVE = ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]  # of keys; quicker than RSA
 PAUSE = "feedmill.test/pause:1"
 CGROUPS = Path("/sys/fs/cgroup")
 # Settings of the machine that the kubelet changes: in here it changes a copy.
@@ -107,7 +108,7 @@ class Cluster:
             "req",
             "-x509",
             "-newkey",
-            "rsa:2048",
+            *CURVE,
             "-nodes",
             "-days",
             "2",
@@ -118,7 +119,16 @@ class Cluster:
             "-out",
             keys / "ca.crt",
         )
-        sh("openssl", "genrsa", "-out", keys / "sa.key", "2048")
+        sh(
+            "openssl",
+            "ecparam",
+            "-genkey",
+            "-name",
+            "prime256v1",
+            "-noout",
+            "-out",
+            keys / "sa.key",
+        )
         names = {
             "admin": "/O=system:masters/CN=admin",
             "server": "/CN=kube-apiserver",
@@ -131,7 +141,7 @@ class Cluster:
                 "openssl",
                 "req",
                 "-newkey",
-                "rsa:2048",
+                *CURVE,
                 "-nodes",
                 "-subj",
                 subject,
@@ -230,6 +240,9 @@ class Cluster:
 
     def control_plane(self) -> None:
         keys = self.folder / "pki"
+        state = self.folder / "etcd"
+        state.mkdir(mode=0o700)
+        sh("mount", "-t", "tmpfs", "tmpfs", state)  # it syncs each write
         self.start(
             "etcd",
             "etcd",
@@ -279,6 +292,7 @@ class Cluster:
                 f"--root-ca-file={keys}/ca.crt",
                 "--use-service-account-credentials=true",
                 "--horizontal-pod-autoscaler-sync-period=2s",
+                "--node-monitor-grace-period=5m",
             ]
             self.start(
                 name,

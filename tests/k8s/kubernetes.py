@@ -1,6 +1,6 @@
 """What the chart does on a real cluster. Runs inside of `cluster.py`.
 
-  kubernetes.py --feedmill BINARY [CHECK...]
+  kubernetes.py --feedmill BINARY --resolver BINARY [CHECK...]
 
 installs the chart with keys and runs the checks, all of them by default. Each
 prints one line; the exit status is 1 if one failed.
@@ -53,8 +53,9 @@ def get(*arguments: str) -> Json:
 class Checks:
     """The checks, in the order in which they run."""
 
-    def __init__(self, feedmill: str, definitions: str) -> None:
+    def __init__(self, feedmill: str, resolver: str, definitions: str) -> None:
         self.feedmill = feedmill
+        self.resolver = resolver
         self.definitions = definitions
         self.reads = 0
 
@@ -356,14 +357,14 @@ class Checks:
         flags += [
             "--config",
             str(Path(__file__).parent / "kwok.yaml"),
-            "--node-lease-duration-seconds=40",
+            "--node-lease-duration-seconds=240",
             "--cidr=10.100.0.0/16",
         ]
         line = [BIN / "kwok", "--kubeconfig", os.environ["KUBECONFIG"], *flags]
         log = (FOLDER / "kwok.log").open("wb")
         with subprocess.Popen([str(part) for part in line], stdout=log, stderr=log) as kwok:
             try:
-                sh(BIN / "kubectl", "create", "-f", "-", text=json.dumps(nodes))
+                sh(BIN / "kubectl", "create", "--validate=false", "-f", "-", text=json.dumps(nodes))
                 wait_for("the nodes of kwok", lambda: ready_nodes() == FLEET + 2, 300)
                 fleet = {
                     "image": {"repository": IMAGE[0], "tag": IMAGE[1], "pullPolicy": "Never"},
@@ -392,7 +393,7 @@ class Checks:
                 labels = "app.kubernetes.io/instance%3Dfleet,app.kubernetes.io/component%3Dworker"
                 uri = f"kubernetes:?worker={labels}&namespace=fleet&port=5051"
                 began = time.monotonic()
-                found = json.loads(sh(self.feedmill, "resolve", uri, "--format", "json"))
+                found = json.loads(sh(self.resolver, "resolve", uri, "--format", "json"))
                 resolved = time.monotonic() - began
                 tasks = len(found["cluster"]["worker"])
                 assert tasks == FLEET, f"{tasks} workers were found"
@@ -510,7 +511,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--feedmill", required=True)
+    parser.add_argument(
+        "--feedmill", required=True, help="the command with sleep_ms, as in the image"
+    )
+    parser.add_argument("--resolver", required=True, help="the command with resolvers of clouds")
     parser.add_argument(
         "--definitions",
         default="",
@@ -519,7 +523,7 @@ def main() -> int:
     )
     parser.add_argument("checks", nargs="*")
     options = parser.parse_args()
-    checks = Checks(options.feedmill, options.definitions)
+    checks = Checks(options.feedmill, options.resolver, options.definitions)
     names = [
         "helm_test",
         "hardened",
