@@ -36,10 +36,6 @@ constexpr absl::Duration kLate = absl::Milliseconds(200);
 // Manifests of millions of files come in one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
-// By DispatcherNote::Kind: lines of one name are limited together.
-constexpr std::string_view kNoteNames[] = {"worker joined", "worker lost",
-                                           "worker drains", "job", "scale"};
-
 // The identity of a new store. Never 0, which stands for "none seen".
 JournalId DrawJournalId() {
   std::random_device device;
@@ -85,6 +81,29 @@ class DispatchServer::Shell : public ReactorHandler {
     std::future<Answer> future = answer->get_future();
     const bool asked = reactor_->Post([this, answer, ask] {
       answer->set_value(ask(*dispatcher_, reactor_->now()));
+    });
+    if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
+                     std::future_status::ready) {
+      try {
+        return future.get();
+      } catch (const std::future_error&) {
+        // Dropped, as the server has ended since.
+      }
+      return FailedPrecondition("the dispatcher does not run");
+    }
+    return DeadlineExceeded("the dispatcher did not answer within {}",
+                            absl::FormatDuration(timeout));
+  }
+  // Runs `ask`, a request of an operator, on the dispatcher's thread.
+  template <class Ask>
+  absl::Status Request(absl::Duration timeout, Ask ask) {
+    if (!running()) return FailedPrecondition("the dispatcher does not run");
+    const auto answer = std::make_shared<std::promise<absl::Status>>();
+    std::future<absl::Status> future = answer->get_future();
+    const bool asked = reactor_->Post([this, answer, ask] {
+      Dispatcher::OperatorAnswer done = ask(*dispatcher_, reactor_->now());
+      Perform(std::move(done.effects));
+      answer->set_value(std::move(done.status));
     });
     if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
                      std::future_status::ready) {
@@ -311,7 +330,7 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   }
   for (const DispatcherNote& note : effects.notes) {
     LogOften(note.warning ? LogLevel::kWarning : LogLevel::kInfo,
-             kNoteNames[static_cast<size_t>(note.kind)], note.text);
+             NoteName(note.kind), note.text);  // limited by kind
   }
   if (effects.workers_wanted.has_value() && config_.on_workers_wanted) {
     config_.on_workers_wanted(*effects.workers_wanted);
@@ -389,6 +408,27 @@ absl::StatusOr<std::string> DispatchServer::ExportVerdict(
                      }));
   if (!verdict.has_value()) return NotFound("there is no job '{}'", job);
   return VerdictText(*verdict);
+}
+absl::StatusOr<std::string> DispatchServer::ExportEvents(
+    absl::Duration timeout) const {
+  return shell_->Export(timeout,
+                        [](const Dispatcher& dispatcher, absl::Time now) {
+                          return dispatcher.EventsJson(now);
+                        });
+}
+absl::Status DispatchServer::DrainWorker(const std::string& worker, bool drains,
+                                         absl::Duration timeout) {
+  return shell_->Request(
+      timeout, [worker, drains](Dispatcher& dispatcher, absl::Time now) {
+        return dispatcher.DrainWorker(now, worker, drains);
+      });
+}
+absl::Status DispatchServer::CancelJob(const std::string& job,
+                                       absl::Duration timeout) {
+  return shell_->Request(timeout,
+                         [job](Dispatcher& dispatcher, absl::Time now) {
+                           return dispatcher.CancelJob(now, JobName(job));
+                         });
 }
 absl::StatusOr<DispatcherSnapshot> DispatchServer::ExportSnapshot(
     absl::Duration timeout) const {

@@ -208,6 +208,7 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
   awaiting_.clear();
   dirty_workers_.clear();
   dirty_sessions_.clear();
+  KeepEvents(now);
   return std::exchange(effects_, {});
 }
 
@@ -277,8 +278,10 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood > settings_.straggler_after) {
+    const WorkerId slow = work->leases.front().worker;
     const bool retried = table_.Retry(head, now, stood > patience);
     faults_.second_attempts += retried ? 1 : 0;
+    if (retried) NoteRetry(key, slow, stood);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -17,6 +18,7 @@
 #include "broker/autoscaler.h"
 #include "broker/dispatcher_snapshot.h"
 #include "broker/dispatcher_state.h"
+#include "broker/event_ring.h"
 #include "broker/lease_table.h"
 #include "broker/load_window.h"
 #include "broker/split_sizer.h"
@@ -79,18 +81,16 @@ struct Planner {
 };
 
 // A line for the log of operators: a worker that came or went, a job that began
-// or ended. Lines of one kind may be many, and are limited by the shell.
+// or ended. Lines of one kind may be many, and are limited by the shell. Each
+// is an event of the status, too.
 struct DispatcherNote {
-  enum class Kind : uint8_t {
-    kWorkerJoined,
-    kWorkerLost,
-    kWorkerDrains,
-    kJob,
-    kScale
-  };
+  using Kind = NoteKind;
   Kind kind = Kind::kJob;
   bool warning = false;
   std::string text;
+  std::string job{};
+  std::string worker{};
+  bool logged = true;  // false: an event only
 };
 
 // What the shell does after a call: journal `events` and sync them (those that
@@ -150,8 +150,25 @@ class Dispatcher {
   const DispatcherState& state() const { return state_; }
   // Where a worker is heard from; null if there is no such one.
   const PeerId* AddressOf(const WorkerId& worker) const;
-  // What `feedmill status` shows: {jobs, workers, totals, faults}.
+  // What `feedmill status` shows: {jobs, workers, totals, faults, events}.
   std::string StatusJson(absl::Time now) const;
+  // The last events, oldest first: [{id, age_s, kind, warning, text, …}].
+  std::string EventsJson(absl::Time now) const;
+
+  // ---- requests of operators
+  struct OperatorAnswer {
+    absl::Status status;
+    DispatcherEffects effects;
+  };
+  // With `drains`, gives the worker no new splits until it is told otherwise;
+  // a restart of the worker or of the dispatcher ends that. NotFound: there is
+  // no worker with that address.
+  OperatorAnswer DrainWorker(absl::Time now, const std::string& address,
+                             bool drains);
+  // Ends the run of a job; its readers get the error Cancelled. NotFound: there
+  // is no such job; FailedPrecondition: it is over.
+  OperatorAnswer CancelJob(absl::Time now, const JobName& name);
+
   // The cause for which a job that is not over waits, e.g. "rank 1 of 2". "" if
   // it waits for none but its workers and readers.
   std::string WaitsFor(const JobState& job) const;
@@ -360,6 +377,15 @@ class Dispatcher {
   std::string ScaleKey(const JobState& job) const;
   ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
   FleetUse LookAtWorkers(absl::Time now) const;
+  // Speeds of workers, by name, relative to the median of their plan; of
+  // several plans, the least.
+  static std::map<std::string, double> RelativeSpeeds(const FleetUse& fleet);
+  // For the status: what of the workers' threads is busy for the job, and its
+  // streams.
+  static void AddThreadUse(const JobState& job, const FleetUse& fleet,
+                           nlohmann::ordered_json& entry);
+  // For the status: where the time of the job's workers goes.
+  nlohmann::ordered_json StepsOf(const JobState& job) const;
   VerdictInput InputOf(absl::Time now, const JobState& job,
                        const FleetUse& fleet) const;
   VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
@@ -378,6 +404,13 @@ class Dispatcher {
   void NoteJobBegan(const JobState& job);
   void NoteJobEnded(const JobState& job, RunEnding ending);
   void NoteReaderSilent(const SessionKey& key, absl::Duration silent);
+  void NoteReader(const JobName& job, std::string text);
+  void NoteAttempt(const WorkerId& worker, const LeaseFailure& failure,
+                   bool last);
+  void NoteRetry(const SessionKey& key, const WorkerId& slow,
+                 absl::Duration stood);
+  void NoteSkipped(const JobName& job, uint64_t elements, uint64_t all);
+  void KeepEvents(absl::Time now);
 
   // ---- answers
   void AnswerClient(const SessionKey& key, Listener& listener);
@@ -429,6 +462,7 @@ class Dispatcher {
   TransportFaults transport_;
   ShellLoad shell_;
   Autoscaler autoscaler_;
+  EventRing events_;
   // Sums of readers' reports by job, for operators. Jobs without a name share
   // the entry "".
   std::map<JobName, JobTotals> totals_;

@@ -51,6 +51,9 @@ void Dispatcher::RejectOver(const PeerId& to, const JobName& name,
     } else if (job != nullptr) {
       detail = WhyOver(session, *job, IsClosed(key, session.incarnation));
     }
+    NoteReader(name, fmt::format("reader '{}' of job '{}' was fenced{}{}",
+                                 session.consumer.value(), name.value(),
+                                 detail.ok() ? "" : ": ", ErrorText(detail)));
   }
   Reject(to, name, session, reason, std::move(detail));
 }
@@ -159,6 +162,9 @@ void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
 void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,
                         const absl::Status& status) {
   ++faults_.sessions_refused;
+  NoteReader(hello.job, fmt::format("reader '{}' of job '{}' was refused: {}",
+                                    hello.session.consumer.value(),
+                                    hello.job.value(), ErrorText(status)));
   refused_.Add({{hello.job, hello.session.consumer}, hello.session.incarnation},
                status);
   Reject(to, hello.job, hello.session, RejectReason::kRefused, status);

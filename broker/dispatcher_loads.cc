@@ -25,7 +25,9 @@ void Dispatcher::TakeLoad(absl::Time now, const JobName& job,
   };
   totals.elements += rise(load.elements, before.elements);
   totals.bytes += rise(load.bytes, before.bytes);
-  totals.skipped += rise(load.skipped, before.skipped);
+  const uint64_t skipped = rise(load.skipped, before.skipped);
+  totals.skipped += skipped;
+  if (skipped > 0) NoteSkipped(job, skipped, totals.skipped);
   totals.elapsed_s += absl::ToDoubleSeconds(load.elapsed - before.elapsed);
   totals.waited_s += absl::ToDoubleSeconds(load.waited - before.waited);
   totals.stage_s += absl::ToDoubleSeconds(load.stage - before.stage);
@@ -111,6 +113,29 @@ Dispatcher::FleetUse Dispatcher::LookAtWorkers(absl::Time now) const {
     }
   }
   return fleet;
+}
+
+std::map<std::string, double> Dispatcher::RelativeSpeeds(
+    const FleetUse& fleet) {
+  std::map<std::string, double> relative;
+  for (const auto& [plan, workers] : fleet.by_plan) {
+    std::vector<double> speeds;
+    for (const VerdictInput::Worker& worker : workers) {
+      if (worker.speed >= 0 && !worker.draining) speeds.push_back(worker.speed);
+    }
+    if (speeds.size() < 2) continue;
+    const auto middle =
+        speeds.begin() + static_cast<ptrdiff_t>(speeds.size() / 2);
+    std::nth_element(speeds.begin(), middle, speeds.end());
+    if (*middle <= 0) continue;
+    for (const VerdictInput::Worker& worker : workers) {
+      if (worker.speed < 0) continue;
+      const double speed = worker.speed / *middle;
+      const auto [known, added] = relative.emplace(worker.name, speed);
+      known->second = std::min(known->second, speed);
+    }
+  }
+  return relative;
 }
 
 VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job,

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "broker/dispatcher.h"
+#include "broker/status_json.h"
 #include "core/base/status.h"
 
 // What `feedmill status` prints; other programs read it.
@@ -37,8 +38,8 @@ const char* PhaseName(const JobState& job) {
                  : "running";
     case RunPhase::kFinished:
       return StateOf(job.ending);
-    case RunPhase::kFailed:
-      return "failed";
+    case RunPhase::kFailed:  // an operator's word is no fault
+      return absl::IsCancelled(job.error) ? "cancelled" : "failed";
   }
   return "";
 }
@@ -48,11 +49,6 @@ double Percent(uint64_t part, uint64_t whole) {
   const double percent =
       100.0 * static_cast<double>(part) / static_cast<double>(whole);
   return static_cast<double>(std::lround(percent * 10)) / 10;
-}
-
-// Text from outside may not be UTF-8, which dump() refuses by default.
-std::string Dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // "rank 1 of 4", "ranks 1, 2 and 3 of 4", "ranks 0, 1, … and 40 more of 64".
@@ -89,21 +85,13 @@ Json ScaleJson(const Autoscaler& scaler) {
       {"reason", scaler.reason()}};
 }
 
-// Part of the time, in percent.
-Json PercentOf(absl::Duration part, absl::Duration whole) {
-  if (whole <= absl::ZeroDuration()) return nullptr;
-  return std::lround(100 * absl::FDivDuration(part, whole));
-}
-
-Json Seconds(absl::Duration duration) {
-  const double seconds = absl::ToDoubleSeconds(duration);
-  return static_cast<double>(std::llround(seconds * 1000)) / 1000;
-}
+// Events of the status; EventsJson has more.
+constexpr size_t kEventsInStatus = 50;
 
 }  // namespace
 
 std::string VerdictText(const Verdict& verdict) {
-  return Dump(VerdictJson(verdict));
+  return DumpStatus(VerdictJson(verdict));
 }
 
 const char* StateName(const JobState& job) { return PhaseName(job); }
@@ -188,20 +176,11 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
            {"incarnation", session.incarnation.value()},
            {"state",
             silent > Timeout(settings_.park_after) ? "parked" : "live"},
-           {"last_heard_s", Seconds(silent)},
+           {"last_heard_s", RoundedSeconds(silent)},
            {"splits", session.splits.size()},
            {"splits_waiting", session.waiting.size()},
            {"links", std::move(links)}});
-      const auto recent = listener.window.Recent(now);
-      if (recent.has_value()) {
-        sessions.back()["waits_percent"] =
-            PercentOf(recent->waited, recent->elapsed);
-        sessions.back()["steps_percent"] =
-            PercentOf(recent->stage, recent->elapsed);
-        sessions.back()["elements_per_s"] = std::llround(
-            static_cast<double>(recent->elements) /
-            std::max(1e-3, absl::ToDoubleSeconds(recent->elapsed)));
-      }
+      AddReaderLoad(now, listener.window, sessions.back());
     }
     const uint64_t bound_positions = job.ended_positions + open_positions;
     const bool planned =
@@ -246,19 +225,22 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       entry["workers_wanted"] = scale->workers_wanted;
       entry["more_workers_help"] = scale->more_workers_help;
     }
+    const auto totals = totals_.find(name);
+    AddJobLoad(sessions, totals == totals_.end() ? nullptr : &totals->second,
+               entry);
+    AddThreadUse(job, fleet, entry);
+    if (Json steps = StepsOf(job); !steps.empty()) {
+      entry["steps"] = std::move(steps);
+    }
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }
+  const std::map<std::string, double> speeds = RelativeSpeeds(fleet);
   Json workers = Json::array();
   for (const auto& [id, worker] : table_.workers()) {
-    workers.push_back(
-        {{"address", id.value()},
-         {"incarnation", worker.incarnation.value()},
-         {"slots", worker.slots},
-         {"leases", worker.leases.size()},
-         {"draining", worker.draining},
-         {"busy_percent", std::lround(100 * worker.window.Busy(now))},
-         {"last_heard_s", Seconds(now - worker.heard)}});
+    const auto speed = speeds.find(WorkerName(id));
+    workers.push_back(WorkerJson(now, id, worker,
+                                 speed == speeds.end() ? -1 : speed->second));
   }
   const Json status{
       {"jobs", std::move(jobs)},
@@ -268,9 +250,11 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"sessions", listeners_.size()},
         {"workers", table_.workers().size()},
         {"slots", table_.slots()},
+        {"threads", std::llround(fleet.threads)},
+        {"busy_threads", std::round(fleet.busy * 100) / 100},
         {"splits", state_.splits.size()},
         {"leases", table_.leased()},
-        {"heartbeat_interval_s", Seconds(Interval())},
+        {"heartbeat_interval_s", RoundedSeconds(Interval())},
         {"journal", fmt::format("{:016x}", state_.journal.value())},
         {"events", state_.sequence}}},
       {"scale", ScaleJson(autoscaler_)},
@@ -289,8 +273,45 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       {"relay",
        {{"bytes", transport_.relayed_bytes},
         {"waiting_bytes", transport_.relay_waiting_bytes},
-        {"messages_dropped", transport_.relay_dropped}}}};
-  return Dump(status);
+        {"messages_dropped", transport_.relay_dropped}}},
+      {"dispatcher", ShellJson(shell_)},
+      {"events", EventsOf(now, events_.Last(kEventsInStatus))}};
+  return DumpStatus(status);
+}
+
+std::string Dispatcher::EventsJson(absl::Time now) const {
+  return DumpStatus(EventsOf(now, events_.Last(2 * EventRing::kEventsKept)));
+}
+
+void Dispatcher::AddThreadUse(const JobState& job, const FleetUse& fleet,
+                              Json& entry) {
+  const auto own = fleet.by_plan.find(job.plan);
+  if (own == fleet.by_plan.end()) return;
+  double busy = 0;
+  double streams = 0;
+  double for_credit = 0;
+  double for_memory = 0;
+  for (const VerdictInput::Worker& worker : own->second) {
+    busy += worker.busy * worker.threads * worker.share;
+    streams += worker.streams;
+    for_credit += worker.waiting_for_credit;
+    for_memory += worker.waiting_for_memory;
+  }
+  const auto tenth = [](double value) { return std::round(value * 10) / 10; };
+  entry["busy_threads"] = std::round(busy * 100) / 100;
+  entry["streams"] = tenth(streams);
+  entry["waiting_for_credit"] = tenth(for_credit);
+  entry["waiting_for_memory"] = tenth(for_memory);
+}
+
+Json Dispatcher::StepsOf(const JobState& job) const {
+  const auto plan = plans_.find(job.plan);
+  if (plan == plans_.end()) return Json::array();
+  std::map<uint32_t, std::string> names;
+  for (const auto& [place, cost] : plan->second.steps.steps()) {
+    names[place] = PlaceName(plan->second, place);
+  }
+  return StepsJson(plan->second.steps.steps(), names);
 }
 
 }  // namespace feedmill

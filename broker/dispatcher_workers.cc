@@ -67,10 +67,11 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       beat.plans.begin() +
           static_cast<ptrdiff_t>(std::min(beat.plans.size(), kPlansMax)));
   const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
+  const bool draining = beat.draining || worker->drain_asked;
   const bool changed =
-      joined || slots != worker->slots || beat.draining != worker->draining;
-  const bool drains = beat.draining && !worker->draining;
-  if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);
+      joined || slots != worker->slots || draining != worker->draining;
+  const bool drains = draining && !worker->draining;
+  if (changed) table_.SetCapacity(beat.worker, slots, draining);
   if (drains) NoteDrains(beat.worker, *worker);
   const bool news =
       changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
@@ -133,7 +134,10 @@ void Dispatcher::TakeFailure(const WorkerId& worker,
                              const LeaseFailure& failure) {
   if (!table_.Fail(worker, failure.split, failure.attempt)) return;
   ++faults_.leases_failed;
-  if (table_.Find(failure.split)->failures < settings_.attempts_max) return;
+  const bool last =
+      table_.Find(failure.split)->failures >= settings_.attempts_max;
+  NoteAttempt(worker, failure, last);
+  if (!last) return;
   absl::Status status = failure.status;
   if (status.ok()) status = Internal("the worker gave no reason");
   if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
@@ -210,6 +214,11 @@ void Dispatcher::Blame(const SplitId& id) {
       "the data",
       name.text);
   if (name.skips) {
+    effects_.notes.push_back({.kind = NoteKind::kSkipped,
+                              .warning = true,
+                              .text = why,
+                              .job = split.owner.job.value(),
+                              .logged = false});
     table_.Skip(id, {split.taken, std::move(name.records), std::move(why)});
     dirty_sessions_.insert(split.owner);
     return;

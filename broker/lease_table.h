@@ -41,6 +41,7 @@ struct KnownWorker {
   uint32_t unanswered = 0;  // beats since then, which said nothing new
   uint32_t slots = 0;
   bool draining = false;
+  bool drain_asked = false;  // by an operator
   std::set<SplitId> leases;
   std::map<Kin, uint64_t> kin;  // of these, how many of each
   uint64_t load = 0;            // leases, each kin counted once

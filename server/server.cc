@@ -590,6 +590,18 @@ absl::StatusOr<std::string> Server::ExportVerdict(
   FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
   return dispatcher->ExportVerdict(job);
 }
+absl::StatusOr<std::string> Server::ExportEvents() const {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->ExportEvents();
+}
+absl::Status Server::DrainWorker(const std::string& worker, bool drains) {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->DrainWorker(worker, drains);
+}
+absl::Status Server::CancelJob(const std::string& job) {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->CancelJob(job);
+}
 absl::StatusOr<DispatcherSnapshot> Server::ExportSnapshot() const {
   FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
   return dispatcher->ExportSnapshot();

@@ -125,6 +125,21 @@ class DispatchServer {
   // NotFound if there is no such job; other errors as of ExportState.
   absl::StatusOr<std::string> ExportVerdict(
       const std::string& job, absl::Duration timeout = absl::Seconds(5)) const;
+  // Returns as JSON the last events, at most 1,000: workers that were lost,
+  // jobs that began, attempts that failed. Errors as of ExportState.
+  absl::StatusOr<std::string> ExportEvents(
+      absl::Duration timeout = absl::Seconds(5)) const;
+  // With `drains`, gives the worker at that address ("tcp://host:port") no new
+  // splits, until a call without. A restart of the worker or of this server
+  // ends that. NotFound if there is no such worker; other errors as of
+  // ExportState.
+  absl::Status DrainWorker(const std::string& worker, bool drains,
+                           absl::Duration timeout = absl::Seconds(5));
+  // Ends the run of a job; its readers get the error Cancelled. NotFound if
+  // there is no such job, FailedPrecondition if it is over; other errors as of
+  // ExportState.
+  absl::Status CancelJob(const std::string& job,
+                         absl::Duration timeout = absl::Seconds(5));
   // Private to the library: the values of its metrics.
   absl::StatusOr<DispatcherSnapshot> ExportSnapshot(
       absl::Duration timeout = absl::Seconds(5)) const;

@@ -114,6 +114,10 @@ class Server {
   // FailedPrecondition if this task has none, or not yet.
   absl::StatusOr<std::string> ExportState() const;
   absl::StatusOr<std::string> ExportVerdict(const std::string& job) const;
+  absl::StatusOr<std::string> ExportEvents() const;
+  // Requests of an operator, as of DispatchServer.
+  absl::Status DrainWorker(const std::string& worker, bool drains);
+  absl::Status CancelJob(const std::string& job);
   // Private to the library: the values of its metrics.
   absl::StatusOr<DispatcherSnapshot> ExportSnapshot() const;
   absl::StatusOr<WorkerStatus> ExportWorker() const;

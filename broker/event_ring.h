@@ -1,0 +1,66 @@
+#ifndef FEEDMILL_BROKER_EVENT_RING_H_
+#define FEEDMILL_BROKER_EVENT_RING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+// The last events of a service, for operators. Pure.
+
+namespace feedmill {
+
+enum class NoteKind : uint8_t {
+  kWorkerJoined,
+  kWorkerLost,
+  kWorkerDrains,
+  kJob,       // a job began or ended
+  kReader,    // a reader was refused, replaced or silent
+  kAttempt,   // an attempt at a split failed
+  kRetry,     // a split was given to a second worker
+  kSkipped,   // elements were left out (on_error)
+  kOperator,  // an operator asked for something
+  kScale,     // the wanted number of workers changed
+};
+// "worker joined", "worker lost", …
+const char* NoteName(NoteKind kind);
+
+// An event. `job` and `worker` are empty where the event concerns none.
+struct OperatorEvent {
+  uint64_t id = 0;  // 1, 2, … in order of the first occurrence
+  absl::Time first{};
+  absl::Time last{};
+  uint64_t count = 1;  // occurrences from `first` to `last`
+  NoteKind kind = NoteKind::kJob;
+  bool warning = false;
+  std::string text{};  // of the last occurrence
+  std::string job{};
+  std::string worker{};
+};
+
+// Keeps the last kEventsKept warnings and as many other events, so that many
+// jobs that begin do not push out the loss of a worker. Attempts, retries,
+// readers and skipped elements of one job and worker within kEventsTogether are
+// one event.
+class EventRing {
+ public:
+  void Add(absl::Time now, OperatorEvent event);
+  // The last `max` events, oldest first.
+  std::vector<OperatorEvent> Last(size_t max) const;
+
+  static constexpr size_t kEventsKept = 500;
+  static constexpr absl::Duration kEventsTogether = absl::Seconds(10);
+  static constexpr size_t kTextMax = 1'000;  // bytes of each text
+
+ private:
+  std::deque<OperatorEvent> warnings_;
+  std::deque<OperatorEvent> others_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_EVENT_RING_H_
