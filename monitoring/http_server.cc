@@ -30,6 +30,9 @@ constexpr absl::Duration kConnectionTime = absl::Seconds(10);
 
 // Set on the thread that accepts while it turns a connection away.
 thread_local bool turns_away = false;
+// Set by a handler whose connection becomes a stream: what httplib would answer
+// is not sent.
+thread_local bool becomes_stream = false;
 
 // Threads for connections; a connection too many is turned away by the thread
 // that accepts.
@@ -102,6 +105,7 @@ class TimedStream : public httplib::Stream {
     return got;
   }
   ssize_t write(const char* bytes, size_t size) override {
+    if (becomes_stream) return static_cast<ssize_t>(size);
     if (!is_writable()) return -1;
     return send(fd_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
   }
@@ -128,6 +132,10 @@ class TimedStream : public httplib::Stream {
 };
 
 class TimedServer : public httplib::Server {
+ public:
+  explicit TimedServer(const std::unique_ptr<EventStreams>& streams)
+      : streams_(streams) {}
+
  private:
   bool process_and_close_socket(socket_t fd) override {
     if (turns_away) {
@@ -139,17 +147,59 @@ class TimedServer : public httplib::Server {
       TimedStream stream(fd);
       bool closed = false;
       process_request(stream, /*close_connection=*/true, closed, nullptr);
+      if (std::exchange(becomes_stream, false)) {
+        streams_->Add(fd);
+        return true;
+      }
     }
     shutdown(fd, SHUT_RDWR);
     close(fd);
     return true;
   }
+
+  const std::unique_ptr<EventStreams>& streams_;
 };
 
 // "localhost:9090" → "localhost", "[::1]:9090" → "::1".
 std::string HostName(const std::string& host) {
   if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
   return host.substr(0, host.find(':'));
+}
+
+constexpr char kPlain[] = "text/plain; charset=utf-8";
+
+// True if a browser says that a page of another origin wants it.
+bool IsOfAnotherOrigin(const httplib::Request& request) {
+  const std::string site = request.get_header_value("Sec-Fetch-Site");
+  return !site.empty() && site != "same-origin" && site != "none";
+}
+
+httplib::Server::Handler Adapted(HttpServer::Handler handler) {
+  return [handler = std::move(handler)](const httplib::Request& request,
+                                        httplib::Response& response) {
+    HttpReply reply =
+        handler({request.matches.size() > 1 ? request.matches[1].str() : "",
+                 request.body, [&request](const std::string& name) {
+                   return request.get_header_value(name.c_str());
+                 }});
+    response.status = reply.status;
+    bool packed = false;
+    for (const auto& [name, value] : reply.headers) {
+      response.set_header(name, value);
+      packed = packed || name == "Content-Encoding";
+    }
+    if (!packed) {
+      return response.set_content(std::move(reply.body), reply.type.c_str());
+    }
+    // httplib would compress a body of text again.
+    const size_t size = reply.body.size();
+    response.set_content_provider(
+        size, reply.type,
+        [body = std::move(reply.body)](size_t at, size_t length,
+                                       httplib::DataSink& sink) {
+          return sink.write(body.data() + at, length);
+        });
+  };
 }
 
 // A port that is taken must not be shared: httplib's own options would.
@@ -162,8 +212,9 @@ void SetOptions(socket_t fd) {
 
 class HttpServer::Impl {
  public:
+  std::unique_ptr<EventStreams> streams;  // null: there are none
   const std::unique_ptr<httplib::Server> server =
-      std::make_unique<TimedServer>();
+      std::make_unique<TimedServer>(streams);
   std::thread thread;
 };
 
@@ -172,7 +223,9 @@ HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
   impl_->server->set_socket_options(SetOptions);
   impl_->server->set_payload_max_length(kRequestBytesMax);
   impl_->server->set_default_headers(
-      {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
+      {{"Cache-Control", "no-store"},
+       {"X-Content-Type-Options", "nosniff"},
+       {"Cross-Origin-Resource-Policy", "same-origin"}});
   impl_->server->set_exception_handler([](const httplib::Request&,
                                           httplib::Response& response,
                                           std::exception_ptr) {
@@ -184,31 +237,53 @@ HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
 HttpServer::~HttpServer() { Stop(); }
 
 void HttpServer::Get(const std::string& pattern, Handler handler) {
-  impl_->server->Get(
-      pattern, [handler = std::move(handler)](const httplib::Request& request,
-                                              httplib::Response& response) {
-        HttpReply reply =
-            handler(request.matches.size() > 1 ? request.matches[1].str() : "");
-        response.status = reply.status;
-        response.set_content(std::move(reply.body), reply.type.c_str());
-      });
+  impl_->server->Get(pattern, Adapted(std::move(handler)));
+}
+
+void HttpServer::Post(const std::string& pattern, Handler handler) {
+  impl_->server->Post(pattern, Adapted(std::move(handler)));
+}
+
+void HttpServer::Stream(const std::string& path, EventStreams::Source source) {
+  impl_->streams = std::make_unique<EventStreams>(std::move(source));
+  impl_->server->Get(path, [streams = impl_->streams.get()](
+                               const httplib::Request& request,
+                               httplib::Response& response) {
+    if (request.method == "GET" && streams->Reserve()) {
+      becomes_stream = true;
+      return;
+    }
+    response.status = request.method == "GET" ? 503 : 405;
+    response.set_header("Retry-After", "5");
+    response.set_content(request.method == "GET"
+                             ? "as many streams as there may be are open: " +
+                                   std::to_string(EventStreams::kStreamsMax) +
+                                   "; close a page, or ask /api/status\n"
+                             : "a stream answers GET\n",
+                         kPlain);
+  });
 }
 
 absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
-  if (IsLoopback(numeric)) {
-    impl_->server->set_pre_routing_handler(
-        [](const httplib::Request& request, httplib::Response& response) {
-          const std::string name = HostName(request.get_header_value("Host"));
-          if (name.empty() || IsLoopback(name)) {
-            return httplib::Server::HandlerResponse::Unhandled;
-          }
-          response.status = 403;
-          response.set_content("this address is of this machine only\n",
-                               "text/plain");
-          return httplib::Server::HandlerResponse::Handled;
-        });
-  }
+  impl_->server->set_pre_routing_handler(
+      [loopback = IsLoopback(numeric)](const httplib::Request& request,
+                                       httplib::Response& response) {
+        const std::string name = HostName(request.get_header_value("Host"));
+        const char* refusal = nullptr;
+        if (loopback && !name.empty() && !IsLoopback(name)) {
+          refusal = "this address is of this machine only\n";
+        } else if (request.path.starts_with("/api/") &&
+                   IsOfAnotherOrigin(request)) {
+          refusal = "a page of another origin may not ask this\n";
+        }
+        if (refusal == nullptr) {
+          return httplib::Server::HandlerResponse::Unhandled;
+        }
+        response.status = 403;
+        response.set_content(refusal, kPlain);
+        return httplib::Server::HandlerResponse::Handled;
+      });
   int bound = port;
   if (port == 0) {
     bound = impl_->server->bind_to_any_port(numeric);
@@ -237,6 +312,7 @@ void HttpServer::Stop() {
   while (!impl_->server->is_running()) std::this_thread::yield();
   impl_->server->stop();
   impl_->thread.join();
+  impl_->streams.reset();
 }
 
 }  // namespace feedmill

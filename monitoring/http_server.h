@@ -5,28 +5,42 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "monitoring/event_streams.h"
 
 namespace feedmill {
+
+struct HttpRequest {
+  std::string argument;  // what the pattern's group matched; "" without one
+  std::string body;
+  // The first header of that name; "" if there is none.
+  std::function<std::string(const std::string& name)> header;
+};
 
 struct HttpReply {
   int status = 200;
   std::string type = "text/plain; charset=utf-8";
   std::string body{};
+  std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-// Answers GET requests for a few paths, by cpp-httplib. Four threads; one
-// answer a connection, which has five seconds for its request and ten in all;
-// beyond 64 connections that wait, newcomers are answered 503 at once. So no
-// client keeps others from it for long.
+// Answers requests for a few paths, by cpp-httplib. Four threads; one answer a
+// connection, which has five seconds for its request and ten in all; beyond 64
+// connections that wait, newcomers are answered 503 at once. So no client keeps
+// others from it for long. Streams have a thread of their own (EventStreams).
+//
+// Paths under /api/ refuse requests that a browser sends for a page of another
+// origin (Sec-Fetch-Site).
 //
 // Thread-safety: handlers run on threads of the server's, several at a time;
 // methods from one thread.
 class HttpServer {
  public:
-  // `argument`: what the pattern's group matched, "" without one.
-  using Handler = std::function<HttpReply(const std::string& argument)>;
+  using Handler = std::function<HttpReply(const HttpRequest& request)>;
 
   HttpServer();
   ~HttpServer();  // stops
@@ -35,6 +49,9 @@ class HttpServer {
 
   // A regular expression of the whole path. Before Start.
   void Get(const std::string& pattern, Handler handler);
+  void Post(const std::string& pattern, Handler handler);
+  // Answers GET of the path by a stream of the source's texts. Once.
+  void Stream(const std::string& path, EventStreams::Source source);
   // Port 0: any free one. Unavailable if it cannot listen there. At a loopback
   // address, requests that name another host are refused: a page of a browser
   // must not read what only this machine may.

@@ -1,10 +1,12 @@
 #include "monitoring/monitor.h"
 
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "monitoring/metrics.h"
+#include "monitoring/page_bytes.h"
 
 namespace feedmill {
 namespace {
@@ -12,30 +14,104 @@ namespace {
 constexpr char kMetricsType[] = "text/plain; version=0.0.4; charset=utf-8";
 
 HttpReply JsonReply(const absl::StatusOr<std::string>& json) {
-  if (json.ok()) return {200, "application/json", *json + "\n"};
+  if (json.ok()) return {200, "application/json", *json + "\n", {}};
   const int status = absl::IsNotFound(json.status()) ? 404 : 503;
-  return {status, "text/plain; charset=utf-8", ErrorText(json.status()) + "\n"};
+  return {.status = status, .body = ErrorText(json.status()) + "\n"};
 }
 
-HttpReply Unready(const std::string& why) { return {503, {}, why + "\n"}; }
+HttpReply Unready(const std::string& why) {
+  return {.status = 503, .body = why + "\n"};
+}
+
+using Fields = nlohmann::json;
+
+// "" unless `fields` is an object with that string.
+std::string TextField(const Fields& fields, const char* name) {
+  if (!fields.is_object() || !fields.contains(name)) return "";
+  const Fields& field = fields[name];
+  return field.is_string() ? field.get<std::string>() : "";
+}
+
+HttpReply BadRequest(const std::string& example) {
+  return {.status = 400, .body = "the body must be like " + example + "\n"};
+}
+
+HttpReply ActionReply(const absl::Status& done) {
+  if (done.ok()) {
+    return {200, "application/json", "{\"done\":true}\n", {}};
+  }
+  int status = 503;
+  if (absl::IsNotFound(done)) status = 404;
+  if (absl::IsFailedPrecondition(done)) status = 409;
+  return {.status = status, .body = ErrorText(done) + "\n"};
+}
 
 }  // namespace
 
-Monitor::Monitor(MonitorSources sources) : sources_(std::move(sources)) {
-  server_.Get("/metrics", [this](const std::string&) { return Metrics(); });
+Monitor::Monitor(MonitorSources sources, OperatorGate gate)
+    : sources_(std::move(sources)), gate_(std::move(gate)) {
+  server_.Get("/metrics", [this](const HttpRequest&) { return Metrics(); });
   server_.Get("/healthz",
-              [](const std::string&) { return HttpReply{.body = "ok\n"}; });
-  server_.Get("/readyz", [this](const std::string&) { return Ready(); });
-  if (sources_.status) {
-    server_.Get("/api/status", [this](const std::string&) {
-      return JsonReply(sources_.status());
-    });
-  }
+              [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
+  server_.Get("/readyz", [this](const HttpRequest&) { return Ready(); });
+  if (sources_.status) ServeDispatcher();
+  if (sources_.drain && sources_.cancel) ServeOperator();
+}
+
+void Monitor::ServeDispatcher() {
+  server_.Get("/", [this](const HttpRequest&) { return Page(); });
+  server_.Get("/api/status", [this](const HttpRequest&) {
+    return JsonReply(sources_.status());
+  });
+  server_.Stream("/api/stream", sources_.status);
   if (sources_.verdict) {
-    server_.Get("/api/jobs/(.+)/verdict", [this](const std::string& job) {
-      return JsonReply(sources_.verdict(job));
+    server_.Get("/api/jobs/(.+)/verdict", [this](const HttpRequest& request) {
+      return JsonReply(sources_.verdict(request.argument));
     });
   }
+  if (sources_.events) {
+    server_.Get("/api/events", [this](const HttpRequest&) {
+      return JsonReply(sources_.events());
+    });
+  }
+}
+
+void Monitor::ServeOperator() {
+  server_.Get("/api/operator", [this](const HttpRequest&) {
+    return JsonReply(std::string(gate_.has_token() ? R"({"actions":true})"
+                                                   : R"({"actions":false})"));
+  });
+  // Tells whether the token is right.
+  server_.Post("/api/operator", [this](const HttpRequest& request) {
+    return gate_.Refuse(request).value_or(ActionReply(absl::OkStatus()));
+  });
+  server_.Post("/api/workers/drain", [this](const HttpRequest& request) {
+    if (auto refused = gate_.Refuse(request)) return *std::move(refused);
+    const Fields fields = Fields::parse(request.body, nullptr, false);
+    const std::string worker = TextField(fields, "worker");
+    if (worker.empty() || !fields.contains("drain") ||
+        !fields["drain"].is_boolean()) {
+      return BadRequest(R"({"worker": "tcp://HOST:PORT", "drain": true})");
+    }
+    return ActionReply(sources_.drain(worker, fields["drain"].get<bool>()));
+  });
+  server_.Post("/api/jobs/cancel", [this](const HttpRequest& request) {
+    if (auto refused = gate_.Refuse(request)) return *std::move(refused);
+    const std::string job =
+        TextField(Fields::parse(request.body, nullptr, false), "job");
+    if (job.empty()) return BadRequest(R"({"job": "NAME"})");
+    return ActionReply(sources_.cancel(job));
+  });
+}
+
+HttpReply Monitor::Page() const {
+  return {200,
+          "text/html; charset=utf-8",
+          std::string(PageGzip()),
+          {{"Content-Encoding", "gzip"},
+           {"Content-Security-Policy", std::string(PagePolicy())},
+           {"Cross-Origin-Opener-Policy", "same-origin"},
+           {"Referrer-Policy", "no-referrer"}}};
 }
 
 absl::Status Monitor::Start(const std::string& at, bool open) {
@@ -74,7 +150,7 @@ HttpReply Monitor::Metrics() const {
     AddWorkerMetrics(*status, metrics);
   }
   AddProcessMetrics(metrics);
-  return {200, kMetricsType, metrics.Text()};
+  return {200, kMetricsType, metrics.Text(), {}};
 }
 
 // A dispatcher that serves, a worker that is registered and does not drain.

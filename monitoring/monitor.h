@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "broker/dispatcher_snapshot.h"
 #include "monitoring/http_server.h"
+#include "monitoring/operator_gate.h"
 #include "worker/worker_status.h"
 
 namespace feedmill {
@@ -17,14 +18,19 @@ struct MonitorSources {
   std::function<absl::StatusOr<std::string>()> status{};  // JSON
   // JSON of a job; NotFound if there is none of that name.
   std::function<absl::StatusOr<std::string>(const std::string& job)> verdict{};
+  std::function<absl::StatusOr<std::string>()> events{};  // JSON
+  // Requests of operators.
+  std::function<absl::Status(const std::string& worker, bool drains)> drain{};
+  std::function<absl::Status(const std::string& job)> cancel{};
   std::function<absl::StatusOr<WorkerStatus>()> worker{};
 };
 
-// Serves /metrics, /healthz and /readyz, and with a dispatcher /api/status and
-// /api/jobs/NAME/verdict. docs/monitoring.md has what each answers.
+// Serves /metrics, /healthz and /readyz, and with a dispatcher the page, its
+// stream and /api. docs/monitoring.md has what each answers.
 class Monitor {
  public:
-  explicit Monitor(MonitorSources sources);
+  // `gate`: who may drain and cancel.
+  explicit Monitor(MonitorSources sources, OperatorGate gate = {});
 
   // `at`: "HOST:PORT", port 0 any free one. InvalidArgument for another text,
   // or for a host beyond this machine unless `open` says that everybody who
@@ -36,8 +42,12 @@ class Monitor {
  private:
   HttpReply Metrics() const;
   HttpReply Ready() const;
+  HttpReply Page() const;
+  void ServeDispatcher();
+  void ServeOperator();
 
   const MonitorSources sources_;
+  const OperatorGate gate_;
   HttpServer server_;
 };
 

@@ -64,7 +64,14 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
       .verdict =
           [&](const std::string& job) {
             return dispatcher.ExportVerdict(job);
-          }};
+          },
+      .events = [&] { return dispatcher.ExportEvents(); },
+      .drain =
+          [&](const std::string& worker, bool drains) {
+            return dispatcher.DrainWorker(worker, drains);
+          },
+      .cancel =
+          [&](const std::string& job) { return dispatcher.CancelJob(job); }};
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
                       ServiceNotifier::FromEnvironment(sources));
   HttpEndpoint http(server.http, sources);

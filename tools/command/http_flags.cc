@@ -10,13 +10,17 @@ namespace feedmill {
 void HttpFlags::Declare(FlagSet& flags) {
   flags.Text("--http", "HOST:PORT",
              "Address at which to answer /metrics (Prometheus), /healthz, "
-             "/readyz, and a dispatcher /api/status and "
-             "/api/jobs/NAME/verdict; port 0 is any free one; default: none",
+             "/readyz, and a dispatcher a page for browsers at / and "
+             "/api/status; port 0 is any free one; default: none",
              &at);
   flags.Text("--http-ready-file", "FILE",
              "Appears, holding http://host:port, when --http answers; goes at "
              "exit",
              &ready_file);
+  flags.Text("--http-token-file", "FILE",
+             "Holds the token with which operators may drain workers and "
+             "cancel jobs over --http of a dispatcher; default: no client may",
+             &token_file);
   flags.Bool("--http-open",
              "Allow --http on non-loopback addresses: any process that can "
              "connect may read metrics and the names of jobs and files",
@@ -26,17 +30,28 @@ void HttpFlags::Declare(FlagSet& flags) {
 HttpEndpoint::HttpEndpoint(const HttpFlags& flags, MonitorSources sources)
     : flags_(flags),
       ready_(flags.ready_file, "--http-ready-file"),
-      monitor_(std::move(sources)) {}
+      sources_(std::move(sources)) {}
 
 absl::Status HttpEndpoint::Start() {
   if (flags_.at.empty()) {
-    if (flags_.ready_file.empty()) return absl::OkStatus();
-    return InvalidArgument("--http-ready-file needs --http HOST:PORT");
+    if (flags_.ready_file.empty() && flags_.token_file.empty()) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "{} needs --http HOST:PORT",
+        flags_.ready_file.empty() ? "--http-token-file" : "--http-ready-file");
+  }
+  OperatorGate gate;
+  if (!flags_.token_file.empty()) {
+    FM_ASSIGN_OR_RETURN(gate, OperatorGate::FromFile(flags_.token_file));
   }
   FM_RETURN_IF_ERROR(ready_.Prepare());
-  FM_RETURN_IF_ERROR(monitor_.Start(flags_.at, flags_.open));
-  LogInfo("metrics at {}/metrics", monitor_.address());
-  return ready_.Write(monitor_.address());
+  const bool has_page = sources_.status != nullptr;
+  monitor_.emplace(std::move(sources_), std::move(gate));
+  FM_RETURN_IF_ERROR(monitor_->Start(flags_.at, flags_.open));
+  LogInfo("{} at {}{}", has_page ? "page and metrics" : "metrics",
+          monitor_->address(), has_page ? "/" : "/metrics");
+  return ready_.Write(monitor_->address());
 }
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 #define FEEDMILL_TOOLS_COMMAND_HTTP_FLAGS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,6 +16,7 @@ namespace feedmill {
 struct HttpFlags {
   std::string at;  // HOST:PORT; "": no endpoint
   std::string ready_file;
+  std::string token_file;
   bool open = false;
 
   void Declare(FlagSet& flags);
@@ -31,7 +33,8 @@ class HttpEndpoint {
  private:
   const HttpFlags flags_;
   AddressFile ready_;
-  Monitor monitor_;
+  MonitorSources sources_;
+  std::optional<Monitor> monitor_;  // from Start on
 };
 
 }  // namespace feedmill

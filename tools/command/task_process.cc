@@ -49,6 +49,13 @@ MonitorSources SourcesOf(Server& server) {
     sources.verdict = [&server](const std::string& job) {
       return server.ExportVerdict(job);
     };
+    sources.events = [&server] { return server.ExportEvents(); };
+    sources.drain = [&server](const std::string& worker, bool drains) {
+      return server.DrainWorker(worker, drains);
+    };
+    sources.cancel = [&server](const std::string& job) {
+      return server.CancelJob(job);
+    };
   }
   if (role == TaskRole::kWorker || role == TaskRole::kLocal) {
     sources.worker = [&server] { return server.ExportWorker(); };

@@ -408,6 +408,10 @@ class Supervisor {
       child.arguments.insert(child.arguments.end(),
                              {"--http-ready-file", http.ready_file});
     }
+    if (!http.token_file.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--http-token-file", http.token_file});
+    }
     if (http.open) child.arguments.push_back("--http-open");
     AddSharedFlags(child);
     return child;

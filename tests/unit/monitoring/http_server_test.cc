@@ -5,15 +5,21 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <fstream>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "monitoring/monitor.h"
+#include "monitoring/page_bytes.h"
 
 namespace feedmill {
 namespace {
@@ -53,6 +59,22 @@ class Caller {
     }
     return heard;
   }
+  // What comes until the part was there that often, or the server hangs up.
+  std::string HearUntil(int times, const std::string& part) const {
+    std::string heard;
+    size_t from = 0;
+    char bytes[4096];
+    while (times > 0) {
+      const ssize_t got = recv(fd_, bytes, sizeof(bytes), 0);
+      if (got <= 0) break;
+      heard.append(bytes, static_cast<size_t>(got));
+      for (size_t at = 0; (at = heard.find(part, from)) != heard.npos;) {
+        from = at + part.size();
+        --times;
+      }
+    }
+    return heard;
+  }
 
  private:
   int fd_;
@@ -61,8 +83,8 @@ class Caller {
 class HttpServerTest : public ::testing::Test {
  protected:
   HttpServerTest() {
-    server_.Get("/hello/(.+)", [](const std::string& name) {
-      return HttpReply{.body = "hello " + name};
+    server_.Get("/hello/(.+)", [](const HttpRequest& request) {
+      return HttpReply{.body = "hello " + request.argument};
     });
     EXPECT_TRUE(server_.Start("127.0.0.1", 0).ok());
   }
@@ -157,6 +179,248 @@ TEST(Monitors, ListenBeyondThisMachineOnlyIfTold) {
   EXPECT_EQ(monitor.Start(":80", false).code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(monitor.Start("0.0.0.0:0", true).ok());
+}
+
+// ---- streams
+
+class StreamTest : public ::testing::Test {
+ protected:
+  StreamTest() {
+    server_.Get("/hello",
+                [](const HttpRequest&) { return HttpReply{.body = "hello"}; });
+    server_.Stream("/api/stream", [this]() -> absl::StatusOr<std::string> {
+      ++made_;
+      return text_;
+    });
+    EXPECT_TRUE(server_.Start("127.0.0.1", 0).ok());
+  }
+  uint16_t port() const { return PortOf(server_.address()); }
+  std::string Get(const std::string& path,
+                  const std::string& headers = "") const {
+    const Caller caller(port());
+    caller.Say("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+               "\r\n");
+    return caller.Hear();
+  }
+  Caller Open() const {
+    Caller caller(port());
+    caller.Say("GET /api/stream HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    return caller;
+  }
+
+  std::atomic<int> made_ = 0;
+  std::string text_ = R"({"jobs":[]})";
+  HttpServer server_;
+};
+
+TEST_F(StreamTest, SendsTheTextAgainAndAgain) {
+  const Caller caller = Open();
+  const std::string heard = caller.HearUntil(2, "data: {\"jobs\":[]}\n\n");
+  EXPECT_THAT(heard, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(heard, HasSubstr("Content-Type: text/event-stream"));
+  EXPECT_THAT(heard, HasSubstr("event: status\n"));
+}
+
+TEST_F(StreamTest, MakesNoTextWithoutAStream) {
+  EXPECT_THAT(Get("/hello"), HasSubstr("hello"));
+  EXPECT_EQ(made_, 0);
+}
+
+TEST_F(StreamTest, HasABoundAndLeavesTheOtherPathsAlone) {
+  std::vector<Caller> open;
+  for (size_t k = 0; k < EventStreams::kStreamsMax; ++k) {
+    open.push_back(Open());
+    open.back().HearUntil(1, "data: ");
+  }
+  const std::string refused = Get("/api/stream");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(refused, HasSubstr("Retry-After"));
+  EXPECT_THAT(refused, HasSubstr("as many streams"));
+  const absl::Time begun = SteadyNow();
+  for (int k = 0; k < 20; ++k) {
+    EXPECT_THAT(Get("/hello"), HasSubstr("hello"));
+  }
+  EXPECT_LT(SteadyNow() - begun, absl::Seconds(5));
+  // A place is free once its client has gone.
+  open.pop_back();
+  std::string again;
+  while (!again.starts_with("HTTP/1.1 200")) {
+    ASSERT_LT(SteadyNow() - begun, absl::Seconds(20));
+    again = Open().HearUntil(1, "\r\n\r\n");
+  }
+}
+
+TEST_F(StreamTest, DropsAClientThatReadsNothing) {
+  text_.assign(8 << 20, 'x');  // more than the buffers of a connection hold
+  std::vector<Caller> slow;
+  for (size_t k = 0; k < EventStreams::kStreamsMax; ++k) {
+    slow.push_back(Open());
+    slow.back().HearUntil(1, "data: ");
+  }
+  EXPECT_THAT(Get("/api/stream"), StartsWith("HTTP/1.1 503"));
+  const absl::Time begun = SteadyNow();
+  std::string again;
+  while (!again.starts_with("HTTP/1.1 200")) {
+    ASSERT_LT(SteadyNow() - begun, absl::Seconds(60));
+    again = Open().HearUntil(1, "\r\n\r\n");
+  }
+}
+
+TEST_F(StreamTest, RefusesPagesOfOtherOrigins) {
+  EXPECT_THAT(Get("/api/stream", "Sec-Fetch-Site: cross-site\r\n"),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Get("/api/stream", "Sec-Fetch-Site: same-site\r\n"),
+              StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(Get("/hello", "Sec-Fetch-Site: cross-site\r\n"),
+              StartsWith("HTTP/1.1 200"));
+}
+
+// ---- the page, and requests of operators
+
+class OperatorTest : public ::testing::Test {
+ protected:
+  OperatorTest() : path_(::testing::TempDir() + "/page-token") {
+    WriteToken("0123456789abcdef\n", 0600);
+    auto gate = OperatorGate::FromFile(path_);
+    EXPECT_TRUE(gate.ok()) << gate.status();
+    monitor_.emplace(
+        MonitorSources{
+            .status = []() -> absl::StatusOr<std::string> { return "{}"; },
+            .drain =
+                [this](const std::string& worker, bool drains) {
+                  done_.push_back(worker + (drains ? " drains" : " works"));
+                  return worker == "w1" ? absl::OkStatus()
+                                        : absl::NotFoundError("no such worker");
+                },
+            .cancel =
+                [this](const std::string& job) {
+                  done_.push_back(job + " ends");
+                  return absl::OkStatus();
+                }},
+        *gate);
+    EXPECT_TRUE(monitor_->Start("127.0.0.1:0", false).ok());
+  }
+  ~OperatorTest() override { unlink(path_.c_str()); }
+
+  void WriteToken(const std::string& text, mode_t mode) {
+    std::ofstream(path_, std::ios::trunc) << text;
+    chmod(path_.c_str(), mode);
+  }
+  std::string Say(const std::string& first, const std::string& headers,
+                  const std::string& body = "") {
+    const uint16_t port = PortOf(monitor_->address());
+    const Caller caller(port);
+    caller.Say(first + " HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
+               "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+               headers + "\r\n" + body);
+    return caller.Hear();
+  }
+  std::string Post(const std::string& path, const std::string& body,
+                   const std::string& more = "") {
+    return Say("POST " + path, kGood + more, body);
+  }
+
+  const std::string kGood =
+      "Authorization: Bearer 0123456789abcdef\r\nX-Feedmill: 1\r\n"
+      "Content-Type: application/json\r\n";
+  const std::string path_;
+  std::vector<std::string> done_;
+  std::optional<Monitor> monitor_;
+};
+
+TEST_F(OperatorTest, DoesWhatTheOwnerOfTheTokenAsks) {
+  EXPECT_THAT(Post("/api/workers/drain", R"({"worker": "w1", "drain": true})"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Post("/api/workers/drain", R"({"worker": "w2", "drain": false})"),
+              StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(Post("/api/jobs/cancel", R"({"job": "train"})"),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(done_,
+              ::testing::ElementsAre("w1 drains", "w2 works", "train ends"));
+  EXPECT_THAT(Say("GET /api/operator", ""), HasSubstr("{\"actions\":true}"));
+}
+
+TEST_F(OperatorTest, RefusesEverythingElse) {
+  const std::string path = "POST /api/workers/drain";
+  const std::string body = R"({"worker": "w1", "drain": true})";
+  const std::pair<std::string, std::string> requests[] = {
+      {"", "403"},
+      {"X-Feedmill: 1\r\nContent-Type: application/json\r\n", "401"},
+      {"X-Feedmill: 1\r\nContent-Type: application/json\r\n"
+       "Authorization: Bearer 0123456789abcdeX\r\n",
+       "401"},
+      {"X-Feedmill: 1\r\nContent-Type: text/plain\r\n"
+       "Authorization: Bearer 0123456789abcdef\r\n",
+       "415"},
+      {"Content-Type: application/json\r\n"
+       "Authorization: Bearer 0123456789abcdef\r\n",
+       "403"},
+      {kGood + "Origin: http://evil.example\r\n", "403"},
+      {kGood + "Origin: null\r\n", "403"},
+      {kGood + "Sec-Fetch-Site: cross-site\r\n", "403"},
+      {kGood + "Sec-Fetch-Site: same-site\r\n", "403"}};
+  for (const auto& [headers, status] : requests) {
+    EXPECT_THAT(Say(path, headers, body), StartsWith("HTTP/1.1 " + status))
+        << headers;
+  }
+  EXPECT_THAT(Say("GET /api/workers/drain", kGood), StartsWith("HTTP/1.1 404"));
+  for (const std::string& bad :
+       {std::string("{}"), std::string("[]"), std::string("nonsense"),
+        std::string(R"({"worker": 3, "drain": true})"),
+        std::string(R"({"worker": "w1", "drain": "yes"})"),
+        std::string(10'000, '[')}) {
+    EXPECT_THAT(Post("/api/workers/drain", bad), StartsWith("HTTP/1.1 400"));
+  }
+  EXPECT_THAT(Post("/api/jobs/cancel", R"({"job": ""})"),
+              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(done_, ::testing::IsEmpty());
+}
+
+TEST_F(OperatorTest, HasAPageThatRunsItsOwnScriptOnly) {
+  const std::string answer =
+      Say("GET /", "Accept-Encoding: br, gzip, deflate\r\n");
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(answer, HasSubstr("Content-Encoding: gzip"));
+  EXPECT_THAT(answer, HasSubstr("Content-Security-Policy: default-src 'none'; "
+                                "script-src 'sha256-"));
+  EXPECT_THAT(answer, HasSubstr("frame-ancestors 'none'"));
+  EXPECT_THAT(answer, HasSubstr(std::string(PageGzip())));
+}
+
+TEST_F(OperatorTest, WantsATokenThatIsSecretAndLong) {
+  WriteToken("0123456789abcdef\n", 0644);
+  EXPECT_THAT(ErrorText(OperatorGate::FromFile(path_).status()),
+              HasSubstr("chmod 600"));
+  for (const std::string& text :
+       {std::string(), std::string("short\n"), std::string("a b c d e f g h i"),
+        std::string(5'000, 'x')}) {
+    WriteToken(text, 0600);
+    EXPECT_EQ(OperatorGate::FromFile(path_).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(OperatorGate::FromFile("/nowhere/token").status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST(Monitors, TakeNoRequestsWithoutAToken) {
+  bool asked = false;
+  Monitor monitor(
+      {.drain =
+           [&](const std::string&, bool) {
+             asked = true;
+             return absl::OkStatus();
+           },
+       .cancel = [&](const std::string&) { return absl::OkStatus(); }});
+  ASSERT_TRUE(monitor.Start("127.0.0.1:0", false).ok());
+  const Caller caller(PortOf(monitor.address()));
+  caller.Say(
+      "POST /api/workers/drain HTTP/1.1\r\nAuthorization: Bearer \r\n"
+      "X-Feedmill: 1\r\nContent-Type: application/json\r\n"
+      "Content-Length: 2\r\n\r\n{}");
+  const std::string answer = caller.Hear();
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 403"));
+  EXPECT_THAT(answer, HasSubstr("--http-token-file"));
+  EXPECT_FALSE(asked);
 }
 
 }  // namespace

@@ -1,0 +1,31 @@
+#ifndef FEEDMILL_MONITORING_OPERATOR_GATE_H_
+#define FEEDMILL_MONITORING_OPERATOR_GATE_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "monitoring/http_server.h"
+
+namespace feedmill {
+
+// Decides which HTTP requests may change something: those with the operator's
+// token that no page of another origin can have sent.
+class OperatorGate {
+ public:
+  OperatorGate() = default;  // refuses all
+  // Reads the token: one line of 16 to 1,024 printable characters, in a file
+  // that only its owner may read. NotFound or InvalidArgument name the file.
+  static absl::StatusOr<OperatorGate> FromFile(const std::string& path);
+
+  bool has_token() const { return !token_.empty(); }
+  // Nullopt if the request may change something, else the answer to it.
+  std::optional<HttpReply> Refuse(const HttpRequest& request) const;
+
+ private:
+  std::string token_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_MONITORING_OPERATOR_GATE_H_
