@@ -4,16 +4,20 @@
 """
 import argparse
 import contextlib
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
-import shutil
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import threading
 import time
 import urllib.error
@@ -261,51 +265,6 @@ def endpoints(cluster):
     assert worker.poll() is None
 
 
-def scrape(cluster):
-    """promtool finds nothing in the metrics of a dispatcher and of a worker under load."""
-    promtool = shutil.which("promtool")
-    assert promtool, "promtool is missing: apt-get install prometheus"
-    cluster.dispatcher()
-    cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
-    cluster.read(SLOW_STEP)
-    wait_for(lambda: cluster.metric("feedmill_step_measured_seconds_total", job_name="train"), "steps to be measured")
-    for http in (cluster.http, cluster.file("worker-http")):
-        cluster.http = http
-        text = cluster.get("/metrics")
-        done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and not done.stderr and not done.stdout, f"{done.stdout}{done.stderr}"
-
-
-def prometheus(cluster):
-    """A real Prometheus scrapes both and answers a query."""
-    binary = shutil.which("prometheus")
-    assert binary, "prometheus is missing: apt-get install prometheus"
-    cluster.dispatcher()
-    cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
-    cluster.read(SLOW_STEP)
-    targets = [url.removeprefix("http://") for url in (cluster.http, cluster.file("worker-http"))]
-    config = cluster.folder / "prometheus.yml"
-    config.write_text(json.dumps({"scrape_configs": [{"job_name": "feedmill", "scrape_interval": "1s",
-                                                      "static_configs": [{"targets": targets}]}]}))
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    log = open(cluster.folder / "prometheus.log", "w", encoding="utf-8")
-    with log:
-        cluster.processes.append(subprocess.Popen(
-            [binary, f"--config.file={config}", f"--storage.tsdb.path={cluster.folder}/tsdb",
-             f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log))
-
-    def ask(query):
-        url = f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.request.quote(query)
-        try:
-            with urllib.request.urlopen(url, timeout=10) as answer:
-                return json.load(answer)["data"]["result"]
-        except OSError:
-            return []
-    wait_for(lambda: [r for r in ask("up") if r["value"][1] == "1"] and len(ask("up == 1")) == 2, "both targets to be up")
-    wait_for(lambda: ask("rate(feedmill_job_elements_total{job_name='train'}[5s]) > 0"), "a rate of elements")
-
-
 # ---- commands
 
 
@@ -321,6 +280,73 @@ def watch(cluster):
     assert watching.poll() is None
     watching.terminate()
     assert watching.wait(20) == 0
+
+
+class Terminal:
+    """A process in a pseudo-terminal."""
+
+    def __init__(self, cluster, *arguments, columns=120, rows=40):
+        self.fd, inner = pty.openpty()
+        self.resize(columns, rows)
+        self.process = subprocess.Popen([cluster.binary, *arguments], stdin=inner, stdout=inner, stderr=inner, start_new_session=True,
+                                        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+                                        env=dict(cluster.environment, TERM="xterm"))
+        os.close(inner)
+        self.shown = ""
+        cluster.processes.append(self.process)
+
+    def resize(self, columns, rows):
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def press(self, keys):
+        os.write(self.fd, keys.encode())
+
+    def shows(self, text):
+        """Reads on; whether the text was written since the last call that found its own."""
+        if select.select([self.fd], [], [], 0.05)[0]:
+            with contextlib.suppress(OSError):  # the other end is closed
+                self.shown += os.read(self.fd, 65536).decode(errors="replace")
+        if text not in self.shown:
+            return False
+        self.shown = self.shown.split(text, 1)[1]
+        return True
+
+    def await_text(self, text):
+        wait_for(lambda: self.shows(text), lambda: f"{text!r}; it wrote {self.shown[-3000:]!r}")
+
+
+def top(cluster):
+    """top shows verdict, jobs, waits, workers and events, follows a dead worker, a new size and a dead dispatcher; q ends it."""
+    dispatcher = cluster.dispatcher()
+    refused = subprocess.run([cluster.binary, "top", "--service", cluster.service], stdin=subprocess.DEVNULL, capture_output=True,
+                             text=True, timeout=30, env=cluster.environment)
+    assert refused.returncode == 1 and "top needs a terminal" in refused.stderr, refused
+    terminal = Terminal(cluster, "top", "--service", cluster.service, "--interval", "200ms", "--timeout", "500ms")
+    terminal.await_text("no job yet")
+    terminal.await_text("no worker has registered")
+    worker = cluster.worker("w0")
+    cluster.worker("w1")
+    terminal.await_text(worker.address.removeprefix("tcp://"))
+    cluster.read(SLOW_STEP)
+    terminal.await_text("steps[0] map")
+    terminal.await_text("waits for data")
+    worker.kill()
+    terminal.await_text("lost worker")
+    terminal.resize(60, 20)
+    terminal.process.send_signal(signal.SIGWINCH)
+    terminal.await_text("feedmill top")
+    terminal.press("\x1bOB\x1b[6~j")
+    dispatcher.kill()
+    terminal.await_text("last seen")
+    terminal.press("q")
+    terminal.await_text("\x1b[?1049l")  # the screen as it was before
+    assert terminal.process.wait(20) == 0
+    os.close(terminal.fd)
+    ended = Terminal(cluster, "top", "--service", cluster.service, "--timeout", "500ms")
+    ended.await_text("no answer")
+    ended.press("\x03")
+    assert ended.process.wait(20) == 0
+    os.close(ended.fd)
 
 
 def doctor(cluster):
@@ -479,7 +505,7 @@ def idle(cluster):
     assert cluster.verdict()["bound_by"] == "none"
 
 
-def main():
+def main(checks):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("check")
     parser.add_argument("--binary", required=True)
@@ -487,7 +513,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="monitoring-") as folder:
         cluster = Cluster(arguments.binary, folder)
         try:
-            globals()[arguments.check](cluster)
+            checks[arguments.check](cluster)
         except AssertionError:
             print(cluster.logs(), file=sys.stderr)
             raise
@@ -496,4 +522,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(globals())
