@@ -125,6 +125,9 @@ void StepUse::Add(absl::Time now, const StepCost& cost) {
     for (auto& [place, sum] : steps_) {
       sum.wall_ns /= 2;
       sum.cpu_ns /= 2;
+      sum.rows_in /= 2;
+      sum.rows_out /= 2;
+      sum.bytes_out /= 2;
     }
   }
   if (steps_.size() >= kPlacesMax && !steps_.contains(cost.place)) return;

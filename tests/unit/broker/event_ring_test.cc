@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "broker/load_window.h"
+
 namespace feedmill {
 namespace {
 
@@ -59,6 +61,18 @@ TEST(EventRing, CutsLongTextsBetweenCharacters) {
   std::string text(EventRing::kTextMax - 1, 'x');
   ring.Add(kStart, Event(NoteKind::kJob, false, text + "äöü"));
   EXPECT_THAT(ring.Last(1)[0].text, EndsWith("x…"));
+}
+
+TEST(StepUse, HalvesRowsWithTheirTime) {
+  StepUse use;
+  const StepCost cost{4, 1'000, 500, 10, 10, 80};
+  use.Add(kStart, cost);
+  use.Add(kStart + absl::Seconds(6), cost);
+  const StepCost& sum = use.steps().at(4);
+  EXPECT_EQ(sum.wall_ns, 1'500u);
+  EXPECT_EQ(sum.cpu_ns, 750u);
+  EXPECT_EQ(sum.rows_out, 15u);
+  EXPECT_EQ(use.totals().at(4).rows_out, 20u);
 }
 
 }  // namespace
