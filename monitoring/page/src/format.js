@@ -23,6 +23,8 @@ export function bytes(value) {
   return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
 }
 
+export const perSecond = (value) => (known(value) ? `${count(value)}/s` : "–");
+
 export const percent = (value) => (known(value) ? `${Math.round(value)} %` : "–");
 
 // Microseconds.

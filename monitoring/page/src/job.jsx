@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { bytes, count, known, micros, percent, span, times } from "./format.js";
+import { bytes, count, known, micros, percent, perSecond, span, times } from "./format.js";
 import { demandOf } from "./history.js";
 
 const kBounds = {
@@ -105,7 +105,7 @@ export function Ranks({ job }) {
             <span class="name" title={session.consumer}>{session.consumer}{session.state === "parked" ? " (silent)" : ""}</span>
             <Stack label={`Reader ${session.consumer}`} parts={readerParts(session)} />
             <span class="figure">{percent(session.waits_percent)}</span>
-            <span class="figure minor">{count(session.elements_per_s)}/s</span>
+            <span class="figure minor">{perSecond(session.elements_per_s)}</span>
           </li>
         ))}
       </ul>
@@ -198,6 +198,7 @@ function Chart({ kept, label }) {
   const host = useRef(null);
   const plot = useRef(null);
   useEffect(() => {
+    const element = host.current;
     const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const make = () => {
       plot.current?.destroy();
@@ -205,7 +206,7 @@ function Chart({ kept, label }) {
       const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { stroke: color("--line") } };
       plot.current = new uPlot(
         {
-          width: host.current.clientWidth,
+          width: element.clientWidth,
           height: 180,
           legend: { show: false },
           cursor: { drag: { x: false, y: false } },
@@ -218,12 +219,12 @@ function Chart({ kept, label }) {
           ],
         },
         [[], [], []],
-        host.current,
+        element,
       );
     };
     make();
-    const sized = new ResizeObserver(() => plot.current.setSize({ width: host.current.clientWidth, height: 180 }));
-    sized.observe(host.current);
+    const sized = new ResizeObserver(() => plot.current.setSize({ width: element.clientWidth, height: 180 }));
+    sized.observe(element);
     const themed = new MutationObserver(make);
     themed.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -245,17 +246,17 @@ export function Rate({ job, history }) {
   const demand = demandOf(job);
   const left = isOver(job) ? null : history.secondsLeft(job);
   const sum = (name) => job.sessions.reduce((all, session) => all + (session[name] ?? 0), 0);
-  const rate = count(job.elements_per_s);
+  const rate = perSecond(job.elements_per_s);
   return (
     <section class="card" aria-labelledby="rate">
       <h2 id="rate">Rate and progress</h2>
       <dl class="figures">
-        <div><dt><i class="key rate" />Rate</dt><dd>{rate}/s</dd></div>
+        <div><dt><i class="key rate" />Rate</dt><dd>{rate}</dd></div>
         <div>
           <dt><i class="key demand" />Demand</dt>
           <dd>{demand !== null ? `${count(demand)}/s` : job.waits_percent >= 99 ? "more" : "–"}</dd>
         </div>
-        <div><dt>Bytes</dt><dd>{bytes(job.bytes_per_s)}/s</dd></div>
+        <div><dt>Bytes</dt><dd>{known(job.bytes_per_s) ? `${bytes(job.bytes_per_s)}/s` : "–"}</dd></div>
         <div><dt>Elements</dt><dd>{count(job.elements)}</dd></div>
         <div><dt>Left out</dt><dd class={job.skipped > 0 ? "warn" : ""}>{count(job.skipped)}</dd></div>
         {job.sessions.length > 0 && (

@@ -3,7 +3,7 @@ import "./style.css";
 
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { count, percent, span } from "./format.js";
+import { percent, perSecond, span } from "./format.js";
 import { History } from "./history.js";
 import { isOver, Rate, Ranks, Steps, Verdict } from "./job.jsx";
 import { cancelJob, Confirm, useOperator } from "./operator.jsx";
@@ -80,7 +80,7 @@ function Jobs({ jobs, chosen, onChoose }) {
     { key: "state", title: "State", value: (job) => (isOver(job) ? 1 : 0), cell: (job) => <span class={`tag ${job.state === "failed" ? "warn" : ""}`}>{job.state}</span> },
     { key: "bound", title: "Bound by", value: (job) => job.bound_by ?? "", cell: (job) => job.bound_by ?? "–" },
     { key: "waits", title: "Waits", numeric: true, value: (job) => job.waits_percent, cell: (job) => percent(job.waits_percent) },
-    { key: "rate", title: "Rate", numeric: true, minor: true, value: (job) => job.elements_per_s, cell: (job) => `${count(job.elements_per_s)}/s` },
+    { key: "rate", title: "Rate", numeric: true, minor: true, value: (job) => job.elements_per_s, cell: (job) => perSecond(job.elements_per_s) },
     { key: "done", title: "Done", numeric: true, minor: true, value: (job) => job.taken_percent, cell: (job) => percent(job.taken_percent) },
   ];
   return (

@@ -9,6 +9,7 @@ const kStraggler = 25; // percent of the typical worker's speed, as in the verdi
 const kSilent = 2; // seconds
 
 function stateOf(worker) {
+  if (worker.connected === false) return { text: "gone", kind: "warn" };
   if (worker.last_heard_s > kSilent) return { text: `silent ${span(worker.last_heard_s)}`, kind: "warn" };
   if (worker.draining) return { text: worker.leases > 0 ? "drains" : "drained", kind: "info" };
   if (worker.speed_percent < kStraggler) return { text: "straggler", kind: "warn" };
