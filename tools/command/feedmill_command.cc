@@ -40,6 +40,7 @@ constexpr Command kCommands[] = {
     {"dataset", "has a dispatcher keep pipelines under ids", RunDataset},
     {"token", "merges and shows tokens, from which readers continue", RunToken},
     {"status", "shows what a service is doing", RunStatus},
+    {"top", "shows the same in a terminal, live", RunTop},
     {"doctor", "checks this machine and a service, and says what to do",
      RunDoctor},
     {"resolve", "shows the tasks of a cluster", RunResolve},

@@ -16,9 +16,29 @@ using Json = nlohmann::ordered_json;
 
 // Columns for programs only: they would make the table too wide.
 constexpr std::string_view kHiddenColumns[] = {
-    "incarnation",     "fingerprint",     "anonymous", "endless",
-    "positions_bound", "positions_taken", "verdict",
+    "incarnation",
+    "fingerprint",
+    "anonymous",
+    "endless",
+    "positions_bound",
+    "positions_taken",
+    "verdict",
+    "bytes",
+    "bytes_per_s",
+    "busy_threads",
+    "streams",
+    "waiting_for_credit",
+    "waiting_for_memory",
+    "buffered_bytes",
+    "window_bytes",
+    "memory_max",
+    "drain_asked",
+    "connected",
+    "measured_s",
+    "us_per_element",
+    "id",
 };
+constexpr size_t kEventsInTable = 10;  // the last ones
 
 bool Hidden(std::string_view key) {
   return std::find(std::begin(kHiddenColumns), std::end(kHiddenColumns), key) !=
@@ -126,9 +146,13 @@ void AppendVerdicts(const Json& status, std::string& out) {
 }  // namespace
 
 absl::StatusOr<std::string> StatusTable(const std::string& json) {
-  const Json status = Json::parse(json, nullptr, false);
+  Json status = Json::parse(json, nullptr, false);
   if (!status.is_object()) {
     return Internal("the dispatcher's status is not a JSON object");
+  }
+  if (status.contains("events") && status["events"].is_array()) {
+    Json& events = status["events"];
+    while (events.size() > kEventsInTable) events.erase(0);
   }
   std::string out;
   for (const auto& [key, value] : status.items()) {
