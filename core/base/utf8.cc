@@ -1,5 +1,6 @@
 #include "core/base/utf8.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,6 +28,35 @@ bool IsUtf8(std::string_view text) {
     i += length;
   }
   return true;
+}
+
+void AppendUtf8(uint32_t code, std::string& out) {
+  const auto byte = [&](uint32_t bits) { out += static_cast<char>(bits); };
+  if (code < 0x80) {
+    byte(code);
+  } else if (code < 0x800) {
+    byte(0xc0 | code >> 6);
+    byte(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    byte(0xe0 | code >> 12);
+    byte(0x80 | (code >> 6 & 0x3f));
+    byte(0x80 | (code & 0x3f));
+  } else {
+    byte(0xf0 | code >> 18);
+    byte(0x80 | (code >> 12 & 0x3f));
+    byte(0x80 | (code >> 6 & 0x3f));
+    byte(0x80 | (code & 0x3f));
+  }
+}
+
+std::string_view Latin1ToUtf8(std::string_view text, std::string& scratch) {
+  const bool ascii = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80;
+  });
+  if (ascii) return text;
+  scratch.clear();
+  for (const char c : text) AppendUtf8(static_cast<unsigned char>(c), scratch);
+  return scratch;
 }
 
 }  // namespace feedmill

@@ -1,12 +1,21 @@
 #ifndef FEEDMILL_CORE_BASE_UTF8_H_
 #define FEEDMILL_CORE_BASE_UTF8_H_
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace feedmill {
 
 // True if `text` is valid UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);
+
+// Appends a character. REQUIRES: code is at most 0x10ffff and no surrogate.
+void AppendUtf8(uint32_t code, std::string& out);
+
+// The UTF-8 of a text in Latin-1: `text` itself if it is ASCII, else made in
+// `scratch`.
+std::string_view Latin1ToUtf8(std::string_view text, std::string& scratch);
 
 }  // namespace feedmill
 

@@ -39,7 +39,7 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
 // True if the number of the input's elements is known before anything runs, and
 // each can be made alone.
 bool IsCountedInput(const Graph& input) {
-  if (SourceCompression(input.source) != Compression::kNone) return false;
+  if (!ReadInOrderReason(input.source).empty()) return false;
   const std::vector<Graph>* const inputs = SourceInputs(input.source);
   if (inputs != nullptr &&
       !std::all_of(inputs->begin(), inputs->end(), IsCountedInput)) {
@@ -117,13 +117,14 @@ class HomeFinder {
     if (graph_.steps[index].Get<ShuffleStep>().files) {
       return CheckShuffleFiles(index);
     }
-    const Compression compression = SourceCompression(graph_.source);
-    if (compression != Compression::kNone) {
+    const std::string_view reason = ReadInOrderReason(graph_.source);
+    if (!reason.empty()) {
       return InvalidArgument(
           "{}: a global shuffle reads records in any order, and {} files can "
-          "only be read from their beginning. Uncompress the files, or write "
+          "only be read from their beginning. {} the files, or write "
           "`shuffle: {{files: true}}` or `shuffle: {{window: N}}`",
-          Name(index), CompressionName(compression));
+          Name(index), reason,
+          reason == "UTF-16" ? "Convert to UTF-8" : "Uncompress");
     }
     if (streamed_) {
       return InvalidArgument(

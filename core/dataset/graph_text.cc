@@ -38,8 +38,9 @@ template <class List>
 Json TypesToJson(const List& list) {
   Json out = Json::array();
   for (const auto& one : list) {
-    out.push_back(Json::array(
+    Json& typed = out.emplace_back(Json::array(
         {BytesToJson(one.name), std::string(DTypeName(one.dtype)), one.shape}));
+    if (one.default_text) typed.push_back(BytesToJson(*one.default_text));
   }
   return out;
 }

@@ -63,4 +63,21 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
   return absl::OkStatus();
 }
 
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+                           std::optional<std::string>& default_text) {
+  const size_t equals = text.find('=');
+  FM_RETURN_IF_ERROR(
+      ParseTypeText(text.substr(0, equals), dtype, shape, Dims::kMayBeUnknown));
+  default_text.reset();
+  if (equals == std::string_view::npos) return absl::OkStatus();
+  if (!shape.empty() && shape[0] == kUnknownDim) {
+    return InvalidArgument(
+        "\"{}\" has a default, but a record without values has a list of "
+        "length 0; leave the default out",
+        text.substr(0, 40));
+  }
+  default_text = Trimmed(text.substr(equals + 1));
+  return absl::OkStatus();
+}
+
 }  // namespace feedmill

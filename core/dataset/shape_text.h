@@ -1,6 +1,8 @@
 #ifndef FEEDMILL_CORE_DATASET_SHAPE_TEXT_H_
 #define FEEDMILL_CORE_DATASET_SHAPE_TEXT_H_
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -14,6 +16,11 @@ enum class Dims { kFixed, kMayBeUnknown };
 // it, a dim may be "?". InvalidArgument says what is wrong with `text`.
 absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
                            Dims dims = Dims::kFixed);
+
+// Reads a type, and the value after "=" that a record without the field has:
+// "int64 = -1", "bytes = none", "bytes =" for an empty text.
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+                           std::optional<std::string>& default_text);
 
 }  // namespace feedmill
 

@@ -33,6 +33,9 @@ struct SourceProperties {
   bool indexed = false;
   // Each file is one record.
   bool record_per_file = false;
+  // Files are UTF-16. Like compressed files, they are read from their beginning
+  // only.
+  bool utf16 = false;
   // Records are lines of text, which users count from 1.
   bool lines = false;
   // Infinite according to the options.

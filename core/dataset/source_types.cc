@@ -83,12 +83,24 @@ bool IsEndless(const Graph& graph) {
   return endless;
 }
 
+const Compression* WrittenCompression(const Source& source) {
+  const auto found = FindField<FileCompression>(source);
+  return found ? found->compression : nullptr;
+}
+
+Compression* MutableCompression(Source& source) {
+  const auto found = FindOwnField<FileCompression>(source);
+  return found ? found->compression : nullptr;
+}
+
 Compression CompressionOf(const std::string& name) {
   // The path of a URL may be followed by a query.
   const bool is_url = name.find("://") != std::string::npos;
   const std::string file = is_url ? name.substr(0, name.find('?')) : name;
   if (EndsIn(file, ".gz") || EndsIn(file, ".tgz")) return Compression::kGzip;
   if (EndsIn(file, ".zst")) return Compression::kZstd;
+  if (EndsIn(file, ".bz2") || EndsIn(file, ".tbz2")) return Compression::kBz2;
+  if (EndsIn(file, ".xz") || EndsIn(file, ".txz")) return Compression::kXz;
   return Compression::kNone;
 }
 
@@ -104,6 +116,12 @@ Compression SourceCompression(const Source& source) {
                : Compression::kNone;
 }
 
+std::string_view ReadInOrderReason(const Source& source) {
+  const Compression compression = SourceCompression(source);
+  if (compression != Compression::kNone) return CompressionName(compression);
+  return PropertiesOf(source).utf16 ? "UTF-16" : "";
+}
+
 std::string_view CompressionName(Compression compression) {
   switch (compression) {
     case Compression::kByName:
@@ -114,6 +132,10 @@ std::string_view CompressionName(Compression compression) {
       return "gzip";
     case Compression::kZstd:
       return "zstd";
+    case Compression::kBz2:
+      return "bz2";
+    case Compression::kXz:
+      return "xz";
   }
   return "";
 }

@@ -39,6 +39,10 @@ std::vector<SourceField>* MutableSourceFields(Source& source);
 // True if a pipeline is infinite according to the graph alone.
 bool IsEndless(const Graph& graph);
 
+// Returns the compression in the options, which may be kByName. Null for a
+// source whose files are never compressed.
+const Compression* WrittenCompression(const Source& source);
+Compression* MutableCompression(Source& source);
 // Returns the compression according to the extension of a file name.
 Compression CompressionOf(const std::string& file);
 // Returns `written`, or that of the first file for kByName. Never kByName.
@@ -47,6 +51,9 @@ Compression ResolvedCompression(Compression written,
 // Returns the compression of the source's files; never kByName.
 Compression SourceCompression(const Source& source);
 std::string_view CompressionName(Compression compression);
+// What the files of a source are that can only be read from their beginning:
+// "gzip", "UTF-16"; "" if they can be read from any place.
+std::string_view ReadInOrderReason(const Source& source);
 
 // Checks that names are unique, and not empty unless there is only one
 // component.

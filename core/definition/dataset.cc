@@ -162,6 +162,14 @@ Dataset Dataset::Arrow(std::vector<std::string> files, ArrowSource options) {
   return FromFiles(std::move(files), std::move(options));
 }
 
+Dataset Dataset::Mds(std::vector<std::string> files, MdsSource options) {
+  return FromFiles(std::move(files), std::move(options));
+}
+
+Dataset Dataset::Lmdb(std::vector<std::string> files) {
+  return FromSource(LmdbSource{std::move(files)});
+}
+
 Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
   return FromSource(ConcatenateSource{GraphsOf(inputs)});
 }

@@ -38,9 +38,10 @@ absl::Status ReadOutput(const Json& json, Outputs& outputs) {
 template <class Typed>
 absl::Status ReadTyped(const Json& json, std::string_view what,
                        std::vector<Typed>& list) {
-  if (!json.is_array() || json.size() != 3 || !json[1].is_string() ||
-      !json[2].is_array() || json[2].size() > kFieldRankMax) {
-    return InvalidArgument("a {} is not [name, dtype, shape]", what);
+  if (!json.is_array() || json.size() < 3 || json.size() > 4 ||
+      !json[1].is_string() || !json[2].is_array() ||
+      json[2].size() > kFieldRankMax) {
+    return InvalidArgument("a {} is not [name, dtype, shape, default]", what);
   }
   Typed& one = list.emplace_back();
   FM_RETURN_IF_ERROR(JsonReader::Bytes(json[0], one.name));
@@ -50,6 +51,9 @@ absl::Status ReadTyped(const Json& json, std::string_view what,
                            json[1].get<std::string>());
   }
   one.dtype = *dtype;
+  if (json.size() == 4) {
+    FM_RETURN_IF_ERROR(JsonReader::Bytes(json[3], one.default_text.emplace()));
+  }
   return ReadDims(json[2], what, one.shape);
 }
 
@@ -112,7 +116,7 @@ struct FieldFromJson {
   void operator()(const FileNames& out) const { (*this)(out.files); }
   void operator()(const FileCompression& out) const {
     size_t index = 0;
-    reader.GetWord(name, {"none", "gzip", "zstd"}, index);
+    reader.GetWord(name, {"none", "gzip", "zstd", "bz2", "xz"}, index);
     *out.compression = static_cast<Compression>(
         static_cast<size_t>(Compression::kNone) + index);
   }

@@ -203,7 +203,7 @@ absl::Status OptionsYaml::ReadField(const Field& field,
     absl::Status operator()(const FileCompression& out) const {
       size_t word = 0;
       FM_RETURN_IF_ERROR(options.values_.ReadWord(
-          node, where, {"none", "gzip", "zstd"}, word));
+          node, where, {"none", "gzip", "zstd", "bz2", "xz"}, word));
       *out.compression = static_cast<Compression>(
           static_cast<size_t>(Compression::kNone) + word);
       return absl::OkStatus();
@@ -286,7 +286,7 @@ absl::Status OptionsYaml::ReadFeatures(const YAML::Node& node,
     FM_RETURN_IF_ERROR(values_.ReadString(
         entry.second, place, "a type like int64 or \"float32[3]\"", type));
     const absl::Status parsed =
-        ParseTypeText(type, feature.dtype, feature.shape, Dims::kMayBeUnknown);
+        ParseTypeText(type, feature.dtype, feature.shape, feature.default_text);
     if (!parsed.ok()) {
       return YamlValues::Error(entry.second, place, ErrorText(parsed));
     }
@@ -420,7 +420,7 @@ absl::Status OptionsYaml::ReadDeclaredFields(const YAML::Node& node,
     FM_RETURN_IF_ERROR(values_.ReadString(
         entry.second, place, "a type like int64 or \"float32[3]\"", type));
     const absl::Status parsed =
-        ParseTypeText(type, field.dtype, field.shape, Dims::kMayBeUnknown);
+        ParseTypeText(type, field.dtype, field.shape, field.default_text);
     if (!parsed.ok()) {
       return values_.Error(entry.second, place, ErrorText(parsed));
     }

@@ -1,7 +1,9 @@
 #include "core/formats/file_checks.h"
 
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/dataset/source_types.h"
+#include "core/sources/value_text.h"
 
 namespace feedmill {
 namespace {
@@ -13,7 +15,9 @@ absl::Status CheckField(const SourceField& field, FieldShapes shapes) {
   bool fits = shapes != FieldShapes::kScalars || field.shape.empty();
   for (const int64_t dim : field.shape) {
     if (dim == kUnknownDim) {
-      fits = fits && shapes == FieldShapes::kLists && field.shape.size() == 1;
+      const bool list =
+          shapes == FieldShapes::kLists && field.shape.size() == 1;
+      fits = fits && (list || shapes == FieldShapes::kAny);
     } else if (dim < 0 || __builtin_mul_overflow(items, dim, &items) ||
                items > kFieldItemsMax) {
       return InvalidArgument("the shape {} of \"{}\" is too large",
@@ -30,6 +34,23 @@ absl::Status CheckField(const SourceField& field, FieldShapes shapes) {
           : "only the dimension of a single list may be unknown");
 }
 
+absl::Status CheckDefault(const SourceField& field, bool allowed) {
+  if (!field.default_text) return absl::OkStatus();
+  if (!allowed) {
+    return InvalidArgument(
+        "\"{}\" has a default (\"= {}\"), which only fields of webdataset and "
+        "features of parse_example have",
+        field.name, *field.default_text);
+  }
+  BufferBuilder value;
+  if (field.dtype == DType::kBytes ||
+      AppendNumber(*field.default_text, field.dtype, value)) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("the default of \"{}\", \"{}\", is no {}", field.name,
+                         *field.default_text, DTypeName(field.dtype));
+}
+
 }  // namespace
 
 Field FilesField(std::vector<std::string>& files) {
@@ -42,7 +63,19 @@ Field CompressionField(Compression& compression,
                        const std::vector<std::string>& files) {
   return {"compression", FileCompression{&compression, &files},
           Field::kOptional,
-          "none, gzip or zstd; told by the files' names if absent."};
+          "none, gzip, zstd, bz2 or xz; told by the first bytes of the first "
+          "file if absent, or by the files' names where it is not at hand."};
+}
+
+Field WindowLogField(int64_t& window_log) {
+  return {"zstd_window_log", &window_log, Field::kSparse | Field::kPositive,
+          "Largest zstd window that is accepted, as a power of two; default: "
+          "27, at most 31 (2 GiB of memory a file)."};
+}
+
+Field EncodingField(TextEncoding& encoding) {
+  return {"encoding", Word(encoding, {"utf-8", "latin-1", "utf-16"}),
+          Field::kSparse, "Encoding of the files: utf-8, latin-1 or utf-16."};
 }
 
 Field FieldsField(std::vector<SourceField>& fields) {
@@ -60,7 +93,11 @@ Positions FilesIfCompressed(Compression compression,
 }
 
 absl::Status CheckFiles(const std::vector<std::string>& files,
-                        Compression compression) {
+                        Compression compression, int64_t zstd_window_log) {
+  if (zstd_window_log != 0 && (zstd_window_log < 10 || zstd_window_log > 31)) {
+    return InvalidArgument("zstd_window_log must be 10 to 31, it is {}",
+                           zstd_window_log);
+  }
   if (files.empty()) return InvalidArgument("the list of files is empty");
   for (const std::string& file : files) {
     if (file.empty()) return InvalidArgument("a file name is empty");
@@ -70,14 +107,16 @@ absl::Status CheckFiles(const std::vector<std::string>& files,
     if (CompressionOf(file) == CompressionOf(files.front())) continue;
     return InvalidArgument(
         "\"{}\" and \"{}\" are compressed in different ways; read them as "
-        "two sources, or write `compression: none`, `gzip` or `zstd`",
+        "two sources, or write `compression: none`, `gzip`, `zstd`, `bz2` or "
+        "`xz`",
         files.front(), file);
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
-                                         FieldShapes shapes, bool named) {
+                                         FieldShapes shapes, bool named,
+                                         bool defaults) {
   for (const SourceField& field : fields) {
     if (named && field.name.empty()) {
       return InvalidArgument(
@@ -94,6 +133,7 @@ absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
   ElementSpec spec;
   for (const SourceField& field : fields) {
     FM_RETURN_IF_ERROR(CheckField(field, shapes));
+    FM_RETURN_IF_ERROR(CheckDefault(field, defaults));
     spec.components.push_back({field.name, field.dtype, field.shape});
   }
   FM_RETURN_IF_ERROR(CheckComponentNames(spec));

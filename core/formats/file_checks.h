@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_FORMATS_FILE_CHECKS_H_
 #define FEEDMILL_CORE_FORMATS_FILE_CHECKS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace feedmill {
 Field FilesField(std::vector<std::string>& files);
 Field CompressionField(Compression& compression,
                        const std::vector<std::string>& files);
+// The option zstd_window_log, which CheckFiles checks.
+Field WindowLogField(int64_t& window_log);
+Field EncodingField(TextEncoding& encoding);
 Field FieldsField(std::vector<SourceField>& fields);
 
 // Files in order where they are compressed, else `positions`.
@@ -24,22 +28,26 @@ Positions FilesIfCompressed(Compression compression,
                             const std::vector<std::string>& files,
                             Positions positions);
 
-// Checks that there are files, that none has an empty name, and that all are
-// compressed alike.
+// Checks that there are files, that none has an empty name, that all are
+// compressed alike, and that the window is one of zstd.
 absl::Status CheckFiles(const std::vector<std::string>& files,
-                        Compression compression = Compression::kNone);
+                        Compression compression = Compression::kNone,
+                        int64_t zstd_window_log = 0);
 
 // The shapes that fields of a format may have.
 enum class FieldShapes {
   kScalars,
   kStatic,  // all dimensions known
   kLists,   // those and lists of an unknown length
+  kAny,     // any dimension may be unknown
 };
 
 // The element that has the fields as components. InvalidArgument for none, for
-// those without a name if `named`, and for shapes that the format has not.
+// those without a name if `named`, for shapes that the format has not, and for
+// defaults unless it takes `defaults`.
 absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
-                                         FieldShapes shapes, bool named = true);
+                                         FieldShapes shapes, bool named = true,
+                                         bool defaults = false);
 
 // The element of one component without a name.
 ElementSpec UnnamedSpec(DType dtype);

@@ -14,6 +14,7 @@
 #include "core/base/status.h"
 #include "core/dataset/source_kind_of.h"
 #include "core/dataset/source_types.h"
+#include "core/io/byte_stream.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/framed_records.h"
 #include "core/sources/record_format.h"
@@ -90,8 +91,8 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
     if constexpr (requires { S::kSampledRecords; }) {
       FM_ASSIGN_OR_RETURN(
           const auto samples,
-          SampleFiles(*S::MakeFraming(Cast(options)),
-                      CompressionOfFiles(options), files, S::kSampledRecords));
+          SampleFiles(*S::MakeFraming(Cast(options)), CodingOfFiles(options),
+                      files, S::kSampledRecords));
       return S::InferFields(Cast(options), samples);
     } else if constexpr (requires { &S::InferFieldsOfFile; }) {
       return S::InferFieldsOfFile(Cast(options), files.front());
@@ -143,7 +144,7 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
       }
       FramedRecords records{.framing = S::MakeFraming(Cast(options)),
                             .decoder = S::MakeDecoder(Cast(options), live),
-                            .compression = CompressionOfFiles(options),
+                            .coding = CodingOfFiles(options),
                             .properties = S::Properties(Cast(options))};
       return counted
                  ? MakeDecodedRecords(std::move(records), std::move(manifest))
@@ -151,10 +152,17 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
     }
   }
 
-  static Compression CompressionOfFiles(const void* options) {
+  static StreamCoding CodingOfFiles(const void* options) {
     if constexpr (requires { Cast(options).compression; }) {
-      return ResolvedCompression(Cast(options).compression,
-                                 Cast(options).files);
+      StreamCoding coding(
+          ResolvedCompression(Cast(options).compression, Cast(options).files));
+      if constexpr (requires { Cast(options).zstd_window_log; }) {
+        coding.zstd_window_log = Cast(options).zstd_window_log;
+      }
+      if constexpr (requires { Cast(options).encoding; }) {
+        coding.utf16 = Cast(options).encoding == TextEncoding::kUtf16;
+      }
+      return coding;
     } else {
       return Compression::kNone;
     }

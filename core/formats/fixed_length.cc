@@ -85,6 +85,7 @@ struct FixedLengthFormat {
   static FieldList Fields(FixedLengthSource& s) {
     return {FilesField(s.files),
             CompressionField(s.compression, s.files),
+            WindowLogField(s.zstd_window_log),
             {"record_bytes", &s.record_bytes, Field::kRequired,
              "Bytes of a record."},
             {"header_bytes", &s.header_bytes, Field::kOptional,
@@ -98,7 +99,7 @@ struct FixedLengthFormat {
   }
   static absl::StatusOr<ElementSpec> Output(const FixedLengthSource& s,
                                             std::span<const ElementSpec>) {
-    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
     if (s.record_bytes < 1 || s.record_bytes > kFixedBytesMax) {
       return InvalidArgument("record_bytes must be 1 to {}, it is {}",
                              kFixedBytesMax, s.record_bytes);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
 #include "core/formats/json_scanner.h"
@@ -19,16 +20,21 @@ using Kind = JsonToken::Kind;
 
 class JsonDecoder final : public RecordDecoder {
  public:
-  explicit JsonDecoder(std::vector<SourceField> fields)
-      : RecordDecoder(std::move(fields)) {}
+  JsonDecoder(std::vector<SourceField> fields, TextEncoding encoding)
+      : RecordDecoder(std::move(fields)), encoding_(encoding) {}
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
                       RecordBlock& out) const override {
     Row row;
     row.values.resize(fields_.size());
+    std::string converted;
     for (const Extent& record : records) {
-      FM_RETURN_IF_ERROR(Find(window.substr(record.begin, record.size), row));
+      std::string_view text = window.substr(record.begin, record.size);
+      if (encoding_ == TextEncoding::kLatin1) {
+        text = Latin1ToUtf8(text, converted);
+      }
+      FM_RETURN_IF_ERROR(Find(text, row));
       for (size_t f = 0; f < fields_.size(); ++f) {
         FM_RETURN_IF_ERROR(
             Append(fields_[f], row.values[f], row.text, out.columns[f]));
@@ -165,6 +171,8 @@ class JsonDecoder final : public RecordDecoder {
     }
     return absl::OkStatus();
   }
+
+  const TextEncoding encoding_;
 };
 
 // What is known of a field after some records.
@@ -299,6 +307,15 @@ absl::StatusOr<std::vector<SourceField>> FieldsOfRecords(
   return fields;
 }
 
+void ConvertLatin1(std::vector<FileSample>& samples) {
+  std::string converted;
+  for (FileSample& sample : samples) {
+    for (std::string& record : sample.records) {
+      record = std::string(Latin1ToUtf8(record, converted));
+    }
+  }
+}
+
 struct JsonlFormat {
   using Options = JsonlSource;
   static constexpr std::string_view kName = "jsonl";
@@ -308,15 +325,19 @@ struct JsonlFormat {
 
   static FieldList Fields(JsonlSource& s) {
     return {FilesField(s.files), CompressionField(s.compression, s.files),
-            FieldsField(s.fields)};
+            WindowLogField(s.zstd_window_log), FieldsField(s.fields),
+            EncodingField(s.encoding)};
   }
   static SourceProperties Properties(const JsonlSource& s) {
-    return {.positions =
-                FilesIfCompressed(s.compression, s.files, Positions::kBlocks)};
+    const bool utf16 = s.encoding == TextEncoding::kUtf16;
+    return {.positions = FilesIfCompressed(
+                s.compression, s.files,
+                utf16 ? Positions::kFiles : Positions::kBlocks),
+            .utf16 = utf16};
   }
   static absl::StatusOr<ElementSpec> Output(const JsonlSource& s,
                                             std::span<const ElementSpec>) {
-    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
     return SpecOfFields(s.fields, FieldShapes::kLists);
   }
   static std::shared_ptr<const Framing> MakeFraming(const JsonlSource&) {
@@ -324,10 +345,12 @@ struct JsonlFormat {
   }
   static std::unique_ptr<const RecordDecoder> MakeDecoder(
       const JsonlSource& s, const std::vector<bool>& live) {
-    return std::make_unique<JsonDecoder>(LiveFields(s.fields, live));
+    return std::make_unique<JsonDecoder>(LiveFields(s.fields, live),
+                                         s.encoding);
   }
   static absl::StatusOr<std::vector<SourceField>> InferFields(
-      const JsonlSource&, const std::vector<FileSample>& samples) {
+      const JsonlSource& s, std::vector<FileSample> samples) {
+    if (s.encoding == TextEncoding::kLatin1) ConvertLatin1(samples);
     auto fields = FieldsOfRecords(samples);
     if (!fields.ok()) return Annotate(fields.status(), samples[0].file);
     if (!fields->empty()) return fields;

@@ -21,12 +21,15 @@ const SourceKind& NpyKind();
 const SourceKind& WebDatasetKind();
 const SourceKind& ParquetKind();
 const SourceKind& ArrowKind();
+const SourceKind& MdsKind();
+const SourceKind& LmdbKind();
 
 inline std::vector<const SourceKind*> BuiltinFormats() {
   return {
       &RangeKind(),      &TfRecordKind(), &TextKind(),        &ImagesKind(),
       &CsvKind(),        &JsonlKind(),    &FixedLengthKind(), &NpyKind(),
-      &WebDatasetKind(), &ParquetKind(),  &ArrowKind(),
+      &WebDatasetKind(), &ParquetKind(),  &ArrowKind(),       &MdsKind(),
+      &LmdbKind(),
   };
 }
 

@@ -17,6 +17,15 @@ std::string TypeText(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", DTypeName(dtype), ShapeToString(shape));
 }
 
+absl::Status CheckReadable(const FileArray& array, const std::string& path) {
+  if (array.unreadable.empty()) return absl::OkStatus();
+  return DataLoss(
+      "{}: the dtype {} of \"{}\" cannot be read: bool, integers, floats of at "
+      "most 64 bits, datetime64, timedelta64 and texts can (`fields` that do "
+      "not name it do without it)",
+      path, array.unreadable, array.name);
+}
+
 // The arrays that the fields name, all with the same number of rows.
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
                                                 const RandomAccessFile& file,
@@ -32,6 +41,7 @@ absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
     if (found == arrays.end()) {
       return DataLoss("{}: there is no array \"{}\" in it", path, field.name);
     }
+    FM_RETURN_IF_ERROR(CheckReadable(*found, path));
     if (found->dtype != field.dtype || found->shape != field.shape) {
       return DataLoss("{}: the rows of \"{}\" are {}, not {}", path, field.name,
                       TypeText(found->dtype, found->shape),
@@ -50,7 +60,8 @@ struct NpyFormat {
   using Options = NpySource;
   static constexpr std::string_view kName = "npy";
   static constexpr std::string_view kSummary =
-      "Reads the rows of NumPy's arrays, a component for each array of a .npz.";
+      "Reads the rows of NumPy's arrays: a component for each array of a .npz "
+      "or member of a structured dtype.";
 
   static FieldList Fields(NpySource& s) {
     return {FilesField(s.files), FieldsField(s.fields)};
@@ -59,11 +70,6 @@ struct NpyFormat {
   static absl::StatusOr<ElementSpec> Output(const NpySource& s,
                                             std::span<const ElementSpec>) {
     FM_RETURN_IF_ERROR(CheckFiles(s.files));
-    for (const SourceField& field : s.fields) {
-      if (field.dtype != DType::kBytes) continue;
-      return InvalidArgument("\"{}\" cannot be bytes: arrays hold numbers",
-                             field.name);
-    }
     return SpecOfFields(s.fields, FieldShapes::kStatic, /*named=*/false);
   }
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
@@ -73,6 +79,7 @@ struct NpyFormat {
     FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, identity.size));
     std::vector<SourceField> fields;
     for (const FileArray& array : arrays) {
+      FM_RETURN_IF_ERROR(CheckReadable(array, path));
       fields.push_back({array.name, array.dtype, array.shape});
     }
     return fields;

@@ -2,21 +2,28 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/formats/npy_header.h"
+#include "core/io/byte_stream.h"
 
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
-constexpr size_t kHeaderBytesMax = size_t{64} << 10;
 constexpr size_t kDirectoryBytesMax = size_t{16} << 20;
 constexpr size_t kMembersMax = 1000;
-constexpr size_t kRankMax = 32;
+constexpr size_t kPartBytes = size_t{1} << 20;
+// Of an array that is read as a whole.
+constexpr uint64_t kWholeBytesMax = uint64_t{4} << 30;
+constexpr uint16_t kStored = 0;
+constexpr uint16_t kDeflated = 8;
 
 template <class T>
 T Load(std::string_view bytes, size_t at) {
@@ -38,102 +45,175 @@ absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file,
   return bytes;
 }
 
-// The value of a key in NumPy's header, a literal of a Python dict.
-std::string_view DictValue(std::string_view dict, std::string_view key) {
-  const size_t at = dict.find(fmt::format("'{}':", key));
-  if (at == std::string_view::npos) return {};
-  std::string_view value = dict.substr(at + key.size() + 3);
-  while (value.starts_with(' ')) value.remove_prefix(1);
-  if (value.starts_with('(')) return value.substr(0, value.find(')') + 1);
-  if (value.starts_with('\'')) {
-    const size_t end = value.find('\'', 1);
-    return end == std::string_view::npos ? value : value.substr(0, end + 1);
-  }
-  return value.substr(0, value.find_first_of(",}"));
-}
+// Where the bytes of a .npy stand: in a file as they are, or deflated.
+struct NpyPlace {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  std::optional<DeflatedMember> deflated{};
+};
 
-absl::StatusOr<DType> NpyDType(std::string_view descr) {
-  static constexpr std::pair<std::string_view, DType> kTypes[] = {
-      {"b1", DType::kBool},    {"i1", DType::kInt8},    {"i2", DType::kInt16},
-      {"i4", DType::kInt32},   {"i8", DType::kInt64},   {"u1", DType::kUInt8},
-      {"u2", DType::kUInt16},  {"u4", DType::kUInt32},  {"u8", DType::kUInt64},
-      {"f4", DType::kFloat32}, {"f8", DType::kFloat64},
+// The first bytes of a .npy, up to `most`, or all of them.
+absl::StatusOr<std::string> ReadNpyBytes(const RandomAccessFile& file,
+                                         const NpyPlace& place, uint64_t most) {
+  const uint64_t size = std::min(place.size, most);
+  if (!place.deflated) {
+    return ReadPart(file, place.offset + place.size, place.offset, size);
+  }
+  const ReadFileAt read = [&](uint64_t offset, std::span<std::byte> out) {
+    FM_ASSIGN_OR_RETURN(const size_t got, file.Read(offset, out));
+    if (got == out.size()) return absl::OkStatus();
+    return DataLoss("it is cut short");
   };
-  std::string_view text = descr;
-  if (text.size() > 2 && text.front() == '\'' && text.back() == '\'') {
-    text = text.substr(1, text.size() - 2);
+  const auto stream = MakeInflateStream(read, *place.deflated);
+  std::string bytes;
+  while (bytes.size() < size) {
+    const size_t before = bytes.size();
+    bytes.resize(before + std::min<uint64_t>(size - before, kPartBytes));
+    FM_ASSIGN_OR_RETURN(
+        const size_t got,
+        stream->Read(
+            std::as_writable_bytes(std::span<char>(bytes)).subspan(before)));
+    bytes.resize(before + got);
+    if (got == 0) break;
   }
-  const bool swapped = text.starts_with('>') && !text.ends_with('1');
-  if (!text.empty() && !swapped &&
-      std::string_view("<|=>").find(text[0]) != std::string_view::npos) {
-    text.remove_prefix(1);
-  }
-  for (const auto& [name, dtype] : kTypes) {
-    if (text == name) return dtype;
-  }
-  return DataLoss(
-      "its dtype {} cannot be read: bool, int8 to int64, uint8 to uint64, "
-      "float32 and float64 in little-endian can",
-      descr.substr(0, 40));
+  if (size < place.size) return bytes;
+  // Its checksum is told after its last byte.
+  std::byte one;
+  FM_RETURN_IF_ERROR(stream->Read({&one, 1}).status());
+  return bytes;
 }
 
-absl::Status ParseNpyShape(std::string_view text, FileArray& array) {
-  Shape dims;
-  if (text.size() < 2 || text.front() != '(' || text.back() != ')') {
-    return DataLoss("its header has no shape");
-  }
-  text = text.substr(1, text.size() - 2);
-  while (!text.empty()) {
-    const size_t skip = text.find_first_not_of(" ,");
-    if (skip == std::string_view::npos) break;
-    text.remove_prefix(skip);
-    int64_t dim = 0;
-    const auto [stop, error] =
-        std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (error != std::errc() || dim < 0 || dims.size() == kRankMax) {
-      return DataLoss("its header has no shape");
+// The items in C order of an array that stands in Fortran order.
+std::string InRows(const NpyHeader& header, std::string_view items) {
+  const size_t bytes = header.item_bytes;
+  const auto rows = static_cast<size_t>(header.shape[0]);
+  const size_t row_items =
+      rows == 0 || bytes == 0 ? 0 : items.size() / bytes / rows;
+  std::vector<size_t> place(row_items);  // in Fortran order, by C order
+  Shape at(header.shape.size(), 0);
+  for (size_t k = 0; k < row_items; ++k) {
+    size_t from = 0;
+    for (size_t d = header.shape.size(); d-- > 1;) {
+      from = from * static_cast<size_t>(header.shape[d]) +
+             static_cast<size_t>(at[d]);
     }
-    dims.push_back(dim);
-    text.remove_prefix(static_cast<size_t>(stop - text.data()));
-    if (text.starts_with('L')) text.remove_prefix(1);  // as Python 2 writes it
-  }
-  if (dims.empty()) return DataLoss("it is a single value without rows");
-  array.rows = static_cast<uint64_t>(dims[0]);
-  array.shape.assign(dims.begin() + 1, dims.end());
-  array.row_bytes = ItemSize(array.dtype);
-  uint64_t all = 0;
-  for (const int64_t dim : array.shape) {
-    if (__builtin_mul_overflow(array.row_bytes, static_cast<uint64_t>(dim),
-                               &array.row_bytes)) {
-      return DataLoss("its shape is too large");
+    place[k] = from * rows;
+    for (size_t d = header.shape.size(); d-- > 1;) {
+      if (++at[d] < header.shape[d]) break;
+      at[d] = 0;
     }
   }
-  if (__builtin_mul_overflow(array.row_bytes, array.rows, &all)) {
-    return DataLoss("its shape is too large");
+  constexpr size_t kRowsTogether = 64;
+  std::string out(items.size(), '\0');
+  for (size_t first = 0; first < rows; first += kRowsTogether) {
+    const size_t end = std::min(rows, first + kRowsTogether);
+    for (size_t k = 0; k < row_items; ++k) {
+      for (size_t row = first; row < end; ++row) {
+        std::memcpy(out.data() + (row * row_items + k) * bytes,
+                    items.data() + (place[k] + row) * bytes, bytes);
+      }
+    }
+  }
+  return out;
+}
+
+// The rows of an array that is read as a whole, one after the other.
+absl::StatusOr<std::string> ReadRows(const RandomAccessFile& file,
+                                     const NpyPlace& place,
+                                     const NpyHeader& header) {
+  FM_ASSIGN_OR_RETURN(std::string bytes, ReadNpyBytes(file, place, place.size));
+  uint64_t all = header.item_bytes;
+  for (const int64_t dim : header.shape) all *= static_cast<uint64_t>(dim);
+  if (bytes.size() < header.data_offset ||
+      bytes.size() - header.data_offset < all) {
+    return DataLoss("it is cut short");
+  }
+  const std::string_view items =
+      std::string_view(bytes).substr(header.data_offset, all);
+  if (header.fortran) return InRows(header, items);
+  bytes.erase(0, header.data_offset);
+  bytes.resize(all);
+  return bytes;
+}
+
+absl::Status CheckWhole(const NpyHeader& header, const NpyPlace& place,
+                        uint64_t bytes) {
+  if (header.data_offset > place.size ||
+      bytes > place.size - header.data_offset) {
+    return DataLoss("it is cut short: {} rows of {} bytes do not fit",
+                    header.shape[0],
+                    bytes / static_cast<uint64_t>(header.shape[0]));
   }
   return absl::OkStatus();
 }
 
-// A .npy that stands at `offset` and takes `size` bytes.
-absl::StatusOr<FileArray> ReadNpy(const RandomAccessFile& file, uint64_t offset,
-                                  uint64_t size) {
+// The arrays of a .npy, one for each member of its dtype. `name`: of the .npz
+// member.
+absl::StatusOr<std::vector<FileArray>> ArraysOf(const RandomAccessFile& file,
+                                                const NpyPlace& place,
+                                                std::string_view name) {
   FM_ASSIGN_OR_RETURN(const std::string head,
-                      ReadPart(file, offset + size, offset,
-                               std::min<uint64_t>(size, kHeaderBytesMax)));
-  FM_ASSIGN_OR_RETURN(FileArray array, ParseNpyHeader(head));
-  if (array.offset > size ||
-      array.rows * array.row_bytes > size - array.offset) {
-    return DataLoss("it is cut short: {} rows of {} bytes do not fit",
-                    array.rows, array.row_bytes);
+                      ReadNpyBytes(file, place, kNpyHeaderBytesMax));
+  FM_ASSIGN_OR_RETURN(const NpyHeader header, ParseNpyHeader(head));
+  const bool fortran = header.fortran && header.shape.size() > 1;
+  uint64_t row_bytes = header.item_bytes;
+  for (size_t d = 1; d < header.shape.size(); ++d) {
+    row_bytes *= static_cast<uint64_t>(header.shape[d]);
   }
-  array.offset += offset;
-  return array;
+  const uint64_t bytes = row_bytes * static_cast<uint64_t>(header.shape[0]);
+  if (bytes > 0) FM_RETURN_IF_ERROR(CheckWhole(header, place, bytes));
+  const bool whole = fortran || place.deflated.has_value();
+  if (whole && bytes > kWholeBytesMax) {
+    return DataLoss(
+        "it is {} and has more than 4 GiB, which are read as a whole; write "
+        "{}",
+        place.deflated ? "compressed" : "in Fortran order",
+        place.deflated ? "it with numpy.savez"
+                       : "numpy.ascontiguousarray of it");
+  }
+  if (header.members.size() > 1 && header.shape.size() > 1) {
+    return DataLoss(
+        "it has {} dimensions of a structured dtype, which must have one",
+        header.shape.size());
+  }
+  std::vector<FileArray> arrays;
+  for (const NpyMember& member : header.members) {
+    FileArray& array = arrays.emplace_back();
+    array.name = name;
+    if (!member.name.empty()) {
+      array.name += (name.empty() ? "" : ".") + member.name;
+    }
+    array.dtype = member.dtype;
+    array.stored = member.stored;
+    array.item_bytes = member.item_bytes;
+    array.unreadable = member.unreadable;
+    array.shape.assign(header.shape.begin() + 1, header.shape.end());
+    array.shape.insert(array.shape.end(), member.shape.begin(),
+                       member.shape.end());
+    array.rows = static_cast<uint64_t>(header.shape[0]);
+    array.row_bytes = row_bytes;
+    array.within = member.within;
+    array.offset = whole ? 0 : place.offset + header.data_offset;
+    if (!whole) continue;
+    const NpyHeader own = [&] {
+      NpyHeader copy = header;
+      copy.fortran = fortran;
+      return copy;
+    }();
+    array.whole = [place, own](const RandomAccessFile& opened) {
+      return ReadRows(opened, place, own);
+    };
+    array.whole_name = name;
+  }
+  return arrays;
 }
 
 struct ZipMember {
   std::string name;
   uint16_t method = 0;
-  uint64_t size = 0;
+  uint32_t crc = 0;
+  uint64_t size = 0;    // uncompressed
+  uint64_t packed = 0;  // in the file
   uint64_t header = 0;
 
   std::string_view array_name() const {
@@ -175,11 +255,12 @@ absl::StatusOr<std::vector<ZipMember>> ParseDirectory(std::string_view bytes) {
     ZipMember& member = members.emplace_back();
     member.name = bytes.substr(kEntryBytes, name_size);
     member.method = Load<uint16_t>(bytes, 10);
-    uint64_t packed = Load<uint32_t>(bytes, 20);
+    member.crc = Load<uint32_t>(bytes, 16);
+    member.packed = Load<uint32_t>(bytes, 20);
     member.size = Load<uint32_t>(bytes, 24);
     member.header = Load<uint32_t>(bytes, 42);
     ReadZip64(bytes.substr(kEntryBytes + name_size, extra_size), member.size,
-              packed, member.header);
+              member.packed, member.header);
     bytes.remove_prefix(all);
   }
   if (members.empty()) return DataLoss("it has no members");
@@ -190,7 +271,7 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(
     const RandomAccessFile& file, uint64_t size) {
   constexpr size_t kEndBytes = 22;
   constexpr size_t kLocatorBytes = 20;
-  const uint64_t tail_size = std::min<uint64_t>(size, kHeaderBytesMax + 64);
+  const uint64_t tail_size = std::min<uint64_t>(size, kNpyHeaderBytesMax + 64);
   FM_ASSIGN_OR_RETURN(const std::string tail,
                       ReadPart(file, size, size - tail_size, tail_size));
   const size_t end = tail.rfind("PK\x05\x06");
@@ -226,13 +307,14 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(
   return ParseDirectory(directory);
 }
 
-absl::StatusOr<FileArray> ReadNpzMember(const RandomAccessFile& file,
-                                        uint64_t file_size,
-                                        const ZipMember& member) {
+absl::StatusOr<std::vector<FileArray>> ReadNpzMember(
+    const RandomAccessFile& file, uint64_t file_size, const ZipMember& member) {
   constexpr size_t kLocalBytes = 30;
-  if (member.method != 0) {
+  if (member.method != kStored && member.method != kDeflated) {
     return DataLoss(
-        "it is compressed, so rows cannot be found; write it with numpy.savez");
+        "it is compressed by the method {} of zip, which cannot be read; write "
+        "it with numpy.savez_compressed",
+        member.method);
   }
   FM_ASSIGN_OR_RETURN(const std::string local,
                       ReadPart(file, file_size, member.header, kLocalBytes));
@@ -241,18 +323,28 @@ absl::StatusOr<FileArray> ReadNpzMember(const RandomAccessFile& file,
   }
   const uint64_t begin = member.header + kLocalBytes +
                          Load<uint16_t>(local, 26) + Load<uint16_t>(local, 28);
-  if (begin > file_size || member.size > file_size - begin) {
+  const bool deflated = member.method == kDeflated;
+  const uint64_t stored = deflated ? member.packed : member.size;
+  // The directory stands behind the members.
+  if (begin >= file_size || stored >= file_size - begin) {
     return DataLoss("it is cut short");
   }
-  FM_ASSIGN_OR_RETURN(FileArray array, ReadNpy(file, begin, member.size));
-  array.name = member.array_name();
-  return array;
+  NpyPlace place{begin, member.size};
+  if (deflated)
+    place.deflated = {begin, begin + stored, member.size, member.crc};
+  return ArraysOf(file, place, member.array_name());
+}
+
+// True if a field is the array, or a member of its structured dtype.
+bool IsPartOf(std::string_view field, std::string_view array) {
+  return field.starts_with(array) &&
+         (field.size() == array.size() || field[array.size()] == '.');
 }
 
 bool HasField(const std::vector<SourceField>& fields, std::string_view name) {
   return std::any_of(
       fields.begin(), fields.end(),
-      [&](const SourceField& field) { return field.name == name; });
+      [&](const SourceField& field) { return IsPartOf(field.name, name); });
 }
 
 absl::Status CheckMember(const std::vector<ZipMember>& members,
@@ -260,7 +352,7 @@ absl::Status CheckMember(const std::vector<ZipMember>& members,
   constexpr size_t kNamesMax = 20;
   std::string names;
   for (const ZipMember& member : members) {
-    if (member.array_name() == name) return absl::OkStatus();
+    if (IsPartOf(name, member.array_name())) return absl::OkStatus();
     const size_t shown = static_cast<size_t>(&member - members.data());
     if (shown > kNamesMax) continue;
     names += fmt::format("{}\"{}\"", shown == 0 ? "" : ", ",
@@ -277,16 +369,16 @@ absl::StatusOr<std::vector<FileArray>> ReadNpz(
   std::vector<FileArray> arrays;
   for (const ZipMember& member : members) {
     if (wanted != nullptr && !HasField(*wanted, member.array_name())) continue;
-    auto array = ReadNpzMember(file, size, member);
-    if (!array.ok()) {
+    auto read = ReadNpzMember(file, size, member);
+    if (!read.ok()) {
       const bool others = wanted == nullptr && members.size() > 1;
       return absl::Status(
-          array.status().code(),
+          read.status().code(),
           fmt::format(
-              "{}: {}{}", member.name, ErrorText(array.status()),
+              "{}: {}{}", member.name, ErrorText(read.status()),
               others ? " (`fields` that do not name it do without it)" : ""));
     }
-    arrays.push_back(*std::move(array));
+    std::move(read->begin(), read->end(), std::back_inserter(arrays));
   }
   if (wanted == nullptr) return arrays;
   for (const SourceField& field : *wanted) {
@@ -297,43 +389,16 @@ absl::StatusOr<std::vector<FileArray>> ReadNpz(
 
 }  // namespace
 
-absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes) {
-  if (!bytes.starts_with(kNpyMagic) || bytes.size() < 12) {
-    return DataLoss("it is no .npy file");
-  }
-  const auto version = static_cast<unsigned char>(bytes[6]);
-  const size_t begin = version == 1 ? 10 : 12;
-  const size_t length =
-      version == 1 ? Load<uint16_t>(bytes, 8) : Load<uint32_t>(bytes, 8);
-  if (version < 1 || version > 3 || length > bytes.size() - begin) {
-    return DataLoss("its header is of an unknown version, or cut short");
-  }
-  const std::string_view dict = bytes.substr(begin, length);
-  FileArray array;
-  FM_ASSIGN_OR_RETURN(array.dtype, NpyDType(DictValue(dict, "descr")));
-  FM_RETURN_IF_ERROR(ParseNpyShape(DictValue(dict, "shape"), array));
-  const std::string_view fortran = DictValue(dict, "fortran_order");
-  if (fortran != "False" && !(fortran == "True" && array.shape.empty())) {
-    return DataLoss(
-        "it is in Fortran order, whose rows do not stand together; write "
-        "numpy.ascontiguousarray of it");
-  }
-  array.offset = begin + length;
-  return array;
-}
-
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted) {
   const std::string& path = file.name();
-  const ByteRange head{0, std::min<uint64_t>(size, kHeaderBytesMax)};
+  const ByteRange head{0, std::min<uint64_t>(size, kNpyHeaderBytesMax)};
   if (file.ahead_bytes() > 0) file.Prefetch({&head, 1});
   FM_ASSIGN_OR_RETURN(const std::string magic, ReadPart(file, size, 0, 4));
-  std::vector<FileArray> arrays;
   if (!magic.starts_with("PK")) {
-    auto array = ReadNpy(file, 0, size);
-    if (!array.ok()) return Annotate(array.status(), path);
-    arrays.push_back(*std::move(array));
+    auto arrays = ArraysOf(file, NpyPlace{0, size}, "");
+    if (!arrays.ok()) return Annotate(arrays.status(), path);
     return arrays;
   }
   auto members = ReadNpz(file, size, wanted);

@@ -2,8 +2,6 @@
 #define FEEDMILL_CORE_FORMATS_NPY_FILE_H_
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,13 +11,10 @@
 
 namespace feedmill {
 
-// The header of a .npy that `bytes` begins with: its array, without a name.
-// DataLoss says what is wrong or cannot be read (Fortran order, big-endian
-// numbers, objects and texts), without the file's name.
-absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes);
-
-// The array of a .npy, the arrays of a .npz that is not compressed. Of a .npz
-// only those that `wanted` names are read; null: all.
+// The arrays of a .npy or a .npz: one without a name, one for each member of a
+// structured dtype, or those of all members of a .npz. Of a .npz only those
+// that `wanted` names are read; null: all. Arrays in Fortran order and those of
+// compressed members are read as a whole when they are needed.
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted = nullptr);

@@ -18,7 +18,8 @@ struct TextFormat {
       "Reads lines: one unnamed bytes component each, without its line end.";
 
   static FieldList Fields(TextSource& s) {
-    return {FilesField(s.files), CompressionField(s.compression, s.files)};
+    return {FilesField(s.files), CompressionField(s.compression, s.files),
+            WindowLogField(s.zstd_window_log)};
   }
   static SourceProperties Properties(const TextSource& s) {
     return {.positions =
@@ -27,7 +28,7 @@ struct TextFormat {
   }
   static absl::StatusOr<ElementSpec> Output(const TextSource& s,
                                             std::span<const ElementSpec>) {
-    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
     return UnnamedSpec(DType::kBytes);
   }
   static std::shared_ptr<const Framing> MakeFraming(const TextSource&) {

@@ -124,7 +124,8 @@ struct TfRecordFormat {
       "Reads TFRecord files: one unnamed bytes component a record.";
 
   static FieldList Fields(TfRecordSource& s) {
-    return {FilesField(s.files), CompressionField(s.compression, s.files)};
+    return {FilesField(s.files), CompressionField(s.compression, s.files),
+            WindowLogField(s.zstd_window_log)};
   }
   static SourceProperties Properties(const TfRecordSource& s) {
     return {.positions =
@@ -133,7 +134,7 @@ struct TfRecordFormat {
   }
   static absl::StatusOr<ElementSpec> Output(const TfRecordSource& s,
                                             std::span<const ElementSpec>) {
-    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
     return UnnamedSpec(DType::kBytes);
   }
   static std::shared_ptr<const Framing> MakeFraming(const TfRecordSource&) {

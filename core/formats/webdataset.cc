@@ -63,9 +63,14 @@ class TarDecoder final : public RecordDecoder {
       for (size_t f = 0; f < fields_.size(); ++f) {
         if (fields_[f].name == kKeyField && !found[f]) {
           values[f] = key;
+        } else if (!found[f] && fields_[f].default_text) {
+          values[f] = *fields_[f].default_text;
         } else if (!found[f]) {
-          return DataLoss("{} has no member .{}", Shown(key),
-                          Shown(fields_[f].name));
+          return DataLoss(
+              "{} has no member .{}; a default, as in fields: {{{}: \"{} = "
+              "...\"}}, does without it",
+              Shown(key), Shown(fields_[f].name), Shown(fields_[f].name),
+              DTypeName(fields_[f].dtype));
         }
         FM_RETURN_IF_ERROR(Append(f, key, values[f], out));
       }
@@ -147,15 +152,16 @@ struct WebDatasetFormat {
 
   static FieldList Fields(WebDatasetSource& s) {
     return {FilesField(s.files), CompressionField(s.compression, s.files),
-            FieldsField(s.fields)};
+            WindowLogField(s.zstd_window_log), FieldsField(s.fields)};
   }
   static SourceProperties Properties(const WebDatasetSource&) {
     return {.positions = Positions::kFiles};
   }
   static absl::StatusOr<ElementSpec> Output(const WebDatasetSource& s,
                                             std::span<const ElementSpec>) {
-    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
-    return SpecOfFields(s.fields, FieldShapes::kScalars);
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
+    return SpecOfFields(s.fields, FieldShapes::kScalars, /*named=*/true,
+                        /*defaults=*/true);
   }
   static std::shared_ptr<const Framing> MakeFraming(const WebDatasetSource&) {
     return std::make_shared<TarFraming>();

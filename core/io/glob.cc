@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -201,6 +202,31 @@ absl::StatusOr<std::vector<FoundFile>> Sorted(const FileSystem& files,
   return NotFound("{}: no such file, and nothing matches it", name);
 }
 
+// True if the pattern has a range of numbers, and is no file's name itself.
+bool StandsForNumbers(const FileSystem& files, const std::string& pattern) {
+  if (!FindNumbersInName(pattern)) return false;
+  return !SchemeOf(pattern).empty() || !files.Stat(pattern).ok();
+}
+
+// The files of all names that a pattern with ranges of numbers stands for.
+absl::StatusOr<std::vector<FoundFile>> FilesOfNumbers(
+    const std::string& pattern) {
+  constexpr size_t kNumbersMax = 1'000'000;
+  const auto names = ExpandNumbersInName(pattern, kNumbersMax);
+  if (!names) {
+    return InvalidArgument(
+        "{}: a range of numbers ends before it begins, or stands for more than "
+        "{} names",
+        pattern, kNumbersMax);
+  }
+  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(*names));
+  std::vector<FoundFile> files;
+  for (auto& found : all) {
+    std::move(found.begin(), found.end(), std::back_inserter(files));
+  }
+  return files;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::vector<FoundFile>>> FindAllFiles(
@@ -215,11 +241,18 @@ absl::StatusOr<std::vector<std::vector<FoundFile>>> FindAllFiles(
       continue;
     }
     FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(first));
+    if (StandsForNumbers(*files, first)) {
+      FM_ASSIGN_OR_RETURN(all.emplace_back(), FilesOfNumbers(first));
+      continue;
+    }
     // Local patterns one by one: the first error ends the walk.
     size_t count = 1;
     if (const auto scheme = SchemeOf(first); !scheme.empty()) {
       const auto rest = patterns.subspan(all.size());
-      while (count < rest.size() && SchemeOf(rest[count]) == scheme) ++count;
+      while (count < rest.size() && SchemeOf(rest[count]) == scheme &&
+             !FindNumbersInName(rest[count])) {
+        ++count;
+      }
     }
     const auto together = patterns.subspan(all.size(), count);
     for (const std::string& pattern : together) {

@@ -16,6 +16,9 @@ namespace feedmill {
 // files below it. "[*]", "[?]" and "[[]" are these characters themselves.
 // NotFound if nothing matches.
 //
+// "{000..999}" stands for 1,000 names, in the order of the numbers, each of
+// which must be there. It is literal in a name that exists.
+//
 // "manifest:" and the name of a list stand for the files of that list, in its
 // order (file_list.h).
 absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern);

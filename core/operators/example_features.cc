@@ -115,6 +115,13 @@ absl::Status AddFeature(const Feature& feature, bool listed,
                         const StepInput& input, ElementSpec& out) {
   if (feature.name.empty()) return InvalidArgument("a feature has no name");
   FM_RETURN_IF_ERROR(CheckFeature(feature, listed));
+  if (listed && feature.default_text) {
+    return InvalidArgument(
+        "the feature list {} has a default, but a record without it has a list "
+        "of length 0; leave the default out",
+        feature.name);
+  }
+  FM_RETURN_IF_ERROR(ExampleParser::CheckDefault(feature));
   Shape shape = input.spec.components[0].shape;
   if (listed) shape.push_back(kUnknownDim);
   shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/ops/example_lists.h"
 #include "core/ops/protobuf_fields.h"
 
 namespace feedmill {
@@ -48,67 +49,6 @@ constexpr size_t kAlikeToLearnAgain = 256;
 
 absl::Status Malformed() {
   return DataLoss("not a tf.train.Example: the protobuf message is malformed");
-}
-
-float FloatAt(const char* bytes) {
-  float value = 0;
-  std::memcpy(&value, bytes, sizeof(value));
-  return value;
-}
-
-bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out) {
-  FieldReader reader(list);
-  ProtobufField field;
-  while (!reader.done()) {
-    if (!reader.Next(field)) return false;
-    if (field.IsMessage(1)) out.push_back(field.bytes);
-  }
-  return true;
-}
-
-bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
-  FieldReader reader(list);
-  ProtobufField field;
-  while (!reader.done()) {
-    if (!reader.Next(field)) return false;
-    if (field.number != 1) continue;
-    if (field.type == WireType::kVarint) {
-      out.push_back(static_cast<int64_t>(field.varint));
-    } else if (field.type == WireType::kLength) {
-      FieldReader packed(field.bytes);
-      while (!packed.done()) {
-        uint64_t value = 0;
-        if (!packed.Varint(value)) return false;
-        out.push_back(static_cast<int64_t>(value));
-      }
-    }
-  }
-  return true;
-}
-
-bool AppendPacked(std::string_view packed, std::vector<float>& out) {
-  if (packed.size() % sizeof(float) != 0) return false;
-  const size_t old = out.size();
-  out.resize(old + packed.size() / sizeof(float));
-  if (!packed.empty()) {
-    std::memcpy(out.data() + old, packed.data(), packed.size());
-  }
-  return true;
-}
-
-bool ReadFloatList(std::string_view list, std::vector<float>& out) {
-  FieldReader reader(list);
-  ProtobufField field;
-  while (!reader.done()) {
-    if (!reader.Next(field)) return false;
-    if (field.number != 1) continue;
-    if (field.type == WireType::kFixed32) {
-      out.push_back(FloatAt(field.bytes.data()));
-    } else if (field.type == WireType::kLength) {
-      if (!AppendPacked(field.bytes, out)) return false;
-    }
-  }
-  return true;
 }
 
 template <class T>
@@ -174,6 +114,14 @@ bool SetValues(std::string_view list, std::span<Number> values) {
 
 }  // namespace
 
+absl::Status ExampleParser::CheckDefault(const Feature& feature) {
+  int64_t integer = 0;
+  float real = 0;
+  if (ParseDefault(feature, integer, real)) return absl::OkStatus();
+  return InvalidArgument("the default of {}, \"{}\", is no {}", feature.name,
+                         *feature.default_text, DTypeName(feature.dtype));
+}
+
 ExampleParser::ExampleParser(Features features) {
   for (auto& feature : features) Want(std::move(feature), false);
 }
@@ -198,6 +146,8 @@ void ExampleParser::Want(Feature feature, bool listed) {
   wanted.shape = feature.shape;
   if (listed) wanted.shape.insert(wanted.shape.begin(), kUnknownDim);
   wanted.feature = std::move(feature);
+  FM_CHECK(ParseDefault(wanted.feature, wanted.default_integer,
+                        wanted.default_float));
   wanted_.push_back(std::move(wanted));
 }
 
@@ -425,14 +375,37 @@ bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
 absl::Status ExampleParser::ReadValues(Wanted& wanted) {
   wanted.values.Clear();
   if (wanted.listed) return ReadList(wanted);
-  if (!wanted.found && !wanted.open) {
-    return DataLoss("the record has no feature '{}'", wanted.feature.name);
+  const bool has_default = wanted.feature.default_text.has_value();
+  if (!wanted.found && !wanted.open && !has_default) {
+    return DataLoss(
+        "the record has no feature '{}'; a default, as in {}: \"{} = ...\", "
+        "does without it",
+        wanted.feature.name, wanted.feature.name,
+        DTypeName(wanted.feature.dtype));
   }
   if (wanted.found) FM_RETURN_IF_ERROR(ReadFeature(wanted.message, wanted));
+  if (has_default && wanted.values.count() == 0) SetDefault(wanted);
   if (wanted.SetShape()) return absl::OkStatus();
   return DataLoss("feature '{}' has {} values, not {}{}", wanted.feature.name,
                   wanted.values.count(), wanted.open ? "a multiple of " : "",
                   wanted.items);
+}
+
+// Sets the default values of a feature that is missing or has no values.
+void ExampleParser::SetDefault(Wanted& wanted) {
+  switch (KindOf(wanted.feature.dtype)) {
+    case Kind::kBytes:
+      wanted.values.bytes.assign(wanted.items, *wanted.feature.default_text);
+      break;
+    case Kind::kFloat:
+      wanted.values.floats.assign(wanted.items, wanted.default_float);
+      break;
+    case Kind::kInt64:
+      wanted.values.integers.assign(wanted.items, wanted.default_integer);
+      break;
+    case Kind::kNone:
+      break;
+  }
 }
 
 // Reads FeatureList {repeated Feature feature = 1}.

@@ -27,11 +27,15 @@ class ExampleParser {
   // Parses Examples. REQUIRES: dtypes are kBytes, kInt64 or kFloat32; only the
   // first dim of a shape may be unknown. An unknown dim follows from the number
   // of values; a missing feature then has none.
+  // Defaults must pass CheckDefault.
   explicit ExampleParser(Features features);
   // Parses SequenceExamples: features of the context, and features of the
   // feature lists. Feature lists have known dims only; their rows have an
   // additional first dimension, the steps.
   explicit ExampleParser(ParseSequenceExampleStep step);
+
+  // InvalidArgument if the default of a feature is no value of its dtype.
+  static absl::Status CheckDefault(const Feature& feature);
 
   // Appends one row per record, feature k to component k; the caller then calls
   // FinishRows. The records are not needed afterwards.
@@ -70,6 +74,9 @@ class ExampleParser {
     bool open = false;    // true if the first dim is unknown
     size_t items = 0;     // items of a step, without an unknown first dim
     bool found = false;
+    // Of a record that lacks the feature, if it has a default.
+    int64_t default_integer = 0;
+    float default_float = 0;
     std::string_view message;  // the encoded Feature or FeatureList
     Shape shape;               // of the row that was read
     Values values;             // unless they are put into `rows`
@@ -105,6 +112,7 @@ class ExampleParser {
   Wanted* FindWanted(std::string_view key);
   bool LocateEntry(std::string_view entry, bool listed);
   static absl::Status ReadValues(Wanted& wanted);
+  static void SetDefault(Wanted& wanted);
   static absl::Status ReadFeature(std::string_view message, Wanted& wanted);
   static bool SetUsual(std::string_view message, size_t row, Wanted& wanted);
   static bool ReadUsual(std::string_view message, Wanted& wanted);

@@ -1,17 +1,128 @@
 #include "core/sources/array_records.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <utility>
 
+#include "core/base/half_float.h"
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/io/manifest_files.h"
+#include "core/sources/kept_values.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kLayoutsMax = 4096;
+
+constexpr size_t kWholeBytesKept = size_t{256} << 20;
+
+// All rows of an array.
+struct WholeRows {
+  std::string rows;
+  size_t bytes() const { return rows.size(); }
+};
+
+// True if rows can be read into a column as they are.
+bool IsPlain(const FileArray& array) {
+  if (array.whole || array.stored != StoredAs::kNative) return false;
+  if (array.dtype == DType::kBytes) return true;
+  const auto items = static_cast<uint64_t>(NumItems(array.shape));
+  return array.within == 0 && array.row_bytes == items * ItemSize(array.dtype);
+}
+
+template <class T>
+T LoadItem(const std::byte* from, bool swapped) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  if (!swapped) return value;
+  if constexpr (sizeof value == 2) return __builtin_bswap16(value);
+  if constexpr (sizeof value == 4) return __builtin_bswap32(value);
+  if constexpr (sizeof value == 8) return __builtin_bswap64(value);
+}
+
+template <class T>
+void AppendSwapped(const std::byte* from, size_t items, BufferBuilder& out) {
+  for (size_t k = 0; k < items; ++k, from += sizeof(T)) {
+    out.Push(LoadItem<T>(from, true));
+  }
+}
+
+void AppendHalves(const std::byte* from, size_t items, bool swapped,
+                  BufferBuilder& out) {
+  for (size_t k = 0; k < items; ++k, from += 2) {
+    out.Push(HalfToFloat(LoadItem<uint16_t>(from, swapped)));
+  }
+}
+
+// Appends a text without the zeros at its end.
+void AppendPadded(std::string_view text, OutputColumn& column) {
+  const size_t last = text.find_last_not_of('\0');
+  column.values.Append(text.data(), last == text.npos ? 0 : last + 1);
+  column.offsets.Push(static_cast<int64_t>(column.values.size()));
+}
+
+absl::Status AppendUcs4(const std::byte* from, size_t bytes, bool swapped,
+                        OutputColumn& column) {
+  std::string text;
+  for (size_t k = 0; k + 4 <= bytes; k += 4) {
+    const auto code = LoadItem<uint32_t>(from + k, swapped);
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) {
+      return DataLoss("a text has a character that Unicode does not have");
+    }
+    AppendUtf8(code, text);
+  }
+  AppendPadded(text, column);
+  return absl::OkStatus();
+}
+
+// Appends the items of a row that stand at `from`.
+absl::Status AppendRow(const FileArray& array, const std::byte* from,
+                       OutputColumn& column) {
+  const auto items = static_cast<size_t>(NumItems(array.shape));
+  const bool swapped = array.stored == StoredAs::kSwapped ||
+                       array.stored == StoredAs::kSwappedHalf ||
+                       array.stored == StoredAs::kSwappedUcs4;
+  switch (array.stored) {
+    case StoredAs::kNative:
+      column.values.Append(from, items * ItemSize(array.dtype));
+      break;
+    case StoredAs::kSwapped:
+      if (array.item_bytes == 2) {
+        AppendSwapped<uint16_t>(from, items, column.values);
+      } else if (array.item_bytes == 4) {
+        AppendSwapped<uint32_t>(from, items, column.values);
+      } else {
+        AppendSwapped<uint64_t>(from, items, column.values);
+      }
+      break;
+    case StoredAs::kHalf:
+    case StoredAs::kSwappedHalf:
+      AppendHalves(from, items, swapped, column.values);
+      break;
+    case StoredAs::kPaddedBytes:
+      for (size_t k = 0; k < items; ++k, from += array.item_bytes) {
+        AppendPadded({reinterpret_cast<const char*>(from), array.item_bytes},
+                     column);
+      }
+      break;
+    case StoredAs::kUcs4:
+    case StoredAs::kSwappedUcs4:
+      for (size_t k = 0; k < items; ++k, from += array.item_bytes) {
+        FM_RETURN_IF_ERROR(AppendUcs4(from, array.item_bytes, swapped, column));
+      }
+      break;
+  }
+  return absl::OkStatus();
+}
+
+void MakeBools(std::span<std::byte> values) {
+  for (std::byte& value : values) {
+    if (value != std::byte{0}) value = std::byte{1};
+  }
+}
 
 // Returns the place of rows in their file.
 ByteRange RangeOf(const FileArray& array, uint64_t first, uint64_t count) {
@@ -56,6 +167,18 @@ class ArrayRecords final : public RecordSource {
   absl::Status Announce(std::span<const uint64_t> indexes,
                         size_t bytes_max) const;
   static void Prepare(const Arrays& arrays, RecordBlock& out);
+  struct LoadedRows {
+    ByteRange range{};
+    std::vector<std::byte> bytes;
+    std::shared_ptr<const WholeRows> whole;
+    std::span<const std::byte> rows;  // of bytes or of whole
+  };
+  absl::Status ReadPlain(const Run& run, const FileArray& array,
+                         const RandomAccessFile& opened, RecordBlock& out,
+                         OutputColumn& column) const;
+  absl::Status LoadRows(const Run& run, const FileArray& array,
+                        const RandomAccessFile& opened,
+                        LoadedRows& loaded) const;
   absl::Status ReadRows(const Run& run, RecordBlock& out) const;
 
   const ArraysOfFile arrays_of_;
@@ -64,6 +187,9 @@ class ArrayRecords final : public RecordSource {
 
   mutable std::mutex mutex_;
   mutable std::map<size_t, std::shared_ptr<const Arrays>> arrays_;  // by file
+  // By file and name of the array.
+  const KeptValues<std::pair<size_t, std::string>, WholeRows> whole_{
+      kWholeBytesKept};
 };
 
 absl::StatusOr<std::shared_ptr<const ArrayRecords::Arrays>>
@@ -97,25 +223,82 @@ void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
   }
 }
 
+absl::Status ArrayRecords::ReadPlain(const Run& run, const FileArray& array,
+                                     const RandomAccessFile& opened,
+                                     RecordBlock& out,
+                                     OutputColumn& column) const {
+  const ByteRange range = RangeOf(array, run.first, run.count);
+  const auto bytes = static_cast<size_t>(range.size);
+  std::byte* const at = column.values.Extend(bytes);
+  FM_RETURN_IF_ERROR(files_.Read(run.file, opened, range.offset, {at, bytes}));
+  if (array.dtype == DType::kBool) {
+    MakeBools({at, bytes});
+  } else if (array.dtype == DType::kBytes) {
+    for (uint64_t k = 1; k <= run.count; ++k) {
+      column.offsets.Push(
+          static_cast<int64_t>((out.rows + k) * array.row_bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The bytes of rows, from the file or from memory. Arrays that are parts of the
+// same rows share them.
+absl::Status ArrayRecords::LoadRows(const Run& run, const FileArray& array,
+                                    const RandomAccessFile& opened,
+                                    LoadedRows& loaded) const {
+  const ByteRange range = RangeOf(array, run.first, run.count);
+  if (!array.whole) {
+    if (loaded.whole == nullptr && loaded.range == range) {
+      return absl::OkStatus();
+    }
+    loaded.whole = nullptr;
+    loaded.range = range;
+    loaded.bytes.resize(range.size);
+    loaded.rows = loaded.bytes;
+    return range.size == 0
+               ? absl::OkStatus()
+               : files_.Read(run.file, opened, range.offset, loaded.bytes);
+  }
+  FM_ASSIGN_OR_RETURN(
+      loaded.whole,
+      whole_.Get({run.file, array.whole_name},
+                 [&]() -> absl::StatusOr<std::shared_ptr<const WholeRows>> {
+                   auto rows = array.whole(opened);
+                   FM_RETURN_IF_ERROR(files_.Check(run.file, opened));
+                   if (!rows.ok()) {
+                     return Annotate(rows.status(),
+                                     fmt::format("{}{}{}", opened.name(),
+                                                 array.name.empty() ? "" : ": ",
+                                                 array.whole_name));
+                   }
+                   return std::make_shared<const WholeRows>(*std::move(rows));
+                 }));
+  loaded.rows = std::as_bytes(std::span(loaded.whole->rows))
+                    .subspan(range.offset, range.size);
+  return absl::OkStatus();
+}
+
 absl::Status ArrayRecords::ReadRows(const Run& run, RecordBlock& out) const {
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(run.file));
+  LoadedRows loaded;
   for (size_t c = 0; c < run.arrays->size(); ++c) {
     const FileArray& array = (*run.arrays)[c];
     OutputColumn& column = out.columns[c];
-    const ByteRange range = RangeOf(array, run.first, run.count);
-    const auto bytes = static_cast<size_t>(range.size);
-    std::byte* const at = column.values.Extend(bytes);
-    FM_RETURN_IF_ERROR(
-        files_.Read(run.file, *opened, range.offset, {at, bytes}));
+    if (IsPlain(array)) {
+      FM_RETURN_IF_ERROR(ReadPlain(run, array, *opened, out, column));
+      continue;
+    }
+    FM_RETURN_IF_ERROR(LoadRows(run, array, *opened, loaded));
+    const size_t before = column.values.size();
+    for (uint64_t k = 0; k < run.count; ++k) {
+      const std::byte* const row =
+          loaded.rows.data() + k * array.row_bytes + array.within;
+      const absl::Status status = AppendRow(array, row, column);
+      if (!status.ok()) return Annotate(status, opened->name());
+    }
     if (array.dtype == DType::kBool) {
-      std::transform(at, at + bytes, at, [](std::byte b) {
-        return b == std::byte{0} ? b : std::byte{1};
-      });
-    } else if (array.dtype == DType::kBytes) {
-      for (uint64_t k = 1; k <= run.count; ++k) {
-        column.offsets.Push(
-            static_cast<int64_t>((out.rows + k) * array.row_bytes));
-      }
+      MakeBools({column.values.data() + before, column.values.size() - before});
     }
   }
   out.rows += static_cast<size_t>(run.count);
@@ -157,7 +340,9 @@ absl::Status ArrayRecords::Announce(std::span<const uint64_t> indexes,
     if (opened->ahead_bytes() == 0) continue;
     std::vector<ByteRange> ranges;
     for (const FileArray& array : *run.arrays) {
-      ranges.push_back(RangeOf(array, run.first, run.count));
+      const ByteRange range = RangeOf(array, run.first, run.count);
+      const bool known = !ranges.empty() && ranges.back() == range;
+      if (!array.whole && !known) ranges.push_back(range);
     }
     opened->Prefetch(ranges);
   }

@@ -10,6 +10,7 @@
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
+#include "core/sources/compression_inference.h"
 #include "core/sources/record_format.h"
 #include "core/sources/record_stream.h"
 
@@ -20,15 +21,18 @@ constexpr size_t kBytesMax = size_t{64} << 20;
 
 absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
   std::vector<std::string> out;
-  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(*SourceFiles(source)));
-  for (auto& files : all) {
+  const std::vector<std::string>& patterns = *SourceFiles(source);
+  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(patterns));
+  for (size_t k = 0; k < patterns.size(); ++k) {
+    FM_ASSIGN_OR_RETURN(auto files, FormatOf(source).FilesToRead(
+                                        patterns[k], std::move(all[k])));
     for (FoundFile& file : files) out.push_back(std::move(file.name));
   }
   return out;
 }
 
 // Adds the header of a file and its first records to `sample`.
-absl::Status AddRecords(const Framing& framing, Compression compression,
+absl::Status AddRecords(const Framing& framing, const StreamCoding& coding,
                         size_t records_max, FileSample& sample, size_t& bytes) {
   const std::string& path = sample.file;
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
@@ -39,7 +43,7 @@ absl::Status AddRecords(const Framing& framing, Compression compression,
     return FailedPrecondition("{}: it became shorter while it was read", path);
   };
   RecordStream stream(framing, path,
-                      MakeByteStream(compression, read, 0, identity.size));
+                      MakeByteStream(coding, read, 0, identity.size));
   std::vector<std::string>& records = sample.records;
   while (records.size() < records_max && bytes < kBytesMax) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
@@ -94,14 +98,13 @@ absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
 }  // namespace
 
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
-    const Framing& framing, Compression compression,
+    const Framing& framing, const StreamCoding& coding,
     const std::vector<std::string>& files, size_t records) {
   std::vector<FileSample> samples;
   size_t bytes = 0;
   for (const std::string& path : files) {
     FileSample& sample = samples.emplace_back(FileSample{path, {}, {}});
-    FM_RETURN_IF_ERROR(
-        AddRecords(framing, compression, records, sample, bytes));
+    FM_RETURN_IF_ERROR(AddRecords(framing, coding, records, sample, bytes));
     records -= sample.records.size();
     if (records == 0 || bytes >= kBytesMax) break;
   }
@@ -124,6 +127,7 @@ absl::Status InferFields(Graph& graph) {
     }
     return absl::OkStatus();
   }
+  InferCompression(graph.source);
   const std::vector<SourceField>* const fields = SourceFields(graph.source);
   if (fields == nullptr || !fields->empty()) return absl::OkStatus();
   if (SourceFiles(graph.source)->empty()) return absl::OkStatus();

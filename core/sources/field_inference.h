@@ -8,17 +8,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/dataset/graph.h"
+#include "core/io/byte_stream.h"
 #include "core/sources/framing.h"
 #include "feedmill/sources.h"
 
 namespace feedmill {
 
-// If the source has no declared fields, infers them from the valid ones of the
-// first 1,000 records of its files (npy, webdataset: from the first header or
-// element). The fields become part of the graph, so that all processes use the
-// same ones. Declared fields are not changed.
-// Reads files of this machine. NotFound if there are none; the message says to
-// declare the fields.
+// Adds to a source the properties that its files show and its options lack.
+// They become part of the graph, so that all processes read the files alike.
+//   compression  from the first bytes of the first file (InferCompression)
+//   fields       from the valid ones of the first 1,000 records (npy,
+//   webdataset,
+//                mds: from the first file's header or element)
+// Declared fields are not changed. Reads files of this machine. NotFound if
+// there are none; the message says to declare the fields.
 absl::Status InferFields(Graph& graph);
 
 // ---- for the implementations of formats
@@ -33,7 +36,7 @@ struct FileSample {
 // Returns the first valid records of the files: at most `records` in total, and
 // not much more than 64 MiB.
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
-    const Framing& framing, Compression compression,
+    const Framing& framing, const StreamCoding& coding,
     const std::vector<std::string>& files, size_t records);
 
 // Returns the records of all samples.

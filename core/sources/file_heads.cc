@@ -40,9 +40,8 @@ absl::StatusOr<std::string> FileHeads::ReadHeader(size_t file) const {
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
     return files_.Read(file, *opened, offset, out);
   };
-  RecordStream stream(
-      framing_, files_.info(file).path,
-      MakeByteStream(compression_, read, 0, files_.info(file).size));
+  RecordStream stream(framing_, files_.info(file).path,
+                      MakeByteStream(coding_, read, 0, files_.info(file).size));
   while (stream.header().empty()) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
     if (!more) break;

@@ -17,13 +17,10 @@ namespace feedmill {
 // keeps a bounded number of heads. Any thread.
 class FileHeads {
  public:
-  // All arguments except `compression` must outlive this object.
-  FileHeads(const Framing& framing, Compression compression,
+  // All arguments except `coding` must outlive this object.
+  FileHeads(const Framing& framing, const StreamCoding& coding,
             const RecordDecoder& decoder, const ManifestFiles& files)
-      : framing_(framing),
-        compression_(compression),
-        decoder_(decoder),
-        files_(files) {}
+      : framing_(framing), coding_(coding), decoder_(decoder), files_(files) {}
 
   // Returns the head of a file. `header`: its first record, if the caller has
   // it; else empty. DataLoss if the header does not fit.
@@ -34,7 +31,7 @@ class FileHeads {
   absl::StatusOr<std::string> ReadHeader(size_t file) const;
 
   const Framing& framing_;
-  const Compression compression_;
+  const StreamCoding coding_;
   const RecordDecoder& decoder_;
   const ManifestFiles& files_;
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/source_kind.h"
+#include "core/io/byte_stream.h"
 #include "core/io/manifest.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
@@ -17,7 +18,7 @@ namespace feedmill {
 struct FramedRecords {
   std::shared_ptr<const Framing> framing;
   std::unique_ptr<const RecordDecoder> decoder;
-  Compression compression = Compression::kNone;
+  StreamCoding coding = Compression::kNone;
   SourceProperties properties;
 };
 

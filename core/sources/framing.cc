@@ -46,6 +46,9 @@ std::string Framing::NumberedName(uint64_t number, const Properties& properties,
   // The suffix invalidates indexes of text from versions that did not skip byte
   // order marks.
   if (properties.text) out += 'm';
+  if (properties.skipped_lines > 0) {
+    out += fmt::format("skip {};", properties.skipped_lines);
+  }
   return out;
 }
 

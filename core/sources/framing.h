@@ -65,6 +65,9 @@ class Framing : public RecordFinder {
     bool first_is_header = false;  // the first record names the columns
     // Text: a byte order mark before the first line is skipped.
     bool text = false;
+    // Lines that are left out at the beginning of each file, before a header.
+    // They end within the first kBlockBytes.
+    uint64_t skipped_lines = 0;
   };
 
   const Properties& properties() const { return properties_; }

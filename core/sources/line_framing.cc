@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -188,10 +189,18 @@ size_t FindLines(bool filled, std::string_view window, bool at_end,
 }
 
 size_t FindQuotedLines(std::string_view window, bool at_end,
-                       std::vector<Extent>& records) {
+                       std::string_view comment, std::vector<Extent>& records) {
   size_t begin = 0;
   bool quoted = false;
   for (size_t k = 0; k < window.size(); ++k) {
+    // Quotes of a comment are none.
+    if (k == begin && !comment.empty() && !quoted &&
+        window.substr(k).starts_with(comment)) {
+      k = window.find('\n', k);
+      if (k == window.npos) return at_end ? window.size() : begin;
+      begin = k + 1;
+      continue;
+    }
     if (window[k] == '"') {
       quoted = !quoted;
     } else if (window[k] == '\n' && !quoted) {
@@ -199,36 +208,53 @@ size_t FindQuotedLines(std::string_view window, bool at_end,
       begin = k + 1;
     }
   }
+  // The rest of a window may be the beginning of a comment.
   if (!at_end) return begin;
   AddFilled(window, begin, window.size(), records);
   return window.size();
 }
 
+void DropComments(std::string_view window, std::string_view comment,
+                  size_t first, std::vector<Extent>& records) {
+  const auto is_comment = [&](const Extent& record) {
+    return window.substr(record.begin, record.size).starts_with(comment);
+  };
+  records.erase(std::remove_if(records.begin() + static_cast<ptrdiff_t>(first),
+                               records.end(), is_comment),
+                records.end());
+}
+
 Framing::Properties LineProperties(LineFraming::Lines lines,
-                                   bool first_is_header) {
+                                   const LineFraming::Options& options) {
   return {.envelope = lines == LineFraming::Lines::kAll
                           ? Framing::Envelope::kNewline
                           : Framing::Envelope::kNone,
-          .first_is_header = first_is_header,
-          .text = true};
+          .first_is_header = options.first_is_header,
+          .text = true,
+          .skipped_lines = options.skipped_lines};
 }
 
 }  // namespace
 
-LineFraming::LineFraming(Lines lines, bool first_is_header)
+LineFraming::LineFraming(Lines lines, Options options)
     : Framing(NumberedName(1 + static_cast<uint64_t>(lines),
-                           LineProperties(lines, first_is_header)),
-              LineProperties(lines, first_is_header)),
-      lines_(lines) {}
+                           LineProperties(lines, options)) +
+                  options.comment,
+              LineProperties(lines, options)),
+      lines_(lines),
+      comment_(std::move(options.comment)) {}
 
 Framed LineFraming::FindRecords(std::string_view window, bool at_end,
                                 const WindowPlace&,
                                 std::vector<Extent>& records) const {
-  return lines_ == Lines::kQuoted
-             ? Framed{FindQuotedLines(window, at_end, records), {}}
-             : Framed{
-                   FindLines(lines_ == Lines::kFilled, window, at_end, records),
-                   {}};
+  if (lines_ == Lines::kQuoted) {
+    return {FindQuotedLines(window, at_end, comment_, records), {}};
+  }
+  const size_t before = records.size();
+  const size_t used =
+      FindLines(lines_ == Lines::kFilled, window, at_end, records);
+  if (!comment_.empty()) DropComments(window, comment_, before, records);
+  return {used, {}};
 }
 
 absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,

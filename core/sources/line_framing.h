@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,7 +24,17 @@ class LineFraming final : public Framing {
     kFilled,  // same, without empty lines (or only "\r")
     kQuoted,  // same, but "\n" in double quotes ends no line
   };
-  explicit LineFraming(Lines lines, bool first_is_header = false);
+  // What files of lines may have beside records.
+  struct Options {
+    bool first_is_header = false;
+    // Lines that begin with it are no records; "": there are none. Within
+    // quotes, they are part of their record.
+    std::string comment{};
+    uint64_t skipped_lines = 0;  // Properties::skipped_lines
+  };
+
+  explicit LineFraming(Lines lines) : LineFraming(lines, Options{}) {}
+  LineFraming(Lines lines, Options options);
 
   Framed FindRecords(std::string_view window, bool at_end,
                      const WindowPlace& place,
@@ -33,6 +44,7 @@ class LineFraming final : public Framing {
 
  private:
   const Lines lines_;
+  const std::string comment_;
 };
 
 // Removes the '\n' of lines that were read with it (the last line may lack it)

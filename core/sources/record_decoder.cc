@@ -140,12 +140,16 @@ absl::StatusOr<RecordDecoder::Head> RecordDecoder::ReadHead(
 }
 
 void RecordDecoder::Reset(RecordBlock& out) const {
+  ResetColumns(fields_, out);
+}
+
+void ResetColumns(const std::vector<SourceField>& fields, RecordBlock& out) {
   out.rows = 0;
   out.error = absl::OkStatus();
-  out.columns.resize(fields_.size());
-  for (size_t f = 0; f < fields_.size(); ++f) {
+  out.columns.resize(fields.size());
+  for (size_t f = 0; f < fields.size(); ++f) {
     OutputColumn& column = out.columns[f];
-    column.Reset(fields_[f].dtype, fields_[f].shape);
+    column.Reset(fields[f].dtype, fields[f].shape);
     if (column.dtype == DType::kBytes) column.offsets.Push(int64_t{0});
     if (std::count(column.shape.begin(), column.shape.end(), kUnknownDim) > 0) {
       column.row_starts.Push(int64_t{0});

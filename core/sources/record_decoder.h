@@ -55,6 +55,9 @@ std::unique_ptr<const RecordDecoder> MakeBytesDecoder();
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live);
 
+// Empties the block for rows of these components.
+void ResetColumns(const std::vector<SourceField>& fields, RecordBlock& out);
+
 // Removes rows from the end of a block, e.g. after an error.
 void CutRows(size_t rows, RecordBlock& block);
 

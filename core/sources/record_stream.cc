@@ -86,7 +86,36 @@ absl::Status RecordStream::Begin() {
     used_ = window_.size();
     DropUsed();
   }
-  return PassMark();
+  FM_RETURN_IF_ERROR(PassMark());
+  return PassLines();
+}
+
+// Passes over the lines that are left out at the beginning of a file.
+absl::Status RecordStream::PassLines() {
+  for (uint64_t left = framing_.properties().skipped_lines;
+       left > 0 && !done_;) {
+    const size_t newline = window().find('\n', used_);
+    if (newline != std::string_view::npos) {
+      used_ = newline + 1;
+      --left;
+      if (offset_ + used_ <= kBlockBytes) continue;
+      error_ = DataLoss(
+          "{}: the {} lines that are left out at its beginning take more than "
+          "4 MiB",
+          path_, framing_.properties().skipped_lines);
+      done_ = true;
+      break;
+    }
+    DropUsed();
+    const size_t before = window_.size();
+    FM_RETURN_IF_ERROR(Fill(kWindowBytes));
+    if (window_.size() > before && offset_ + before <= kBlockBytes) continue;
+    // The file has no more lines.
+    used_ = window_.size();
+    if (window_.size() == before) break;
+  }
+  DropUsed();
+  return absl::OkStatus();
 }
 
 // Skips a UTF-8 byte order mark at the beginning of a file of lines, and
@@ -103,8 +132,8 @@ absl::Status RecordStream::PassMark() {
   } else if (decoded && (window().starts_with("\xff\xfe") ||
                          window().starts_with("\xfe\xff"))) {
     error_ = DataLoss(
-        "{}: it is UTF-16 text; convert it to UTF-8, as with `iconv -f utf16 "
-        "-t utf8`",
+        "{}: it is UTF-16 text; write `encoding: utf-16`, or convert it to "
+        "UTF-8, as with `iconv -f utf16 -t utf8`",
         path_);
     done_ = true;
   }

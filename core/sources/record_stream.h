@@ -52,6 +52,7 @@ class RecordStream {
   absl::Status Fill(size_t bytes);
   absl::Status Begin();
   absl::Status PassMark();
+  absl::Status PassLines();
   absl::Status PassRest();
   void DropUsed();
   void TakeHeader();

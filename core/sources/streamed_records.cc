@@ -25,13 +25,13 @@ class StreamedRecords final : public RecordSource {
   StreamedRecords(FramedRecords records,
                   std::shared_ptr<const Manifest> manifest)
       : framing_(std::move(records.framing)),
-        compression_(records.compression),
+        coding_(records.coding),
         blocks_(records.properties.positions == Positions::kBlocks),
         record_word_(records.properties.lines ? "line" : "record"),
         first_number_(records.properties.lines ? 1 : 0),
         files_(std::move(manifest)),
         decoder_(std::move(records.decoder)),
-        heads_(*framing_, compression_, *decoder_, files_) {}
+        heads_(*framing_, coding_, *decoder_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<Scratch>();
@@ -69,7 +69,7 @@ class StreamedRecords final : public RecordSource {
                                 size_t bytes_max, RecordBlock& out) const;
 
   const std::shared_ptr<const Framing> framing_;
-  const Compression compression_;
+  const StreamCoding coding_;
   const bool blocks_;
   const char* const record_word_;
   const uint64_t first_number_;  // lines are numbered from 1
@@ -121,7 +121,7 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   stream->index = index;
   stream->records = std::make_unique<RecordStream>(
       *framing_, info.path,
-      MakeByteStream(compression_,
+      MakeByteStream(coding_,
                      files_.ReadInOrder(place.file, opened, first,
                                         blocks_ ? end + kLineBytesAhead : end),
                      first, info.size, info.path),
@@ -164,7 +164,7 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
           "{}: record {}at offset {}{}", files_.info(place.file).path,
           numbered ? fmt::format("{} ", records.first_record() + bad) : "",
           records.OffsetOf(bad),
-          compression_ == Compression::kNone ? "" : " uncompressed"));
+          coding_.compression == Compression::kNone ? "" : " uncompressed"));
   // Damage right after the record may be the cause.
   const bool last = bad + 1 == records.records().size();
   if (!last || records.error().ok()) return located;

@@ -7,10 +7,14 @@ namespace feedmill {
 
 // Compression of whole files.
 enum class Compression {
-  kByName,  // gzip if every name ends in .gz, zstd for .zst, else none
+  // Told by the first bytes of the first file where the reading process has it,
+  // else by the end of the files' names.
+  kByName,
   kNone,
   kGzip,
   kZstd,
+  kBz2,
+  kXz,
 };
 
 }  // namespace feedmill

@@ -131,6 +131,12 @@ class Dataset {
                          ParquetSource options = {});
   static Dataset Arrow(std::vector<std::string> files,
                        ArrowSource options = {});
+  // Samples of MDS shards (MosaicML Streaming). Output: a component for each
+  // column.
+  static Dataset Mds(std::vector<std::string> files, MdsSource options = {});
+  // Entries of LMDB databases, in the order of their keys. Output: key and
+  // value, bytes [].
+  static Dataset Lmdb(std::vector<std::string> files);
   // Any source by its YAML name, with options by their YAML names.
   // InvalidArgument: no such source or option, or a value of another type.
   // Example: From("text", {{"files", std::vector<std::string>{"a.txt"}}}).

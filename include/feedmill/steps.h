@@ -27,6 +27,10 @@ struct Feature {
   std::string name;
   DType dtype = DType::kBytes;  // bytes, int64 or float32
   Shape shape;                  // {} for exactly one value
+  // Each value of the feature in a record that lacks it: the text of a number,
+  // or bytes. Absent: such a record is a data error, unless the first dimension
+  // is unknown, which is 0 then.
+  std::optional<std::string> default_text{};
 };
 using Features = std::vector<Feature>;
 

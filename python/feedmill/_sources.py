@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from feedmill._values import Files, Types, options, plain
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from feedmill.dataset import Dataset
 
-Compression = Literal["none", "gzip", "zstd"]
+Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
+Encoding = Literal["utf-8", "latin-1", "utf-16"]
 
 
 class Sources:
@@ -37,19 +38,38 @@ class Sources:
         return cls._of_source("range", options(start=start, stop=stop, step=step))
 
     @classmethod
-    def text(cls, files: Files, *, compression: Compression | None = None) -> Self:
+    def text(
+        cls,
+        files: Files,
+        *,
+        compression: Compression | None = None,
+        zstd_window_log: int | None = None,
+    ) -> Self:
         """Reads the lines of text files, as one unnamed bytes component.
 
         ``files`` is a name, a glob, a folder or a list of them. A relative name is
         relative to the working directory when the dataset is read. Without
-        ``compression`` the names decide: ``.gz`` and ``.zst`` are unpacked.
+        ``compression`` the first bytes of the first file decide.
+        ``zstd_window_log=31`` accepts windows up to 2 GiB.
         """
-        return cls._of_source("text", options(files=files, compression=compression))
+        return cls._of_source(
+            "text",
+            options(files=files, compression=compression, zstd_window_log=zstd_window_log),
+        )
 
     @classmethod
-    def tfrecord(cls, files: Files, *, compression: Compression | None = None) -> Self:
+    def tfrecord(
+        cls,
+        files: Files,
+        *,
+        compression: Compression | None = None,
+        zstd_window_log: int | None = None,
+    ) -> Self:
         """Reads the records of TFRecord files, as one unnamed bytes component."""
-        return cls._of_source("tfrecord", options(files=files, compression=compression))
+        return cls._of_source(
+            "tfrecord",
+            options(files=files, compression=compression, zstd_window_log=zstd_window_log),
+        )
 
     @classmethod
     def images(cls, files: Files, *, label: Literal["folder", "filename"] | None = None) -> Self:
@@ -71,14 +91,25 @@ class Sources:
         delimiter: str | None = None,
         missing: str | Sequence[str] | None = None,
         multiline: bool | None = None,
+        encoding: Encoding | None = None,
+        comment: str | None = None,
+        skip_rows: int | None = None,
+        vectors: Mapping[str, tuple[str, str]] | None = None,
         compression: Compression | None = None,
+        zstd_window_log: int | None = None,
     ) -> Self:
         """Reads the rows of CSV files; the columns are components by name.
 
         ``fields`` maps columns to types, ``{"age": "int64"}``; without it they are
         found out from the first 1,000 rows. ``missing`` are texts that stand for no
         value: NaN in floats. ``multiline=True`` allows line breaks in quoted fields.
+        Lines that begin with ``comment`` and the first ``skip_rows`` lines of each
+        file are left out. ``vectors={"pixels": ("p0", "p783")}`` makes one
+        component, a list, of the columns from ``p0`` to ``p783``.
         """
+        runs = None
+        if vectors is not None:
+            runs = [f"{name}={first}..{last}" for name, (first, last) in vectors.items()]
         return cls._of_source(
             "csv",
             options(
@@ -88,24 +119,47 @@ class Sources:
                 delimiter=delimiter,
                 missing=missing,
                 multiline=multiline,
+                encoding=encoding,
+                comment=comment,
+                skip_rows=skip_rows,
+                vectors=runs,
                 compression=compression,
+                zstd_window_log=zstd_window_log,
             ),
         )
 
     @classmethod
     def jsonl(
-        cls, files: Files, *, fields: Types | None = None, compression: Compression | None = None
+        cls,
+        files: Files,
+        *,
+        fields: Types | None = None,
+        encoding: Encoding | None = None,
+        compression: Compression | None = None,
+        zstd_window_log: int | None = None,
     ) -> Self:
         """Reads files with a JSON object a line; its members are components by name.
 
         ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
         without it they are found out from the first 1,000 lines.
         """
-        return cls._of_source("jsonl", options(files=files, fields=fields, compression=compression))
+        return cls._of_source(
+            "jsonl",
+            options(
+                files=files,
+                fields=fields,
+                encoding=encoding,
+                compression=compression,
+                zstd_window_log=zstd_window_log,
+            ),
+        )
 
     @classmethod
     def npy(cls, files: Files, *, fields: Types | None = None) -> Self:
-        """Reads the rows of ``.npy`` files, unnamed, or of ``.npz`` files, by name."""
+        """Reads the rows of ``.npy`` files, unnamed, or of ``.npz`` files, by name.
+
+        The members of a structured dtype are components by name, too.
+        """
         return cls._of_source("npy", options(files=files, fields=fields))
 
     @classmethod
@@ -117,6 +171,7 @@ class Sources:
         header_bytes: int | None = None,
         footer_bytes: int | None = None,
         compression: Compression | None = None,
+        zstd_window_log: int | None = None,
     ) -> Self:
         """Reads records of ``record_bytes`` each, as one unnamed bytes component.
 
@@ -130,20 +185,49 @@ class Sources:
                 header_bytes=header_bytes,
                 footer_bytes=footer_bytes,
                 compression=compression,
+                zstd_window_log=zstd_window_log,
             ),
         )
 
     @classmethod
     def webdataset(
-        cls, files: Files, *, fields: Types | None = None, compression: Compression | None = None
+        cls,
+        files: Files,
+        *,
+        fields: Types | None = None,
+        compression: Compression | None = None,
+        zstd_window_log: int | None = None,
     ) -> Self:
         """Reads WebDataset tar files: the members of a key by their extensions.
 
-        ``__key__`` is the key itself. ``fields`` maps extensions to types.
+        ``__key__`` is the key itself. ``fields`` maps extensions to types;
+        ``"int64 = -1"`` is -1 in samples without that member.
         """
         return cls._of_source(
-            "webdataset", options(files=files, fields=fields, compression=compression)
+            "webdataset",
+            options(
+                files=files,
+                fields=fields,
+                compression=compression,
+                zstd_window_log=zstd_window_log,
+            ),
         )
+
+    @classmethod
+    def mds(cls, files: Files, *, fields: Types | None = None) -> Self:
+        """Reads the samples of MDS shards (MosaicML Streaming), columns by name.
+
+        ``files`` is the folder of a data set, its ``index.json``, or shards.
+        """
+        return cls._of_source("mds", options(files=files, fields=fields))
+
+    @classmethod
+    def lmdb(cls, files: Files) -> Self:
+        """Reads LMDB files, their entries in the order of their keys.
+
+        ``key`` and ``value`` are bytes.
+        """
+        return cls._of_source("lmdb", options(files=files))
 
     @classmethod
     def parquet(

@@ -64,6 +64,7 @@ class Steps:
         """Reads tf.train.Example messages: a component for each feature.
 
         ``features`` maps names to types: ``{"image": "bytes", "ids": "int64[?]"}``.
+        ``"float32[3] = 0"`` is three zeros in records without that feature.
         """
         return self._with_step("parse_example", options(features=features)["features"])
 

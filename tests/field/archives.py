@@ -3,9 +3,11 @@
 Python's tarfile and gzip, and by zstandard.
 
     tests/field/archives.py --binary build/release/bin/feedmill [TEST …]"""
+import bz2
 import gzip
 import io
 import json
+import lzma
 import struct
 import subprocess
 import tarfile
@@ -292,7 +294,102 @@ def zstd_padding(feedmill):
     feedmill.refused(source.replace("FILE", "window.jsonl.zst"), "window.jsonl.zst", "window", "--long=27")
 
 
-TESTS = [tar_trailing_bytes, cut_tars, sparse_members, gzip_padding, zstd_padding]
+def bz2_and_xz(feedmill):
+    source = "{jsonl: {files: FILE, fields: {i: int64}}}"
+    half = len(LINES) // 2
+    cases = {"one.jsonl.bz2": bz2.compress(LINES), "two.jsonl.bz2": bz2.compress(LINES[:half]) + bz2.compress(LINES[half:]),
+             "small.jsonl.bz2": bz2.compress(LINES, 1), "one.jsonl.xz": lzma.compress(LINES),
+             "two.jsonl.xz": lzma.compress(LINES[:half]) + bytes(8) + lzma.compress(LINES[half:]) + bytes(4),
+             "crc32.jsonl.xz": lzma.compress(LINES, check=lzma.CHECK_CRC32),
+             "sha.jsonl.xz": lzma.compress(LINES, check=lzma.CHECK_SHA256), "nine.jsonl.xz": lzma.compress(LINES, preset=9)}
+    for name, data in cases.items():
+        feedmill.write(name, data)
+        equal(feedmill.read(source.replace("FILE", name)), ROWS)
+        equal(feedmill.read(f"{{jsonl: {{files: {name}}}}}"), ROWS)
+    # As `bzip2 -d`: bytes after the last stream are ignored, with a warning.
+    for tail in (b"junk", bytes(300_000), b"BZhjunk!", b"BZ"):
+        by_bzip2 = subprocess.run(["bzip2", "-dc"], input=cases["one.jsonl.bz2"] + tail, capture_output=True, check=False)
+        feedmill.write("tail.jsonl.bz2", cases["one.jsonl.bz2"] + tail)
+        done = feedmill.run(source.replace("FILE", "tail.jsonl.bz2"))
+        if by_bzip2.returncode == 0:
+            assert done.returncode == 0 and "warning" in done.stderr, (tail[:4], done.stderr)
+        assert [json.loads(line) for line in done.stdout.splitlines()] == ROWS
+    # As `xz -d`: they are an error, after all records.
+    for tail in (b"junk", bytes(3), bytes(6), b"\xfd7zX", bytes(4) + b"xxxx"):
+        by_xz = subprocess.run(["xz", "-dc"], input=cases["one.jsonl.xz"] + tail, capture_output=True, check=False)
+        assert by_xz.returncode == 1, tail
+        feedmill.write("tail.jsonl.xz", cases["one.jsonl.xz"] + tail)
+        equal(feedmill.read_up_to_error(source.replace("FILE", "tail.jsonl.xz"), "tail.jsonl.xz"), ROWS)
+    # Damage and cuts: the records before are given.
+    for name in ("one.jsonl.bz2", "one.jsonl.xz"):
+        data = bytearray(cases[name])
+        for bad in (data[:-1], data[:len(data) // 2], data[:len(data) // 2] + b"?" + data[len(data) // 2 + 1:], data[:20]):
+            feedmill.write(name, bad)
+            got = feedmill.read_up_to_error(source.replace("FILE", name), name)
+            assert got == ROWS[:len(got)], name
+        feedmill.write(name, b"junk" * 100)
+        feedmill.refused(f"{{jsonl: {{files: {name}, compression: {name.split('.')[-1]}, fields: {{i: int64}}}}}}", name, "not ")
+
+
+def first_bytes(feedmill):
+    """Compression is told by the first bytes, whatever a file is called."""
+    packed = {"gzip": gzip.compress(LINES), "zstd": zstandard.compress(LINES), "bz2": bz2.compress(LINES),
+              "xz": lzma.compress(LINES), "none": LINES,
+              "skip": struct.pack("<II", 0x184D2A53, 5) + b"hello" + zstandard.compress(LINES)}
+    texts = [line.decode() for line in LINES.splitlines()]
+    for kind, data in packed.items():
+        for end in ("", ".jsonl", ".gz", ".zst", ".bz2", ".xz", ".dat"):
+            name = f"{kind}{end}"
+            feedmill.write(name, data)
+            if kind == "none" and end in (".gz", ".zst", ".bz2", ".xz"):
+                feedmill.refused(f"{{text: {{files: {name}}}}}", name, "not ")
+                assert feedmill.read(f"{{text: {{files: {name}, compression: none}}}}") == texts, name
+                continue
+            assert feedmill.read(f"{{text: {{files: {name}}}}}") == texts, name
+            assert feedmill.read(f"{{jsonl: {{files: {name}}}}}") == ROWS, name
+        feedmill.write(f"{kind}.tar", gzip.compress(tar_of(MEMBERS)) if kind == "gzip" else tar_of(MEMBERS))
+        assert len(feedmill.read(f"{{webdataset: {{files: {kind}.tar}}}}")) == 40
+        done = feedmill.run(f"{{text: {{files: {kind}.dat}}}}", "steps: [shuffle]")
+        assert done.returncode == (0 if kind == "none" else 2), (kind, done.stderr)
+    # What is written counts, and files that differ are an error that says so.
+    equal(len(feedmill.read("{text: {files: gzip.dat, compression: none}}")) > 1, True)
+    feedmill.refused("{text: {files: [gzip.dat, bz2.dat]}}", "bz2.dat", "not gzip")
+    # A TFRecord whose length looks like a gzip header.
+    size = 0x088b1f
+    def crc(data):
+        table = [0] * 256
+        for k in range(256):
+            value = k
+            for _ in range(8):
+                value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+            table[k] = value
+        value = 0xFFFFFFFF
+        for byte in data:
+            value = value >> 8 ^ table[(value ^ byte) & 255]
+        value ^= 0xFFFFFFFF
+        return struct.pack("<I", ((value >> 15 | value << 17) + 0xA282EAD8) & 0xFFFFFFFF)
+    head = struct.pack("<Q", size)
+    body = b"r" * size
+    feedmill.write("alike.tfrecord", head + crc(head) + body + crc(body))
+    equal(feedmill.read("{tfrecord: {files: alike.tfrecord}}", "steps: [{map: length(x)}]"), [size])
+
+
+def zstd_windows(feedmill):
+    lines = b"".join(b"%08d\n" % (k * 7919 % 10**8) for k in range(20_000))
+    for log in (27, 28, 31):
+        done = subprocess.run(["zstd", "-q", "--ultra", f"--long={log}", "-c"], input=lines, capture_output=True, check=True)
+        # The window of a stream whose size is not known is that of the option.
+        feedmill.write("long.zst", done.stdout)
+        source = "{text: {files: long.zst OPTION}}"
+        if log == 27:
+            equal(len(feedmill.read(source.replace("OPTION", ""))), 20_000)
+            continue
+        feedmill.refused(source.replace("OPTION", ""), "long.zst", "zstd_window_log: 31")
+        equal(len(feedmill.read(source.replace("OPTION", f", zstd_window_log: {log}"))), 20_000)
+    feedmill.refused("{text: {files: long.zst, zstd_window_log: 32}}", "10 to 31")
+
+
+TESTS = [tar_trailing_bytes, cut_tars, sparse_members, gzip_padding, zstd_padding, bz2_and_xz, first_bytes, zstd_windows]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ import csv
 import gzip
 import io
 import json
+import struct
+import tarfile
 
 from field_case import equal, main
 
@@ -158,7 +160,170 @@ def folders_with_wildcards(feedmill):
     assert (folder / "kept").is_dir()
 
 
-TESTS = [columns_in_another_order, large_integers, byte_order_marks, line_ends, column_names, folders_with_wildcards]
+def encodings(feedmill):
+    rows = [{"größe": k, "name": f"Zoë {k} ñ"} for k in range(3000)]
+    text = "größe,name\r\n" + "".join(f'{row["größe"]},"{row["name"]}"\r\n' for row in rows)
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    assert [dict(row) for row in csv.DictReader(io.StringIO(text))][7] == {"größe": "7", "name": "Zoë 7 ñ"}
+    for encoding, codec in (("latin-1", "latin-1"), ("utf-16", "utf-16"), ("utf-16", "utf-16-le"), ("utf-8", "utf-8"),
+                            ("utf-16", "utf-16-be")):
+        mark = codecs.BOM_UTF16_BE if codec == "utf-16-be" else b""
+        feedmill.write("t.csv", mark + text.encode(codec))
+        feedmill.write("t.jsonl", mark + lines.encode(codec))
+        feedmill.write("t.csv.gz", gzip.compress(mark + text.encode(codec)))
+        for source in ("{csv: {files: t.csv, encoding: E}}", "{jsonl: {files: t.jsonl, encoding: E}}",
+                       "{csv: {files: t.csv.gz, encoding: E}}",
+                       "{csv: {files: t.csv, encoding: E, fields: {größe: int64, name: bytes}}}"):
+            equal(feedmill.read(source.replace("E", encoding)), rows)
+        if encoding != "utf-16":
+            got = feedmill.read("{csv: {files: t.csv, encoding: E}}".replace("E", encoding), "steps: [shuffle]")
+            equal(sorted(got, key=str), sorted(rows, key=str))
+    feedmill.refused("{csv: {files: t.csv, encoding: utf-16}}", "shuffle", "UTF-16", steps="steps: [shuffle]")
+    # All of Unicode, in small parts and large ones.
+    every = [chr(code) for code in [*range(32, 0xd800), *range(0xe000, 0x110000, 7)] if code not in (0xfeff, 34, 92, 0x85, 0x2028, 0x2029)]
+    feedmill.write("u.jsonl", "".join(f'{{"a":"{c}"}}\n' for c in every).encode("utf-16"))
+    assert [row["a"] for row in feedmill.read("{jsonl: {files: u.jsonl, encoding: utf-16}}")] == every
+    # Halves of pairs, odd bytes: an error after what is before.
+    for bad in (b"\x00\xd8", b"\x00\xdc", b"\x00\xd8a\x00", b"a"):
+        feedmill.write("bad.jsonl", '{"a": 1}\n'.encode("utf-16") + bad)
+        done = feedmill.run("{jsonl: {files: bad.jsonl, encoding: utf-16, fields: {a: int64}}}")
+        assert done.returncode == 1 and "bad.jsonl" in done.stderr and "UTF-16" in done.stderr, done
+        equal(done.stdout, '{"a":1}\n')
+
+
+def comments_and_skipped_rows(feedmill):
+    text = ("# written by a program\n\nsecond line, \"with\" text\n#x\na,b\n1,2\n#3,4\n5,6\n# \" quote\n7,#8\n"
+            + "".join(f"{k},{k}\n#{k}\n" for k in range(20_000)))
+    want = [[1, "2"], [5, "6"], [7, "#8"]] + [[k, str(k)] for k in range(20_000)]
+    # Python's csv after the lines are left out.
+    kept = [line for line in text.split("\n")[3:] if not line.startswith("#")]
+    assert [[int(row["a"]), row["b"]] for row in csv.DictReader(kept)] == want
+    feedmill.write("t.csv", text)
+    for more in ("", ", multiline: true"):
+        source = f"{{csv: {{files: t.csv, skip_rows: 3, comment: '#'{more}, fields: {{a: int64, b: bytes}}}}}}"
+        equal([list(row.values()) for row in feedmill.read(source)], want)
+        if not more:
+            got = [list(row.values()) for row in feedmill.read(source, "steps: [shuffle]")]
+            equal(sorted(got, key=str), sorted(want, key=str))
+    equal([list(row.values()) for row in feedmill.read("{csv: {files: t.csv, skip_rows: 3, comment: '#'}}")], want)
+    # A comment within quotes is text; a longer one begins with all of it.
+    feedmill.write("q.csv", 'a,b\n1,"x\n#y"\n//z\n/2,3\n')
+    equal(feedmill.read("{csv: {files: q.csv, comment: //, multiline: true, fields: {a: bytes, b: bytes}}}"),
+          [{"a": "1", "b": "x\n#y"}, {"a": "/2", "b": "3"}])
+    # Several files, each with its own lines; blocks of 4 MiB.
+    row = "x" * 1000
+    for k in range(2):
+        feedmill.write(f"big{k}.csv", "note\nmore\n" + "id,t\n" + "".join(f"{i},{row}\n#{row}\n" for i in range(4000)))
+    source = "{csv: {files: 'big*.csv', skip_rows: 2, comment: '#'}}"
+    equal(feedmill.read(source, "steps: [{map: id}]"), list(range(4000)) * 2)
+    feedmill.write("few.csv", "a\nb\n")
+    feedmill.refused("{csv: {files: few.csv, skip_rows: 5}}", "few.csv", "no record")
+    feedmill.refused("{csv: {files: few.csv, skip_rows: -1}}", "skip_rows")
+
+
+def vectors_of_columns(feedmill):
+    columns = 10_000
+    names = [f"p{k}" for k in range(columns)]
+    rows = [[(k * 7 + r) % 251 for k in range(columns)] for r in range(20)]
+    feedmill.write("wide.csv", "label," + ",".join(names) + ",name\n" +
+                   "".join(f"{r}," + ",".join(map(str, row)) + f",n{r}\n" for r, row in enumerate(rows)))
+    want = [{"label": r, "pixels": row, "name": f"n{r}"} for r, row in enumerate(rows)]
+    source = "{csv: {files: wide.csv, vectors: ['pixels=p0..p9999'] MORE}}"
+    equal(feedmill.read(source.replace("MORE", "")), want)
+    fields = ', fields: {name: bytes, pixels: "float32[10000]"}'
+    equal(feedmill.read(source.replace("MORE", fields)),
+          [{"name": row["name"], "pixels": [float(p) for p in row["pixels"]]} for row in want])
+    equal(feedmill.read(source.replace("MORE", ""), "steps: [{map: sum(pixels)}]"), [sum(row) for row in rows])
+    # Two runs, missing values, another order in another file.
+    feedmill.write("a.csv", "x0,x1,id,y0,y1\n1,,7,a,b\n")
+    feedmill.write("b.csv", "y0,y1,x0,x1,id\nc,d,3,4.5,8\n")
+    equal(feedmill.read("{csv: {files: [a.csv, b.csv], vectors: ['x=x0..x1', 'y=y0..y1']}}"),
+          [{"x": [1.0, "NaN"], "id": 7, "y": ["a", "b"]}, {"x": [3.0, 4.5], "id": 8, "y": ["c", "d"]}])
+    feedmill.write("plain.csv", "1,2,3\n4,5,6\n")
+    equal(feedmill.read("{csv: {files: plain.csv, header: false, vectors: ['v=f1..f2']}}"),
+          [{"f0": 1, "v": [2, 3]}, {"f0": 4, "v": [5, 6]}])
+    for vectors, part in (("x=x1..x0", "behind"), ("x=x0..nope", "nope"), ("x", "pixels=p0..p783"), ("x=x0", "p783")):
+        feedmill.refused(f"{{csv: {{files: a.csv, vectors: ['{vectors}']}}}}", part)
+    feedmill.refused('{csv: {files: a.csv, vectors: ["x=x0..x1"], fields: {x: "float32[3]"}}}', "2 columns, not 3")
+    feedmill.refused("{csv: {files: a.csv, vectors: ['x=x0..x1'], fields: {x: float32}}}", "float32[784]")
+
+
+def several_missing_texts(feedmill):
+    feedmill.write("m.csv", "a,b\n1,NA\n-,2\nnull,\n")
+    equal(feedmill.read("{csv: {files: m.csv, missing: ['', NA, '-', 'null']}}"),
+          [{"a": 1.0, "b": "NaN"}, {"a": "NaN", "b": 2.0}, {"a": "NaN", "b": "NaN"}])
+
+
+def defaults_of_missing_values(feedmill):
+    def archive(members):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as tar:
+            for name, data in members:
+                info = tarfile.TarInfo(name)
+                info.size = len(data)
+                tar.addfile(info, io.BytesIO(data))
+        return out.getvalue()
+    feedmill.write("t.tar", archive([("a.txt", b"A"), ("a.cls", b"3"), ("b.txt", b"B"), ("c.cls", b"4")]))
+    source = '{webdataset: {files: t.tar, fields: {__key__: bytes, txt: "bytes = none", cls: "int64 = -1"}}}'
+    equal(feedmill.read(source), [{"__key__": "a", "txt": "A", "cls": 3}, {"__key__": "b", "txt": "B", "cls": -1},
+                                  {"__key__": "c", "txt": "none", "cls": 4}])
+    equal(feedmill.read('{webdataset: {files: t.tar, fields: {txt: "bytes ="}}}'),
+          [{"txt": "A"}, {"txt": "B"}, {"txt": ""}])
+    feedmill.refused('{webdataset: {files: t.tar, fields: {cls: int64, txt: bytes}}}', "b has no member .cls", "default")
+    feedmill.refused('{webdataset: {files: t.tar, fields: {cls: "int64 = x"}}}', '"x"', "int64")
+    feedmill.write("t.csv", "a\n1\n")
+    feedmill.refused('{csv: {files: t.csv, fields: {a: "int64 = 3"}}}', "default", "webdataset")
+
+    def varint(value):
+        out = b""
+        while value > 127:
+            out += bytes([value & 127 | 128])
+            value >>= 7
+        return out + bytes([value])
+
+    def field(number, data):
+        return varint(number << 3 | 2) + varint(len(data)) + data
+
+    def example(features):
+        return field(1, b"".join(field(1, field(1, name.encode()) + field(2, value)) for name, value in features.items()))
+    ints, floats, texts = (lambda *v: field(3, field(1, b"".join(varint(x) for x in v))),
+                           lambda *v: field(2, field(1, struct.pack(f"<{len(v)}f", *v))),
+                           lambda *v: field(1, b"".join(field(1, x) for x in v)))
+    whole = {"i": ints(5), "f": floats(1.5, 2.5), "s": texts(b"text"), "o": ints(1, 2)}
+    records = [example({k: v for k, v in whole.items() if k not in left}) for left in
+               ((), ("i",), ("f", "s"), ("i", "f", "s", "o"))] * 40 + [example({"i": b"", "f": b"", "s": b""})]
+    feedmill.write("e.bin", b"".join(struct.pack("<I", len(r)) + r.ljust(200, b"\0") for r in records))
+    parse = '{parse_example: {i: "int64 = -7", f: "float32[2] = 0.5", s: "bytes = no text", o: "int64[?]"}}'
+    steps = f"steps: [{{map: \"substr(x, 4, decode_raw(substr(x, 0, 4), int32)[0])\"}}, {parse}]"
+    got = feedmill.read("{fixed_length: {files: e.bin, record_bytes: 204}}", steps)
+    rows = [{"i": 5, "f": [1.5, 2.5], "s": "text", "o": [1, 2]}, {"i": -7, "f": [1.5, 2.5], "s": "text", "o": [1, 2]},
+            {"i": 5, "f": [0.5, 0.5], "s": "no text", "o": [1, 2]}, {"i": -7, "f": [0.5, 0.5], "s": "no text", "o": []}]
+    equal(got, rows * 40 + [rows[3]])
+    feedmill.refused("{fixed_length: {files: e.bin, record_bytes: 204}}", "default of i", "int64",
+                     steps='steps: [{parse_example: {i: "int64 = x"}}]')
+
+
+def numbers_in_names(feedmill):
+    for k in range(12):
+        feedmill.write(f"s-{k:03}.txt", f"{k}\n")
+    feedmill.write("p{0..1}/x.txt", "literal folder\n")
+    feedmill.write("y{0..1}.txt", "literal name\n")
+    want = [str(k) for k in range(12)]
+    equal(feedmill.read("{text: 's-{000..011}.txt'}"), want)
+    equal(feedmill.read("{text: 's-00{8..9}.txt'}"), want[8:10])
+    equal(feedmill.read("{text: 's-0{0..1}{0..1}.txt'}"), ["0", "1", "10", "11"])
+    equal(feedmill.read("{text: ['s-{010..011}.txt', 's-{000..001}.txt']}"), ["10", "11", "0", "1"])
+    equal(feedmill.read("{text: 's-{000..001}*'}"), ["0", "1"])
+    feedmill.refused("{text: 's-{000..012}.txt'}", "s-012.txt", "no such file")
+    feedmill.refused("{text: 's-{3..1}.txt'}", "before it begins")
+    feedmill.refused("{text: 's-{0..99999999}.txt'}", "1000000 names")
+    equal(feedmill.read("{text: 'y{0..1}.txt'}"), ["literal name"])
+    equal(feedmill.read("{text: x.txt}", folder=feedmill.folder / "p{0..1}"), ["literal folder"])
+    equal(feedmill.read("{text: '*.txt'}", folder=feedmill.folder / "p{0..1}"), ["literal folder"])
+
+
+TESTS = [encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
+         numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, column_names, folders_with_wildcards]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "core/operators/registry.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_format.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace feedmill {
 namespace {
@@ -43,6 +44,22 @@ Source SourceOf(uint8_t kind) {
       return MakeSource(WebDatasetSource{.files = {"f"}, .fields = scalars});
     case 4:
       return MakeSource(TfRecordSource{{"f"}});
+    case 13:
+      return MakeSource(CsvSource{.files = {"f"},
+                                  .fields = scalars,
+                                  .multiline = true,
+                                  .encoding = TextEncoding::kLatin1,
+                                  .comment = "#/"});
+    case 14:
+      return MakeSource(CsvSource{
+          .files = {"f"},
+          .fields = {{"v", DType::kInt64, {3}}, {"b", DType::kBytes, {}}},
+          .comment = "#",
+          .vectors = {"v=x..z"}});
+    case 15:
+      return MakeSource(JsonlSource{.files = {"f"},
+                                    .fields = Fields(),
+                                    .encoding = TextEncoding::kLatin1});
     case 5:
       return MakeSource(FixedLengthSource{.files = {"f"},
                                           .record_bytes = 3,
@@ -124,34 +141,20 @@ void CheckJson(std::string_view text) {
   }
 }
 
-// Never read beyond its end.
-class MemoryFile final : public RandomAccessFile {
- public:
-  explicit MemoryFile(std::string_view bytes)
-      : RandomAccessFile("f"), bytes_(bytes) {}
-
-  absl::StatusOr<FileIdentity> Identity() const override {
-    return FileIdentity{bytes_.size()};
-  }
-  absl::StatusOr<size_t> Read(uint64_t offset,
-                              std::span<std::byte> out) const override {
-    FM_CHECK(offset <= bytes_.size());
-    const std::string_view part = bytes_.substr(offset, out.size());
-    if (!part.empty()) std::memcpy(out.data(), part.data(), part.size());
-    return part.size();
-  }
-  void Prefetch(std::span<const ByteRange>) const override {}
-
- private:
-  const std::string_view bytes_;
-};
-
 void CheckArrays(std::string_view bytes) {
+  constexpr uint64_t kWholeMost = uint64_t{1} << 24;
   const MemoryFile file(bytes);
   const auto arrays = ReadArrayFile(file, bytes.size());
   FM_CHECK(arrays.ok() || absl::IsDataLoss(arrays.status()));
   if (!arrays.ok()) return;
   for (const FileArray& array : *arrays) {
+    if (array.whole) {
+      if (array.rows * array.row_bytes > kWholeMost) continue;
+      const auto rows = array.whole(file);
+      FM_CHECK(rows.ok() ? rows->size() == array.rows * array.row_bytes
+                         : absl::IsDataLoss(rows.status()));
+      continue;
+    }
     FM_CHECK(array.offset <= bytes.size());
     FM_CHECK(array.row_bytes == 0 ||
              array.rows <= (bytes.size() - array.offset) / array.row_bytes);
@@ -159,14 +162,14 @@ void CheckArrays(std::string_view bytes) {
 }
 
 // All of a stream up to a bound, in parts of `size`.
-std::string Inflate(Compression compression, std::string_view file, size_t size,
-                    bool& failed) {
+std::string Inflate(const StreamCoding& coding, std::string_view file,
+                    size_t size, bool& failed) {
   constexpr size_t kMost = size_t{1} << 20;
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
     std::memcpy(out.data(), file.data() + offset, out.size());
     return absl::OkStatus();
   };
-  const auto stream = MakeByteStream(compression, read, 0, file.size());
+  const auto stream = MakeByteStream(coding, read, 0, file.size());
   std::string out;
   std::vector<std::byte> part(size);
   while (out.size() < kMost) {
@@ -185,16 +188,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const std::string_view file(reinterpret_cast<const char*>(data) + 2,
                               size - 2);
-  const uint8_t kind = data[0] % 10;
+  const uint8_t kind = data[0] >= 240 ? 10 + data[0] % 6 : data[0] % 10;
   if (kind == 7) {
     CheckArrays(file);
-  } else if (kind >= 8) {
-    const auto compression =
-        kind == 8 ? Compression::kGzip : Compression::kZstd;
+  } else if (kind >= 8 && kind < 13) {
+    StreamCoding coding(kind == 8    ? Compression::kGzip
+                        : kind == 9  ? Compression::kZstd
+                        : kind == 10 ? Compression::kBz2
+                        : kind == 11 ? Compression::kXz
+                                     : Compression::kNone);
+    coding.utf16 = kind == 12;
     bool failed = false;
     bool again = false;
-    const std::string all = Inflate(compression, file, 1 << 16, failed);
-    FM_CHECK(Inflate(compression, file, 777, again) == all || failed);
+    const std::string all = Inflate(coding, file, 1 << 16, failed);
+    FM_CHECK(Inflate(coding, file, 777, again) == all || failed);
     FM_CHECK(failed == again || all.size() == size_t{1} << 20);
   } else {
     if (kind == 2) CheckJson(file);

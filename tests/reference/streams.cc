@@ -14,7 +14,7 @@ namespace {
 using Elements = std::vector<Element>;
 
 bool IsStream(const Graph& input) {
-  if (SourceCompression(input.source) != Compression::kNone) return true;
+  if (!ReadInOrderReason(input.source).empty()) return true;
   for (const Step& step : input.steps) {
     const bool counts = step.Is<TakeStep>() || step.Is<SkipStep>();
     if (step.Is<FilterStep>() || Skips(step) || SeesSequence(step) ||

@@ -284,17 +284,14 @@ class Arrays(SourceTest):
 
     def test_what_cannot_be_read(self):
         path = os.path.join(self.folder, "x.npy")
-        for array, text in [(np.zeros((2, 2), order="F"), "Fortran"),
-                            (np.zeros(2, ">i4"), ">i4"),
-                            (np.array("x"), "dtype"), (np.zeros(()), "rows")]:
+        for array, text in [(np.zeros(2, "c8"), "c8"),
+                            (np.array("x"), "rows"), (np.zeros(()), "rows")]:
             np.save(path, array)
             self.fails({"npy": "x.npy"}, 1, "x.npy", text)
         np.save(path, np.zeros(100))
         with open(path, "rb+") as file:
             file.truncate(300)
         self.fails({"npy": "x.npy"}, 1, "x.npy", "cut short")
-        np.savez_compressed(os.path.join(self.folder, "x.npz"), a=np.zeros(9))
-        self.fails({"npy": "x.npz"}, 1, "x.npz", "compressed")
 
     def test_fixed_length(self):
         records = [struct.pack("<iq", k, k * k) for k in range(3000)]

@@ -1,0 +1,221 @@
+// Which components the columns of CSV files are.
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/base/utf8.h"
+#include "core/formats/csv_text.h"
+#include "core/sources/value_text.h"
+
+namespace feedmill {
+namespace {
+
+// What all values of a column seen so far could be.
+struct ColumnGuess {
+  NumberGuess numbers{};
+  bool boolean = true;
+  bool missing = false, any = false;
+  // The first value after which the column is none of numbers, and its place.
+  std::string other;
+  std::string file;  // empty: there is none
+  size_t record = 0;
+
+  void Add(std::string_view text, bool is_missing, const FileSample& sample,
+           size_t at) {
+    // Words such as nan and infinity are floats only among numbers.
+    const bool fits = is_missing || numbers.Add(text);
+    missing = missing || is_missing;
+    if (file.empty() && (!fits || numbers.Result(missing) == DType::kBytes)) {
+      other = text;
+      file = sample.file;
+      record = at;
+    }
+    if (is_missing) return;
+    any = true;
+    BufferBuilder parsed;
+    const bool digit = text.find_first_of("0123456789") != text.npos;
+    boolean = boolean && !digit && AppendNumber(text, DType::kBool, parsed);
+  }
+  DType Result() const {
+    if (!any) return DType::kBytes;
+    if (numbers.all_numbers()) return numbers.Result(missing);
+    return boolean && !missing ? DType::kBool : DType::kBytes;
+  }
+  SourceField Field(const std::string& name, const Shape& shape) const {
+    SourceField field{name, Result(), shape};
+    if (field.dtype == DType::kBytes && numbers.any()) {
+      field.why_bytes = WhyBytes(file, record, other, numbers.Result(missing));
+    }
+    return field;
+  }
+};
+
+// The columns of a CSV source, by name, after the records of some files.
+class CsvFieldFinder {
+ public:
+  CsvFieldFinder(const CsvSource& source, std::vector<ColumnRun> runs)
+      : source_(source), runs_(std::move(runs)) {}
+
+  absl::Status Add(const FileSample& sample) {
+    FM_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOf(sample));
+    if (components_.empty()) {
+      const absl::Status begun = Begin(names);
+      if (!begun.ok()) return Annotate(begun, sample.file);
+    }
+    std::vector<size_t> columns;  // of components_; their size for others
+    for (const std::string& name : names) {
+      const auto found = component_of_.find(name);
+      columns.push_back(found == component_of_.end() ? components_.size()
+                                                     : found->second);
+    }
+    for (size_t r = 0; r < sample.records.size(); ++r) {
+      AddRecord(sample, r, columns);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<SourceField>> Finish() const {
+    if (good_ == 0 && !bad_.ok()) return bad_;
+    std::vector<SourceField> fields;
+    for (const Component& one : components_) {
+      fields.push_back(one.guess.Field(one.name, one.shape));
+    }
+    return fields;
+  }
+
+ private:
+  struct Component {
+    std::string name;
+    Shape shape;
+    ColumnGuess guess{};
+  };
+
+  // Sets the components that the columns of the first file are.
+  absl::Status Begin(const std::vector<std::string>& names) {
+    std::vector<const ColumnRun*> run_of(names.size(), nullptr);
+    for (const ColumnRun& run : runs_) {
+      FM_ASSIGN_OR_RETURN(const RunPlace place, PlaceOf(run, names));
+      for (size_t c = place.first; c <= place.last; ++c) {
+        if (run_of[c] != nullptr) {
+          return InvalidArgument(
+              "the column \"{}\" is part of two components of `vectors`",
+              Shown(names[c]));
+        }
+        run_of[c] = &run;
+      }
+    }
+    for (size_t c = 0; c < names.size(); ++c) {
+      const ColumnRun* const run = run_of[c];
+      if (run == nullptr) {
+        components_.push_back({names[c], {}});
+      } else if (c == 0 || run_of[c - 1] != run) {
+        components_.push_back({run->name, {0}});
+      }
+      if (run != nullptr) ++components_.back().shape[0];
+      component_of_.emplace(names[c], components_.size() - 1);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> NamesOf(
+      const FileSample& sample) const {
+    const bool header = source_.header;
+    const std::string& first = header ? sample.header : sample.records[0];
+    auto names = ColumnNames(source_, first);
+    if (!names.ok()) return Annotate(names.status(), sample.file);
+    std::map<std::string_view, size_t> place;
+    for (size_t c = 0; c < names->size(); ++c) {
+      std::string& name = (*names)[c];
+      if (!header) {
+        name = fmt::format("f{}", c);
+        continue;
+      }
+      if (!IsUtf8(name)) {
+        return InvalidArgument(
+            "{}: the name of column {} in the header, \"{}\", is not UTF-8; "
+            "write `encoding: latin-1` if it is that, convert the file, as "
+            "with "
+            "`iconv -f latin1 -t utf8`, or declare `fields`",
+            sample.file, c + 1, Shown(name));
+      }
+      const auto [twice, added] = place.emplace(name, c);
+      if (!added) {
+        return InvalidArgument(
+            "{}: the columns {} and {} of the header are both called \"{}\"; "
+            "rename one, or declare `fields` without it",
+            sample.file, twice->second + 1, c + 1, Shown(name));
+      }
+    }
+    return names;
+  }
+
+  void AddRecord(const FileSample& sample, size_t record,
+                 const std::vector<size_t>& columns) {
+    const std::string_view text =
+        source_.encoding == TextEncoding::kLatin1
+            ? Latin1ToUtf8(sample.records[record], converted_)
+            : sample.records[record];
+    std::string scratch;
+    const auto fields = [&](auto&& take) {
+      return ForEachField(text, source_.delimiter[0], source_.multiline, true,
+                          scratch, take);
+    };
+    const auto found =
+        fields([](size_t, std::string_view) { return absl::OkStatus(); });
+    if (found.ok() && *found == columns.size()) {
+      const absl::Status added =
+          fields([&](size_t column, std::string_view value) {
+            AddValue(value, sample, record, columns[column]);
+            return absl::OkStatus();
+          }).status();
+      if (added.ok()) ++good_;
+    } else if (bad_.ok()) {
+      bad_ = Annotate(found.ok() ? DataLoss("{} columns instead of {}", *found,
+                                            columns.size())
+                                 : found.status(),
+                      fmt::format("{}: record {}", sample.file,
+                                  record + (source_.header ? 1 : 0)));
+    }
+  }
+
+  void AddValue(std::string_view text, const FileSample& sample, size_t record,
+                size_t component) {
+    if (component >= components_.size()) return;
+    const std::string_view trimmed = TrimmedValue(text);
+    const std::vector<std::string>& missing = source_.missing;
+    components_[component].guess.Add(
+        trimmed,
+        std::find(missing.begin(), missing.end(), trimmed) != missing.end(),
+        sample, record);
+  }
+
+  const CsvSource& source_;
+  const std::vector<ColumnRun> runs_;
+  std::vector<Component> components_;  // of the first file
+  std::map<std::string, size_t, std::less<>> component_of_;  // by column
+  std::string converted_;
+  size_t good_ = 0;
+  absl::Status bad_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<SourceField>> FindCsvFields(
+    const CsvSource& source, const std::vector<FileSample>& samples) {
+  FM_ASSIGN_OR_RETURN(auto runs, ColumnRuns(source));
+  CsvFieldFinder finder(source, std::move(runs));
+  bool any = false;
+  for (const FileSample& sample : samples) {
+    if (source.header ? sample.header.empty() : sample.records.empty()) {
+      continue;
+    }
+    any = true;
+    FM_RETURN_IF_ERROR(finder.Add(sample));
+  }
+  if (any) return finder.Finish();
+  return InvalidArgument("{}: there is no record in it",
+                         samples.empty() ? "" : samples[0].file);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,120 @@
+#ifndef FEEDMILL_CORE_FORMATS_CSV_TEXT_H_
+#define FEEDMILL_CORE_FORMATS_CSV_TEXT_H_
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/status.h"
+#include "core/sources/field_inference.h"
+#include "core/sources/record_decoder.h"
+#include "feedmill/sources.h"
+
+namespace feedmill {
+
+// True if a carriage return stands before another character.
+inline bool HasReturnInside(std::string_view text) {
+  const size_t at = text.find('\r');
+  return at != text.npos && text.find_first_not_of('\r', at) != text.npos;
+}
+
+// Calls take(column, text) for the fields of a record; a quoted one is
+// unquoted into `scratch` where it must be. Quotes inside a field that does not
+// begin with one are text, unless `strict`. `returns`: the record may have a
+// carriage return, which is an error inside a field that is not quoted: a file
+// whose lines end in it alone would be one record. Returns the number of
+// fields, or what is wrong.
+template <class Take>
+absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
+                                    bool strict, bool returns,
+                                    std::string& scratch, Take&& take) {
+  size_t at = 0;
+  for (size_t column = 0;; ++column) {
+    if (at < record.size() && record[at] == '"') {
+      scratch.clear();
+      size_t begin = at + 1;
+      size_t quote = 0;
+      while (true) {
+        quote = record.find('"', begin);
+        if (quote == std::string_view::npos) {
+          return DataLoss(
+              "the quote of column {} is not closed in its line (quoted line "
+              "breaks need multiline: true)",
+              column + 1);
+        }
+        if (quote + 1 == record.size() || record[quote + 1] != '"') break;
+        scratch.append(record.substr(begin, quote + 1 - begin));
+        begin = quote + 2;
+      }
+      std::string_view text = record.substr(begin, quote - begin);
+      if (!scratch.empty()) {
+        scratch.append(text);
+        text = scratch;
+      }
+      at = quote + 1;
+      if (at < record.size() && record[at] != delimiter) {
+        return DataLoss("text after the closing quote of column {}",
+                        column + 1);
+      }
+      FM_RETURN_IF_ERROR(take(column, text));
+    } else {
+      const void* found =
+          std::memchr(record.data() + at, delimiter, record.size() - at);
+      const size_t end =
+          found == nullptr
+              ? record.size()
+              : static_cast<size_t>(static_cast<const char*>(found) -
+                                    record.data());
+      const std::string_view text = record.substr(at, end - at);
+      if (strict && text.find('"') != std::string_view::npos) {
+        return DataLoss("a quote inside column {}, which is not quoted",
+                        column + 1);
+      }
+      if (returns && HasReturnInside(text)) [[unlikely]] {
+        return DataLoss(
+            "a carriage return inside column {}, which is not quoted; if lines "
+            "end in \\r alone, convert the file to lines that end in \\n",
+            column + 1);
+      }
+      FM_RETURN_IF_ERROR(take(column, text));
+      at = end;
+    }
+    if (at == record.size()) return column + 1;
+    ++at;  // the delimiter
+  }
+}
+
+// A run of columns that is one component, such as "pixels=p0..p783".
+struct ColumnRun {
+  std::string name;   // of the component
+  std::string first;  // columns
+  std::string last;
+};
+// InvalidArgument says which text is none.
+absl::StatusOr<std::vector<ColumnRun>> ColumnRuns(const CsvSource& source);
+
+// The names of a header's columns. A column without one is called after its
+// place, "f0" the first, as in files without a header.
+absl::StatusOr<std::vector<std::string>> ColumnNames(const CsvSource& source,
+                                                     std::string_view header);
+
+// The place of the first and the last column of a run among those of a file.
+// DataLoss if one is missing, or if the last one stands before the first.
+struct RunPlace {
+  size_t first = 0;
+  size_t last = 0;
+};
+absl::StatusOr<RunPlace> PlaceOf(const ColumnRun& run,
+                                 const std::vector<std::string>& names);
+
+// The components that the columns of samples are. Errors name the file.
+absl::StatusOr<std::vector<SourceField>> FindCsvFields(
+    const CsvSource& source, const std::vector<FileSample>& samples);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_FORMATS_CSV_TEXT_H_

@@ -1,0 +1,93 @@
+#ifndef FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
+#define FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
+
+#include <cstddef>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace feedmill {
+
+// Values that are costly to make, by key. Keeps those used last, up to a number
+// of bytes (Value::bytes()); one that takes more is kept alone. Threads that
+// need the same value wait for the one that makes it. DataLoss is kept, too:
+// the same bytes give the same error.
+//
+// Thread-safety: any thread.
+template <class Key, class Value>
+class KeptValues {
+ public:
+  explicit KeptValues(size_t bytes_max) : bytes_max_(bytes_max) {}
+
+  // The value of `key`: that which is kept, or else make(), which returns an
+  // absl::StatusOr of a shared pointer.
+  template <class Make>
+  absl::StatusOr<std::shared_ptr<const Value>> Get(const Key& key,
+                                                   const Make& make) const {
+    const std::shared_ptr<Entry> entry = EntryOf(key);
+    const std::lock_guard lock(entry->making);
+    if (entry->value != nullptr) return entry->value;
+    if (!entry->damage.ok()) return entry->damage;
+    absl::StatusOr<std::shared_ptr<const Value>> made = make();
+    if (made.ok()) {
+      entry->value = *made;
+      Keep(key, entry.get(), entry->value->bytes());
+    } else if (absl::IsDataLoss(made.status())) {
+      entry->damage = made.status();
+    }
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::mutex making;
+    // Guarded by making.
+    std::shared_ptr<const Value> value;
+    absl::Status damage;
+    // Guarded by mutex_.
+    size_t bytes = 0;
+    typename std::list<Key>::iterator place;
+  };
+
+  std::shared_ptr<Entry> EntryOf(const Key& key) const {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Entry>& entry = entries_[key];
+    if (entry != nullptr) {
+      by_use_.splice(by_use_.begin(), by_use_, entry->place);
+      return entry;
+    }
+    entry = std::make_shared<Entry>();
+    by_use_.push_front(key);
+    entry->place = by_use_.begin();
+    return entry;
+  }
+
+  void Keep(const Key& key, const Entry* entry, size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || found->second.get() != entry) return;
+    found->second->bytes = bytes;
+    bytes_ += bytes;
+    while (bytes_ > bytes_max_ && by_use_.back() != key) {
+      const auto oldest = entries_.find(by_use_.back());
+      bytes_ -= oldest->second->bytes;
+      entries_.erase(oldest);
+      by_use_.pop_back();
+    }
+  }
+
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;
+  mutable std::map<Key, std::shared_ptr<Entry>> entries_;
+  mutable std::list<Key> by_use_;  // most recently used first
+  mutable size_t bytes_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
