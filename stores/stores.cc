@@ -1,14 +1,21 @@
 #include "stores/stores.h"
 
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/formats/columnar_plugin.h"
+#include "core/io/block_files.h"
+#include "core/io/block_folder.h"
 #include "core/io/deferred_files.h"
 #include "core/io/read_stop.h"
+#include "core/net/log.h"
 #include "stores/http/http_files.h"
 #include "stores/http/http_store.h"
 #include "stores/s3/s3_files.h"
@@ -20,6 +27,39 @@ std::optional<std::string> FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
+}
+
+// Keeps blocks of files in the folder that FEEDMILL_FILE_CACHE names, up to
+// FEEDMILL_FILE_CACHE_BYTES.
+absl::Status AddFileCache(FileSystems& file_systems) {
+  constexpr uint64_t kUsualBytes = uint64_t{10} << 30;
+  constexpr uint64_t kBytesMin = uint64_t{64} << 20;
+  const auto path = FromEnvironment("FEEDMILL_FILE_CACHE");
+  if (!path) return absl::OkStatus();
+  if (path->front() != '/') {
+    return InvalidArgument(
+        "FEEDMILL_FILE_CACHE is the absolute path of a folder, not '{}'",
+        *path);
+  }
+  uint64_t bytes = kUsualBytes;
+  if (const auto text = FromEnvironment("FEEDMILL_FILE_CACHE_BYTES")) {
+    const char* const end = text->data() + text->size();
+    const auto [stop, error] = std::from_chars(text->data(), end, bytes);
+    if (error != std::errc() || stop != end || bytes < kBytesMin) {
+      return InvalidArgument(
+          "FEEDMILL_FILE_CACHE_BYTES is a number of bytes of at least {}, not "
+          "'{}'",
+          kBytesMin, *text);
+    }
+  }
+  const auto folder = std::make_shared<const BlockFolder>(
+      *path, bytes, [](const std::string& line) {
+        LogOften(LogLevel::kWarning, "file cache", line);
+      });
+  file_systems.WrapStores([&](std::shared_ptr<const FileSystem> store) {
+    return std::make_shared<const BlockFiles>(std::move(store), folder);
+  });
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -38,7 +78,7 @@ absl::Status AddStoresTo(FileSystems& file_systems) {
     FM_RETURN_IF_ERROR(
         file_systems.Add(scheme, std::make_shared<const DeferredFiles>(make)));
   }
-  return absl::OkStatus();
+  return AddFileCache(file_systems);
 }
 
 }  // namespace feedmill

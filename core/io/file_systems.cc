@@ -53,6 +53,19 @@ absl::Status FileSystems::Add(std::string scheme,
                          at->first);
 }
 
+void FileSystems::WrapStores(const Wrap& wrap) {
+  const std::lock_guard lock(mutex_);
+  std::map<std::shared_ptr<const FileSystem>,
+           std::shared_ptr<const FileSystem>>
+      wrapped;  // one may have several schemes
+  for (auto& [scheme, files] : by_scheme_) {
+    if (scheme == "file") continue;
+    auto& whole = wrapped[files];
+    if (whole == nullptr) whole = wrap(files);
+    files = whole;
+  }
+}
+
 absl::StatusOr<const FileSystem*> FileSystems::Find(
     std::string_view name) const {
   const std::string_view scheme = SchemeOf(name);

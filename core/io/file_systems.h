@@ -29,6 +29,12 @@ class FileSystems {
   // lower-case letters, digits, '+', '-' and '.', a letter first.
   absl::Status Add(std::string scheme, std::shared_ptr<const FileSystem> files);
 
+  // Puts another file system in the place of each but that of paths and
+  // file://: `wrap` of it.
+  using Wrap = std::function<std::shared_ptr<const FileSystem>(
+      std::shared_ptr<const FileSystem> files)>;
+  void WrapStores(const Wrap& wrap);
+
   // The file system that has `name`. InvalidArgument for an unknown scheme,
   // which lists the known ones.
   absl::StatusOr<const FileSystem*> Find(std::string_view name) const;

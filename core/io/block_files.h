@@ -1,0 +1,51 @@
+#ifndef FEEDMILL_CORE_IO_BLOCK_FILES_H_
+#define FEEDMILL_CORE_IO_BLOCK_FILES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/io/block_folder.h"
+#include "core/io/file_system.h"
+
+namespace feedmill {
+
+// The files of a store, read through a folder of blocks of this machine
+// (BlockFolder): a block is fetched from the store once, and then read from the
+// folder, by any process. A file whose store tells versions apart by size only
+// is read from the store. Thread-safety: any thread.
+class BlockFiles final : public FileSystem {
+ public:
+  // Files are kept in blocks of this size; a read of a few bytes fetches one.
+  static constexpr size_t kBlockBytes = size_t{256} << 10;
+
+  BlockFiles(std::shared_ptr<const FileSystem> store,
+             std::shared_ptr<const BlockFolder> folder)
+      : store_(std::move(store)), folder_(std::move(folder)) {}
+
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
+      const std::string& name) const override;
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
+      const std::string& name, const FileIdentity& known) const override;
+  absl::StatusOr<FileStat> Stat(const std::string& name) const override;
+  std::vector<absl::StatusOr<FileStat>> StatAll(
+      std::span<const std::string> names) const override;
+  absl::StatusOr<std::vector<Entry>> List(
+      const std::string& folder) const override;
+  absl::StatusOr<std::vector<FoundFile>> Glob(
+      const std::string& pattern) const override;
+  std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
+      std::span<const std::string> patterns) const override;
+
+ private:
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Cached(
+      absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened) const;
+
+  const std::shared_ptr<const FileSystem> store_;
+  const std::shared_ptr<const BlockFolder> folder_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_IO_BLOCK_FILES_H_

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Blocks of files behind URLs that are kept on the local disk (FEEDMILL_FILE_CACHE).
+
+    tests/stores/file_cache.py --binary build/release/bin/feedmill [TEST …]
+"""
+import argparse
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from command import Feedmill, same_elements  # noqa: E402
+from files import PIPELINES, pipeline  # noqa: E402
+from range_server import RangeServer  # noqa: E402
+
+
+def kinds_of(feedmill):
+    return [kind for kind in PIPELINES if kind in feedmill.names]
+
+
+
+
+def blocks(folder):
+    return sorted(folder.rglob("*.block"))
+
+
+def second_read_asks_for_no_data(feedmill):
+    for kind in kinds_of(feedmill):
+        want = feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind]))
+        with RangeServer(feedmill.files) as server:
+            text = pipeline(kind, server.url, feedmill.names[kind])
+            assert feedmill.hash_of(text) == want, kind
+            asked = server.count
+            assert blocks(feedmill.cache), kind
+            server.log.clear()
+            assert feedmill.hash_of(text) == want, kind
+            # One request a file, for its version; and those of files that are too small to be kept apart from it.
+            files = len({path for path, _, _ in server.log})
+            assert len(server.log) <= files and server.count - asked <= files, (kind, server.log)
+            shutil.rmtree(feedmill.cache)
+
+
+def processes_share_it(feedmill):
+    with RangeServer(feedmill.files) as server:
+        text = pipeline("text", server.url, feedmill.names["text"])
+        want = feedmill.hash_of(text)
+        server.log.clear()
+        with feedmill.cluster(2) as (address, _, _):
+            assert feedmill.hash_of(text, "--service", address) == want
+        files = len({path for path, _, _ in server.log})
+        # Workers and the reader ask for versions; nobody asks for data.
+        assert len(server.log) <= 4 * files, server.log
+    same = feedmill.cache.stat().st_mode & 0o777
+    assert same & 0o700 == 0o700, oct(same)
+
+
+def same_elements_with_it(feedmill):
+    with RangeServer(feedmill.files) as server:
+        same_elements(feedmill, server.url, workers=(2,))
+    with RangeServer(feedmill.files, version="modified") as server:
+        same_elements(feedmill, server.url, kinds=("text", "csv"), workers=(1,))
+
+
+def replaced_files_are_never_mixed(feedmill):
+    for version in ("etag", "modified"):
+        with RangeServer(feedmill.files, version=version) as server:
+            target = feedmill.files / "text/0.txt"
+            content = target.read_bytes()
+            text = f"source: {{text: {{files: ['{server.url}/text/0.txt']}}}}\n"
+            for step in range(4):
+                target.write_bytes(content.replace(b"line", b"LINE") if step % 2 else content)
+                os.utime(target, (1e9 + 10 * step, 1e9 + 10 * step))
+                done = feedmill.read(text)
+                assert done.returncode == 0, done.stderr
+                lines = target.read_text().splitlines()
+                got = [line[1:-1] for line in done.stdout.splitlines()]
+                assert got == lines, f"{version}, step {step}"
+            target.write_bytes(content)
+
+
+def faults_of_the_folder(feedmill):
+    with RangeServer(feedmill.files) as server:
+        text = pipeline("text", server.url, feedmill.names["text"])
+        want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
+        assert feedmill.hash_of(text) == want
+
+        def read(*parts):
+            done = feedmill.read(text, "--local", "--format", "summary")
+            assert done.returncode == 0, done.stderr
+            assert want[0] in done.stdout, done.stdout
+            for part in parts:
+                assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+
+        # Damaged blocks are fetched again.
+        for number, block in enumerate(blocks(feedmill.cache)):
+            data = bytearray(block.read_bytes())
+            data[len(data) * (number % 7) // 7] ^= 4
+            block.write_bytes(data if number % 3 else data[:len(data) // 2])
+        read("is damaged", str(feedmill.cache))
+        server.log.clear()
+        read()
+        # A folder that is gone is made again.
+        shutil.rmtree(feedmill.cache)
+        read()
+        assert blocks(feedmill.cache)
+        # No room: here, no file may have more than 4 KiB.
+        shutil.rmtree(feedmill.cache)
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        old = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, limit[1]))
+        try:
+            process = feedmill.start("read", feedmill.folder / "pipeline.yaml", "--local", "--format", "summary",
+                                     restore_signals=False)
+            out, error = process.communicate(timeout=90)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+            signal.signal(signal.SIGXFSZ, old)
+        assert process.returncode == 0 and want[0] in out, error
+        assert "cannot keep blocks" in error, error
+        assert not list(feedmill.cache.rglob("*.new")) and not blocks(feedmill.cache)
+        # A file where the folder should be.
+        shutil.rmtree(feedmill.cache)
+        feedmill.cache.write_text("no folder")
+        read("cannot keep blocks")
+    for name, value in (("FEEDMILL_FILE_CACHE", "relative"), ("FEEDMILL_FILE_CACHE_BYTES", "10"),
+                        ("FEEDMILL_FILE_CACHE_BYTES", "many")):
+        old = feedmill.environment.get(name)
+        feedmill.environment[name] = value
+        done = feedmill.run("steps")
+        assert done.returncode == 2 and name in done.stderr, done
+        feedmill.environment.pop(name)
+        if old:
+            feedmill.environment[name] = old
+
+
+TESTS = [second_read_asks_for_no_data, processes_share_it, same_elements_with_it, replaced_files_are_never_mixed,
+         faults_of_the_folder]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tests", nargs="*", choices=[[], *[test.__name__ for test in TESTS]])
+    parser.add_argument("--binary", required=True, type=pathlib.Path)
+    arguments = parser.parse_args()
+    failed = 0
+    for test in TESTS:
+        if arguments.tests and test.__name__ not in arguments.tests:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            feedmill = Feedmill(arguments.binary.resolve(), folder)
+            feedmill.cache = pathlib.Path(folder) / "cache"
+            feedmill.environment["FEEDMILL_FILE_CACHE"] = str(feedmill.cache)
+            try:
+                test(feedmill)
+                print(f"{test.__name__}: as it should be", flush=True)
+            except AssertionError as error:
+                failed += 1
+                print(f"{test.__name__}: {error}", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
