@@ -39,11 +39,6 @@ std::optional<NumbersInName> RangeAt(std::string_view text) {
   return range;
 }
 
-bool IsEscaped(std::string_view pattern, size_t at) {
-  return at > 0 && at + 1 < pattern.size() && pattern[at - 1] == '[' &&
-         pattern[at + 1] == ']';
-}
-
 }  // namespace
 
 bool HasWildcard(std::string_view text) {
@@ -81,7 +76,7 @@ std::optional<NumbersInName> FindNumbersInName(std::string_view pattern) {
   for (size_t at = pattern.find('{'); at != pattern.npos;
        at = pattern.find('{', at + 1)) {
     auto range = RangeAt(pattern.substr(at + 1));
-    if (!range || IsEscaped(pattern, at)) continue;
+    if (!range) continue;
     range->begin = at;
     range->end += at + 1;
     return range;
