@@ -157,6 +157,7 @@ class CsvDecoder final : public RecordDecoder {
 };
 
 constexpr int64_t kSkippedRowsMax = 1'000'000;
+constexpr int64_t kVectorColumnsMax = 1'000'000;
 
 // Checks that the components of `vectors` are lists, and the others single
 // values.
@@ -167,7 +168,8 @@ absl::Status CheckVectors(const CsvSource& source) {
     const bool vector =
         std::ranges::find(runs, field.name, &ColumnRun::name) != runs.end();
     found += vector ? 1 : 0;
-    const bool list = field.shape.size() == 1 && field.shape[0] > 0;
+    const bool list = field.shape.size() == 1 && field.shape[0] > 0 &&
+                      field.shape[0] <= kVectorColumnsMax;
     if (vector ? list : field.shape.empty()) continue;
     if (vector) {
       return InvalidArgument(

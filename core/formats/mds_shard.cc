@@ -17,6 +17,7 @@ using Json = nlohmann::json;
 constexpr uint64_t kShardBytesMax = uint64_t{1} << 32;
 constexpr uint64_t kConfigBytesMax = uint64_t{16} << 20;
 constexpr size_t kColumnsMax = 10'000;
+constexpr uint64_t kHeadBytesAhead = uint64_t{64} << 10;
 
 uint32_t LoadU32(std::string_view bytes, size_t at) {
   uint32_t value = 0;
@@ -94,6 +95,9 @@ absl::StatusOr<std::string> Decompress(const RandomAccessFile& file,
 
 absl::StatusOr<Compression> CompressionOfShard(const RandomAccessFile& file,
                                                uint64_t size) {
+  // What is read next, by one request of a store.
+  const ByteRange head_range{0, std::min<uint64_t>(size, kHeadBytesAhead)};
+  if (file.ahead_bytes() > 0) file.Prefetch({&head_range, 1});
   FM_ASSIGN_OR_RETURN(
       const std::string head,
       ReadWhole(file, 0, std::min<uint64_t>(size, kCompressionBytes)));

@@ -21,9 +21,8 @@ bool IsBehindUrl(const std::string& pattern) {
   return !scheme.empty() && scheme != "file";
 }
 
-absl::StatusOr<Compression> CompressionIn(const std::string& pattern) {
-  FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
-  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(found.front().name));
+absl::StatusOr<Compression> CompressionIn(const std::string& name) {
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
   std::array<char, kCompressionBytes> bytes;
   FM_ASSIGN_OR_RETURN(
       const size_t got,
@@ -31,21 +30,25 @@ absl::StatusOr<Compression> CompressionIn(const std::string& pattern) {
   return CompressionOfBytes({bytes.data(), got});
 }
 
+absl::StatusOr<Compression> CompressionInFirst(const std::string& pattern) {
+  FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
+  return CompressionIn(found.front().name);
+}
+
 }  // namespace
 
-void InferCompression(Source& source) {
+void InferCompression(Source& source, const std::string& first_file) {
   const Compression* const written = WrittenCompression(source);
   if (written == nullptr || *written != Compression::kByName) return;
   const std::vector<std::string>& files = *SourceFiles(source);
   if (files.empty()) return;
   const Compression named = CompressionOf(files.front());
-  const std::vector<SourceField>* const fields = SourceFields(source);
-  const bool needs_fields = fields != nullptr && fields->empty();
   for (const std::string& file : files) {
     if (file.empty() || CompressionOf(file) != named) return;
   }
-  if (IsBehindUrl(files.front()) && !needs_fields) return;
-  const auto told = CompressionIn(files.front());
+  if (first_file.empty() && IsBehindUrl(files.front())) return;
+  const auto told = first_file.empty() ? CompressionInFirst(files.front())
+                                       : CompressionIn(first_file);
   if (told.ok() && *told != Compression::kNone) {
     *MutableCompression(source) = *told;
   }

@@ -1,6 +1,8 @@
 #ifndef FEEDMILL_CORE_SOURCES_COMPRESSION_INFERENCE_H_
 #define FEEDMILL_CORE_SOURCES_COMPRESSION_INFERENCE_H_
 
+#include <string>
+
 #include "core/dataset/source.h"
 
 namespace feedmill {
@@ -9,10 +11,11 @@ namespace feedmill {
 // first bytes of its first file say, whatever the file's name. Leaves it if
 // they say none: a file that is called .gz and is not is an error later. So it
 // does if this process cannot read that file, or if the names of the files
-// differ in their compression, which is an error, too. A file behind a URL is
-// looked at only if its fields have to be found out, too: a look costs round
-// trips.
-void InferCompression(Source& source);
+// differ in their compression, which is an error, too.
+//
+// `first_file`: the name of the first file, if it is known; "": it is looked
+// for, unless it is behind a URL, where that costs round trips.
+void InferCompression(Source& source, const std::string& first_file = "");
 
 }  // namespace feedmill
 

@@ -87,8 +87,10 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
+// Sets the compression, too, by the files that were found.
+absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
+  InferCompression(source, files.front());
   FM_ASSIGN_OR_RETURN(auto fields,
                       FormatOf(source).InferFields(source.options(), files));
   FM_RETURN_IF_ERROR(CheckFound(fields, files[0]));
@@ -127,9 +129,11 @@ absl::Status InferFields(Graph& graph) {
     }
     return absl::OkStatus();
   }
-  InferCompression(graph.source);
   const std::vector<SourceField>* const fields = SourceFields(graph.source);
-  if (fields == nullptr || !fields->empty()) return absl::OkStatus();
+  if (fields == nullptr || !fields->empty()) {
+    InferCompression(graph.source);
+    return absl::OkStatus();
+  }
   if (SourceFiles(graph.source)->empty()) return absl::OkStatus();
   absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
   if (found.status().code() == absl::StatusCode::kNotFound) {
