@@ -7,7 +7,7 @@ namespace feedmill {
 
 // Compression of whole files.
 enum class Compression {
-  // Told by the first bytes of the first file where the reading process has it,
+  // By the first bytes of the first file where the reading process has it,
   // else by the end of the files' names.
   kByName,
   kNone,
