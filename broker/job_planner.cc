@@ -6,7 +6,6 @@
 #include <variant>
 #include <vector>
 
-#include "broker/processing_policy.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -23,6 +22,12 @@
 
 namespace feedmill {
 namespace {
+
+// True if a run is one whole pass for each worker (parallel_epochs). Such a run
+// can be planned only once there is a worker.
+bool ReadsInSlots(const Graph& graph) {
+  return graph.options.processing_mode == Options::ProcessingMode::kOff;
+}
 
 // StepCost::place of step 0.
 constexpr size_t kFirstStepPlace = 3;
@@ -108,8 +113,8 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   shape.first_split = FirstRecords(*analyzed, registry);
   shape.first_split =
       std::max<uint64_t>(1, shape.first_split / plan->batch_size());
-  shape.slotted = PolicyOf(analyzed->graph.options.processing_mode).slotted() &&
-                  shape.positions > 0 && !HasEndlessPart(analyzed->graph);
+  shape.slotted = ReadsInSlots(analyzed->graph) && shape.positions > 0 &&
+                  !HasEndlessPart(analyzed->graph);
   if (!shape.slotted) return shape;
   // The passes come one after the other, so each needs an end.
   const Graph slotted = SlottedGraph(analyzed->graph);
@@ -191,8 +196,7 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   planner.needs_manifest =
       [registry](const std::string& graph) -> absl::StatusOr<bool> {
     FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
-    return analyzed->source.needs_files ||
-           PolicyOf(analyzed->graph.options.processing_mode).slotted();
+    return analyzed->source.needs_files || ReadsInSlots(analyzed->graph);
   };
   planner.run_graph = [](const std::string& graph) {
     const auto parsed = ParseGraphJson(graph);

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "core/base/status.h"
-#include "core/base/string_stores.h"
 #include "core/ops/function_families.h"
 #include "core/ops/row_items.h"
 
@@ -24,7 +23,7 @@ constexpr size_t kStoresFrom = size_t{64} << 10;
 // core that has read them.
 constexpr size_t kAskAhead = 32 * kLine;
 
-// Same as RepeatLine, with plain stores.
+// Writes `lines` copies of the line at `line`, and prefetches lines to write.
 #if defined(__x86_64__)
 [[gnu::target("prfchw")]]
 #endif
@@ -39,17 +38,6 @@ void StoreLines(const std::byte* line, size_t lines, std::byte* to) {
     __builtin_prefetch(to + kAskAhead, /*to write*/ 1);
     std::memcpy(to, quarters, kLine);
   }
-}
-
-// Writes `lines` copies of the line at `line`, which repeats an item.
-void RepeatLine(const std::byte* line, size_t item_size, size_t lines,
-                std::byte* to) {
-  uint64_t word = 0;
-  if (item_size > sizeof(word) || !StringStoresAreFast()) {
-    return StoreLines(line, lines, to);
-  }
-  std::memcpy(&word, line, sizeof(word));
-  StoreWords(word, lines * (kLine / sizeof(word)), to);
 }
 
 // Writes `count` copies of the `size` bytes at `item`.
@@ -83,7 +71,7 @@ void Repeat(const std::byte* item, size_t size, size_t count, std::byte* to) {
   const size_t lines = (bytes - head) / kLine;
   const size_t tail = bytes - head - lines * kLine;
   std::memcpy(to, line, head);
-  RepeatLine(line, size, lines, to + head);
+  StoreLines(line, lines, to + head);
   std::memcpy(to + bytes - tail, line, tail);
 }
 

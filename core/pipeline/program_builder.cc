@@ -10,7 +10,6 @@
 #include "core/dataset/step_kind.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
-#include "core/ops/divisible.h"
 #include "core/ops/row_items.h"
 
 namespace feedmill {
@@ -25,24 +24,6 @@ Operand Constant(ValueType type, Column column) {
 
 Operand LiteralOperand(const Expr::Literal& literal) {
   return Constant(LiteralType(literal), ConstantColumn(literal));
-}
-
-// True for x % n == 0 or x % n != 0 with a literal n.
-bool TestsRemainder(const Expr::Call& call) {
-  const auto integer = [](const Expr& expr) -> std::optional<int64_t> {
-    const auto* literal = std::get_if<Expr::Literal>(&expr.node());
-    if (literal == nullptr) return std::nullopt;
-    const auto* value = std::get_if<int64_t>(&literal->value);
-    return value == nullptr ? std::nullopt : std::optional(*value);
-  };
-  if ((call.function != "equal" && call.function != "not_equal") ||
-      call.arguments.size() != 2 || integer(call.arguments[1]) != 0) {
-    return false;
-  }
-  const auto* tested = std::get_if<Expr::Call>(&call.arguments[0].node());
-  return tested != nullptr && tested->function == "remainder" &&
-         tested->arguments.size() == 2 &&
-         integer(tested->arguments[1]).value_or(0) != 0;
 }
 
 absl::StatusOr<Operand> Fold(const FunctionRegistry::Function& function,
@@ -173,7 +154,6 @@ absl::StatusOr<Operand> ProgramBuilder::Compile(const Expr& expr) {
     return CompileComponent(name->name);
   }
   const auto& call = std::get<Expr::Call>(expr.node());
-  if (TestsRemainder(call)) return CompileRemainderTest(call);
   const auto* function = functions_.Find(call.function);
   std::optional<Operand> bits;
   if (function != nullptr && function->random) bits = DrawRandomBits();
@@ -182,28 +162,6 @@ absl::StatusOr<Operand> ProgramBuilder::Compile(const Expr& expr) {
     FM_ASSIGN_OR_RETURN(arguments.emplace_back(), Compile(argument));
   }
   return CompileCall(call.function, std::move(arguments), std::move(bits));
-}
-
-absl::StatusOr<Operand> ProgramBuilder::CompileRemainderTest(
-    const Expr::Call& call) {
-  const auto& tested = std::get<Expr::Call>(call.arguments[0].node());
-  FM_ASSIGN_OR_RETURN(Operand x, Compile(tested.arguments[0]));
-  FM_ASSIGN_OR_RETURN(Operand n, Compile(tested.arguments[1]));
-  FM_ASSIGN_OR_RETURN(Operand zero, Compile(call.arguments[1]));
-  FM_ASSIGN_OR_RETURN(const ValueType remainder,
-                      InferCall("remainder", {x.type, n.type}, functions_));
-  if (x.constant || remainder.dtype != x.type.dtype ||
-      !IsTestedForDivisors(remainder.dtype)) {
-    FM_ASSIGN_OR_RETURN(Operand rest, CompileCall("remainder", {x, n}));
-    return CompileCall(call.function, {std::move(rest), std::move(zero)});
-  }
-  FM_ASSIGN_OR_RETURN(
-      ValueType type,
-      InferCall(call.function, {remainder, zero.type}, functions_));
-  Operand result{type, false, NewValue(), nullptr};
-  Emit(MakeCall(&DivisibleFunction(call.function == "equal"),
-                {std::move(x), std::move(n)}, std::move(type), result.value));
-  return result;
 }
 
 // `bits`: random bits of a random function.

@@ -82,7 +82,6 @@ class ProgramBuilder {
   static bool Contains(const std::vector<ValueId>& values, ValueId value);
 
   absl::StatusOr<Operand> Compile(const Expr& expr);
-  absl::StatusOr<Operand> CompileRemainderTest(const Expr::Call& call);
   absl::StatusOr<Operand> CompileCall(
       const std::string& name, std::vector<Operand> arguments,
       std::optional<Operand> bits = std::nullopt);

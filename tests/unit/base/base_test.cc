@@ -6,7 +6,6 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/base/string_stores.h"
 #include "core/base/strong_id.h"
 
 namespace feedmill {
@@ -59,16 +58,6 @@ TEST(CheckDeathTest, NamesTheConditionAndItsPlace) {
   const int rows = 1;
   FM_CHECK(rows == 1);
   EXPECT_DEATH(FM_CHECK(rows == 2), "base_test.cc.*rows == 2");
-}
-
-TEST(StringStores, WriteTheWordsAndNothingElse) {
-  constexpr uint64_t kWord = 0x0123456789abcdef, kOther = 7;
-  std::vector<uint64_t> items(20'000, kOther);
-  StoreWords(kWord, 10'000, reinterpret_cast<std::byte*>(&items[5'000]));
-  StoreWords(kOther + 1, 0, reinterpret_cast<std::byte*>(items.data()));
-  for (size_t k = 0; k < items.size(); ++k) {
-    ASSERT_EQ(items[k], k < 5'000 || k >= 15'000 ? kOther : kWord) << k;
-  }
 }
 
 }  // namespace

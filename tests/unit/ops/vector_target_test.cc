@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "core/ops/divisible.h"
 #include "core/ops/loops.h"
 #include "core/ops/selected_rows.h"
 
@@ -243,52 +242,6 @@ TEST(VectorTarget, AllSelectTheSameRows) {
       SetLoopTarget(BestVectorTarget());
     }
   }
-}
-
-template <class T>
-void ExpectDivisors() {
-  std::mt19937_64 random(9);
-  constexpr T kMax = std::numeric_limits<T>::max();
-  constexpr T kMin = std::numeric_limits<T>::min();
-  std::vector<T> divisors = {1, 2, 3, 5, 6, 7, 10, 64, 96, kMax, kMax - 1};
-  if (kMin < 0) divisors.insert(divisors.end(), {T(-1), T(-6), kMin});
-  std::vector<T> items = {0, 1, kMax, kMin, static_cast<T>(kMin + 1)};
-  for (int k = 0; k < 1000; ++k) {
-    items.push_back(static_cast<T>(random()));
-    items.push_back(static_cast<T>(random() % 1000));
-  }
-  ValueType type;
-  type.dtype = DTypeOf<T>();
-  ValueType result;
-  result.dtype = DType::kBool;
-  for (const T divisor : divisors) {
-    const Column x = MakeColumn(items);
-    const Column n = MakeColumn(std::vector<T>{divisor});
-    const Argument arguments[] = {{&type, &x, false}, {&type, &n, true}};
-    for (const VectorTarget target : Targets()) {
-      SetLoopTarget(target);
-      for (const bool divisible : {true, false}) {
-        OutputColumn out;
-        ASSERT_TRUE(DivisibleFunction(divisible)
-                        .compute(arguments, items.size(), result, out)
-                        .ok());
-        const auto got = out.View().values.template As<uint8_t>();
-        for (size_t k = 0; k < items.size(); ++k) {
-          const bool is = static_cast<__int128>(items[k]) % divisor == 0;
-          ASSERT_EQ(got[k] != 0, is == divisible)
-              << items[k] << " % " << divisor;
-        }
-      }
-    }
-  }
-  SetLoopTarget(BestVectorTarget());
-}
-
-TEST(VectorTarget, AllFindWhatIsDivisible) {
-  ExpectDivisors<int32_t>();
-  ExpectDivisors<int64_t>();
-  ExpectDivisors<uint32_t>();
-  ExpectDivisors<uint64_t>();
 }
 
 }  // namespace
