@@ -10,7 +10,7 @@ namespace feedmill {
 void SetEvenPlace(const std::optional<ReadToken>& token, EvenRules& rules) {
   if (!token.has_value()) return;
   rules.from = token->place.elements;
-  // All ranks stand there: the elements from there on are divided anew.
+  // All ranks stand there: the elements from there on are divided again.
   rules.start = token->share.whole() ? rules.from : token->even_start;
   rules.padded = token->padded;
 }
@@ -119,7 +119,8 @@ class EvenReader : public Reader {
     return std::exchange(last_, std::nullopt);
   }
 
-  // Of the last chunk of reader_, without those before the place.
+  // Number of unread elements of reader_'s last chunk, without those before the
+  // place.
   uint64_t UnreadBefore(uint64_t unread) const {
     return gave_padding_ ? 0 : unread + unread_;
   }

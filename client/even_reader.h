@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-// How the ranks of a reading are evened out (ReadOptions::even).
+// Rules by which the ranks of a reading are evened out (ReadOptions::even).
 struct EvenRules {
   Even even = Even::kDrop;
   ReadRules rules;  // of this rank

@@ -32,8 +32,9 @@ struct ReadToken {
   Share share;
   std::vector<NumberRange> skips;  // ReadRules::skips
   ReadPlace place;
-  // Of evened ranks (EvenRules): where the elements were divided among these
-  // ranks, and whether the rank was given its last element once more.
+  // For evened ranks (EvenRules): the element from which on the elements were
+  // divided among these ranks. `padded`: the rank was given its last element
+  // twice.
   uint64_t even_start = 0;
   bool padded = false;
 

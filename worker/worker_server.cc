@@ -135,7 +135,7 @@ class WorkerServer::Shell : public ReactorHandler {
   const std::shared_ptr<KeptBlocks> own_memory_ =
       std::make_shared<KeptBlocks>();
   std::unique_ptr<WorkerAgent> agent_;
-  // The address that clients are told: configured, or this machine's on the
+  // The address for clients: the configured one, or this machine's on the
   // connection to the dispatcher. nullopt: not known yet.
   std::optional<Address> own_;
   bool follows_local_address_ = false;

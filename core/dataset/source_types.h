@@ -51,7 +51,7 @@ Compression ResolvedCompression(Compression written,
 // Returns the compression of the source's files; never kByName.
 Compression SourceCompression(const Source& source);
 std::string_view CompressionName(Compression compression);
-// What the files of a source are that can only be read from their beginning:
+// Returns why the files of a source can be read only from their beginning:
 // "gzip", "UTF-16"; "" if they can be read from any place.
 std::string_view ReadInOrderReason(const Source& source);
 

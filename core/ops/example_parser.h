@@ -74,7 +74,7 @@ class ExampleParser {
     bool open = false;    // true if the first dim is unknown
     size_t items = 0;     // items of a step, without an unknown first dim
     bool found = false;
-    // Of a record that lacks the feature, if it has a default.
+    // Value for a record that lacks the feature, if the feature has a default.
     int64_t default_integer = 0;
     float default_float = 0;
     std::string_view message;  // the encoded Feature or FeatureList

@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-// How the items of an array stand in a file.
+// Encoding of the items of an array in a file.
 enum class StoredAs {
   kNative,       // as in memory; of bytes: a row is one string
   kSwapped,      // numbers whose bytes are in the opposite order

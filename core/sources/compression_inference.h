@@ -7,11 +7,13 @@
 
 namespace feedmill {
 
-// Sets the compression of a source that has Compression::kByName to what the
-// first bytes of its first file say, whatever the file's name. Leaves it if
-// they say none: a file that is called .gz and is not is an error later. So it
-// does if this process cannot read that file, or if the names of the files
-// differ in their compression, which is an error, too.
+// Sets the compression of a source that has Compression::kByName, from the
+// first bytes of its first file. The file's name does not matter. The
+// compression stays kByName in these cases:
+//   - the bytes show none: a plain file that is called .gz is an error later
+//   - this process cannot read the file
+//   - the names of the files differ in their compression, which is an error,
+//   too
 //
 // `first_file`: the name of the first file, if it is known; "": it is looked
 // for, unless it is behind a URL, where that costs round trips.

@@ -18,8 +18,8 @@
 
 namespace feedmill {
 
-// What a file that says itself where its records stand says about them: a shard
-// of MDS, a database of LMDB. Immutable; any thread.
+// Places of the records of a file that contains an index of them: a shard of
+// MDS, a database of LMDB. Immutable; any thread.
 class ItemFile {
  public:
   virtual ~ItemFile() = default;

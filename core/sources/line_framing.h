@@ -24,7 +24,7 @@ class LineFraming final : public Framing {
     kFilled,  // same, without empty lines (or only "\r")
     kQuoted,  // same, but "\n" in double quotes ends no line
   };
-  // What files of lines may have beside records.
+  // Options for lines that are not records.
   struct Options {
     bool first_is_header = false;
     // Lines that begin with it are no records; "": there are none. Within

@@ -30,8 +30,8 @@ struct ScaleSettings {
   absl::Duration interval = absl::Seconds(10);
   // Time for which fewer workers must suffice before fewer are wanted.
   absl::Duration down_after = absl::Minutes(1);
-  // Time that wanted workers have to come before the number is computed anew
-  // with those that are there.
+  // Time in which wanted workers must appear. After it, the number is computed
+  // again from the present workers.
   absl::Duration start_time = absl::Minutes(2);
   // Part of the readers' time that they may wait for elements, 0 to 1.
   double wait_target = 0.05;

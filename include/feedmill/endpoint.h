@@ -29,7 +29,7 @@ struct EndpointConfig {
   uint16_t port = 0;  // of a Server: ServerDef::port counts instead
   // The address that other processes connect to: "host" or "host:port". Default
   // host: `host`. If that is a wildcard: of a worker, this machine's address of
-  // its connection to the dispatcher, decided anew at each connection; of a
+  // its connection to the dispatcher, decided again at each connection; of a
   // dispatcher, the one on the way out; of a Server, the host of its task's
   // address. Default port: the one that was bound.
   std::string advertise{};

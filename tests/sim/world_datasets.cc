@@ -3,8 +3,8 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// Somebody who registers datasets, says so again when it is not answered, and
-// looks them up. What it was told is registered stays so.
+// A process that registers datasets and looks them up. It repeats requests
+// until they are answered. A registration that was acknowledged must last.
 
 namespace feedmill::sim {
 namespace {

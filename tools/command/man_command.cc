@@ -56,7 +56,7 @@ std::string Entry(const FlagEntry& entry) {
                      Roff(entry.help), shown);
 }
 
-std::string Environment(const FlagTable& table) {
+std::string EnvironmentText(const FlagTable& table) {
   if (table.variable_prefix.empty()) return "";
   return fmt::format(
       ".SH ENVIRONMENT\n{}\n",
@@ -86,7 +86,8 @@ std::string CommandPage(const FlagTable& table, const char* summary) {
       "0 success, 1 failure, 2 wrong usage or input, 130 interrupted.\n"
       ".SH SEE ALSO\n\\fBfeedmill\\fR(1)\n",
       Heading(page), Roff(page), Roff(summary), Roff(synopsis),
-      Roff(table.summary), entries, Environment(table), Block(table.examples));
+      Roff(table.summary), entries, EnvironmentText(table),
+      Block(table.examples));
 }
 
 std::string OwnPage() {

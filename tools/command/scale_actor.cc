@@ -45,7 +45,7 @@ std::string WithWorkers(std::string command, uint64_t workers) {
 }
 
 // The environment of this process, and the number.
-std::vector<std::string> Environment(uint64_t workers) {
+std::vector<std::string> EnvironmentFor(uint64_t workers) {
   constexpr std::string_view kVariable = "FEEDMILL_WORKERS_WANTED=";
   std::vector<std::string> variables;
   for (char** each = environ; *each != nullptr; ++each) {
@@ -81,7 +81,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& command, uint64_t workers) {
                                    0);
   posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
   std::vector<std::string> words{"sh", "-c", WithWorkers(command, workers)};
-  std::vector<std::string> variables = Environment(workers);
+  std::vector<std::string> variables = EnvironmentFor(workers);
   pid_t pid = 0;
   const int error =
       posix_spawn(&pid, "/bin/sh", &files, &attributes, Pointers(words).data(),
@@ -92,7 +92,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& command, uint64_t workers) {
   return Unavailable("cannot start /bin/sh: {}", std::strerror(error));
 }
 
-// Whether it has ended, and how.
+// Returns the end of the child; nullopt while it runs.
 std::optional<ChildExit> Ended(pid_t pid) {
   int status = 0;
   if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
@@ -110,7 +110,7 @@ void KillGroup(pid_t pid) {
   const absl::Time deadline = absl::Now() + kTermGrace;
   while (absl::Now() < deadline) {
     if (Ended(pid).has_value()) {
-      kill(-pid, SIGKILL);  // what it has started and left
+      kill(-pid, SIGKILL);  // processes that the command has started
       return;
     }
     absl::SleepFor(kCommandPoll);

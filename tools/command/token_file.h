@@ -35,7 +35,7 @@ absl::StatusOr<SaveInterval> ParseSaveInterval(const std::string& text);
 // Saves the token of a read in intervals.
 class TokenSaver {
  public:
-  // `save` saves the token of the place before so many unread elements.
+  // `save` saves the token of the place before the last `unread` elements.
   TokenSaver(SaveInterval every,
              std::function<absl::Status(uint64_t unread)> save);
 

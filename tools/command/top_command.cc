@@ -55,7 +55,7 @@ class StatusFetcher {
   StatusFetcher(const StatusFetcher&) = delete;
   StatusFetcher& operator=(const StatusFetcher&) = delete;
 
-  // What came since the last call; nullopt: nothing.
+  // Takes the status that came since the last call; nullopt: none.
   std::optional<absl::StatusOr<std::string>> Take() {
     const std::lock_guard lock(mu_);
     return std::exchange(last_, std::nullopt);

@@ -23,7 +23,7 @@ class TopScreen {
   TopScreen(const TopScreen&) = delete;
   TopScreen& operator=(const TopScreen&) = delete;
 
-  // Columns and rows. Looks at the terminal's size anew.
+  // Columns and rows. Reads the terminal's present size.
   std::pair<size_t, size_t> Size();
   void Draw(const std::vector<TopLine>& lines);
   struct Pressed {

@@ -376,7 +376,7 @@ void TopView::AddSteps(size_t rows, std::vector<TopLine>& lines) const {
   std::vector<const Json*> steps;
   for (const Json& step : ListOf(*job, "steps")) steps.push_back(&step);
   if (steps.empty()) return;
-  // Those that take most, in the order of the pipeline.
+  // The most expensive steps, in the order of the pipeline.
   std::vector<const Json*> largest = steps;
   std::sort(largest.begin(), largest.end(), [](const Json* a, const Json* b) {
     return NumberOf(*a, "share_percent") > NumberOf(*b, "share_percent");

@@ -130,8 +130,8 @@ class AddressPipe {
   std::string address_;
 };
 
-// Where the dispatcher's process writes how many workers are wanted, a line
-// each time.
+// A pipe into which the dispatcher's process writes the wanted number of
+// workers, a line each time.
 class NumberPipe {
  public:
   NumberPipe() = default;
@@ -273,7 +273,7 @@ class Supervisor {
                                  flags_.workers_least, flags_.workers_most));
   }
 
-  // Workers that shall go on.
+  // Number of workers that are not retired.
   uint64_t Workers() const {
     return static_cast<uint64_t>(std::count_if(
         children_.begin(), children_.end(), [](const Child& child) {

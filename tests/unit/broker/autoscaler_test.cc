@@ -122,7 +122,7 @@ class Service {
     if (acts_) Act();
   }
 
-  // Of the last five seconds, as the dispatcher's windows have it.
+  // Average of the last five seconds, as in the dispatcher's windows.
   static double Average(std::deque<double>& last, double value) {
     last.push_back(value);
     if (last.size() > 5) last.pop_front();

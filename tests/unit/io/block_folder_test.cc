@@ -21,7 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr size_t kSize = 1000;
+constexpr size_t kBlockFileSize = 1000;
 const FileIdentity kVersion{100'000, 0, "\"v1\""};
 
 std::vector<std::byte> Bytes(size_t size, int value) {
@@ -55,8 +55,8 @@ class BlockFolderTest : public ::testing::Test {
   }
   static bool Has(const BlockFolder& blocks, const std::string& key,
                   int value) {
-    std::vector<std::byte> out(kSize);
-    return blocks.Load(key, out) && out == Bytes(kSize, value);
+    std::vector<std::byte> out(kBlockFileSize);
+    return blocks.Load(key, out) && out == Bytes(kBlockFileSize, value);
   }
 
   TestFolder folder_;
@@ -68,7 +68,7 @@ TEST_F(BlockFolderTest, KeepsBlocksByFileVersionAndNumber) {
   const BlockFolder blocks = Make();
   const std::string key = BlockFolder::KeyOf("s3://b/x", kVersion, 7);
   EXPECT_FALSE(Has(blocks, key, 1));
-  blocks.Store(key, Bytes(kSize, 1));
+  blocks.Store(key, Bytes(kBlockFileSize, 1));
   EXPECT_TRUE(Has(blocks, key, 1));
   EXPECT_TRUE(Has(Make(), key, 1));  // another process
   FileIdentity other = kVersion;
@@ -78,7 +78,7 @@ TEST_F(BlockFolderTest, KeepsBlocksByFileVersionAndNumber) {
                                    BlockFolder::KeyOf("s3://b/x", other, 7)}) {
     EXPECT_FALSE(Has(blocks, wrong, 1));
   }
-  std::vector<std::byte> longer(kSize + 1);
+  std::vector<std::byte> longer(kBlockFileSize + 1);
   EXPECT_FALSE(blocks.Load(key, longer));
 }
 
@@ -87,7 +87,7 @@ TEST_F(BlockFolderTest, RemovesDamagedBlocks) {
   const std::string path = PathOf(key);
   for (const size_t at : {0, 8, 16, 23, 24, 600, 1023}) {
     const BlockFolder blocks = Make();
-    blocks.Store(key, Bytes(kSize, 1));
+    blocks.Store(key, Bytes(kBlockFileSize, 1));
     ASSERT_TRUE(std::filesystem::exists(path));
     {
       std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -98,7 +98,7 @@ TEST_F(BlockFolderTest, RemovesDamagedBlocks) {
     }
     EXPECT_FALSE(Has(blocks, key, 1)) << at;
     EXPECT_FALSE(std::filesystem::exists(path)) << at;
-    blocks.Store(key, Bytes(kSize, 1));
+    blocks.Store(key, Bytes(kBlockFileSize, 1));
     std::filesystem::resize_file(path, at);
     EXPECT_FALSE(Has(blocks, key, 1)) << at;
   }
@@ -109,13 +109,13 @@ TEST_F(BlockFolderTest, StaysWithinItsBytesAndKeepsWhatWasUsed) {
   constexpr uint64_t kMost = 50'000;
   const BlockFolder blocks = Make(kMost);
   const std::string used = BlockFolder::KeyOf("used", kVersion, 0);
-  blocks.Store(used, Bytes(kSize, 9));
+  blocks.Store(used, Bytes(kBlockFileSize, 9));
   const auto begin =
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
   for (uint64_t k = 0; k < 200; ++k) {
     const std::string key = BlockFolder::KeyOf("x", kVersion, k);
-    blocks.Store(key, Bytes(kSize, 1));
-    // Writes of one tick of the clock cannot be told apart.
+    blocks.Store(key, Bytes(kBlockFileSize, 1));
+    // Writes of one tick of the clock cannot be distinguished.
     std::filesystem::last_write_time(PathOf(key),
                                      begin + std::chrono::seconds(k));
     ASSERT_LE(BytesBelow(folder_.path()), kMost);
@@ -134,11 +134,11 @@ TEST_F(BlockFolderTest, IsSharedByManyWriters) {
       const BlockFolder blocks = Make(kMost);
       for (uint64_t k = 0; k < 150; ++k) {
         const std::string key = BlockFolder::KeyOf("x", kVersion, k);
-        std::vector<std::byte> out(kSize);
+        std::vector<std::byte> out(kBlockFileSize);
         if (blocks.Load(key, out)) {
-          EXPECT_EQ(out, Bytes(kSize, static_cast<int>(k)));
+          EXPECT_EQ(out, Bytes(kBlockFileSize, static_cast<int>(k)));
         } else {
-          blocks.Store(key, Bytes(kSize, static_cast<int>(k)));
+          blocks.Store(key, Bytes(kBlockFileSize, static_cast<int>(k)));
         }
         if (t == 0) {
           EXPECT_LE(BytesBelow(folder_.path()), kMost);
@@ -154,7 +154,7 @@ TEST_F(BlockFolderTest, GoesOnWithoutAFolder) {
   folder_.Write("a", "a file where the folder should be");
   const BlockFolder blocks = Make();
   const std::string key = BlockFolder::KeyOf("x", kVersion, 0);
-  for (int k = 0; k < 10; ++k) blocks.Store(key, Bytes(kSize, 1));
+  for (int k = 0; k < 10; ++k) blocks.Store(key, Bytes(kBlockFileSize, 1));
   EXPECT_FALSE(Has(blocks, key, 1));
   ASSERT_EQ(lines_.size(), 1u);  // then it waits
   EXPECT_THAT(lines_[0], HasSubstr("cannot keep blocks"));
@@ -164,7 +164,7 @@ TEST_F(BlockFolderTest, MakesADeletedFolderAnew) {
   const BlockFolder blocks = Make();
   const std::string key = BlockFolder::KeyOf("x", kVersion, 0);
   for (int k = 0; k < 3; ++k) {
-    blocks.Store(key, Bytes(kSize, k));
+    blocks.Store(key, Bytes(kBlockFileSize, k));
     EXPECT_TRUE(Has(blocks, key, k));
     std::filesystem::remove_all(folder_ / "a");
     EXPECT_FALSE(Has(blocks, key, k));

@@ -59,7 +59,8 @@ class Caller {
     }
     return heard;
   }
-  // What comes until the part was there that often, or the server hangs up.
+  // Returns the text received until `part` came `times` times, or until the
+  // server closes the connection.
   std::string HearUntil(int times, const std::string& part) const {
     std::string heard;
     size_t from = 0;

@@ -109,7 +109,7 @@ TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
   EXPECT_TRUE(ReadClientKey("client.key").ok());
 }
 
-// As Kubernetes mounts Secrets for a user other than root.
+// Kubernetes mounts Secrets in this way for a user other than root.
 TEST_F(Keys, ASecretOfRootMayBeReadByTheGroupOfAnotherUser) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become another user";
   Given(Role::kClient, "client");

@@ -61,7 +61,8 @@ TEST(TopViewTest, ShowsTheVerdictOfTheJobThatIsReadAndWhatItIsMadeOf) {
   EXPECT_THAT(text, HasSubstr("worker lost x2"));
   EXPECT_THAT(text, HasSubstr("lost worker?x"));
   EXPECT_THAT(text, Not(HasSubstr("#key")));
-  EXPECT_LT(text.find("1/2"), text.find("0/2"));  // who waits most comes first
+  EXPECT_LT(text.find("1/2"),
+            text.find("0/2"));  // the longest wait comes first
 }
 
 TEST(TopViewTest, ComputesTheTimeLeftFromTheLastSeconds) {
