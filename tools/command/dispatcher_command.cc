@@ -62,9 +62,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
       .dispatcher = [&] { return dispatcher.ExportSnapshot(); },
       .status = [&] { return dispatcher.ExportState(); },
       .verdict =
-          [&](const std::string& job) {
-            return dispatcher.ExportVerdict(job);
-          },
+          [&](const std::string& job) { return dispatcher.ExportVerdict(job); },
       .events = [&] { return dispatcher.ExportEvents(); },
       .drain =
           [&](const std::string& worker, bool drains) {
