@@ -278,7 +278,9 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood > settings_.straggler_after) {
-    const WorkerId slow = work->leases.front().worker;
+    // Work that no worker holds now has no slow one.
+    const WorkerId slow =
+        work->leases.empty() ? WorkerId() : work->leases.front().worker;
     const bool retried = table_.Retry(head, now, stood > patience);
     faults_.second_attempts += retried ? 1 : 0;
     if (retried) NoteRetry(key, slow, stood);

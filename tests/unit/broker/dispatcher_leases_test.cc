@@ -595,5 +595,16 @@ TEST(Turns, WhatComesTogetherIsToldOnce) {
   EXPECT_THAT(worker.leases(), Not(IsEmpty()));
 }
 
+TEST(Stragglers, AHeadThatNoWorkerHoldsWaits) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 100").Hello();
+  ASSERT_TRUE(reader.live());
+  cluster.Pass(absl::Seconds(30), {&reader}, {});  // the worker is lost
+  EXPECT_TRUE(reader.live());
+  EXPECT_THAT(cluster.dispatcher().StatusJson(cluster.now()),
+              HasSubstr("\"second_attempts\":0"));
+}
+
 }  // namespace
 }  // namespace feedmill::testing
