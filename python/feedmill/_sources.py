@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from feedmill.dataset import Dataset
 
 Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
-Encoding = Literal["utf-8", "latin-1", "utf-16"]
 
 
 class Sources:
@@ -91,7 +90,7 @@ class Sources:
         delimiter: str | None = None,
         missing: str | Sequence[str] | None = None,
         multiline: bool | None = None,
-        encoding: Encoding | None = None,
+        encoding: Literal["utf-8", "latin-1", "utf-16"] | None = None,
         comment: str | None = None,
         skip_rows: int | None = None,
         vectors: Mapping[str, tuple[str, str]] | None = None,
@@ -134,7 +133,7 @@ class Sources:
         files: Files,
         *,
         fields: Types | None = None,
-        encoding: Encoding | None = None,
+        encoding: Literal["utf-8", "latin-1", "utf-16"] | None = None,
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
     ) -> Self:

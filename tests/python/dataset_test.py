@@ -11,7 +11,7 @@ from feedmill._absolute_paths import registered_sources, registered_steps
 
 
 def words_of(annotation):
-    return re.findall(r"['\"](\w+)['\"]", annotation)
+    return re.findall(r"['\"]([\w-]+)['\"]", annotation)
 
 
 def canonical(dataset):

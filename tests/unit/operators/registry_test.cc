@@ -178,6 +178,7 @@ std::vector<Source> BuiltSources() {
         Dataset::Jsonl(files, {.fields = fields}),
         Dataset::Csv(files, {.fields = fields, .delimiter = ";"}),
         Dataset::WebDataset(files, {.fields = fields}),
+        Dataset::Mds(files, {.fields = fields}), Dataset::Lmdb(files),
         Dataset::Parquet(files, {.fields = fields}),
         Dataset::Arrow(files, {.fields = fields}), Dataset::Concatenate(inputs),
         Dataset::Zip(inputs), Dataset::Interleave(inputs, {.block_length = 2}),
