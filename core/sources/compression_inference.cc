@@ -32,6 +32,8 @@ absl::StatusOr<Compression> CompressionIn(const std::string& name) {
 
 absl::StatusOr<Compression> CompressionInFirst(const std::string& pattern) {
   FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
+  // A list on this machine may name objects behind URLs.
+  if (IsBehindUrl(found.front().name)) return Compression::kNone;
   return CompressionIn(found.front().name);
 }
 

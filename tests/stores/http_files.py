@@ -107,15 +107,17 @@ def replaced_during_the_read(feedmill):
         content = target.read_bytes()
         os.utime(target, (1e9, 1e9))
         replaced = threading.Event()
+        replacing = threading.Lock()
 
         def fault(request):
-            # The first request for a version that is known.
+            # The first request for a version that is known. Later ones wait for the replacement.
             known = request.headers.get("If-Match") or request.headers.get("If-Unmodified-Since")
-            if known and not replaced.is_set():
-                replaced.set()
-                other = feedmill.files / "other"
-                other.write_bytes(content.replace(b"line", b"LINE"))
-                other.rename(target)
+            with replacing:
+                if known and not replaced.is_set():
+                    other = feedmill.files / "other"
+                    other.write_bytes(content.replace(b"line", b"LINE"))
+                    other.rename(target)
+                    replaced.set()
 
         with RangeServer(feedmill.files, version=version, ranges=ranges, fault=fault) as server:
             names = [f"'{server.url}/{name}'" for name in ("text/1.txt", "text/0.txt")]
