@@ -17,13 +17,13 @@ struct AwsKeys {
 };
 
 // The credential chain of AWS: environment, profiles, SSO, roles, the machine's
-// metadata. libfeedmill_arrow.so implements it. Any thread.
+// metadata. libfeedmill_arrow.so implements it. Thread-safety: any thread.
 class AwsKeySource {
  public:
   virtual ~AwsKeySource() = default;
 
-  // Returns keys that do not expire within the next minutes. May wait for a
-  // network. FailedPrecondition if the chain has none.
+  // Returns keys that stay valid for at least some minutes. May wait for the
+  // network. FailedPrecondition if the chain has no keys.
   virtual absl::StatusOr<AwsKeys> Keys() const = 0;
 };
 

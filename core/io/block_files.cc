@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBlockSize = BlockFiles::kBlockBytes;
 
-// The blocks of a file that were read last: readers take a block in parts.
+// The most recently read blocks of a file: readers take a block in parts.
 class RecentBlocks {
  public:
   using Block = std::shared_ptr<const std::vector<std::byte>>;
@@ -66,10 +66,10 @@ class BlockFile final : public RandomAccessFile {
     return done;
   }
 
-  // Announces the blocks that have to be fetched.
+  // Announces the blocks that must be fetched.
   void Prefetch(std::span<const ByteRange> ranges) const override {
     std::vector<ByteRange> missing;
-    uint64_t next = 0;  // block after the last one that was looked at
+    uint64_t next = 0;  // block after the last one checked
     for (const ByteRange& range : ranges) {
       if (range.size == 0 || range.offset >= identity_.size) continue;
       const uint64_t end = std::min(range.size, identity_.size - range.offset);
@@ -107,7 +107,7 @@ class BlockFile final : public RandomAccessFile {
             "{}: changed since the job began: it ends at byte {} now", name(),
             place.offset + got);
       }
-      // A block counts only if it is of this version, as its reader knows it.
+      // A block counts only if it is of the version that its reader knows.
       FM_ASSIGN_OR_RETURN(const FileIdentity now, stored_->Identity());
       if (now == identity_) folder_->Store(key, *bytes);
     }

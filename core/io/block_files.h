@@ -11,13 +11,13 @@
 
 namespace feedmill {
 
-// The files of a store, read through a folder of blocks of this machine
-// (BlockFolder): a block is fetched from the store once, and then read from the
-// folder, by any process. A file whose store tells versions apart by size only
-// is read from the store. Thread-safety: any thread.
+// Reads the files of a store through a folder of blocks on this machine
+// (BlockFolder). Each block is fetched from the store once; then any process
+// reads it from the folder. If a store's only sign of a file's version is its
+// size, the file is read from the store. Thread-safety: any thread.
 class BlockFiles final : public FileSystem {
  public:
-  // Files are kept in blocks of this size; a read of a few bytes fetches one.
+  // Block size. A read of a few bytes fetches a whole block.
   static constexpr size_t kBlockBytes = size_t{256} << 10;
 
   BlockFiles(std::shared_ptr<const FileSystem> store,

@@ -27,7 +27,7 @@ constexpr auto kPauseTime = std::chrono::seconds(10);
 constexpr std::string_view kBlockEnd = ".block";
 constexpr uint64_t kBlockMagic = 0x31424b4c424d4646;  // "FFMBLKB1"
 
-// Stands before the bytes of a block.
+// Header of a block file.
 struct BlockHead {
   uint64_t magic = kBlockMagic;
   uint64_t size = 0;
@@ -65,8 +65,8 @@ bool ReadAll(int file, std::span<std::byte> out) {
   return true;
 }
 
-// The number of bytes that all processes share, locked while this lives: in the
-// file "bytes", which the folder is made for.
+// The number of bytes that all processes count together, in the file "bytes".
+// Creates the folder for it. Holds the file's lock for its lifetime.
 class SharedCount {
  public:
   explicit SharedCount(const std::string& folder)
@@ -109,7 +109,7 @@ struct KeptBlock {
   fs::path path;
 };
 
-// The blocks of a folder, and what killed writers left, which is removed.
+// Returns the blocks of a folder. Removes unfinished files of killed writers.
 std::vector<KeptBlock> BlocksIn(const std::string& folder) {
   std::vector<KeptBlock> blocks;
   std::error_code error;
@@ -162,7 +162,7 @@ bool BlockFolder::Load(const std::string& key, std::span<std::byte> out) const {
       ReadAll(file.get(), out) && !ReadAll(file.get(), {&more, 1}) &&
       head.checksum == BlockChecksum(key, out);
   if (sound) {
-    futimens(file.get(), nullptr);  // it was used now
+    futimens(file.get(), nullptr);  // marks it as used now
     return true;
   }
   struct stat stat {};
@@ -177,8 +177,8 @@ bool BlockFolder::Load(const std::string& key, std::span<std::byte> out) const {
   return false;
 }
 
-// Counts bytes that will be written. False if there is no room. Unavailable
-// with the system's reason if the folder cannot be written.
+// Reserves bytes for a write. False if there is no room. Unavailable with the
+// system's reason if the folder cannot be written.
 absl::StatusOr<bool> BlockFolder::Reserve(uint64_t bytes) const {
   SharedCount count(path_);
   if (!count.ok()) return Unavailable("{}", WriteErrorText(errno));
@@ -196,8 +196,8 @@ void BlockFolder::GiveBack(uint64_t bytes) const {
   if (count.ok()) count.Set(count.value() - std::min(bytes, count.value()));
 }
 
-// Removes the blocks that were used least recently, down to 7/8 of what is
-// allowed. Returns the bytes that are left.
+// Removes the least recently used blocks until, with `bytes`, at most 7/8 of
+// bytes_max_ are in use. Returns the bytes of the blocks that stay.
 uint64_t BlockFolder::MakeRoom(uint64_t bytes) const {
   std::vector<KeptBlock> blocks = BlocksIn(path_);
   std::sort(

@@ -15,34 +15,35 @@
 
 namespace feedmill {
 
-// Blocks of files of stores, kept in a folder of this machine for other reads
-// and processes: a file of each block. A cache: a block that is damaged or that
-// cannot be read is not there, and one that cannot be written is left out.
+// Keeps blocks of store files in a folder of this machine, one file for each
+// block, for later reads and other processes. The folder is a cache: a damaged
+// or unreadable block counts as missing, and a block that cannot be written is
+// skipped.
 //
-// - The blocks that are kept take at most `bytes_max`, whatever the number of
-//   processes: they count them together, in the file "bytes" of the folder. If
-//   there would be more, the ones that were used least recently go.
-// - A block is found by its file's name and version, so that blocks of two
-//   versions are never taken for each other, and is checked by a checksum.
-// - After a block could not be written, none is written for ten seconds.
+// - All blocks together take at most `bytes_max`, for any number of processes.
+//   The processes count the bytes together, in the file "bytes" of the folder.
+//   If a new block does not fit, the least recently used blocks are removed.
+// - The key of a block has its file's name and version, so that blocks of two
+//   versions are never confused. A checksum guards its bytes.
+// - After a failed write, no block is written for ten seconds.
 //
 // Thread-safety: any thread, any number of processes.
 class BlockFolder {
  public:
   using Log = std::function<void(const std::string& line)>;
 
-  // `log` is told what is wrong with the folder.
+  // `log` receives one line for each fault of the folder.
   BlockFolder(std::string path, uint64_t bytes_max, Log log);
   BlockFolder(const BlockFolder&) = delete;
   BlockFolder& operator=(const BlockFolder&) = delete;
 
-  // Where a block of a file is kept.
+  // Returns the key of block number `block` of a file.
   static std::string KeyOf(std::string_view file, const FileIdentity& identity,
                            uint64_t block);
 
-  // True if a block is there, as far as its file's name tells.
+  // True if the folder has a file for the block. Its content is not checked.
   bool Has(const std::string& key) const;
-  // Fills `out` with all of a block. False if it is not there.
+  // Fills `out` with the whole block. False if the folder does not have it.
   bool Load(const std::string& key, std::span<std::byte> out) const;
   void Store(const std::string& key, std::span<const std::byte> block) const;
 
@@ -61,7 +62,7 @@ class BlockFolder {
   const Log log_;
 
   mutable std::mutex mutex_;
-  // Guarded by mutex_: blocks may be written again then.
+  // Guarded by mutex_. No block is written before this time.
   mutable std::chrono::steady_clock::time_point paused_until_{};
 };
 

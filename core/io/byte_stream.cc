@@ -8,8 +8,9 @@
 namespace feedmill {
 namespace {
 
-// Bytes 8 and 9 of a gzip header are its extra flags and its system. They tell
-// it from a TFRecord of 560,927 bytes, whose length begins like a header.
+// Bytes 8 and 9 of a gzip header are its extra flags and its system. They
+// distinguish it from a TFRecord of 560,927 bytes, whose length begins like a
+// gzip header.
 bool BeginsGzip(std::string_view bytes) {
   if (!bytes.starts_with("\x1f\x8b\x08") || bytes.size() < 10) return false;
   const auto flags = static_cast<unsigned char>(bytes[3]);
@@ -29,7 +30,7 @@ bool BeginsBz2(std::string_view bytes) {
          block.starts_with("\x17\x72\x45\x38\x50\x90");
 }
 
-// A frame, or one that is skipped before it.
+// True for a zstd frame, or a skippable frame before it.
 bool BeginsZstd(std::string_view bytes) {
   if (bytes.starts_with("\x28\xb5\x2f\xfd")) return bytes.size() >= 6;
   return bytes.size() >= 8 && (bytes[0] & 0xf0) == 0x50 &&

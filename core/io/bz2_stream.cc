@@ -66,7 +66,7 @@ class Bz2Stream final : public Decompressed {
 
   const std::string name_;
   bz_stream state_{};     // set up while inside_
-  uint64_t streams_ = 0;  // that have ended
+  uint64_t streams_ = 0;  // finished streams
 };
 
 }  // namespace

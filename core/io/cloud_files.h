@@ -10,11 +10,13 @@
 
 namespace feedmill {
 
-// What a plugin's file systems share with the program.
+// Settings that the program passes to the file systems of a plugin.
 struct CloudSettings {
-  // Requests are repeated for this time; then a read fails: Unavailable.
+  // Failed requests are retried for this time. Then the read fails:
+  // Unavailable.
   absl::Duration patience = absl::Seconds(60);
-  // ReadStop::Asked of the program: a plugin has a copy of its own.
+  // The program's ReadStop::Asked. A plugin has its own copy of that function,
+  // which knows no stop of the program.
   bool (*stop_asked)() = nullptr;
 };
 

@@ -17,7 +17,7 @@
 
 namespace feedmill {
 
-// The bytes of a file as they are.
+// Reads the bytes of a file without decoding.
 class PlainStream final : public ByteStream {
  public:
   PlainStream(ReadFileAt read, uint64_t begin, uint64_t size)
@@ -38,8 +38,8 @@ class PlainStream final : public ByteStream {
   const uint64_t size_;
 };
 
-// Shared by all formats of compression: compressed input a block at a time, and
-// an error that is told after the bytes before it.
+// Base of all decompressing streams. Reads compressed input a block at a time,
+// and reports damage after the bytes before it.
 class Decompressed : public ByteStream {
  public:
   explicit Decompressed(PlainStream input)
@@ -65,10 +65,11 @@ class Decompressed : public ByteStream {
   }
 
  protected:
-  // Makes some of `out` from unread_, and takes from that.
+  // Decompresses from unread_ into `out`, and removes the used input from
+  // unread_. Returns the number of bytes written to `out`.
   virtual size_t Step(std::span<std::byte> out) = 0;
 
-  // Checks what stands behind the last member, frame or stream.
+  // Checks the end of the input after the last member, frame or stream.
   virtual absl::Status CheckEnd() const { return absl::OkStatus(); }
 
   std::span<std::byte> unread_;
@@ -83,7 +84,7 @@ class Decompressed : public ByteStream {
   std::vector<std::byte> buffer_;
 };
 
-// Streams of the formats; `name` as for MakeByteStream.
+// Decompressing streams. `name`: see MakeByteStream.
 std::unique_ptr<ByteStream> MakeGzipStream(PlainStream input, std::string name);
 std::unique_ptr<ByteStream> MakeZstdStream(PlainStream input,
                                            int64_t window_log);

@@ -13,8 +13,8 @@
 
 namespace feedmill {
 
-// A file system that is made when it is first used, such as one of a plugin. If
-// it cannot be made, each call fails with that error and the name.
+// A file system that is created at its first use, such as that of a plugin. If
+// the creation fails, every call returns that error with the file's name.
 class DeferredFiles final : public FileSystem {
  public:
   using Make =
@@ -41,7 +41,7 @@ class DeferredFiles final : public FileSystem {
 
   const Make make_;
   mutable std::mutex mutex_;
-  // Guarded by mutex_; never changed once it is set.
+  // Guarded by mutex_. Never changed after it is set.
   mutable std::optional<absl::StatusOr<std::unique_ptr<const FileSystem>>>
       made_;
 };

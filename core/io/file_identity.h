@@ -6,19 +6,18 @@
 
 namespace feedmill {
 
-// Tells the contents that a name has at different times apart: two reads of a
-// file with the same identity see the same bytes. A file system sets what it
-// knows.
+// Identifies the version of a file. Two reads of a file with the same identity
+// see the same bytes. A file system sets the fields that it knows.
 struct FileIdentity {
   uint64_t size = 0;
-  int64_t mtime_ns = 0;  // since 1970; 0 if the file system has no such time
+  int64_t mtime_ns = 0;  // since 1970; 0 if the file system does not know it
   std::string etag{};    // an object's version; "" for a local file
 
   friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// True if only the size tells versions apart: of a server without versions, or
-// where a list of files has the size only.
+// True if the size is the only sign of the version. This holds for a server
+// without versions, and for a list of files that has sizes only.
 inline bool KnowsSizeOnly(const FileIdentity& identity) {
   return identity.mtime_ns == 0 && identity.etag.empty();
 }

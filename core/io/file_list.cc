@@ -31,7 +31,8 @@ absl::StatusOr<std::string> ReadList(const std::string& name) {
   return text;
 }
 
-// The name of a file as the process opens it. `folder`: of the list, with '/'.
+// Returns the name of a file as the process opens it. `folder`: that of the
+// list, with '/'.
 absl::StatusOr<std::string> NameIn(const std::string& folder,
                                    std::string name) {
   if (name.empty()) return InvalidArgument("'url' is empty");
@@ -79,7 +80,7 @@ absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
   }
   if (file.name.empty()) return InvalidArgument("'url' is missing");
   const std::string_view scheme = SchemeOf(file.name);
-  // A local file tells its time of change only when it is looked at.
+  // The time of change of a local file is known only after a stat.
   if (has_size && !scheme.empty() && scheme != "file") {
     file.identity = std::move(identity);
   }

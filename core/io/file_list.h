@@ -10,22 +10,23 @@
 
 namespace feedmill {
 
-// A list of files stands for them where a pattern may: "manifest:" and the
-// list's own name. Each line is a JSON object:
+// The pattern "manifest:LIST" stands for the files that LIST names. Each line
+// of LIST is a JSON object:
 //
 //   {"url": "s3://bucket/1.tfrecord", "size": 1048576, "etag": "\"9b2cf\""}
 //
-// `url`: a URL or path, no pattern; a path is relative to the list. `size`
-// (bytes) and `etag` are optional. A URL with a size is not looked at before it
-// is read. If the etag is missing, too, versions are told apart by size.
+// `url`: a URL or path, no pattern. A path is relative to the list. `size`
+// (bytes) and `etag` are optional. If `size` is given, a URL is not checked
+// before it is read. If only `size` is given, the size alone identifies the
+// version.
 
-// The list's name; "" if `pattern` is none.
+// Returns the name of the list, or "" if `pattern` names no list.
 std::string_view FileListOf(std::string_view pattern);
-// The reverse.
+// Returns the pattern for a list: the reverse of FileListOf.
 std::string FileListPattern(std::string_view list);
 
-// Reads the list `name`. Returns its files in their order. NotFound if it has
-// none; InvalidArgument names the line.
+// Reads the list `name`. Returns its files in their order. NotFound if the list
+// is empty. InvalidArgument names a bad line.
 absl::StatusOr<std::vector<FoundFile>> ReadFileList(const std::string& name);
 
 }  // namespace feedmill

@@ -24,13 +24,15 @@ struct FoundFile {
   std::optional<FileIdentity> identity{};  // if the listing has it
 };
 
-// A place where files are. Names are paths, or URLs of the schemes that the
-// file system is registered for (file_systems.h).
+// Opens and lists files. Names are paths, or URLs of the schemes that the file
+// system is registered for (file_systems.h).
 //
-// Errors name the file: NotFound for one that does not exist,
-// ResourceExhausted if a limit of this process is reached (file descriptors),
-// Unavailable for I/O errors, FailedPrecondition for a file that may not be
-// read (no permission, a folder). Errors that may pass are retried inside.
+// Errors name the file. Errors that may be temporary are retried inside.
+//
+//   NotFound            the file does not exist
+//   ResourceExhausted   this process reached a limit (file descriptors)
+//   Unavailable         I/O error
+//   FailedPrecondition  the file may not be read (no permission, a folder)
 //
 // Thread-safety: any thread.
 class FileSystem {
@@ -45,30 +47,30 @@ class FileSystem {
 
   virtual absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const = 0;
-  // Opens a file whose identity the caller knows from before. A store needs no
-  // request for that. If the file has changed or is gone, this call, or the
-  // opened file's Identity or first Read, tells. Default: Open(name).
+  // Opens a file whose identity the caller already knows; a store then needs no
+  // request. If the file has changed or is gone, this call, or Identity or the
+  // first Read of the opened file, reports it. Default: Open(name).
   virtual absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const;
 
   virtual absl::StatusOr<FileStat> Stat(const std::string& name) const = 0;
-  // Stat of each name, in their order; a store asks for all at once. Default:
-  // one after the other.
+  // Calls Stat for each name and returns the results in the order of the names.
+  // A store sends all requests at once. Default: one after the other.
   virtual std::vector<absl::StatusOr<FileStat>> StatAll(
       std::span<const std::string> names) const;
 
-  // Content of a folder, in no order, without "." and "..". Links count as
-  // what they point to; broken ones are left out.
+  // Returns the entries of a folder in no order, without "." and "..". A link
+  // counts as its target. Broken links are left out.
   virtual absl::StatusOr<std::vector<Entry>> List(
       const std::string& folder) const = 0;
 
-  // Files that `pattern` matches (glob.h), in any order, maybe repeated; none
-  // if nothing matches. Default: by Stat and List, from the root that the
-  // pattern begins with ("/", "s3://bucket/").
+  // Returns the files that `pattern` matches (glob.h), in any order, perhaps
+  // repeated. The result is empty if nothing matches. Default: uses Stat and
+  // List, from the root that the pattern begins with ("/", "s3://bucket/").
   virtual absl::StatusOr<std::vector<FoundFile>> Glob(
       const std::string& pattern) const;
-  // Glob of each pattern, in their order; a store asks for all at once.
-  // Default: one after the other.
+  // Calls Glob for each pattern and returns the results in the order of the
+  // patterns. A store sends all requests at once. Default: one after the other.
   virtual std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const;
 };

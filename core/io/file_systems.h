@@ -17,26 +17,27 @@ namespace feedmill {
 // Scheme of a URL: "s3" of "s3://bucket/name"; "" for a path.
 std::string_view SchemeOf(std::string_view name);
 
-// File systems by the scheme of the names that they have. Paths and file://
-// are LocalFileSystem's from the beginning. Thread-safety: any thread.
+// Registry of file systems by URL scheme. Paths and file:// always belong to
+// LocalFileSystem. Thread-safety: any thread.
 //
 //   FM_RETURN_IF_ERROR(ProcessFileSystems().Add("s3", MakeS3()));
 class FileSystems {
  public:
   FileSystems();
 
-  // `files` stays for good. InvalidArgument if the scheme is taken, or is not
-  // lower-case letters, digits, '+', '-' and '.', a letter first.
+  // Registers `files` permanently. InvalidArgument if the scheme is already
+  // taken. InvalidArgument also if it is not a lower-case letter and then
+  // lower-case letters, digits, '+', '-' or '.'.
   absl::Status Add(std::string scheme, std::shared_ptr<const FileSystem> files);
 
-  // Puts another file system in the place of each but that of paths and
-  // file://: `wrap` of it.
+  // Replaces each file system by `wrap` of it, except that of paths and
+  // file://.
   using Wrap = std::function<std::shared_ptr<const FileSystem>(
       std::shared_ptr<const FileSystem> files)>;
   void WrapStores(const Wrap& wrap);
 
-  // The file system that has `name`. InvalidArgument for an unknown scheme,
-  // which lists the known ones.
+  // Returns the file system for `name`. InvalidArgument if the scheme is
+  // unknown; the error lists the known schemes.
   absl::StatusOr<const FileSystem*> Find(std::string_view name) const;
 
  private:
@@ -45,13 +46,14 @@ class FileSystems {
       by_scheme_;  // guarded by mutex_
 };
 
-// Those of this process. A program adds its own before it reads a file.
+// Returns the registry of this process. A program adds its file systems before
+// it reads a file.
 FileSystems& ProcessFileSystems();
 
-// ProcessFileSystems().Find(name).
+// Shorthand for ProcessFileSystems().Find(name).
 absl::StatusOr<const FileSystem*> FileSystemOf(std::string_view name);
 
-// Open(name) of the file system that has `name`.
+// Opens `name` by the file system of its scheme.
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
     const std::string& name);
 

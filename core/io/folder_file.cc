@@ -29,7 +29,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kUnfinished = ".new";
 constexpr auto kWriteTimeMax = std::chrono::hours(1);
-// Others may remove a file before its writer has locked it, or the folder.
+// Another process may remove a file before its writer has locked it, or remove
+// the folder. The write is then tried again.
 constexpr int kAttemptsMax = 100;
 
 bool WriteWhole(int file, std::string_view bytes) {
@@ -42,23 +43,23 @@ bool WriteWhole(int file, std::string_view bytes) {
   return true;
 }
 
-// Takes a new file's lock, where the file system has locks. False if another
-// process holds it or has removed the file, which it took for an abandoned one.
+// Locks a new file, if the file system has locks. False if another process
+// holds the lock, or removed the file because it looked abandoned.
 bool LockNew(int file) {
   if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat stat {};
   return fstat(file, &stat) == 0 && stat.st_nlink > 0;
 }
 
-// A network file system tells some errors when a file is closed. The lock stays
-// with the descriptor that is left.
+// Reports errors that a network file system returns only at close. The lock
+// stays with the original descriptor.
 bool CloseCopy(int file) {
   const int copy = dup(file);
   return copy >= 0 && close(copy) == 0;
 }
 
-// Writes to what `create` makes (a new file, whose name it returns with its
-// descriptor, or -1 and errno), and renames that to `path`.
+// Writes `text` to the new file of `create`, and renames it to `path`. `create`
+// returns a descriptor and a name, or -1 and sets errno.
 absl::Status WriteAndRename(
     const std::function<std::pair<int, std::string>()>& create,
     const std::string& path, std::string_view text) {
@@ -82,12 +83,13 @@ absl::Status WriteAndRename(
     if (!wrote) unlink(temporary.c_str());
     close(file);
     if (wrote) return absl::OkStatus();
-    if (why != ENOENT) break;  // removed where there are no locks
+    if (why != ENOENT) break;  // no locks here: another process removed it
   }
   return Unavailable("{}", WriteErrorText(why));
 }
 
-// True if no other machine writes there, so that a lock tells all.
+// True if no other machine writes to this file system, so that its locks
+// suffice.
 bool IsOfThisMachine(int file) {
   constexpr std::array<long, 9> kLocal = {
       EXT4_SUPER_MAGIC,      XFS_SUPER_MAGIC,      BTRFS_SUPER_MAGIC,
@@ -99,7 +101,7 @@ bool IsOfThisMachine(int file) {
                    static_cast<long>(of.f_type)) != kLocal.end();
 }
 
-// True if the lock of that file is free; it is taken, and `file` holds it.
+// True if no process holds the lock of the file. `file` then holds it.
 bool IsAbandoned(int file) {
   const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno == EWOULDBLOCK) return false;
@@ -113,7 +115,7 @@ bool IsAbandoned(int file) {
 Unfinished Look(const fs::path& path, bool drop) {
   if (path.extension() != kUnfinished) return Unfinished::kNone;
   constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  // A network file system locks only what may be written.
+  // A network file system locks only files opened for writing.
   int file = open(path.c_str(), O_RDWR | kFlags);
   if (file < 0) file = open(path.c_str(), O_RDONLY | kFlags);
   if (file < 0) {
@@ -124,7 +126,8 @@ Unfinished Look(const fs::path& path, bool drop) {
   auto state = Unfinished::kBeingWritten;
   if (regular && IsAbandoned(file)) {
     state = Unfinished::kAbandoned;
-    // While the lock is held: a writer that comes now sees that it is gone.
+    // Removed while the lock is held: a writer that opens it now sees that it
+    // is gone.
     if (drop && unlink(path.c_str()) != 0 && errno != ENOENT) {
       state = Unfinished::kBeingWritten;
     }
@@ -133,7 +136,8 @@ Unfinished Look(const fs::path& path, bool drop) {
   return state;
 }
 
-// "NAME.123-0.new" of the file NAME: process and number of the attempt.
+// Returns "NAME.123-0.new" for the file NAME: process id and number of the
+// attempt.
 std::string UnfinishedNameOf(const std::string& path) {
   static std::atomic<uint64_t> number = 0;
   return fmt::format("{}.{}-{}{}", path, getpid(), number++, kUnfinished);

@@ -9,37 +9,39 @@
 
 namespace feedmill {
 
-// Files that several processes write at once, and that may be killed while they
-// do. A file is written under a name that ends in ".new" and then renamed, so
-// that whoever sees its name sees all of it. Its writer holds an flock on it
-// meanwhile, which ends with the process, however that ends.
+// Writes files that several processes may write at once, and whose writers may
+// be killed. A file is written under a name that ends in ".new" and then
+// renamed, so that its final name never shows a partial file. Its writer holds
+// an flock on it until the rename. The lock ends with the process, even if the
+// process is killed.
 //
 // Thread-safety: any thread.
 
-// Writes `text` to `folder`/`name`, and makes the folder. Unavailable with the
-// system's reason alone if that fails; then nothing is left of it.
+// Writes `text` to `folder`/`name`, and creates the folder if needed. If this
+// fails, returns Unavailable with the system's reason alone, and leaves no file
+// behind.
 absl::Status WriteIntoFolder(const std::string& folder, const std::string& name,
                              std::string_view text);
 
-// Writes `text` to `path`, with the permissions that the umask leaves. As
-// above, in a folder that may hold other people's files: the name that ends in
-// ".new" begins with that of `path`.
+// Writes `text` to `path` in the same way, with the permissions that the umask
+// leaves. The folder may hold files of other programs, so the ".new" name
+// begins with that of `path`.
 absl::Status ReplaceFile(const std::string& path, std::string_view text);
-// Removes what killed writers of `path` left beside it.
+// Removes unfinished files that killed writers of `path` left beside it.
 void DropUnfinishedOf(const std::string& path);
 
 enum class Unfinished {
-  kNone,          // it has another name
-  kBeingWritten,  // or that cannot be told
+  kNone,          // its name does not end in ".new"
+  kBeingWritten,  // or the state is unknown
   kAbandoned,     // its writer was killed
 };
-// Of an entry of a folder that WriteIntoFolder writes to. A file is abandoned
-// if nobody holds its lock. A file system that several machines share may not
-// have locks, or have them within a machine only; there a file is abandoned if,
-// besides, nothing was written to it for an hour.
+// Returns the state of an entry of a folder that WriteIntoFolder writes to. A
+// file is abandoned if no process holds its lock. A file system shared by
+// several machines may have no locks, or only locks within one machine. On such
+// a file system, the file must also have had no write for an hour.
 Unfinished StateOf(const std::filesystem::directory_entry& entry);
 
-// Removes `entry` if it is abandoned. Returns what it was.
+// Removes `entry` if it is abandoned. Returns its state before the call.
 Unfinished DropUnfinished(const std::filesystem::directory_entry& entry);
 
 }  // namespace feedmill

@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-// Bounds of what one pattern may walk through: links can make endless trees.
+// Bounds of the walk of one pattern: links can make infinite trees.
 constexpr size_t kDepthMax = 32;
 constexpr size_t kFilesMax = size_t{1} << 24;
 
@@ -28,7 +28,8 @@ std::string Join(const std::string& directory, const std::string& name) {
   return directory.back() == '/' ? directory + name : directory + "/" + name;
 }
 
-// The folder that a pattern's parts are looked up in: "/", "s3://bucket/".
+// Returns the folder in which a pattern's parts are looked up: "/",
+// "s3://bucket/".
 std::string RootOf(const std::string& pattern) {
   const size_t scheme = SchemeOf(pattern).size();
   const size_t begin = scheme == 0 ? 0 : scheme + 3;
@@ -36,7 +37,7 @@ std::string RootOf(const std::string& pattern) {
       0, std::min(pattern.find('/', begin), pattern.size() - 1) + 1);
 }
 
-// The parts of a path behind its first `begin` bytes.
+// Returns the parts of a path after its first `begin` bytes.
 std::vector<std::string> SplitPath(const std::string& path, size_t begin) {
   std::vector<std::string> parts;
   while (begin < path.size()) {
@@ -51,7 +52,7 @@ class GlobWalk {
  public:
   explicit GlobWalk(const FileSystem& files) : files_(files) {}
 
-  // Everything below a folder that is not hidden.
+  // Adds all files below a folder, except hidden ones.
   absl::Status AddTree(const std::string& directory, size_t depth) {
     FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
     FM_ASSIGN_OR_RETURN(const auto entries, files_.List(directory));
@@ -67,8 +68,8 @@ class GlobWalk {
     return absl::OkStatus();
   }
 
-  // Paths below `directory` that match parts [at, …); "**" is any number of
-  // folders.
+  // Adds paths below `directory` that match parts [at, …). "**" is any number
+  // of folders.
   absl::Status AddMatches(const std::string& directory,
                           const std::vector<std::string>& parts, size_t at,
                           size_t depth) {
@@ -170,8 +171,8 @@ absl::Status CheckPattern(const std::string& pattern) {
   return absl::OkStatus();
 }
 
-// The part of a name that orders it: a URL without its query, which is the same
-// for all files that a pattern matches.
+// Returns the part of a name that orders it: a URL without its query, which is
+// the same for all files of a pattern.
 std::string_view PathOfName(const std::string& name) {
   return std::string_view(name).substr(
       0, SchemeOf(name).empty() ? name.size() : name.rfind('?'));
@@ -202,13 +203,14 @@ absl::StatusOr<std::vector<FoundFile>> Sorted(const FileSystem& files,
   return NotFound("{}: no such file, and nothing matches it", name);
 }
 
-// True if the pattern has a range of numbers, and is no file's name itself.
+// True if the pattern has a range of numbers and is not the name of a file.
 bool StandsForNumbers(const FileSystem& files, const std::string& pattern) {
   if (!FindNumbersInName(pattern)) return false;
   return !SchemeOf(pattern).empty() || !files.Stat(pattern).ok();
 }
 
-// The files of all names that a pattern with ranges of numbers stands for.
+// Returns the files of all names that a pattern with ranges of numbers stands
+// for.
 absl::StatusOr<std::vector<FoundFile>> FilesOfNumbers(
     const std::string& pattern) {
   constexpr size_t kNumbersMax = 1'000'000;

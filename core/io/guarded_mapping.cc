@@ -17,9 +17,9 @@ constinit std::atomic<uint64_t> faults = 0;
 
 }  // namespace
 
-// What a signal handler reads, so without a lock. A version that is odd, or
-// that changed while the place was read: it is being changed, and so none that
-// anybody reads from.
+// Entry of the table that the signal handler reads without a lock. An odd
+// version, or one that changes during the handler's read, means that the entry
+// is being changed. No thread reads from the mapping of such an entry.
 struct GuardedMapping::Place {
   std::atomic<uint64_t> version;
   std::atomic<std::byte*> begin;  // null: free
@@ -31,7 +31,7 @@ struct GuardedMapping::Place {
                 std::atomic<size_t>::is_always_lock_free &&
                 std::atomic<bool>::is_always_lock_free);
 
-  // By one thread at a time.
+  // REQUIRES: one thread at a time.
   void Set(std::byte* new_begin, size_t new_size) {
     ++version;
     begin = new_begin;
@@ -40,8 +40,8 @@ struct GuardedMapping::Place {
     ++version;
   }
 
-  // Puts zeros in the place of the mapping if it has that address. False: it
-  // does not, or that cannot be done.
+  // Replaces the mapping by zeros if it contains the address. False if it does
+  // not, or if mmap fails.
   bool Cover(uintptr_t address) {
     const uint64_t before = version;
     std::byte* const first = begin;
@@ -51,12 +51,13 @@ struct GuardedMapping::Place {
         version != before) {
       return false;
     }
-    // First: who sees the zeros must not miss the marks.
+    // Set before the zeros appear: a thread that reads zeros must see the
+    // marks.
     faulted = true;
     ++faults;
-    // All of it, not a page: a window of reads would fault again and again, and
-    // leave as many mappings behind. Those who read other pages meanwhile read
-    // zeros from now on, and the mark after that.
+    // The whole mapping is replaced: page by page, a window of reads would
+    // fault again and again, and leave as many mappings behind. Threads that
+    // read other pages of it read zeros from now on, and then see the mark.
     return mmap(first, bytes, PROT_READ,
                 MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
                 0) != MAP_FAILED;
@@ -73,10 +74,11 @@ struct GuardedMapping::Guard {
            (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == Handle;
   }
   static void PassOn(int number, siginfo_t* info, void* context);
-  // Once in a process: one who came later may have us called, and we him.
+  // Installs the handler once per process. A handler installed later may call
+  // this one; installing again would make the two call each other without end.
   static void Install();
 
-  static constinit std::mutex mutex;  // for changes of places
+  static constinit std::mutex mutex;  // held while a place changes
   static constinit std::array<Place, kMappingsMax> places;
   static struct sigaction previous;  // set before Handle is installed
 };
@@ -86,11 +88,11 @@ constinit std::array<GuardedMapping::Place, GuardedMapping::Guard::kMappingsMax>
     GuardedMapping::Guard::places{};
 struct sigaction GuardedMapping::Guard::previous;
 
-// In a signal handler: system calls and lock-free atomics only.
+// Runs in a signal handler: uses system calls and lock-free atomics only.
 void GuardedMapping::Guard::Handle(int number, siginfo_t* info, void* context) {
   const int error = errno;
-  // A signal that was sent, or that tells of memory nobody read yet, is not
-  // about what this thread does.
+  // Two signals do not concern a read of this thread: one that a process sent,
+  // and BUS_MCEERR_AO (a memory error found before any read).
   const bool faulted = info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   bool covered = false;
@@ -103,7 +105,8 @@ void GuardedMapping::Guard::Handle(int number, siginfo_t* info, void* context) {
 
 void GuardedMapping::Guard::PassOn(int number, siginfo_t* info, void* context) {
   const struct sigaction to = previous;
-  // One that wants to be called once relies on what comes after it.
+  // A handler with SA_RESETHAND expects one call only; the default action
+  // follows.
   if ((to.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous = {};
   if ((to.sa_flags & SA_SIGINFO) != 0) {
     to.sa_sigaction(number, info, context);
@@ -115,8 +118,9 @@ void GuardedMapping::Guard::PassOn(int number, siginfo_t* info, void* context) {
     to.sa_handler(number);
     return;
   }
-  // What faulted faults again when this returns, and ends the process where it
-  // did so; what did not is sent again.
+  // With the default action, a faulting read faults again when this returns,
+  // and ends the process at that place. A signal without a faulting read is
+  // sent again.
   struct sigaction usual {};
   usual.sa_handler = SIG_DFL;
   sigaction(number, &usual, nullptr);
@@ -129,12 +133,12 @@ void GuardedMapping::Guard::Install() {
     struct sigaction ours {};
     ours.sa_sigaction = Handle;
     ours.sa_mask = previous.sa_mask;
-    // On the signal's stack, if the thread has one: Go, Java and Python's
-    // faulthandler ask that of everybody.
+    // SA_ONSTACK uses the thread's signal stack, if it has one. Go, Java and
+    // Python's faulthandler require that of every handler.
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     return sigaction(SIGBUS, &ours, nullptr) == 0;
   }();
-  static_cast<void>(installed);  // Guarded() asks the kernel
+  static_cast<void>(installed);  // Guarded() checks it by a system call
 }
 
 std::unique_ptr<const GuardedMapping> GuardedMapping::Of(int file) {
@@ -169,13 +173,13 @@ bool GuardedMapping::Guarded() {
 }
 
 uint64_t GuardedMapping::Faults() {
-  // After what was read.
+  // Orders the caller's reads before the load.
   std::atomic_thread_fence(std::memory_order_acquire);
   return faults.load(std::memory_order_acquire);
 }
 
 bool GuardedMapping::Sound() const {
-  // After what was read.
+  // Orders the caller's reads before the load.
   std::atomic_thread_fence(std::memory_order_acquire);
   return !place_->faulted.load(std::memory_order_relaxed);
 }

@@ -8,54 +8,56 @@
 
 namespace feedmill {
 
-// A whole file as memory that this process may read itself, although others may
-// cut the file off meanwhile and its disk may fail. The kernel tells of both by
-// SIGBUS, which would end the process. For mappings of this class a handler,
-// installed for the whole process with the first of them, puts zeros in the
-// place of all of the mapping and marks it; reading goes on. So:
+// A whole file mapped into memory. Another process may truncate the file, or
+// its disk may fail; the kernel reports both by SIGBUS, which would end this
+// process. The first mapping therefore installs a SIGBUS handler for the whole
+// process. On a fault, the handler replaces the whole mapping by zeros and
+// marks it, and the read continues:
 //
-//   if (GuardedMapping::Guarded()) {     // once for a few hundred KB
+//   if (GuardedMapping::Guarded()) {     // call once per few hundred KB
 //     … read mapping->bytes() …
-//     if (!mapping->Sound()) …           // what was read may be zeros: pread
+//     if (!mapping->Sound()) …           // the bytes may be zeros: use pread
 //   }
 //
-// What a file holds behind its new end in its last page, and what is written to
-// it while it is read, is no fault: its size and mtime, and checksums, tell.
+// Two changes of the file cause no fault: bytes behind its new end in its last
+// page, and writes during a read. The caller detects them by size, mtime or a
+// checksum.
 //
-// Any other SIGBUS goes to the handler that was there before, or ends the
-// process as it would have. Who installs one later has the last word: as long
-// as that one is there, nothing is guarded.
+// Any other SIGBUS goes to the handler that was installed before, or ends the
+// process as it would have. If a handler is installed later, it replaces this
+// one: nothing is guarded while it is installed.
 //
 // Thread-safety: any thread. Faults are handled in the thread that reads.
 class GuardedMapping {
  public:
-  // Of the file's bytes as they are now. Null: it has none, it cannot be
-  // mapped, or there are thousands of mappings already.
+  // Maps the file's bytes as they are now. Null if the file is empty or cannot
+  // be mapped, or if there are 4096 mappings already.
   static std::unique_ptr<const GuardedMapping> Of(int file);
 
   GuardedMapping(const GuardedMapping&) = delete;
   GuardedMapping& operator=(const GuardedMapping&) = delete;
   ~GuardedMapping();
 
-  // Whether this thread may read mappings now: faults come to the handler.
-  // Takes two system calls.
+  // True if this thread may read mappings now: the handler is installed and the
+  // thread does not block SIGBUS. Takes two system calls.
   static bool Guarded();
 
-  // How many times a mapping of this process has faulted. If that is the same
-  // before mappings were asked whether they are sound and after they were read,
-  // they still are.
+  // Number of faults of all mappings of this process. Take it before Sound() of
+  // some mappings is checked, and again after they were read. If the numbers
+  // are equal, all bytes read were the files'.
   static uint64_t Faults();
 
-  // Who lets the kernel read them (as pwritev's source, which fails where the
-  // file has no bytes) needs no guard, but has to ask Sound() all the same.
+  // The file's bytes. A read by the kernel needs no Guarded(): as the source of
+  // pwritev, a missing page makes the call fail. Such a caller must still check
+  // Sound().
   std::span<const std::byte> bytes() const { return bytes_; }
 
-  // Whether all that was read so far, by whatever thread asks, was the file's.
-  // Once false, for ever.
+  // True if all bytes read so far, by any thread, were the file's. Once false,
+  // it stays false.
   bool Sound() const;
 
  private:
-  struct Place;  // where the handler finds a mapping
+  struct Place;  // entry in the handler's table of mappings
   struct Guard;  // the handler
 
   GuardedMapping(std::span<const std::byte> bytes, Place* place)

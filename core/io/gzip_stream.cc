@@ -12,7 +12,8 @@
 namespace feedmill {
 namespace {
 
-// Returns how many bytes of `to` may be written.
+// Sets the input and output of zlib. Returns how many bytes of `to` may be
+// written.
 size_t SetBuffers(std::span<std::byte> from, std::span<std::byte> to,
                   z_stream& state) {
   constexpr size_t kMax = std::numeric_limits<uInt>::max();
@@ -62,7 +63,7 @@ class GzipStream final : public Decompressed {
     return room - state_.avail_out;
   }
 
-  // Passes over zeros after a member. False: no other one begins in unread_.
+  // Skips zeros after a member. False if no other member begins in unread_.
   bool BeginsMember() {
     constexpr std::byte kMagic{0x1f};
     const auto begin =
@@ -84,10 +85,10 @@ class GzipStream final : public Decompressed {
   static constexpr size_t kMagicBytes = 2;
   const std::string name_;
   z_stream state_{};
-  uint64_t members_ = 0;  // that have ended
+  uint64_t members_ = 0;  // finished members
 };
 
-// Raw deflate, which ends where it says so.
+// Raw deflate, which marks its own end.
 class InflateStream final : public Decompressed {
  public:
   InflateStream(PlainStream input, const DeflatedMember& member)
@@ -142,7 +143,7 @@ std::unique_ptr<ByteStream> MakeGzipStream(PlainStream input,
 
 std::unique_ptr<ByteStream> MakeInflateStream(ReadFileAt read,
                                               const DeflatedMember& member) {
-  // zlib wants one byte more to give the last bytes of raw deflate. There is
+  // zlib needs one more byte to return the last bytes of raw deflate. There is
   // one: a zip archive ends with its directory.
   return std::make_unique<InflateStream>(
       PlainStream(std::move(read), member.begin, member.end + 1), member);

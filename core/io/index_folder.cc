@@ -29,7 +29,8 @@ void PutU64(uint64_t value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-// What an index is the index of; its file begins with it.
+// Returns the identification of an index: finder, file and version. Its file
+// begins with it.
 std::string Subject(std::string_view finder, const std::string& file,
                     const FileIdentity& identity) {
   std::string out(kMagic);

@@ -12,30 +12,32 @@
 
 namespace feedmill {
 
-// Indexes of large files, kept from one process to the next: a file of each in
-// one folder, named by what it is the index of. A cache: what cannot be read,
-// is damaged or is another file's is not there, and what cannot be written is
-// left out. Any thread, any number of processes.
+// Keeps the indexes of large files in one folder for later processes. Each
+// index is a file, named by the hash of its subject. The folder is a cache: an
+// index that is unreadable, damaged or of another file counts as missing, and
+// one that cannot be written is skipped. Thread-safety: any thread, any number
+// of processes.
 class IndexFolder {
  public:
-  // Smaller files are indexed faster than their index is found.
+  // Smaller files are not kept: indexing them is faster than loading the index.
   static constexpr uint64_t kFileBytesMin = uint64_t{1} << 20;
-  // Of all indexes together; the oldest go.
+  // Most bytes of all indexes together. The oldest indexes are removed first.
   static constexpr uint64_t kFolderBytesMax = uint64_t{1} << 30;
 
-  // $FEEDMILL_INDEXES, which may be empty: none are kept. Else the user's cache
-  // folder: feedmill/indexes in $XDG_CACHE_HOME or $HOME/.cache; empty if there
-  // is neither.
+  // Returns $FEEDMILL_INDEXES if it is set; if it is empty, no indexes are
+  // kept. Default: feedmill/indexes in the user's cache folder ($XDG_CACHE_HOME
+  // or $HOME/.cache). Empty if neither variable is set.
   static std::string OfUser();
 
   explicit IndexFolder(std::string path) : path_(std::move(path)) {}
 
-  // `finder`: the name of the RecordFinder that made the index.
+  // Returns the kept index, if any. `finder`: name of the RecordFinder that
+  // made it.
   std::optional<RecordIndex> Load(std::string_view finder,
                                   const std::string& file,
                                   const FileIdentity& identity) const;
-  // OK where there is nothing to keep: no folder, or a small file.
-  // ResourceExhausted for one that is too large, Unavailable where it cannot be
+  // Keeps an index. OK also if nothing is kept: no folder, or a small file.
+  // ResourceExhausted if the index is too large, Unavailable if it cannot be
   // written.
   absl::Status Store(std::string_view finder, const std::string& file,
                      const FileIdentity& identity,

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// Bound of the objects that one pattern may match.
+// Most objects that one pattern may match.
 constexpr size_t kObjectsMax = size_t{1} << 24;
 
 std::vector<std::string> PartsOf(std::string_view path) {
@@ -55,7 +55,7 @@ bool PathMatches(std::span<const std::string> parts, size_t at,
          PathMatches(parts, at + 1, pattern, own + 1);
 }
 
-// The beginning of all names that match the part of a pattern.
+// Returns the common beginning of all names that a part of a pattern matches.
 std::string_view LiteralBeginning(std::string_view part) {
   return part.substr(0, part.find_first_of("*?["));
 }
@@ -86,7 +86,7 @@ class KeyWalk {
     size_t part = 0;
   };
 
-  // Walks down the parts without wildcards first: these need no listing.
+  // Walks down the parts without wildcards first: they need no listing.
   ListTask TaskOf(Folder& folder) const {
     while (folder.part + 1 < parts_.size()) {
       const auto literal = LiteralPattern(parts_[folder.part]);

@@ -13,7 +13,8 @@
 
 namespace feedmill {
 
-// An object of a listing. Its identity has the ETag, else the time of change.
+// An object of a listing. Its identity has the ETag, or else the time of
+// change.
 struct ListedObject {
   std::string key;
   FileIdentity identity{};
@@ -30,25 +31,26 @@ struct ListPage {
 // A listing of the keys that begin with `prefix`.
 struct ListTask {
   std::string prefix;
-  // True: all of them. False: those without a '/' behind the prefix, and the
-  // folders among the others.
+  // True: all keys. False: keys without a '/' behind the prefix, and the common
+  // prefixes of all other keys.
   bool deep = false;
 };
 
 // Receives a page of the task with this index.
 using TakePage = std::function<absl::Status(size_t task, ListPage page)>;
-// Lists all tasks, side by side, and calls the function for each page.
+// Lists all tasks concurrently, and calls `take` for each page.
 using ListKeys = std::function<absl::Status(std::span<const ListTask> tasks,
                                             const TakePage& take)>;
 
-// Objects whose keys match `pattern` as paths match in a file system (glob.h):
-// a matching folder stands for the objects below it; names that begin with '.'
-// match no wildcard. Keys that end with '/' are folders, and no objects. Lists
-// the folders that a wildcard matches side by side, and only these.
+// Returns the objects whose keys match `pattern` as paths do (glob.h). A
+// matching folder stands for the objects below it. Wildcards do not match names
+// that begin with '.'. A key that ends with '/' is a folder, not an object.
+// Only folders that a wildcard matches are listed, concurrently.
 absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
                                                    const ListKeys& list);
 
-// Objects below folders, of which "" is the whole bucket; no hidden ones.
+// Returns the objects below `folders`, without hidden ones. "" is the whole
+// bucket.
 absl::StatusOr<std::vector<ListedObject>> KeysBelow(
     std::span<const std::string> folders, const ListKeys& list);
 

@@ -12,20 +12,20 @@
 
 namespace feedmill {
 
-// What one thread found of the files of a manifest before, so that it need not
-// look them up by name for each read; looked up again if it is gone. Always
-// asked for the same manifest and finder.
+// A thread's cache of open files and indexes of a manifest, which saves the
+// lookup by name for each read. A file that was closed is opened again. All
+// calls must use the same manifest and finder.
 class KnownFiles {
  public:
   absl::Status Open(const ManifestFiles& files, size_t file);
-  // The one opened last.
+  // The file of the last Open.
   const std::shared_ptr<const RandomAccessFile>& opened() const {
     return opened_;
   }
 
   absl::Status FindIndex(const RecordFinder& finder, const ManifestFiles& files,
                          size_t file);
-  // The one found last.
+  // The index of the last FindIndex.
   const std::shared_ptr<const RecordIndex>& index() const { return index_; }
 
  private:

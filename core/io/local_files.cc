@@ -50,7 +50,7 @@ FileIdentity IdentityOf(const struct stat& st) {
               st.st_mtim.tv_nsec};
 }
 
-// The path of a name: what follows "file://", or all of it.
+// Returns the path of a name: the part after "file://", or the whole name.
 absl::StatusOr<std::string> PathOf(const std::string& name) {
   constexpr std::string_view kScheme = "file://";
   if (!name.starts_with(kScheme)) return name;
@@ -60,14 +60,15 @@ absl::StatusOr<std::string> PathOf(const std::string& name) {
       "{}: names another machine; a file of this one is file:///PATH", name);
 }
 
-// A file that is opened again and again, because there are too many to keep all
-// of them open, is asked less often, and not worth mapping.
+// Number of requests for a mapping before a file is mapped. If there are too
+// many files to keep all open, a file is opened often and has few requests each
+// time. Mapping such a file does not pay.
 constexpr int kAskedBeforeMapping = 64;
-// Of all files. What it costs is a 512th of that in page tables, at most.
+// Most mapped bytes of all files. The page tables take at most 1/512 of them.
 constexpr uint64_t kMappedBytesMax = uint64_t{32} << 30;
 std::atomic<uint64_t> mapped_bytes = 0;
 
-// A file's mapping, once it is worth one. Any thread.
+// Maps a file after kAskedBeforeMapping requests. Thread-safety: any thread.
 class MappingIfWorthIt {
  public:
   MappingIfWorthIt() = default;
@@ -85,12 +86,12 @@ class MappingIfWorthIt {
       if (++asked_ == kAskedBeforeMapping) Map(fd);
       mapping = mapping_;
     }
-    // What faulted once is all zeros.
+    // After a fault, the whole mapping is zeros.
     return mapping != nullptr && mapping->Sound() ? mapping : nullptr;
   }
 
  private:
-  // Under mutex_. Without one, files are read all the same.
+  // REQUIRES: mutex_ is held. Without a mapping, files are read by position.
   void Map(int fd) {
     auto mapping = GuardedMapping::Of(fd);
     if (mapping == nullptr) return;
@@ -99,7 +100,7 @@ class MappingIfWorthIt {
       mapped_bytes -= bytes.size();
       return;
     }
-    // What is not in memory is read as it would be by position.
+    // A page that is not in memory is read alone, as a read by position would.
     madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_RANDOM);
     owned_ = std::move(mapping);
     mapping_.store(owned_.get(), std::memory_order_release);

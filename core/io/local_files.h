@@ -5,9 +5,9 @@
 
 namespace feedmill {
 
-// Files of this machine. A name is a path, or "file://" and an absolute path,
-// both taken literally. Patterns may be relative to the current folder; what
-// they find is an absolute path.
+// The file system of this machine. A name is a path, or "file://" and an
+// absolute path, both taken literally. A pattern may be relative to the current
+// folder; the names it finds are absolute paths.
 //
 // A file that is read at many places is mapped (RandomAccessFile::Mapping).
 const FileSystem& LocalFileSystem();

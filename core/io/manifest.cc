@@ -11,14 +11,14 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kMagic = "feedmill manifest 1\n";
-// If a file has an etag. The etag of each file follows its records.
+// Magic of a manifest in which a file has an etag. The etag of each file
+// follows its records.
 constexpr std::string_view kEtagsMagic = "feedmill manifest 2\n";
-// If the source is made of inputs. The number of inputs follows, and the text
-// of each.
+// Magic of a manifest whose source is made of inputs. The number of inputs
+// follows, and the text of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
 constexpr size_t kDepthMax = 16;  // inputs in inputs
-// Least bytes of a file, a class name and a file that is named. They bound
-// counts.
+// Least bytes of a file, a class name and a named file. They bound counts.
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
 constexpr uint64_t kContentBytesMin = 24;
@@ -82,7 +82,7 @@ class ManifestParser {
       }
       file.mtime_ns = static_cast<int64_t>(mtime);
     }
-    // A manifest has one text only.
+    // A manifest has exactly one serialized text.
     if (etags != HasEtags(manifest)) return Bad("no etag");
     if (!U64(count) || count > text_.size() / kClassBytesMin) {
       return Bad("the number of classes");

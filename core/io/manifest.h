@@ -27,8 +27,8 @@ struct ManifestFile {
   }
 };
 
-// A file that expressions name (core/dataset/named_files.h), and XXH3-128 of
-// what is in it.
+// A file that expressions name (core/dataset/named_files.h), with the XXH3-128
+// of its content.
 struct NamedContent {
   std::string path;
   uint64_t hash_low = 0;
@@ -37,14 +37,16 @@ struct NamedContent {
   friend bool operator==(const NamedContent&, const NamedContent&) = default;
 };
 
-// The files that an iteration reads, in order: globs resolved (sorted
-// bytewise), records counted where the plan needs it. Its hash is part of the
-// plan's identity; a file that no longer matches fails its split.
+// The files that an iteration reads, in order. Globs are resolved (sorted
+// bytewise), and records are counted where the plan needs it. The hash of a
+// manifest is part of the plan's identity. A file that no longer matches fails
+// its split.
 struct Manifest {
   std::vector<ManifestFile> files;
-  // images: the sorted label names; empty if all are integers
+  // For images: the sorted label names. Empty if all labels are integers.
   std::vector<std::string> classes;
-  // If the source is made of inputs: one for each, and nothing above.
+  // If the source is made of inputs: one manifest for each. The fields above
+  // are then empty.
   std::vector<Manifest> inputs;
   // The files that expressions name, sorted by path; empty in inputs.
   std::vector<NamedContent> contents;

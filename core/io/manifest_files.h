@@ -18,8 +18,9 @@
 
 namespace feedmill {
 
-// The files of a manifest, opened when they are needed and checked to be what
-// they were when the job began. Keeps the last few open. Any thread.
+// Opens the files of a manifest when they are needed, and checks that they have
+// not changed since the job began. Keeps the last few files open.
+// Thread-safety: any thread.
 class ManifestFiles {
  public:
   explicit ManifestFiles(std::shared_ptr<const Manifest> manifest);
@@ -34,7 +35,7 @@ class ManifestFiles {
     uint64_t record = 0;
   };
   Place Find(uint64_t index) const;
-  // The same, quicker if it is in that file.
+  // Returns the same as Find; faster if the record is in `file`.
   Place FindNear(uint64_t index, size_t file) const {
     if (index < first_[file] || index >= first_[file + 1]) return Find(index);
     return {file, index - first_[file]};
@@ -42,32 +43,33 @@ class ManifestFiles {
 
   absl::StatusOr<std::shared_ptr<const RandomAccessFile>> Open(
       size_t file) const;
-  // The same, not kept open for others.
+  // Opens a file as Open does, but does not keep it open for other calls.
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenOnce(size_t file) const;
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(
       const RecordFinder& finder, size_t file) const;
-  // Fills `out` or fails; what it holds counts when Check, called later, finds
-  // the file unchanged.
+  // Fills `out` or fails. The bytes are valid only if a later call of Check
+  // finds the file unchanged.
   absl::Status Fill(size_t file, const RandomAccessFile& opened,
                     uint64_t offset, std::span<std::byte> out) const;
   absl::Status Check(size_t file, const RandomAccessFile& opened) const;
-  // Both.
+  // Calls Fill, then Check.
   absl::Status Read(size_t file, const RandomAccessFile& opened,
                     uint64_t offset, std::span<std::byte> out) const;
   absl::Status Changed(size_t file) const;
-  // Read, for a stream that goes through the file in order from `begin` to
-  // about `end`: it announces what comes next (ReadAhead). This must outlive
-  // it; one thread at a time.
+  // Returns Read for a stream that reads the file in order from `begin` to
+  // about `end`. It announces the ranges ahead of the reads (ReadAhead). This
+  // object must outlive it. Thread-safety: one thread at a time.
   ReadFileAt ReadInOrder(size_t file,
                          std::shared_ptr<const RandomAccessFile> opened,
                          uint64_t begin, uint64_t end) const;
-  // True if some name is a URL: reads may wait for a network, so readers
-  // announce ranges of many files together. RandomAccessFile::ahead_bytes says
+  // True if some name is a URL. Reads may then wait for a network, so readers
+  // announce ranges of many files together. RandomAccessFile::ahead_bytes tells
   // for which files.
   bool has_urls() const { return has_urls_; }
 
  private:
-  // The status of a call for the file: FailedPrecondition if it is gone.
+  // Returns `status` of a call for the file. FailedPrecondition if the file is
+  // gone.
   absl::Status OrGone(size_t file, const absl::Status& status) const;
 
   struct OpenFile {

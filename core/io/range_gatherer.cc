@@ -9,8 +9,8 @@
 namespace feedmill {
 namespace {
 
-// A part of the second-level cache, so that what was gathered is still there
-// when it is looked at.
+// Fits into a part of the second-level cache, so that gathered bytes are still
+// in it when they are read.
 constexpr size_t kWindowBytes = size_t{128} << 10;
 constexpr size_t kRangesMax = 1024;  // IOV_MAX
 
@@ -25,7 +25,7 @@ bool RangeGatherer::HasWindow() {
   if (window_ != nullptr) return true;
   if (no_window_) return false;
   no_window_ = true;  // not tried again
-  // A file above the limit of its size would be a signal.
+  // Writing a file above its size limit (RLIMIT_FSIZE) raises a signal.
   if (!MayWriteFile(kWindowBytes)) return false;
   window_file_ = memfd_create("feedmill-gathered", MFD_CLOEXEC);
   if (window_file_ < 0 || ftruncate(window_file_, kWindowBytes) != 0) {
@@ -63,12 +63,12 @@ void RangeGatherer::Forget() {
   bytes_ = 0;
 }
 
-// Makes the ranges those of the window.
+// Copies the ranges into the window, and makes ranges_ point there.
 bool RangeGatherer::CopyToWindow() {
   if (!HasWindow()) return false;
   copied_.clear();
   for (const auto& range : ranges_) {
-    // pwritev only reads what is there.
+    // const_cast is safe: pwritev only reads the bytes.
     copied_.push_back({const_cast<std::byte*>(range.data()), range.size()});
   }
   const ssize_t got = pwritev(window_file_, copied_.data(),
@@ -83,7 +83,7 @@ bool RangeGatherer::CopyToWindow() {
 }
 
 std::span<const std::span<const std::byte>> RangeGatherer::Gather() {
-  // A copy waits for one range after the other; these come together.
+  // A copy waits for one range after the other. Prefetches overlap these waits.
   for (const auto& range : ranges_) PrefetchToRead(range.data(), range.size());
   if (!GuardedMapping::Guarded() && !CopyToWindow()) return {};
   return ranges_;

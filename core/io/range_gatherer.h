@@ -12,25 +12,25 @@
 
 namespace feedmill {
 
-// Reads short ranges of files, hundreds of them at once: out of the files'
-// mappings. Where those are guarded, ranges are read where they are; else, by
-// one system call, the kernel copies them into a window of memory. Where a file
-// was cut off since it was mapped, neither ends this process, and Sound() says
-// so.
+// Reads short ranges of files, hundreds at once, from the files' mappings. If
+// the mappings are guarded, ranges are read in place. Otherwise one system call
+// makes the kernel copy them into a window of memory. A file that was truncated
+// after it was mapped does not end this process in either case; Sound() then
+// returns false.
 //
 //   gatherer.Begin();
-//   … ask files for their mappings, and these for ranges …
+//   … get the files' mappings, and the ranges of these …
 //   while (…) {
 //     gatherer.Add(range);          // until full()
-//     … read what Gather() gives …
-//     if (!gatherer.Sound()) …      // the files have to be read otherwise
+//     … read the ranges that Gather() returns …
+//     if (!gatherer.Sound()) …      // read the files directly
 //     gatherer.Forget();
 //   }
 //
 // Thread-safety: one thread.
 class RangeGatherer {
  public:
-  // Longer ranges are not worth it.
+  // Longer ranges are read directly: gathering them does not pay.
   static constexpr uint64_t kRangeBytesMax = uint64_t{8} << 10;
 
   RangeGatherer() { Begin(); }
@@ -38,16 +38,16 @@ class RangeGatherer {
   RangeGatherer& operator=(const RangeGatherer&) = delete;
   ~RangeGatherer();
 
-  // A range of a file in memory. Its data() is null if it is to be read
-  // otherwise: it is too long, or not there.
+  // Returns a range of a file in memory. Its data() is null if the range must
+  // be read directly: it is too long, or beyond the mapping.
   static std::span<const std::byte> Range(const GuardedMapping& mapping,
                                           uint64_t offset, uint64_t size);
 
-  // Before the mappings are asked for; forgets all. It begins when it is made,
-  // too.
+  // Starts a round and forgets all ranges. Call it before the mappings are
+  // requested. The constructor calls it, too.
   void Begin();
-  // Notes one range more; its mapping must be there until Sound() was asked.
-  // REQUIRES: not full().
+  // Adds a range. Its mapping must live until the call of Sound(). REQUIRES:
+  // not full().
   void Add(std::span<const std::byte> range) {
     ranges_.push_back(range);
     bytes_ += range.size();
@@ -55,13 +55,14 @@ class RangeGatherer {
   bool full() const;
   void Forget();
 
-  // Where the ranges noted since Forget() can be read, in the order of Add,
-  // until the next one. Others may write there meanwhile: what is checked has
-  // to be a copy. Empty: some cannot be read so; reading them one by one says
-  // why. REQUIRES: some were noted.
+  // Returns the memory of the ranges added since Forget(), in the order of Add.
+  // It is valid until the next Add, Gather or Forget. Another process may write
+  // there at any time: copy the bytes before you validate them. Empty if some
+  // range cannot be read in this way; reading the ranges one by one gives the
+  // error. REQUIRES: at least one range was added.
   std::span<const std::span<const std::byte>> Gather();
-  // Whether what was read there since Begin() was the files' bytes. False if
-  // any mapping of this process has faulted meanwhile.
+  // True if all bytes read from there since Begin() were the files' bytes.
+  // False if any mapping of this process has faulted since then.
   bool Sound() const { return GuardedMapping::Faults() == faults_; }
 
  private:
@@ -71,7 +72,7 @@ class RangeGatherer {
   std::vector<std::span<const std::byte>> ranges_;
   std::vector<iovec> copied_;
   size_t bytes_ = 0;
-  uint64_t faults_ = 0;  // when this began
+  uint64_t faults_ = 0;  // GuardedMapping::Faults() at Begin()
   int window_file_ = -1;
   std::byte* window_ = nullptr;
   bool no_window_ = false;

@@ -9,35 +9,36 @@
 
 namespace feedmill {
 
-// The ranges of a file of `size` bytes, sorted, and joined where at most `gap`
-// bytes are between them. Bytes beyond the end are cut off.
+// Sorts the ranges of a file of `size` bytes, and joins ranges with at most
+// `gap` bytes between them. Bytes beyond the end are cut off.
 std::vector<ByteRange> JoinRanges(std::span<const ByteRange> ranges,
                                   uint64_t gap, uint64_t size);
 
-// `range` in parts of nearly equal size, at most `part_bytes` each. REQUIRES:
-// part_bytes > 0.
+// Splits `range` into parts of nearly equal size, at most `part_bytes` each.
+// REQUIRES: part_bytes > 0.
 std::vector<ByteRange> SplitRange(const ByteRange& range, uint64_t part_bytes);
 
-// Tells whether announced ranges go through a file in order, and how far beyond
-// them to read then. Not thread-safe.
+// Detects whether announced ranges go through a file in order, and computes how
+// far to read beyond them. Not thread-safe.
 //
-// Readers announce a block of some MiB at a time, so without reading further a
+// Readers announce a block of some MiB at a time. Without reading ahead, each
 // block would wait for a round trip. The distance is at most twice the length
-// of the run, which bounds what a short run fetches in vain.
+// of the run, which bounds the bytes that a short run fetches in vain.
 class SequentialRun {
  public:
-  // Reads at most `ahead` bytes beyond a run. Ranges up to `ahead` away from
-  // its end belong to a run: several threads read blocks beside each other.
+  // Reads at most `ahead` bytes beyond a run. A range at most `ahead` bytes
+  // away from the end of a run belongs to it, because several threads read
+  // adjacent blocks.
   explicit SequentialRun(uint64_t ahead) : ahead_(ahead) {}
 
-  // Notes an announced range. Returns the bytes behind the run to fetch as
-  // well; empty if the ranges are in no order.
+  // Adds an announced range. Returns the bytes behind the run to fetch as well.
+  // The result is empty if the ranges are in no order.
   ByteRange Extend(const ByteRange& range);
 
  private:
   const uint64_t ahead_;
-  uint64_t begin_ = 0;  // of the run
-  uint64_t end_ = 0;    // 0: nothing is announced
+  uint64_t begin_ = 0;  // begin of the run
+  uint64_t end_ = 0;    // end of the run; 0: no range was announced
 };
 
 }  // namespace feedmill

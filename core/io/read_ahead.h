@@ -7,15 +7,15 @@
 
 namespace feedmill {
 
-// Announces what a reader that goes through a file in order comes to next, as
-// far ahead as the file wants. Not thread-safe.
+// Announces ranges for a reader that goes through a file in order,
+// ahead_bytes() of the file ahead. Not thread-safe.
 class ReadAhead {
  public:
-  // The reader goes from `begin` to `end`. `file` must outlive this.
+  // The reader reads from `begin` to `end`. `file` must outlive this object.
   ReadAhead(const RandomAccessFile& file, uint64_t begin, uint64_t end)
       : file_(file), ahead_(file.ahead_bytes()), announced_(begin), end_(end) {}
 
-  // The reader reads at `offset` next. Call it before each read.
+  // Call it before each read, with the offset of that read.
   void Reach(uint64_t offset) {
     if (ahead_ > 0) Announce(offset);
   }
@@ -25,7 +25,7 @@ class ReadAhead {
 
   const RandomAccessFile& file_;
   const uint64_t ahead_;
-  uint64_t announced_;  // up to there
+  uint64_t announced_;  // end of the announced bytes
   const uint64_t end_;
 };
 

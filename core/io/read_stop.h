@@ -5,9 +5,9 @@
 
 namespace feedmill {
 
-// While it lives, reads of files by this thread that wait for a network end
-// with Cancelled soon after `stopped` becomes true. The innermost one of a
-// thread counts.
+// Makes file reads interruptible in a scope. While this object lives, reads of
+// this thread that wait for a network end with Cancelled soon after `stopped`
+// becomes true. If scopes are nested, the innermost counts.
 //
 //   const ReadStop stop(stopping_);
 //   file->Read(…);                    // ends early if stopping_ becomes true
@@ -19,10 +19,10 @@ class ReadStop {
   ReadStop& operator=(const ReadStop&) = delete;
 
   // True if waits of this thread should end. File systems that wait for a
-  // network ask several times a second.
+  // network call it several times a second.
   static bool Asked();
-  // What the innermost one of this thread looks at, for threads that work for
-  // this one; null without one.
+  // The `stopped` of this thread's innermost ReadStop, to pass to threads that
+  // work for this one. Null if there is none.
   static const std::atomic<bool>* Current();
 
  private:

@@ -24,15 +24,16 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
       return found->second->index;
     }
   }
-  // Two threads may build the same one: rare, and better than waiting.
-  // An index must not outlive its bytes: a size alone does not tell.
+  // Two threads may build the same index. That is rare, and cheaper than
+  // waiting. An index must not outlive its bytes, and a size alone does not
+  // identify them.
   const IndexFolder folder(KnowsSizeOnly(identity) ? "" : folder_);
   std::optional<RecordIndex> found =
       folder.Load(finder.name(), file.name(), identity);
   if (!found) {
     FM_ASSIGN_OR_RETURN(found, finder.Find(file, identity.size));
     found->offsets.shrink_to_fit();
-    // A cache: reading goes on without.
+    // The folder is a cache: reads do not need it.
     folder.Store(finder.name(), file.name(), identity, *found).IgnoreError();
   }
   const auto index = std::make_shared<const RecordIndex>(*std::move(found));

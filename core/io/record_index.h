@@ -16,24 +16,24 @@
 
 namespace feedmill {
 
-// Where the records of a file begin (what stands between them, such as empty
-// lines, is the one's before), and at last where the file ends.
+// Offsets at which the records of a file begin, and then the end of the file.
+// Bytes between records, such as empty lines, belong to the record before them.
 struct RecordIndex {
   std::vector<uint64_t> offsets;  // records + 1
   uint64_t records() const { return offsets.size() - 1; }
 };
 
-// A way to find the records of a file. Immutable; any thread.
+// Finds the records of a file. Immutable. Thread-safety: any thread.
 class RecordFinder {
  public:
   virtual ~RecordFinder() = default;
 
-  // Finders of one name find the same records in the same bytes. Indexes that
-  // are kept from one process to the next are found by it.
+  // Finders with the same name find the same records in the same bytes. The
+  // name identifies indexes that are kept for later processes.
   const std::string& name() const { return name_; }
 
-  // Reads what is needed of `file`, which has `size` bytes. DataLoss for a
-  // corrupt one, naming file, record and offset.
+  // Reads the needed part of `file`, which has `size` bytes. DataLoss for a
+  // corrupt file; the error names file, record and offset.
   virtual absl::StatusOr<RecordIndex> Find(const RandomAccessFile& file,
                                            uint64_t size) const = 0;
 
@@ -44,14 +44,15 @@ class RecordFinder {
   const std::string name_;
 };
 
-// The indexes that were used last, up to a number of bytes. Any thread.
+// LRU cache of indexes, bounded in bytes. Thread-safety: any thread.
 class RecordIndexCache {
  public:
-  // `folder`: where large ones are kept for other processes (IndexFolder).
+  // `folder`: keeps large indexes for other processes (IndexFolder).
   explicit RecordIndexCache(size_t bytes_max, std::string folder = "")
       : bytes_max_(bytes_max), folder_(std::move(folder)) {}
 
-  // The index of the file with that identity; built if it is not here.
+  // Returns the index of the file with that identity. Builds it if it is not
+  // cached.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Get(
       const RecordFinder& finder, const RandomAccessFile& file,
       const FileIdentity& identity);
@@ -77,8 +78,8 @@ class RecordIndexCache {
   size_t bytes_ = 0;
 };
 
-// One for the process: counting a file's records when a job begins leaves the
-// index that reading it needs.
+// Returns the cache of this process. Counting a file's records when a job
+// begins caches the index that later reads need.
 RecordIndexCache& ProcessRecordIndexes();
 
 }  // namespace feedmill

@@ -44,7 +44,7 @@ absl::Status ForEachSideBySide(
       });
     }
   } catch (const std::system_error&) {
-    // Fewer threads do as well.
+    // Fewer threads also do all the work.
   }
   run();
   for (std::thread& helper : helpers) helper.join();

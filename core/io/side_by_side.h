@@ -8,10 +8,10 @@
 
 namespace feedmill {
 
-// Calls `work` for 0 … count - 1, up to `threads` calls at the same time, for
-// work that waits for a network. Begins no more after an error; returns the one
-// of the lowest number among the calls that were made. A ReadStop of the caller
-// counts for all.
+// Calls `work` for 0 … count - 1, with up to `threads` concurrent calls, for
+// work that waits for a network. Starts no more calls after an error. Returns
+// the error of the lowest number among the calls made. A ReadStop of the caller
+// applies to all calls.
 absl::Status ForEachSideBySide(size_t count, size_t threads,
                                const std::function<absl::Status(size_t)>& work);
 

@@ -38,7 +38,7 @@ class Utf16Stream final : public ByteStream {
   }
 
  private:
-  // Makes the text of the next bytes. Damage is told after it.
+  // Converts the next bytes. Damage is reported after the text before it.
   absl::Status Make() {
     made_.clear();
     given_ = 0;
@@ -67,7 +67,8 @@ class Utf16Stream final : public ByteStream {
     return absl::OkStatus();
   }
 
-  // Takes one character. Returns its bytes; 0 if half of a pair is there.
+  // Converts one character. Returns the bytes used, or 0 for half a surrogate
+  // pair.
   size_t Take(std::span<const std::byte> bytes) {
     const uint32_t first = UnitAt(bytes, 0);
     const bool at_begin = !begun_;
@@ -99,10 +100,10 @@ class Utf16Stream final : public ByteStream {
 
   const std::unique_ptr<ByteStream> text_;
   std::array<std::byte, 64 << 10> buffer_;
-  size_t left_ = 0;      // bytes of buffer_ that are not taken
-  uint64_t offset_ = 0;  // of the first of them in the text
+  size_t left_ = 0;      // bytes of buffer_ that are not converted
+  uint64_t offset_ = 0;  // offset of the first of them in the text
   std::string made_;     // UTF-8
-  size_t given_ = 0;     // of it
+  size_t given_ = 0;     // bytes of made_ already returned
   bool begun_ = false;
   bool big_endian_ = false;
   bool ended_ = false;

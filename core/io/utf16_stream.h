@@ -7,9 +7,10 @@
 
 namespace feedmill {
 
-// The UTF-8 of a text in UTF-16. A byte order mark at its beginning says its
-// byte order and is left out; without one it is little-endian. DataLoss for
-// half a surrogate pair and for an odd number of bytes, naming the offset.
+// Converts a UTF-16 text to UTF-8. A byte order mark at the beginning gives the
+// byte order and is left out. Without a mark, the text is little-endian.
+// DataLoss for half a surrogate pair and for an odd number of bytes; the error
+// names the offset.
 std::unique_ptr<ByteStream> MakeUtf16Stream(std::unique_ptr<ByteStream> text);
 
 }  // namespace feedmill

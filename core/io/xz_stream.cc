@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// `xz -9` needs 65 MiB.
+// Memory limit of the decoder. `xz -9` needs 65 MiB.
 constexpr uint64_t kMemoryMax = uint64_t{1} << 30;
 
 class XzStream final : public Decompressed {
@@ -39,7 +39,7 @@ class XzStream final : public Decompressed {
     return out.size() - state_.avail_out;
   }
 
-  // Passes over zeros after a stream. False: no other one begins in unread_.
+  // Skips zeros after a stream. False if no other stream begins in unread_.
   bool BeginStream() {
     if (streams_ > 0) {
       const auto begin =
@@ -87,8 +87,8 @@ class XzStream final : public Decompressed {
   }
 
   lzma_stream state_ = LZMA_STREAM_INIT;
-  uint64_t streams_ = 0;  // that have ended
-  uint64_t padding_ = 0;  // zeros after the last one
+  uint64_t streams_ = 0;  // finished streams
+  uint64_t padding_ = 0;  // zeros after the last stream
 };
 
 }  // namespace

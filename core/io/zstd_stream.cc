@@ -66,8 +66,8 @@ class ZstdStream final : public Decompressed {
     return DataLoss("not zstd, or damaged: {}", ZSTD_getErrorName(error));
   }
 
-  // Its size is checked here: the library does not if its last block is empty,
-  // unless there happens to be room for all of it at once.
+  // Checks the size of the frame. The library does not check it if the last
+  // block is empty, unless the output happens to have room for the whole frame.
   void EndFrame() {
     const unsigned long long size =
         ZSTD_getFrameContentSize(head_.data(), head_bytes_);
@@ -83,11 +83,12 @@ class ZstdStream final : public Decompressed {
 
   const int window_log_;
   ZSTD_DStream* const state_;
-  // Of the frame that has begun: what its header is in, and what it has given.
+  // The header of the current frame (head_) and the bytes it has produced
+  // (made_).
   std::array<std::byte, 18> head_;
   size_t head_bytes_ = 0;
   uint64_t made_ = 0;
-  uint64_t frames_ = 0;  // that have ended
+  uint64_t frames_ = 0;  // finished frames
 };
 
 }  // namespace
