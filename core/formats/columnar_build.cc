@@ -12,8 +12,8 @@
 
 namespace feedmill {
 
-// Raise the number of the interface with each change of columnar_file.h,
-// aws_key_source.h, cloud_files.h, or of a class that they name.
+// Increment the interface number with each change of columnar_file.h,
+// aws_key_source.h, cloud_files.h, or of a class that they use.
 const char* ColumnarBuild() {
   return "feedmill " FEEDMILL_VERSION
          ", columnar interface 2, compiler " __VERSION__

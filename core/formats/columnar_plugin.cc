@@ -19,7 +19,8 @@ constexpr char kAdvice[] =
     "install pyarrow 26 (tools/setup --arrow, or `pip install pyarrow==26.*`), "
     "configure and build feedmill again, and install it";
 
-// The folder above that of this program; "" if the system does not tell.
+// Returns the parent of this program's folder. "" if the system does not report
+// it.
 std::string ProgramPrefix() {
   std::array<char, 4096> path;
   const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
@@ -33,8 +34,9 @@ std::string ProgramPrefix() {
   return prefix;
 }
 
-// The folder of the program or shared object that has this code; "" if the
-// system does not tell. A Python package has it in a shared object.
+// Returns the folder of the program or shared object that contains this code.
+// "" if the system does not report it. In a Python package it is a shared
+// object.
 std::string FolderOfThisCode() {
   Dl_info found{};
   if (dladdr(reinterpret_cast<const void*>(&kVariable), &found) == 0 ||
@@ -45,7 +47,7 @@ std::string FolderOfThisCode() {
   return file.substr(0, file.rfind('/') + 1);
 }
 
-// Files that may be the plugin, the preferred one first.
+// Returns the candidate files of the plugin, the preferred one first.
 std::vector<std::string> Candidates() {
   const char* const named = std::getenv(kVariable);
   if (named != nullptr && *named != '\0') return {named};
@@ -82,7 +84,7 @@ absl::StatusOr<const FeedmillArrowPlugin*> LoadFrom(const std::string& path) {
   return plugin;
 }
 
-// `need`: for what, at the beginning of a sentence.
+// `need`: names the purpose in the error, as the beginning of a sentence.
 absl::StatusOr<const FeedmillArrowPlugin*> FindPlugin(const char* need) {
   const std::vector<std::string> files = Candidates();
   for (const std::string& file : files) {

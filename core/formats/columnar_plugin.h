@@ -32,20 +32,25 @@ namespace feedmill {
 
 inline constexpr char kColumnarPluginSymbol[] = "feedmill_arrow_plugin";
 
-// Version of feedmill, of the classes of columnar_file.h, and of the compiler.
+// Identifies the build: the version of feedmill, of the classes of
+// columnar_file.h, and of the compiler.
 const char* ColumnarBuild();
 
-// The reader of the plugin, which is loaded by the first call and stays loaded:
-// the file of FEEDMILL_ARROW_PLUGIN, else the one in ../lib/feedmill beside the
-// folder of this program, else the one beside the shared object that has this
-// code. FailedPrecondition says how to install it.
-// Thread-safety: any thread.
+// Returns the reader of the plugin. The first call loads the plugin, and it
+// stays loaded. The candidates are, in this order:
+//
+// - the file of FEEDMILL_ARROW_PLUGIN
+// - the file in ../lib/feedmill beside the folder of this program
+// - the file beside the shared object that contains this code
+//
+// FailedPrecondition tells how to install it. Thread-safety: any thread.
 absl::StatusOr<const ColumnarReader*> LoadColumnarReader();
 
-// The credential chain of the same plugin, as above.
+// Returns the credential chain of the same plugin, loaded in the same way.
 absl::StatusOr<const AwsKeySource*> LoadAwsKeySource();
 
-// A file system of the same plugin, as above, for gs:// or az:// names.
+// Returns a file system of the same plugin, loaded in the same way, for gs://
+// or az:// names.
 absl::StatusOr<std::unique_ptr<const FileSystem>> LoadCloudFiles(
     const std::string& scheme, const CloudSettings& settings);
 

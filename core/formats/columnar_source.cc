@@ -15,14 +15,15 @@
 namespace feedmill {
 namespace {
 
-// True if `chosen` is the column `name`, or the struct that it is a member of.
+// True if `chosen` is the column `name`, or a struct that contains it.
 bool Chooses(std::string_view chosen, std::string_view name) {
   return name == chosen ||
          (name.size() > chosen.size() && name.starts_with(chosen) &&
           name[chosen.size()] == '.');
 }
 
-// A file that outlives its name on this stack: ColumnarReader shares it.
+// Wraps a file without owning it: ColumnarReader takes a shared_ptr. REQUIRES:
+// the file outlives the result.
 std::shared_ptr<const RandomAccessFile> Borrowed(const RandomAccessFile& file) {
   return {std::shared_ptr<const void>(), &file};
 }
@@ -54,7 +55,7 @@ absl::Status AddChosen(const std::string& chosen,
                          DidYouMean(chosen, known));
 }
 
-// Adds the partitions of a path that are no columns of its file.
+// Adds the partitions of a path that are not columns of its file.
 void AddPartitions(const std::string& path,
                    std::vector<ColumnarColumn>& columns) {
   for (const PathPartition& partition : PartitionsOf(path)) {

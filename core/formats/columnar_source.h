@@ -13,15 +13,15 @@
 
 namespace feedmill {
 
-// ---- parts that the sources of columnar files have alike
+// ---- shared parts of the sources of columnar files
 
 absl::StatusOr<ElementSpec> OutputOfColumns(
     const std::vector<std::string>& files,
     const std::vector<std::string>& columns,
     const std::vector<SourceField>& fields);
-// The columns of a file as fields, those that `columns` names in its order; all
-// if it is empty. The name of a struct stands for all of its members.
-// `partitions`: those of the path are columns, too.
+// Returns the columns of a file as fields. `columns` selects them and gives
+// their order; empty: all columns. The name of a struct stands for all of its
+// members. `partitions`: the partitions of the path are columns, too.
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
     bool partitions, const std::string& path);
@@ -33,7 +33,7 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
     bool partitions, std::shared_ptr<const Manifest> manifest,
     const std::vector<bool>& live);
 
-// The static members that FileSourceOf takes but for a name and a summary.
+// The static members that FileSourceOf needs, except a name and a summary.
 template <class S, ColumnarFormat Format>
 struct ColumnarSourceOf {
   using Options = S;

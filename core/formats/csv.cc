@@ -22,7 +22,7 @@ class CsvDecoder final : public RecordDecoder {
       : RecordDecoder(LiveFields(source.fields, live)),
         source_(source),
         only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
-    auto runs = ColumnRuns(source);  // Output has checked them
+    auto runs = ColumnRuns(source);  // checked by Output
     if (runs.ok()) runs_ = *std::move(runs);
     int field = 0;
     for (size_t k = 0; k < source.fields.size(); ++k) {
@@ -97,7 +97,7 @@ class CsvDecoder final : public RecordDecoder {
     return found == runs_.end() ? nullptr : &*found;
   }
 
-  // The columns of a file that are a component.
+  // Returns the columns of a file that form a component.
   absl::StatusOr<RunPlace> ColumnsOf(const SourceField& field,
                                      const std::vector<std::string>& names,
                                      std::string_view header) const {
@@ -153,14 +153,14 @@ class CsvDecoder final : public RecordDecoder {
   const CsvSource source_;
   const bool only_empty_is_missing_;
   std::vector<ColumnRun> runs_;
-  Head in_order_;  // of files without headers
+  Head in_order_;  // for files without headers
 };
 
 constexpr int64_t kSkippedRowsMax = 1'000'000;
 constexpr int64_t kVectorColumnsMax = 1'000'000;
 
-// Checks that the components of `vectors` are lists, and the others single
-// values.
+// Checks that the components of `vectors` are lists, and all other components
+// single values.
 absl::Status CheckVectors(const CsvSource& source) {
   FM_ASSIGN_OR_RETURN(const auto runs, ColumnRuns(source));
   size_t found = 0;
@@ -186,7 +186,7 @@ absl::Status CheckVectors(const CsvSource& source) {
   return InvalidArgument("a component of `vectors` is not among the `fields`");
 }
 
-// Checks the options that say how the text is taken apart.
+// Checks the options that control how the text is split.
 absl::Status CheckText(const CsvSource& s) {
   if (s.delimiter.size() != 1 || s.delimiter == "\"" || s.delimiter == "\n" ||
       s.delimiter == "\r") {

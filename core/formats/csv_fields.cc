@@ -1,4 +1,4 @@
-// Which components the columns of CSV files are.
+// Inference of components from the columns of CSV files.
 
 #include <algorithm>
 #include <map>
@@ -11,14 +11,14 @@
 namespace feedmill {
 namespace {
 
-// What all values of a column seen so far could be.
+// Possible types of a column, after the values seen so far.
 struct ColumnGuess {
   NumberGuess numbers{};
   bool boolean = true;
   bool missing = false, any = false;
-  // The first value after which the column is none of numbers, and its place.
+  // The first value that makes the column non-numeric, and its place.
   std::string other;
-  std::string file;  // empty: there is none
+  std::string file;  // empty: no such value
   size_t record = 0;
 
   void Add(std::string_view text, bool is_missing, const FileSample& sample,
@@ -51,7 +51,8 @@ struct ColumnGuess {
   }
 };
 
-// The columns of a CSV source, by name, after the records of some files.
+// Collects the columns of a CSV source, by name, from the records of some
+// files.
 class CsvFieldFinder {
  public:
   CsvFieldFinder(const CsvSource& source, std::vector<ColumnRun> runs)
@@ -63,7 +64,8 @@ class CsvFieldFinder {
       const absl::Status begun = Begin(names);
       if (!begun.ok()) return Annotate(begun, sample.file);
     }
-    std::vector<size_t> columns;  // of components_; their size for others
+    // Index in components_ by column; components_.size() if it has none.
+    std::vector<size_t> columns;
     for (const std::string& name : names) {
       const auto found = component_of_.find(name);
       columns.push_back(found == component_of_.end() ? components_.size()
@@ -91,7 +93,7 @@ class CsvFieldFinder {
     ColumnGuess guess{};
   };
 
-  // Sets the components that the columns of the first file are.
+  // Sets the components from the columns of the first file.
   absl::Status Begin(const std::vector<std::string>& names) {
     std::vector<const ColumnRun*> run_of(names.size(), nullptr);
     for (const ColumnRun& run : runs_) {
@@ -192,7 +194,7 @@ class CsvFieldFinder {
 
   const CsvSource& source_;
   const std::vector<ColumnRun> runs_;
-  std::vector<Component> components_;  // of the first file
+  std::vector<Component> components_;  // from the first file
   std::map<std::string, size_t, std::less<>> component_of_;  // by column
   std::string converted_;
   size_t good_ = 0;

@@ -16,18 +16,21 @@
 
 namespace feedmill {
 
-// True if a carriage return stands before another character.
+// True if a character other than a carriage return follows a carriage return.
 inline bool HasReturnInside(std::string_view text) {
   const size_t at = text.find('\r');
   return at != text.npos && text.find_first_not_of('\r', at) != text.npos;
 }
 
-// Calls take(column, text) for the fields of a record; a quoted one is
-// unquoted into `scratch` where it must be. Quotes inside a field that does not
-// begin with one are text, unless `strict`. `returns`: the record may have a
-// carriage return, which is an error inside a field that is not quoted: a file
-// whose lines end in it alone would be one record. Returns the number of
-// fields, or what is wrong.
+// Calls take(column, text) for the fields of a record. A quoted field with
+// doubled quotes is unquoted into `scratch`. Returns the number of fields, or
+// the error.
+//
+// - `strict`: a quote inside an unquoted field is an error; otherwise it is
+//   text.
+// - `returns`: the record may contain a carriage return. Inside an unquoted
+//   field it is an error: a file whose lines end in \r alone would be one
+//   record.
 template <class Take>
 absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
                                     bool strict, bool returns,
@@ -88,22 +91,23 @@ absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
   }
 }
 
-// A run of columns that is one component, such as "pixels=p0..p783".
+// A run of columns that becomes one component, such as "pixels=p0..p783".
 struct ColumnRun {
-  std::string name;   // of the component
-  std::string first;  // columns
-  std::string last;
+  std::string name;   // component name
+  std::string first;  // name of the first column
+  std::string last;   // name of the last column
 };
-// InvalidArgument says which text is none.
+// Parses the runs of a source. InvalidArgument names a text that is no run.
 absl::StatusOr<std::vector<ColumnRun>> ColumnRuns(const CsvSource& source);
 
-// The names of a header's columns. A column without one is called after its
-// place, "f0" the first, as in files without a header.
+// Returns the column names of a header. A column without a name is named by its
+// position ("f0" for the first), as in files without a header.
 absl::StatusOr<std::vector<std::string>> ColumnNames(const CsvSource& source,
                                                      std::string_view header);
 
-// The place of the first and the last column of a run among those of a file.
-// DataLoss if one is missing, or if the last one stands before the first.
+// Positions of the first and the last column of a run among the columns of a
+// file. PlaceOf returns DataLoss if one is missing, or if the last one is
+// before the first.
 struct RunPlace {
   size_t first = 0;
   size_t last = 0;
@@ -111,7 +115,7 @@ struct RunPlace {
 absl::StatusOr<RunPlace> PlaceOf(const ColumnRun& run,
                                  const std::vector<std::string>& names);
 
-// The components that the columns of samples are. Errors name the file.
+// Infers the components from the columns of samples. Errors name the file.
 absl::StatusOr<std::vector<SourceField>> FindCsvFields(
     const CsvSource& source, const std::vector<FileSample>& samples);
 

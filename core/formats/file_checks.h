@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-// ---- fields that several formats have alike
+// ---- fields that several formats share
 Field FilesField(std::vector<std::string>& files);
 Field CompressionField(Compression& compression,
                        const std::vector<std::string>& files);
@@ -23,13 +23,14 @@ Field WindowLogField(int64_t& window_log);
 Field EncodingField(TextEncoding& encoding);
 Field FieldsField(std::vector<SourceField>& fields);
 
-// Files in order where they are compressed, else `positions`.
+// Returns kFiles (files in order) if the files are compressed, else
+// `positions`.
 Positions FilesIfCompressed(Compression compression,
                             const std::vector<std::string>& files,
                             Positions positions);
 
-// Checks that there are files, that none has an empty name, that all are
-// compressed alike, and that the window is one of zstd.
+// Checks that the list is not empty, that no name is empty, that all files have
+// the same compression, and that zstd accepts the window.
 absl::Status CheckFiles(const std::vector<std::string>& files,
                         Compression compression = Compression::kNone,
                         int64_t zstd_window_log = 0);
@@ -38,18 +39,19 @@ absl::Status CheckFiles(const std::vector<std::string>& files,
 enum class FieldShapes {
   kScalars,
   kStatic,  // all dimensions known
-  kLists,   // those and lists of an unknown length
+  kLists,   // kStatic, and lists of an unknown length
   kAny,     // any dimension may be unknown
 };
 
-// The element that has the fields as components. InvalidArgument for none, for
-// those without a name if `named`, for shapes that the format has not, and for
-// defaults unless it takes `defaults`.
+// Returns the element whose components are the fields. InvalidArgument for an
+// empty list and for a shape that the format does not support. InvalidArgument
+// also for a field without a name if `named`, and for a default unless
+// `defaults`.
 absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
                                          FieldShapes shapes, bool named = true,
                                          bool defaults = false);
 
-// The element of one component without a name.
+// Returns the element of one component without a name.
 ElementSpec UnnamedSpec(DType dtype);
 
 }  // namespace feedmill

@@ -21,13 +21,13 @@
 
 namespace feedmill {
 
-// A format has, beyond DescribesSource, one of these two:
+// A format meets DescribesSource and one of the two concepts below.
 
-// Files whose records follow one another and are decoded one by one. It may
-// also have
+// Format of files whose records follow one another and are decoded one by one.
+// Optional members:
 //   MakeCounted(options, live, manifest), if records of uncompressed files can
-//     be found in a quicker way than through an index and the decoder;
-//   CountRecords(options, file, size), if they can be counted so;
+//     be found faster than by an index and the decoder;
+//   CountRecords(options, file, size), if they can be counted faster;
 //   InferFields(options, samples) and kSampledRecords, if the source has
 //     fields to declare.
 template <class S>
@@ -38,8 +38,9 @@ concept FramesRecords = requires(const typename S::Options& options,
     S::MakeDecoder(options, live)
   } -> std::same_as<std::unique_ptr<const RecordDecoder>>;
 };
-// All else. It may also have Size(options) or CountRecords(options, file,
-// size), and InferFieldsOfFile(options, file, size).
+// Format that reads its records itself. Optional members: Size(options) or
+// CountRecords(options, file, size), and InferFieldsOfFile(options, file,
+// size).
 template <class S>
 concept MakesRecords = requires(const typename S::Options& options,
                                 std::shared_ptr<const Manifest> manifest,
@@ -49,8 +50,8 @@ concept MakesRecords = requires(const typename S::Options& options,
   } -> std::same_as<absl::StatusOr<std::unique_ptr<const RecordSource>>>;
 };
 
-// Makes a SourceKind of the static members of `S`. text.cc and range.cc are
-// short examples of both.
+// Makes a SourceKind of the static members of `S`. text.cc is a short example
+// of FramesRecords, range.cc of MakesRecords.
 template <class S>
   requires DescribesSource<S> && (FramesRecords<S> || MakesRecords<S>)
 class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFixedBytesMax = int64_t{1} << 30;
 
-// Records of one length between a header and a footer.
+// Framing of records of equal length between a header and a footer.
 class FixedFraming final : public Framing {
  public:
   explicit FixedFraming(const FixedLengthSource& source)
@@ -56,7 +56,7 @@ Framed FixedFraming::FindRecords(std::string_view window, bool at_end,
   return framed;
 }
 
-// The records of a file, as one array of byte strings.
+// Returns the records of a file as one array of byte strings.
 absl::StatusOr<std::vector<FileArray>> FixedArrays(
     const FixedLengthSource& source, const std::string& path, uint64_t size) {
   const auto around =

@@ -15,9 +15,10 @@
 namespace feedmill {
 namespace {
 
-// The last part of a name from its last '.' on; "" if there is none.
+// Returns the suffix of a name, from its last '.' to the end; "" if there is
+// none.
 std::string_view SuffixOf(std::string_view name) {
-  // A URL has a query behind it.
+  // A URL may end with a query.
   if (!SchemeOf(name).empty()) name = name.substr(0, name.find('?'));
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
@@ -26,7 +27,7 @@ std::string_view SuffixOf(std::string_view name) {
                                                       : name.substr(dot);
 }
 
-// True if `pattern` is this one file's name, as a path or URL.
+// True if `pattern` is the name of this one file, as a path or URL.
 bool Names(const std::string& pattern, const FoundFile& file) {
   const std::string literal = LiteralPattern(pattern).value_or(pattern);
   return pattern.ends_with(file.name) || literal.ends_with(file.name);

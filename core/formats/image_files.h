@@ -13,16 +13,17 @@ namespace feedmill {
 // True if the name ends like that of an image: ".jpg", ".PNG", …
 bool HasImageSuffix(std::string_view name);
 
-// True if a file with these first bytes is a JPEG, PNG, WebP, GIF or TIFF.
-// kImageHeadBytes of them suffice.
+// True if a file with these first bytes is a JPEG, PNG, WebP, GIF or TIFF. The
+// first kImageHeadBytes are enough.
 inline constexpr size_t kImageHeadBytes = 12;
 bool BeginsAsImage(std::string_view head);
 
-// Returns those of the files that `pattern` of an images source matches which
-// the source reads. A folder or a glob leaves out files that are images neither
-// by suffix nor by first bytes, and counts them in a data warning. A file that
-// the pattern names, or whose suffix it spells out ("*.dat"), is always read.
-// NotFound if no file is left. Opens only files without an image's suffix.
+// Selects the files that an images source reads from `found`, the files that
+// `pattern` matches. If the pattern is a folder or a glob, files that are
+// images neither by suffix nor by first bytes are left out. A data warning
+// gives their number. A file that the pattern names, or whose suffix it spells
+// out ("*.dat"), is always read. NotFound if no file is left. Opens only files
+// without an image suffix.
 absl::StatusOr<std::vector<FoundFile>> ImagesAmong(
     const std::string& pattern, std::vector<FoundFile> found);
 

@@ -62,7 +62,7 @@ std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
   for (const ManifestFile& file : files) {
     const std::string_view name = ImageLabelName(file.path, label);
     all_integers = all_integers && IsIntegerLabel(name);
-    // Files of one folder stand together: most repeats end here.
+    // Files of one folder are adjacent: this removes most repeats.
     if (names.empty() || names.back() != name) names.emplace_back(name);
   }
   if (all_integers) return {};

@@ -11,15 +11,16 @@
 
 namespace feedmill {
 
-// The name that labels an image (graph.h), and the number that it stands for:
-// itself if `classes` is empty (all names are integers), else its place there.
+// ImageLabelName returns the name that labels an image (graph.h). ImageLabel
+// returns its number: the name as an integer if `classes` is empty (all names
+// are integers), else its index in `classes`.
 std::string_view ImageLabelName(std::string_view path,
                                 ImagesSource::Label label);
 int64_t ImageLabel(std::string_view name,
                    const std::vector<std::string>& classes);
 
-// The classes of a manifest's files: their label names, sorted; empty if all
-// are integers.
+// Returns the sorted label names of a manifest's files. Empty if all are
+// integers.
 std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
                                       ImagesSource::Label label);
 

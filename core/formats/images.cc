@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// Small files that are on their way from the disk at once, for each thread.
+// Number of small files read from the disk at once, for each thread.
 constexpr size_t kFilesAhead = 32;
 constexpr size_t kLabelsShown = 20;
 
@@ -34,7 +34,7 @@ void AppendString(std::string_view bytes, OutputColumn& column) {
   column.offsets.Push(static_cast<int64_t>(column.values.size()));
 }
 
-// The records are files.
+// Record source whose records are files.
 class ImageFiles final : public RecordSource {
  public:
   ImageFiles(const ImagesSource& source,
@@ -97,11 +97,11 @@ class ImageFiles final : public RecordSource {
     absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened;
   };
   struct AheadScratch final : Scratch {
-    std::deque<Ahead> files;  // the next ones, as the last call knew them
+    std::deque<Ahead> files;  // next files, as of the last call
   };
 
-  // Makes `ahead` begin with the first of `indexes`, and the disk busy with
-  // those after it: while one image is decoded, others come.
+  // Makes `ahead` begin with the first of `indexes`, and prefetches the files
+  // of the next ones. They are read while one image is decoded.
   void OpenAhead(std::span<const uint64_t> indexes,
                  std::deque<Ahead>& ahead) const {
     if (!ahead.empty() && ahead.front().index != indexes.front()) ahead.clear();
@@ -118,10 +118,10 @@ class ImageFiles final : public RecordSource {
 
   const ImagesSource::Label label_;
   const ManifestFiles files_;
-  const bool makes_image_;  // else no file is opened
+  const bool makes_image_;  // false: no file is opened
   const bool makes_label_;
   const bool makes_path_;
-  std::vector<DType> dtypes_;  // of what is made
+  std::vector<DType> dtypes_;  // dtypes of the produced components
 };
 
 struct ImagesFormat {

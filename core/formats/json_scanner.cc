@@ -17,7 +17,8 @@ int HexDigit(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The four digits after "\u"; -1 if they are none.
+// Returns the value of the four digits after "\u", or -1 if they are not
+// digits.
 int64_t HexWord(std::string_view text, size_t at) {
   if (at + 4 > text.size()) return -1;
   int64_t value = 0;

@@ -10,43 +10,43 @@
 
 namespace feedmill {
 
-// A JSON value as it is written.
+// The text of a JSON value, not decoded.
 struct JsonToken {
   enum class Kind { kNull, kTrue, kFalse, kNumber, kString, kArray, kObject };
   Kind kind = Kind::kNull;
-  std::string_view text;  // a string's lacks its quotes
-  bool escaped = false;   // a string with backslashes
+  std::string_view text;  // of a string: without its quotes
+  bool escaped = false;   // the string has backslashes
 };
 
-// Walks over the JSON values of a text and finds where they end, without making
-// anything of them. What it accepts is RFC 8259, with NaN, Infinity and
-// -Infinity as Python writes them; strings may hold bytes that are no UTF-8.
-// At most 500 levels deep. Not thread-safe.
+// Scans the JSON values of a text and finds their ends, without decoding them.
+// Accepts RFC 8259, and NaN, Infinity and -Infinity as Python writes them.
+// Strings may contain bytes that are not UTF-8. At most 500 levels deep. Not
+// thread-safe.
 class JsonScanner {
  public:
   explicit JsonScanner(std::string_view text) : text_(text) {}
 
-  // The value that stands here; DataLoss says what is wrong and where in the
-  // text.
+  // Scans the next value. DataLoss gives the fault and its offset in the text.
   absl::StatusOr<JsonToken> Value() {
     JsonToken token;
     if (!Scan(token, 0)) return Wrong();
     return token;
   }
-  // Whether only spaces are left.
+  // True if only spaces follow.
   bool AtEnd() {
     SkipSpaces();
     return at_ == text_.size();
   }
 
-  // ---- the members of an object, the items of an array: one after the other
-  // Goes into the object or array that stands here.
+  // ---- one after the other: the members of an object, the items of an array
+  // Enters the object or array that begins here.
   bool Enter(char open) {
     SkipSpaces();
     first_ = true;
     return Take(open);
   }
-  // Before each item: false at the end of it (or at an error, see failed()).
+  // Call it before each item. False at the end of the object or array, or at an
+  // error (see failed()).
   bool NextItem(char close) {
     SkipSpaces();
     if (Take(close)) return false;
@@ -58,7 +58,7 @@ class JsonScanner {
     return Fail(close == ']' ? "a comma or ] is missing"
                              : "a comma or } is missing");
   }
-  // The key of a member and its colon.
+  // Reads the key of a member and its colon.
   bool Key(JsonToken& key);
   bool Scan(JsonToken& token, int depth);
 
@@ -92,7 +92,8 @@ class JsonScanner {
   const char* what_ = nullptr;
 };
 
-// What a string token means, as UTF-8. DataLoss for half a surrogate pair.
+// Appends the decoded text of a string token to `out`, as UTF-8. DataLoss for
+// half a surrogate pair.
 absl::Status UnescapeJson(std::string_view text, std::string& out);
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-// Lines of JSON objects, and which fields they have.
+// Lines of JSON objects, and inference of their fields.
 
 #include <algorithm>
 #include <utility>
@@ -46,16 +46,17 @@ class JsonDecoder final : public RecordDecoder {
 
  private:
   struct Row {
-    std::vector<JsonToken> values;  // by field; null if it is not there
-    std::string text;               // unescaped
+    std::vector<JsonToken> values;  // by field; kNull if absent
+    std::string text;               // unescaped string
   };
 
-  // Finds the fields of one object; the last of equal names counts.
+  // Finds the fields of one object. If a name is repeated, the last member
+  // counts.
   absl::Status Find(std::string_view record, Row& row) const {
     std::fill(row.values.begin(), row.values.end(), JsonToken{});
     JsonScanner scanner(record);
     if (!scanner.Enter('{')) return DataLoss("the record is no JSON object");
-    size_t next = 0;  // members mostly come in the order of the fields
+    size_t next = 0;  // members are mostly in the order of the fields
     JsonToken key, value;
     while (scanner.NextItem('}')) {
       if (!scanner.Key(key) || !scanner.Scan(value, 0)) break;
@@ -85,7 +86,7 @@ class JsonDecoder final : public RecordDecoder {
                     ShapeToString(field.shape));
   }
 
-  // One item, or null's stand-in.
+  // Appends one item, or the stand-in for null.
   static absl::Status AppendItem(const SourceField& field,
                                  const JsonToken& value, std::string& text,
                                  OutputColumn& column) {
@@ -131,7 +132,8 @@ class JsonDecoder final : public RecordDecoder {
     return good ? absl::OkStatus() : Misfit(field, value);
   }
 
-  // The items of an array below dimension `axis`; counts those of the first.
+  // Appends the items of an array below dimension `axis`. Counts the items of
+  // the first dimension.
   static absl::Status AppendArray(const SourceField& field,
                                   const JsonToken& value, size_t axis,
                                   int64_t& count, std::string& text,
@@ -175,13 +177,13 @@ class JsonDecoder final : public RecordDecoder {
   const TextEncoding encoding_;
 };
 
-// What is known of a field after some records.
+// Properties of a field, after the records seen so far.
 struct MemberGuess {
   std::string name;
   bool missing = false, list = false, scalar = false;
   bool boolean = false, number = false, gap = false, other = false;
   NumberGuess numbers{};
-  // The first value after which the field is none of numbers, and its place.
+  // The first value that makes the field non-numeric, and its place.
   std::string first_other{};
   std::string file{};
   size_t record = 0;
@@ -227,7 +229,7 @@ struct MemberGuess {
     scanner.Enter('[');
     while (scanner.NextItem(']') && scanner.Scan(item, 0)) {
       if (item.kind == Kind::kArray || item.kind == Kind::kObject) {
-        scalar = true;  // no list of single values
+        scalar = true;  // not a list of single values
       }
       gap = gap || item.kind == Kind::kNull;
       AddScalar(item, sample, at);
@@ -256,7 +258,7 @@ struct MemberGuess {
 
 struct Guesses {
   std::vector<MemberGuess> guesses;
-  std::vector<size_t> seen;  // in how many records, by guess
+  std::vector<size_t> seen;  // number of records, by guess
 
   absl::Status Add(const FileSample& sample, size_t record) {
     JsonScanner scanner(sample.records[record]);
@@ -280,7 +282,7 @@ struct Guesses {
   }
 };
 
-// The fields of records that are sound.
+// Returns the fields of the undamaged records.
 absl::StatusOr<std::vector<SourceField>> FieldsOfRecords(
     const std::vector<FileSample>& samples) {
   Guesses all;

@@ -7,9 +7,8 @@
 
 namespace feedmill {
 
-// The kinds of sources with records of their own that feedmill has, each in a
-// file of its own, in the order of docs/semantics/sources.md. A new one is
-// added here, twice.
+// The kinds of sources that read records themselves, each in its own file, in
+// the order of docs/semantics/sources.md. A new kind is added here, twice.
 const SourceKind& RangeKind();
 const SourceKind& TfRecordKind();
 const SourceKind& TextKind();

@@ -26,7 +26,7 @@ struct LmdbFormat {
     FM_RETURN_IF_ERROR(CheckFiles(s.files));
     return SpecOfFields(LmdbFields(), FieldShapes::kScalars);
   }
-  // A folder or a glob means the data files that it has.
+  // Selects the data files of a folder or a glob.
   static absl::StatusOr<std::vector<FoundFile>> FilesToRead(
       const std::string& pattern, std::vector<FoundFile> found) {
     if (found.size() == 1 && found[0].name == pattern) return found;

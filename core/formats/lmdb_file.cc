@@ -45,13 +45,13 @@ T Load(std::string_view bytes, size_t at) {
 // The main database, as the newest of the two meta pages describes it.
 struct Tree {
   uint64_t page_bytes = 0;
-  uint64_t pages = 0;  // of the file that are in use
+  uint64_t pages = 0;  // pages of the file in use
   uint64_t transaction = 0;
   uint64_t entries = 0;
   uint64_t root = kNoPage;
 };
 
-// A meta page; nullopt if it is none.
+// Parses a meta page. nullopt if the page is none.
 std::optional<Tree> ParseMeta(std::string_view page) {
   if (page.size() < kMetaBytes) return std::nullopt;
   if ((Load<uint16_t>(page, 10) & kMeta) == 0) return std::nullopt;
@@ -112,13 +112,13 @@ absl::StatusOr<Tree> ReadTree(const RandomAccessFile& file, uint64_t size) {
 
 struct Node {
   uint16_t flags = 0;
-  uint64_t value_bytes = 0;  // of a leaf
-  uint64_t child = 0;        // of a branch
+  uint64_t value_bytes = 0;  // leaf only
+  uint64_t child = 0;        // branch only
   std::string_view key;
-  std::string_view rest;  // of the page after the key
+  std::string_view rest;  // page after the key
 };
 
-// The node that `bytes`, which end with the page, begin with.
+// Parses the node at the begin of `bytes`, which extend to the end of the page.
 std::optional<Node> ParseNode(std::string_view bytes) {
   if (bytes.size() < kNodeHeadBytes) return std::nullopt;
   const uint64_t low = Load<uint16_t>(bytes, 0);
@@ -134,7 +134,7 @@ std::optional<Node> ParseNode(std::string_view bytes) {
   return node;
 }
 
-// Goes through a tree and notes where the nodes of its leaves stand.
+// Walks a tree and collects the offsets of the nodes of its leaves.
 class TreeWalk {
  public:
   TreeWalk(const RandomAccessFile& file, const Tree& tree)
@@ -267,7 +267,7 @@ class LmdbFile final : public ItemFile {
     column.offsets.Push(static_cast<int64_t>(column.values.size()));
   }
 
-  // A large value stands on pages of its own, whose number the node has.
+  // A large value has pages of its own. The node holds the number of the first.
   absl::StatusOr<std::string_view> ValueOf(
       const Node& node, const ReadFileAt& read,
       std::vector<std::byte>& scratch) const {

@@ -12,22 +12,22 @@
 
 namespace feedmill {
 
-// LMDB's data file (data.mdb), format 1, as little-endian 64-bit machines write
-// it. The library liblmdb is not used: it maps a file and trusts its bytes, so
-// that a damaged file ends the process, and it reads local files only. Here
-// each page, node and place is checked.
+// Reads LMDB's data file (data.mdb), format 1, as little-endian 64-bit machines
+// write it. The library liblmdb is not used for two reasons. It maps a file and
+// trusts its bytes, so that a damaged file ends the process, and it reads local
+// files only. This reader checks each page, node and offset.
 
-// The components of an entry: `key` and `value`.
+// Returns the components of an entry: `key` and `value`.
 const std::vector<SourceField>& LmdbFields();
 
-// Number of entries of the main database, as the file says it. DataLoss if it
-// is no such file, does not end where it should, or has entries with several
-// values.
+// Returns the number of entries of the main database that the file states.
+// DataLoss if the file is no LMDB file, is truncated, or has entries with
+// several values.
 absl::StatusOr<uint64_t> CountLmdbEntries(const RandomAccessFile& file,
                                           uint64_t size);
 
-// Finds all entries of the main database, in the order of their keys: reads all
-// pages but those of large values. `fields`: some of LmdbFields.
+// Finds all entries of the main database, in the order of their keys. Reads all
+// pages except those of large values. `fields`: some of LmdbFields.
 absl::StatusOr<std::unique_ptr<const ItemFile>> OpenLmdbFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>& fields);

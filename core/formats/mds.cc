@@ -32,7 +32,7 @@ bool IsShardName(std::string_view name) {
   return at != last.npos && (at + 4 == last.size() || last[at + 4] == '.');
 }
 
-// The shards that an index.json lists, in its order.
+// Returns the shards that an index.json lists, in its order.
 absl::StatusOr<std::vector<FoundFile>> ShardsOf(const std::string& index) {
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(index));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
@@ -87,8 +87,9 @@ struct MdsFormat {
     FM_RETURN_IF_ERROR(CheckFiles(s.files));
     return SpecOfFields(s.fields, FieldShapes::kAny);
   }
-  // An index.json stands for the shards that it lists. A folder or a glob means
-  // the shards that it has; one that is there in both forms is read once.
+  // An index.json stands for the shards that it lists. A folder or a glob
+  // stands for its shards. A shard that exists both plain and compressed is
+  // read once.
   static absl::StatusOr<std::vector<FoundFile>> FilesToRead(
       const std::string& pattern, std::vector<FoundFile> found) {
     if (found.size() == 1 && LastPart(found[0].name) == kIndexName) {

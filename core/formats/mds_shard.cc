@@ -25,7 +25,7 @@ uint32_t LoadU32(std::string_view bytes, size_t at) {
   return value;
 }
 
-// Where the offsets of `samples` samples end.
+// Returns the end of the table of offsets for `samples` samples.
 uint64_t TableEnd(uint64_t samples) { return 4 + 4 * (samples + 1); }
 
 absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view text) {
@@ -58,15 +58,15 @@ absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view text) {
   return columns;
 }
 
-// What a shard begins with that is not compressed: its first offset stands
-// behind the table of offsets, and there is JSON.
+// True if `bytes` begin an uncompressed shard: the first sample's offset is not
+// inside the table of offsets, and not beyond the end of the shard.
 bool IsPlain(std::string_view bytes, uint64_t size) {
   if (bytes.size() < 8) return false;
   const uint64_t end = TableEnd(LoadU32(bytes, 0));
   return end <= LoadU32(bytes, 4) && LoadU32(bytes, 4) <= size;
 }
 
-// The shard's bytes from the beginning on, decompressed: up to `most`.
+// Returns the first bytes of the decompressed shard, at most `most`.
 absl::StatusOr<std::string> Decompress(const RandomAccessFile& file,
                                        uint64_t size, Compression compression,
                                        uint64_t most) {
@@ -95,7 +95,7 @@ absl::StatusOr<std::string> Decompress(const RandomAccessFile& file,
 
 absl::StatusOr<Compression> CompressionOfShard(const RandomAccessFile& file,
                                                uint64_t size) {
-  // What is read next, by one request of a store.
+  // Announces the bytes that are read next, so that a store needs one request.
   const ByteRange head_range{0, std::min<uint64_t>(size, kHeadBytesAhead)};
   if (file.ahead_bytes() > 0) file.Prefetch({&head_range, 1});
   FM_ASSIGN_OR_RETURN(
@@ -113,7 +113,7 @@ absl::StatusOr<Compression> CompressionOfShard(const RandomAccessFile& file,
   return DataLoss("it is no MDS shard, or damaged");
 }
 
-// Bytes that ParseMdsHead needs, after those that it has seen.
+// Reads the bytes that ParseMdsHead needs: all before the first sample.
 absl::StatusOr<MdsHead> ReadHead(const RandomAccessFile& file, uint64_t size) {
   FM_ASSIGN_OR_RETURN(const std::string begin, ReadWhole(file, 0, 8));
   const uint64_t first = LoadU32(begin, 4);
@@ -122,7 +122,7 @@ absl::StatusOr<MdsHead> ReadHead(const RandomAccessFile& file, uint64_t size) {
   return ParseMdsHead(head, size);
 }
 
-// Which column of the shard each field is.
+// Returns the index of the shard's column for each field.
 absl::StatusOr<std::vector<size_t>> ColumnsOf(
     const std::vector<MdsColumn>& columns,
     const std::vector<SourceField>& fields) {

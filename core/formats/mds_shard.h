@@ -19,46 +19,46 @@
 
 namespace feedmill {
 
-// A column of an MDS shard: its encoding, as "ndarray:float32:2,3", and the
-// bytes of each value, if these are the same in all samples.
+// A column of an MDS shard: its encoding, such as "ndarray:float32:2,3". `size`
+// is the bytes of each value, if that is the same in all samples.
 struct MdsColumn {
   std::string name;
   std::string encoding;
   std::optional<uint64_t> size;
 };
 
-// The beginning of a shard: the number of its samples, where they stand, and
-// its columns.
+// The head of a shard: the offsets of its samples, and its columns.
 struct MdsHead {
   std::vector<uint32_t> offsets;  // samples + 1
   std::vector<MdsColumn> columns;
 };
 
-// Parses the beginning of a shard of `size` bytes, of which `bytes` are the
-// first. DataLoss says what is wrong, or how many bytes are needed.
+// Parses the head of a shard of `size` bytes from its first bytes. DataLoss
+// gives the fault, or how many bytes are needed.
 absl::StatusOr<MdsHead> ParseMdsHead(std::string_view bytes, uint64_t size);
 
-// The values of a sample, one for each column.
+// Splits a sample into its values, one for each column.
 absl::StatusOr<std::vector<std::string_view>> MdsValues(
     const std::vector<MdsColumn>& columns, std::string_view sample);
 
-// The component that a column is. `value` is one of its values, which tells
-// what the encoding leaves open. InvalidArgument if it cannot be one.
+// Returns the component for a column. `value` is one of its values, which gives
+// what the encoding does not state. InvalidArgument if the column cannot be a
+// component.
 absl::StatusOr<SourceField> MdsField(const MdsColumn& column,
                                      std::string_view value);
 
 // Appends a value of a column as a row of the component `field`. DataLoss if
-// the value is damaged, or is no such component.
+// the value is damaged, or does not fit the component.
 absl::Status AppendMdsValue(const MdsColumn& column, std::string_view value,
                             const SourceField& field, OutputColumn& out);
 
-// Number of samples of a shard, which may be compressed.
+// Returns the number of samples of a shard, which may be compressed.
 absl::StatusOr<uint64_t> CountMdsSamples(const RandomAccessFile& file,
                                          uint64_t size);
-// The fields of a shard's columns.
+// Returns the fields for the columns of a shard.
 absl::StatusOr<std::vector<SourceField>> MdsFields(const RandomAccessFile& file,
                                                    uint64_t size);
-// Opens a shard. One that is compressed is decompressed into memory.
+// Opens a shard. A compressed shard is decompressed into memory.
 absl::StatusOr<std::unique_ptr<const ItemFile>> OpenMdsShard(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>& fields);

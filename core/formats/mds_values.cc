@@ -1,4 +1,4 @@
-// The values of MDS samples: their encodings, and the components they become.
+// Values of MDS samples: their encodings, and the components that they become.
 
 #include <algorithm>
 #include <array>
@@ -17,9 +17,9 @@ namespace {
 
 constexpr size_t kAxesMax = 63;
 
-// How the items of an array or scalar are stored.
+// Storage type of the items of an array or scalar.
 struct ItemType {
-  DType dtype = DType::kUInt8;  // of the component
+  DType dtype = DType::kUInt8;  // dtype of the component
   size_t bytes = 1;
   bool half = false;  // float16, which becomes float32
 };
@@ -44,10 +44,10 @@ std::string_view NameOfCode(uint8_t code) {
   return "";
 }
 
-// An encoding "ndarray:float32:2,3", taken apart.
+// A parsed encoding, such as "ndarray:float32:2,3".
 struct ArrayEncoding {
-  std::string_view dtype;      // empty: each value says it
-  std::optional<Shape> shape;  // absent: each value says it
+  std::string_view dtype;      // empty: each value has it
+  std::optional<Shape> shape;  // absent: each value has it
 };
 
 absl::StatusOr<ArrayEncoding> ParseArrayEncoding(std::string_view encoding) {
@@ -80,7 +80,7 @@ absl::StatusOr<ArrayEncoding> ParseArrayEncoding(std::string_view encoding) {
   }
 }
 
-// A value of numbers: their type, shape and bytes.
+// A numeric value: its type, shape and bytes.
 struct NumberValue {
   ItemType type;
   Shape shape;
@@ -89,8 +89,8 @@ struct NumberValue {
 
 absl::Status TooShort() { return DataLoss("its value is cut short"); }
 
-// The shape that a value begins with: the number of axes and the width of
-// their lengths in a byte, then the lengths.
+// Takes the shape from the begin of a value. One byte has the number of axes
+// and the width of their lengths; then the lengths follow.
 absl::Status TakeShape(std::string_view& value, Shape& shape) {
   if (value.empty()) return TooShort();
   const auto head = static_cast<uint8_t>(value[0]);
@@ -129,7 +129,8 @@ absl::StatusOr<NumberValue> ArrayValue(std::string_view encoding,
   return out;
 }
 
-// An image of PIL: width, height and length of the mode, the mode, the pixels.
+// Parses an image of PIL: width, height, length of the mode, the mode, the
+// pixels.
 absl::StatusOr<NumberValue> PixelValue(std::string_view value) {
   std::array<uint32_t, 3> head;
   if (value.size() < sizeof head) return TooShort();
@@ -161,7 +162,7 @@ std::optional<ItemType> ScalarOf(std::string_view encoding) {
   return ItemTypeOf(encoding);
 }
 
-// Encodings whose values are bytes as they stand.
+// True for encodings whose values are plain bytes.
 bool IsBytes(std::string_view encoding) {
   for (const std::string_view own : {"bytes", "str", "json", "png", "jpeg",
                                      "str_decimal", "str_int", "str_float"}) {
@@ -205,7 +206,7 @@ bool FitsShape(const Shape& shape, const Shape& declared) {
   return true;
 }
 
-// Bytes of that many items; absent if there are too many.
+// Returns the bytes of all items of the shape. nullopt on overflow.
 std::optional<uint64_t> BytesOf(const NumberValue& value) {
   uint64_t bytes = value.type.bytes;
   for (const int64_t dim : value.shape) {

@@ -26,7 +26,8 @@ absl::Status CheckReadable(const FileArray& array, const std::string& path) {
       path, array.unreadable, array.name);
 }
 
-// The arrays that the fields name, all with the same number of rows.
+// Returns the arrays that the fields name. All must have the same number of
+// rows.
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
                                                 const RandomAccessFile& file,
                                                 uint64_t size) {

@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kDirectoryBytesMax = size_t{16} << 20;
 constexpr size_t kMembersMax = 1000;
 constexpr size_t kPartBytes = size_t{1} << 20;
-// Of an array that is read as a whole.
+// Most bytes of an array that is read as a whole.
 constexpr uint64_t kWholeBytesMax = uint64_t{4} << 30;
 constexpr uint16_t kStored = 0;
 constexpr uint16_t kDeflated = 8;
@@ -32,7 +32,8 @@ T Load(std::string_view bytes, size_t at) {
   return value;
 }
 
-// As much of it as the file of `file_size` bytes has.
+// Reads `size` bytes at `offset`. Returns fewer at the end of the file, which
+// has `file_size` bytes.
 absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file,
                                      uint64_t file_size, uint64_t offset,
                                      uint64_t size) {
@@ -45,14 +46,15 @@ absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file,
   return bytes;
 }
 
-// Where the bytes of a .npy stand: in a file as they are, or deflated.
+// Position of the bytes of a .npy in a file, where they are stored plain or
+// deflated.
 struct NpyPlace {
   uint64_t offset = 0;
   uint64_t size = 0;
   std::optional<DeflatedMember> deflated{};
 };
 
-// The first bytes of a .npy, up to `most`, or all of them.
+// Returns the first bytes of a .npy: `most`, or all if there are fewer.
 absl::StatusOr<std::string> ReadNpyBytes(const RandomAccessFile& file,
                                          const NpyPlace& place, uint64_t most) {
   const uint64_t size = std::min(place.size, most);
@@ -77,19 +79,20 @@ absl::StatusOr<std::string> ReadNpyBytes(const RandomAccessFile& file,
     if (got == 0) break;
   }
   if (size < place.size) return bytes;
-  // Its checksum is told after its last byte.
+  // The stream reports a wrong checksum only after the last byte.
   std::byte one;
   FM_RETURN_IF_ERROR(stream->Read({&one, 1}).status());
   return bytes;
 }
 
-// The items in C order of an array that stands in Fortran order.
+// Converts the items of an array from Fortran order to C order.
 std::string InRows(const NpyHeader& header, std::string_view items) {
   const size_t bytes = header.item_bytes;
   const auto rows = static_cast<size_t>(header.shape[0]);
   const size_t row_items =
       rows == 0 || bytes == 0 ? 0 : items.size() / bytes / rows;
-  std::vector<size_t> place(row_items);  // in Fortran order, by C order
+  // Index in Fortran order, by index in C order.
+  std::vector<size_t> place(row_items);
   Shape at(header.shape.size(), 0);
   for (size_t k = 0; k < row_items; ++k) {
     size_t from = 0;
@@ -117,7 +120,7 @@ std::string InRows(const NpyHeader& header, std::string_view items) {
   return out;
 }
 
-// The rows of an array that is read as a whole, one after the other.
+// Returns the rows of an array that is read as a whole.
 absl::StatusOr<std::string> ReadRows(const RandomAccessFile& file,
                                      const NpyPlace& place,
                                      const NpyHeader& header) {
@@ -147,8 +150,8 @@ absl::Status CheckWhole(const NpyHeader& header, const NpyPlace& place,
   return absl::OkStatus();
 }
 
-// The arrays of a .npy, one for each member of its dtype. `name`: of the .npz
-// member.
+// Returns the arrays of a .npy, one for each member of its dtype. `name`: that
+// of the .npz member.
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const RandomAccessFile& file,
                                                 const NpyPlace& place,
                                                 std::string_view name) {
@@ -213,7 +216,7 @@ struct ZipMember {
   uint16_t method = 0;
   uint32_t crc = 0;
   uint64_t size = 0;    // uncompressed
-  uint64_t packed = 0;  // in the file
+  uint64_t packed = 0;  // bytes in the file
   uint64_t header = 0;
 
   std::string_view array_name() const {
@@ -223,7 +226,7 @@ struct ZipMember {
   }
 };
 
-// The 64-bit values of a directory entry that are -1 in 32 bits.
+// Reads the 64-bit values of a directory entry whose 32-bit values are -1.
 void ReadZip64(std::string_view extra, uint64_t& size, uint64_t& packed,
                uint64_t& header) {
   while (extra.size() >= 4) {
@@ -325,7 +328,7 @@ absl::StatusOr<std::vector<FileArray>> ReadNpzMember(
                          Load<uint16_t>(local, 26) + Load<uint16_t>(local, 28);
   const bool deflated = member.method == kDeflated;
   const uint64_t stored = deflated ? member.packed : member.size;
-  // The directory stands behind the members.
+  // The directory follows the members.
   if (begin >= file_size || stored >= file_size - begin) {
     return DataLoss("it is cut short");
   }
@@ -335,7 +338,7 @@ absl::StatusOr<std::vector<FileArray>> ReadNpzMember(
   return ArraysOf(file, place, member.array_name());
 }
 
-// True if a field is the array, or a member of its structured dtype.
+// True if the field is the array itself, or a member of its structured dtype.
 bool IsPartOf(std::string_view field, std::string_view array) {
   return field.starts_with(array) &&
          (field.size() == array.size() || field[array.size()] == '.');
@@ -361,7 +364,7 @@ absl::Status CheckMember(const std::vector<ZipMember>& members,
   return DataLoss("there is no array \"{}\" in it; it has {}", name, names);
 }
 
-// The arrays of a .npz, as for ReadArrayFile.
+// Returns the arrays of a .npz (see ReadArrayFile).
 absl::StatusOr<std::vector<FileArray>> ReadNpz(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted) {

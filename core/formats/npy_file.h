@@ -11,10 +11,11 @@
 
 namespace feedmill {
 
-// The arrays of a .npy or a .npz: one without a name, one for each member of a
-// structured dtype, or those of all members of a .npz. Of a .npz only those
-// that `wanted` names are read; null: all. Arrays in Fortran order and those of
-// compressed members are read as a whole when they are needed.
+// Returns the arrays of a .npy or .npz file. A .npy has one array without a
+// name, or one for each member of a structured dtype. A .npz has the arrays of
+// all its members, or only those that `wanted` names; null: all. An array in
+// Fortran order or in a compressed member is read as a whole, when it is
+// needed.
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted = nullptr);

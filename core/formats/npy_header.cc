@@ -25,7 +25,8 @@ class LiteralReader {
  public:
   explicit LiteralReader(std::string_view text) : text_(text) {}
 
-  // Takes a character, and the spaces before it; false if another one is next.
+  // Skips spaces and takes the character `wanted`. False if another one is
+  // next.
   bool Take(char wanted) {
     if (!Next(wanted)) return false;
     ++at_;
@@ -43,7 +44,7 @@ class LiteralReader {
     at_ += word.size();
     return true;
   }
-  // An integer, as Python 2 writes it, too: 3L.
+  // Reads an integer. Python 2 may write it as 3L.
   std::optional<int64_t> Integer() {
     Next('0');
     int64_t value = 0;
@@ -73,7 +74,7 @@ class LiteralReader {
   }
 
  private:
-  // \', \" and \\; others are no part of the names of members.
+  // Reads \', \" or \\. Names of members have no other escapes.
   bool Escape(std::string& out) {
     if (at_ + 1 >= text_.size()) return false;
     const char c = text_[at_ + 1];
@@ -108,8 +109,8 @@ constexpr NumberType kNumberTypes[] = {
     {'M', 8, DType::kInt64},   {'m', 8, DType::kInt64},
 };
 
-// The dtype "<f4" and ones like it. Sets what the member is, and the bytes that
-// it takes.
+// Parses a dtype such as "<f4". Sets the dtype of the member and the bytes of
+// its items.
 absl::Status ParseTypeCode(std::string_view code, NpyMember& member) {
   std::string_view text = code;
   const bool big = text.starts_with('>');
@@ -151,7 +152,7 @@ absl::Status ParseTypeCode(std::string_view code, NpyMember& member) {
   return absl::OkStatus();
 }
 
-// A tuple of dimensions, or one of them.
+// Reads a tuple of dimensions, or a single dimension.
 bool ReadDimensions(LiteralReader& reader, Shape& shape) {
   const auto dim = [&] {
     const auto value = reader.Integer();
@@ -177,12 +178,13 @@ bool Multiply(uint64_t& bytes, const Shape& shape) {
 }
 
 // Reads a dtype: a code, or the members of a structured one. `outer`: the
-// member that has it; its bytes are added to `offset`.
+// member that contains it. `offset` grows by its bytes.
 absl::Status ReadDType(LiteralReader& reader, size_t depth,
                        const NpyMember& outer, uint64_t& offset,
                        std::vector<NpyMember>& members);
 
-// ('name', dtype) or ('name', dtype, shape); the name may be ('title', 'name').
+// Reads ('name', dtype) or ('name', dtype, shape). The name may be ('title',
+// 'name').
 absl::Status ReadMember(LiteralReader& reader, size_t depth,
                         const NpyMember& outer, uint64_t& offset,
                         std::vector<NpyMember>& members) {
@@ -251,7 +253,7 @@ absl::Status ReadDType(LiteralReader& reader, size_t depth,
   return absl::OkStatus();
 }
 
-// The dict of a header.
+// Parses the dict of a header.
 absl::Status ReadDict(std::string_view text, NpyHeader& header) {
   LiteralReader reader(text);
   bool has_dtype = false;

@@ -13,19 +13,19 @@
 
 namespace feedmill {
 
-// The headers of .npy files are read up to this length.
+// Most bytes of the header of a .npy file.
 inline constexpr size_t kNpyHeaderBytesMax = size_t{64} << 10;
 
-// One number, text or array within an item of an array: all of the item, or a
-// member of a structured dtype, "a.b" for the member b of the member a.
+// A number, text or array within an item: the whole item, or a member of a
+// structured dtype. "a.b" is the member b of the member a.
 struct NpyMember {
-  std::string name;  // empty: all of the item
+  std::string name;  // empty: the whole item
   DType dtype = DType::kInt64;
   StoredAs stored = StoredAs::kNative;
   Shape shape;            // of the member itself
-  size_t item_bytes = 0;  // of one number or text as it is stored
+  size_t item_bytes = 0;  // stored bytes of one number or text
   uint64_t within = 0;    // offset in the item
-  // Not empty: the dtype, which cannot be a component.
+  // If not empty: the dtype, which no component can have.
   std::string unreadable{};
 };
 
@@ -34,11 +34,11 @@ struct NpyHeader {
   bool fortran = false;
   uint64_t item_bytes = 0;
   std::vector<NpyMember> members;
-  uint64_t data_offset = 0;  // of the first item
+  uint64_t data_offset = 0;  // offset of the first item
 };
 
-// Parses the header that `bytes` begin with. DataLoss says what is wrong,
-// without the file's name.
+// Parses the header at the begin of `bytes`. DataLoss gives the fault, without
+// the file's name.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes);
 
 }  // namespace feedmill

@@ -35,8 +35,8 @@ bool ChecksumFits(std::string_view header) {
   return TarNumber(header.substr(kAt, kSize)) == sum;
 }
 
-// Calls `visit` with the key and the value of the records of a pax header, as
-// in "17 path=a/b.jpg\n", up to one that is none.
+// Calls `visit` with the key and the value of the records of a pax header, such
+// as "17 path=a/b.jpg\n". Stops at the first malformed record.
 template <class Visit>
 void ForEachPaxRecord(std::string_view records, Visit&& visit) {
   while (!records.empty()) {
@@ -58,8 +58,8 @@ void ForEachPaxRecord(std::string_view records, Visit&& visit) {
 }
 
 struct Member {
-  size_t begin = 0;  // of its first header, long names included
-  std::string name;  // empty if it is not known
+  size_t begin = 0;  // begin of its first header, long names included
+  std::string name;  // empty: unknown
   std::string_view data;
   TarSparseMap sparse;
   bool regular = false;
@@ -74,7 +74,7 @@ std::string NameOf(std::string_view header) {
   return name;
 }
 
-// The headers before a member that say something about it.
+// The headers before a member that extend its own.
 struct ExtendedHeaders {
   bool any = false;
   std::string path;
@@ -110,8 +110,8 @@ class Walk {
   Walk(std::string_view window, bool at_end)
       : window_(window), at_end_(at_end) {}
 
-  // The next member; kMore: it is not whole in the window; kBad: `member` has
-  // the name of the bad member, where that is known.
+  // Finds the next member. kMore: the window ends before its end. kBad:
+  // `member` has the name of the bad member, if it is known.
   Result Next(Member& member) {
     member = {};
     member.begin = at_;
@@ -139,10 +139,10 @@ class Walk {
   }
 
   size_t at() const { return at_; }
-  // True after the end mark of an archive. kEnd: the bytes after it are none of
-  // an archive.
+  // True after the end mark of an archive. With kEnd, the bytes after it belong
+  // to no archive.
   bool ended() const { return zero_blocks_ >= kEndBlocks; }
-  // The bytes before at() that may be part of an end mark.
+  // Number of bytes before at() that may be part of an end mark.
   size_t end_mark_bytes() const {
     return std::min(zero_blocks_, kEndBlocks) * kBlock;
   }
@@ -193,8 +193,8 @@ class Walk {
                                                  : NameOf(header);
   }
 
-  // Adds to `headers` the blocks of regions after an old GNU header. False:
-  // they are not whole in the window.
+  // Adds the bytes of the region blocks after an old GNU header to `headers`.
+  // False if the window ends before their end.
   bool TakeSparseHeaders(std::string_view header, size_t& headers,
                          TarSparseMap& sparse) const {
     bool more = sparse.AddOldHeader(header);
@@ -207,7 +207,7 @@ class Walk {
     return true;
   }
 
-  // At the end of the window, or less than a block before it.
+  // Result at the end of the window, or less than a block before it.
   Result NoHeader(bool window_is_empty) {
     if (!at_end_) return Result::kMore;
     if (extended_.any || !(window_is_empty || ended())) {
@@ -280,7 +280,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       continue;
     }
     if (result == Walk::Result::kBad) {
-      // The group is whole unless the bad member is of it.
+      // The group is complete unless the bad member belongs to it.
       const size_t size = KeySize(member.name);
       const bool of_group =
           open && size != std::string_view::npos &&
@@ -294,7 +294,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       framed.used = window.size();
       framed.ended = walk.ended();
     } else if (!open) {
-      // Nothing before this member is needed again, but for its end mark.
+      // The bytes before this member are no longer needed, except its end mark.
       framed.used = std::max(framed.used, member.begin - walk.end_mark_bytes());
     }
     return framed;

@@ -105,12 +105,13 @@ void TarSparseMap::AddPaxRecord(std::string_view key, std::string_view value) {
   }
 }
 
-// The map of pax 1.0: decimal numbers, one a line, padded to a whole block.
+// Takes the map of pax 1.0: decimal numbers, one per line, padded to a whole
+// block.
 absl::StatusOr<std::vector<TarSparseMap::Region>> TarSparseMap::TakeMap(
     std::string_view& stored) {
   std::string_view rest = stored;
   const auto count = PaxNumber(TakeWord(rest, '\n'));
-  // Each region takes four bytes or more.
+  // Each region takes at least four bytes.
   if (!count || *count > rest.size() / 4) {
     return DataLoss("its sparse map is damaged");
   }

@@ -25,12 +25,13 @@ class TarSparseMap {
  public:
   bool used() const { return used_; }
 
-  // Takes the regions and the size that an old GNU header has. Returns true if
-  // a block of more regions follows the header.
+  // Takes the regions and the size from an old GNU header. Returns true if a
+  // block of more regions follows the header.
   bool AddOldHeader(std::string_view header);
-  // Takes the regions of such a block. Returns true if one more follows.
+  // Takes the regions of such a block. Returns true if another block follows.
   bool AddOldBlock(std::string_view block);
-  // Takes a record of a pax header; records about other things are ignored.
+  // Takes a record of a pax header. Ignores records that do not concern the
+  // map.
   void AddPaxRecord(std::string_view key, std::string_view value);
 
   // Returns the content of the file whose stored bytes are `stored`.

@@ -15,12 +15,12 @@
 namespace feedmill {
 namespace {
 
-// Read at a time where headers stand close together.
+// Bytes read at once while headers are close together.
 constexpr size_t kHeaderWindowBytes = size_t{256} << 10;
 
-// To find all records of a file, only their headers are read. A file that is
-// damaged behind its first record has one bad record more: what is left of it,
-// of which only the beginning counts.
+// Find reads only the headers of the records. If a header behind the first
+// record is damaged, the index ends with one bad record. That record begins at
+// the damage and has at most kTfRecordOverheadBytes.
 class TfRecordFraming final : public Framing {
  public:
   TfRecordFraming() : Framing(NumberedName(0, kProperties), kProperties) {}
@@ -45,7 +45,8 @@ Framed TfRecordFraming::FindRecords(std::string_view window, bool at_end,
     if (!at_end && rest.size() < kTfRecordHeaderBytes) return framed;
     const TfRecordPlace at{place.path, place.record + records.size(),
                            place.offset + framed.used};
-    // The end of a file that goes on behind the window is not known.
+    // Unless the window reaches the end of the file, the length of the file is
+    // unknown.
     const uint64_t left =
         at_end ? rest.size() : std::numeric_limits<uint64_t>::max();
     const auto length = ParseTfRecordHeader(rest, left, at);
@@ -75,7 +76,7 @@ Framed TfRecordFraming::FindRecords(std::string_view window, bool at_end,
 absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
                                                   uint64_t size) const {
   const std::string& path = file.name();
-  // A file system that reads ahead brings the headers within that distance
+  // A file system that reads ahead fetches headers within that distance
   // together, so they are not read one by one.
   const uint64_t sparse_min =
       std::max<uint64_t>(kHeaderWindowBytes / 4, file.ahead_bytes());
@@ -88,7 +89,7 @@ absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
   uint64_t offset = 0;
   while (offset < size) {
     if (offset + kTfRecordHeaderBytes > window_end) {
-      // Large records: only their headers are read.
+      // If records are large, reads only their headers.
       const bool sparse =
           index.records() > 0 && offset / index.records() > sparse_min;
       const uint64_t want = std::min<uint64_t>(
@@ -106,7 +107,8 @@ absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
         ParseTfRecordHeader({window.data() + at, have}, size - offset,
                             {path, index.records(), offset});
     if (!length.ok()) {
-      // No TFRecord file at all, or one whose rest is lost: one bad record.
+      // At the first record: this is no TFRecord file. Later: the records after
+      // the damage are lost, and count as one bad record.
       if (index.records() == 0) return length.status();
       index.offsets.push_back(std::min(size, offset + kTfRecordOverheadBytes));
       break;

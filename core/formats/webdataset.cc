@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// Records are the members of one key that stand together.
+// Framing by key: a record is the adjacent members of one key.
 class TarFraming final : public Framing {
  public:
   TarFraming() : Framing(NumberedName(5, {}), {}) {}
@@ -107,14 +107,15 @@ class TarDecoder final : public RecordDecoder {
   }
 };
 
-// "cls" and names like it hold a class number, as WebDataset reads them.
+// True for "cls" and similar names, which hold a class number, as WebDataset
+// reads them.
 bool HoldsNumber(std::string_view extension) {
   return extension == "cls" || extension == "cls2" || extension == "class" ||
          extension == "index" || extension == "count" || extension == "inx" ||
          extension == "id";
 }
 
-// The fields of the first record.
+// Returns the fields of the first record.
 absl::StatusOr<std::vector<SourceField>> FieldsOfMembers(
     const std::vector<std::string>& records) {
   std::vector<SourceField> fields = {
@@ -124,7 +125,7 @@ absl::StatusOr<std::vector<SourceField>> FieldsOfMembers(
   }
   absl::Status twice;
   ForEachTarMember(records.front(), [&](const TarMember& member) {
-    if (member.extension == kKeyField) return;  // the field is there
+    if (member.extension == kKeyField) return;  // the field exists already
     const bool number = HoldsNumber(member.extension);
     const auto same = [&](const SourceField& field) {
       return field.name == member.extension;

@@ -14,13 +14,9 @@ namespace feedmill {
 // NotFound if nothing matches.
 //
 // - "*", "?" and "[…]" match within one name, "**" any number of folders.
-//
 // - Wildcards do not match hidden files.
-//
 // - A name that exists is taken literally.
-//
 // - A folder stands for the files below it.
-//
 // - "[*]", "[?]" and "[[]" are these characters themselves.
 //
 // "{000..999}" stands for 1,000 names, in the order of the numbers. Each of

@@ -100,7 +100,8 @@ class MappingIfWorthIt {
       mapped_bytes -= bytes.size();
       return;
     }
-    // A page that is not in memory is read alone, as a read by position would.
+    // Turns off the kernel's read-around: a missing page is read as a read by
+    // position would read it.
     madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_RANDOM);
     owned_ = std::move(mapping);
     mapping_.store(owned_.get(), std::memory_order_release);
