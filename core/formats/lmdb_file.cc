@@ -118,7 +118,8 @@ struct Node {
   std::string_view rest;  // page after the key
 };
 
-// Parses the node at the begin of `bytes`, which extend to the end of the page.
+// Parses the node at the beginning of `bytes`, which extend to the end of the
+// page.
 std::optional<Node> ParseNode(std::string_view bytes) {
   if (bytes.size() < kNodeHeadBytes) return std::nullopt;
   const uint64_t low = Load<uint16_t>(bytes, 0);

@@ -89,8 +89,8 @@ struct NumberValue {
 
 absl::Status TooShort() { return DataLoss("its value is cut short"); }
 
-// Takes the shape from the begin of a value. One byte has the number of axes
-// and the width of their lengths; then the lengths follow.
+// Takes the shape from the beginning of a value. One byte has the number of
+// axes and the width of their lengths; then the lengths follow.
 absl::Status TakeShape(std::string_view& value, Shape& shape) {
   if (value.empty()) return TooShort();
   const auto head = static_cast<uint8_t>(value[0]);

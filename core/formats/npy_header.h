@@ -37,8 +37,8 @@ struct NpyHeader {
   uint64_t data_offset = 0;  // offset of the first item
 };
 
-// Parses the header at the begin of `bytes`. DataLoss gives the fault, without
-// the file's name.
+// Parses the header at the beginning of `bytes`. DataLoss gives the fault,
+// without the file's name.
 absl::StatusOr<NpyHeader> ParseNpyHeader(std::string_view bytes);
 
 }  // namespace feedmill

@@ -58,7 +58,7 @@ void ForEachPaxRecord(std::string_view records, Visit&& visit) {
 }
 
 struct Member {
-  size_t begin = 0;  // begin of its first header, long names included
+  size_t begin = 0;  // offset of its first header, long names included
   std::string name;  // empty: unknown
   std::string_view data;
   TarSparseMap sparse;

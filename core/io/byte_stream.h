@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-// A sequence of bytes, read from begin to end. Not thread-safe.
+// A sequence of bytes, read from beginning to end. Not thread-safe.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;

@@ -37,7 +37,7 @@ class SequentialRun {
 
  private:
   const uint64_t ahead_;
-  uint64_t begin_ = 0;  // begin of the run
+  uint64_t begin_ = 0;  // beginning of the run
   uint64_t end_ = 0;    // end of the run; 0: no range was announced
 };
 

@@ -20,8 +20,8 @@ nb::dlpack::dtype ArrayType(DType dtype) {
                       [](auto item) { return nb::dtype<decltype(item)>(); });
 }
 
-// An array of the items of `values` from byte `offset` on, which keeps the
-// memory alive.
+// Returns an array over the items of `values` from byte `offset`, which keeps
+// the memory alive.
 nb::object ArrayOver(const Buffer& values, size_t offset, DType dtype,
                      const std::vector<size_t>& shape) {
   static constexpr std::byte kNothing[kBufferAlignment] = {};
@@ -34,8 +34,8 @@ nb::object ArrayOver(const Buffer& values, size_t offset, DType dtype,
   static_cast<void>(owned.release());
   nb::object array = nb::cast(nb::ndarray<nb::numpy, nb::ro>(
       data, shape.size(), shape.data(), owner, nullptr, ArrayType(dtype)));
-  // The buffer protocol calls 64 bits "long long", which NumPy holds for
-  // another type than its int64.
+  // The buffer protocol names 64 bits "long long", which NumPy treats as a type
+  // different from its int64.
   if (dtype != DType::kInt64 && dtype != DType::kUInt64) return array;
   return array.attr("view")(dtype == DType::kInt64 ? "int64" : "uint64");
 }
@@ -44,7 +44,7 @@ nb::object BytesOf(std::string_view bytes) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-// An array of dtype object that holds the byte strings of a row.
+// Returns an array of dtype object with the byte strings of a row.
 nb::object BytesArray(const Column& column, size_t row) {
   nb::list items;
   const int64_t start = column.RowStart(row);

@@ -16,8 +16,8 @@ namespace feedmill::python {
 // The columns of a chunk as Python objects.
 //
 // Numbers and bools are read-only NumPy arrays over the chunk's own memory,
-// which they keep alive. Byte strings are copied: a scalar is `bytes`, a tensor
-// of them an array of dtype object.
+// which they keep alive. Byte strings are copied: a scalar becomes `bytes`, a
+// tensor of byte strings an array of dtype object.
 //
 // REQUIRES of every method: the GIL is held.
 class ChunkArrays {
@@ -26,14 +26,14 @@ class ChunkArrays {
   explicit ChunkArrays(Chunk chunk);
 
   size_t rows() const { return chunk_.rows; }
-  // Element `row`: a dict by component, or the bare value of a single unnamed
-  // component. A scalar is a NumPy scalar. A new reference; null if Python
-  // raised.
+  // Returns element `row`: a dict by component, or the bare value of a single
+  // unnamed component. A scalar is a NumPy scalar. Returns a new reference, or
+  // null if Python raised.
   PyObject* Row(size_t row) const;
-  // All rows: each component has them along a new first axis. A component whose
-  // rows differ in shape is a list of arrays.
+  // Returns all rows: each component is an array with a new first axis. A
+  // component whose rows differ in shape is a list of arrays.
   nanobind::object Columns() const;
-  // The address of the first item of each component.
+  // Returns the address of the first item of each component.
   std::vector<uintptr_t> Addresses() const;
 
  private:

@@ -32,7 +32,7 @@ absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeResolver(
   return resolvers.Make(uri, HostContext());
 }
 
-// A cluster and this process's task in it, as JSON.
+// Resolves a URI to a cluster and this process's task in it, as JSON.
 absl::StatusOr<std::string> Resolve(const std::string& uri) {
   FM_ASSIGN_OR_RETURN(const auto resolver, MakeResolver(uri));
   FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
@@ -92,7 +92,7 @@ PythonTask::PythonTask(std::string_view cluster,
                               port, std::move(config)))) {}
 
 PythonTask::~PythonTask() {
-  // Its threads are in the parent, and could not be waited for.
+  // Its threads exist only in the parent process and cannot be joined here.
   if (process_.foreign()) {
     static_cast<void>(server_.release());
     if (joiner_.joinable()) joiner_.detach();

@@ -17,9 +17,8 @@
 
 namespace feedmill::python {
 
-// One task of a cluster (server/server.h) for Python: every call releases the
-// GIL, and Ctrl-C ends a Join. A child of the process that made it can use
-// nothing of it.
+// One task of a cluster (server/server.h) for Python. Every call releases the
+// GIL, and Ctrl-C ends a Join. A forked child of its process cannot use it.
 class PythonTask {
  public:
   // `cluster` is JSON, as ClusterSpec::FromJson reads it.
@@ -43,9 +42,9 @@ class PythonTask {
 
   const ProcessMark process_;
   std::unique_ptr<Server> server_;
-  std::thread joiner_;  // waits for the end, once somebody asks
+  std::thread joiner_;  // waits for the end; started by the first Join
   std::atomic<bool> ended_ = false;
-  absl::Status end_;  // what Join of the server said; once ended_
+  absl::Status end_;  // result of the server's Join; set before ended_
 };
 
 void BindCluster(nanobind::module_& m);

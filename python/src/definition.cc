@@ -74,7 +74,7 @@ Json FieldJson(std::string_view name, const Field& field) {
   return out;
 }
 
-// A step or a source with the keys that its YAML has.
+// Converts a step or a source to JSON with the keys of its YAML.
 template <class Kind, class Configured>
 Json KindJson(const Kind& kind, std::string_view name,
               const Configured& defaults) {

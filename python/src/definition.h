@@ -7,30 +7,33 @@
 
 namespace feedmill::python {
 
-// A pipeline's YAML as JSON, with the values as they are written, so that
-// Python holds the definition as data. Quoted scalars are strings.
-// REQUIRES: ParsePipelineYaml took the text: its aliases are bounded then.
+// Converts a pipeline's YAML to JSON, with the values as they are written, so
+// that Python holds the definition as data. Quoted scalars are strings.
+// REQUIRES: ParsePipelineYaml accepted the text, which bounds its aliases.
 std::string YamlToJson(const std::string& yaml);
 
-// `files` of a source with `directory` before those that are relative.
+// Prepends `directory` to each relative name in a source's `files`.
 std::vector<std::string> AbsoluteFiles(std::vector<std::string> files,
                                        const std::string& directory);
-// The same for a path that is no pattern.
+// Prepends `directory` to a relative path that is not a pattern.
 std::string AbsolutePath(const std::string& path, const std::string& directory);
-// The same for the files that an expression names. An expression that names
-// none, or that does not parse, is returned as it is.
+// Prepends `directory` to each relative file name in an expression. An
+// expression that names no files, or does not parse, is returned unchanged.
 std::string AbsoluteExpression(const std::string& text,
                                const std::string& directory);
 
-// All steps as JSON: [{"name": …, "summary": …, "fields": [{"name": …,
-// "kind": …, "required": …, "short": …, "whole": …, "words": […], "help":
-// …}]}]. The fields are those of the YAML, in the order of docs/steps.md.
+// Returns all steps as JSON. The fields are those of the YAML, in the order of
+// docs/steps.md:
+//
+//   [{"name": …, "summary": …, "fields": [{"name": …, "kind": …,
+//     "required": …, "short": …, "whole": …, "words": […], "help": …}]}]
 std::string StepsJson();
-// The same of all sources.
+// Returns all sources as JSON in the same form.
 std::string SourcesJson();
 
-// The functions that expressions can call, sorted, and the nearest of them to a
-// name that is none ("" if no name is near).
+// FunctionNames returns the functions that expressions can call, sorted.
+// NearestFunction returns the one nearest to an unknown name, or "" if no name
+// is near.
 std::vector<std::string> FunctionNames();
 std::string NearestFunction(std::string_view name);
 

@@ -1,5 +1,5 @@
-// The extension module feedmill._feedmill. The package around it has the names,
-// defaults and docstrings that users see.
+// The extension module feedmill._feedmill. The Python package around it defines
+// the names, defaults and docstrings that users see.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -68,8 +68,8 @@ Even EvenOf(const std::string& name) {
                         name));
 }
 
-// ReadOptions::agree that calls a Python function. What the function raises
-// stays raised (PythonReader::CheckEnd).
+// Returns a ReadOptions::agree that calls a Python function. An exception of
+// the function stays set (PythonReader::CheckEnd).
 std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
     const nb::object& agree) {
   if (agree.is_none()) return nullptr;
@@ -94,7 +94,8 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
   };
 }
 
-// Keywords of Dataset.read that are ReadOptions; the package has the defaults.
+// Converts keywords of Dataset.read to ReadOptions. The package has the
+// defaults.
 ReadOptions MakeReadOptions(
     std::string service, std::string job, std::string consumer, uint64_t rank,
     uint64_t ranks, std::optional<nb::bytes> token,
@@ -130,7 +131,8 @@ ReadOptions MakeReadOptions(
   return options;
 }
 
-// tp_iternext directly: a method would cost as much again as an element.
+// Implements tp_iternext directly: a method call would double the cost of an
+// element.
 PyObject* NextOf(PyObject* self) noexcept {
   try {
     return nb::inst_ptr<PythonReader>(self)->NextElement();

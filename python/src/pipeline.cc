@@ -14,7 +14,7 @@
 namespace feedmill::python {
 namespace {
 
-// The graph as a reader sees it: with the fields that are found out.
+// Returns the graph as a reader sees it, with inferred fields.
 Graph Completed(const Graph& graph, const FunctionRegistry& functions) {
   Graph completed = graph;
   Check(InferFields(completed));

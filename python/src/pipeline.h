@@ -11,24 +11,25 @@
 
 namespace feedmill::python {
 
-// A component of an element: its name, dtype and shape; -1 for a dimension that
-// is not known.
+// A component of an element: its name, dtype and shape; -1 is an unknown
+// dimension.
 using SpecEntry = std::tuple<std::string, std::string, std::vector<int64_t>>;
 
 // A pipeline that was read from YAML. Immutable.
 class PythonPipeline {
  public:
-  // Raises what ParsePipelineYaml returns.
+  // Raises the error of ParsePipelineYaml.
   PythonPipeline(std::string_view yaml, const std::string& directory);
 
   const Graph& graph() const { return pipeline_.graph; }
   const std::string& job() const { return pipeline_.job; }
 
-  // The text of `feedmill read --explain`.
+  // Returns the text of `feedmill read --explain`.
   std::string Explain() const;
-  // Equal for pipelines that mean the same by construction (graph_text.h).
+  // Returns a text that is equal for pipelines that mean the same by
+  // construction (graph_text.h).
   std::string Canonical() const;
-  // The components of the elements that the pipeline makes.
+  // Returns the components of the elements that the pipeline makes.
   std::vector<SpecEntry> ElementSpec() const;
 
  private:

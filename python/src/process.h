@@ -7,19 +7,20 @@
 namespace feedmill::python {
 
 // Number of forks between the process that loaded the extension and this one.
-// Threads do not survive a fork: an object made under another number has none.
+// Threads do not survive a fork: an object made at another number has no
+// threads.
 uint64_t ForkCount();
 
-// True if a Python signal handler raised, which Ctrl-C does by default. Takes
-// the GIL. Call it on the thread that waits.
+// True if a Python signal handler raised, as Ctrl-C does by default. Takes the
+// GIL. Call it on the thread that waits.
 bool SignalRaised();
 
 // Remembers the process that made an object.
 class ProcessMark {
  public:
   bool foreign() const { return forks_ != ForkCount(); }
-  // Raises FailedPrecondition in a child of that process; `what` names the
-  // object.
+  // Raises FailedPrecondition in a forked child of that process. `what` names
+  // the object.
   void Check(const char* what) const {
     if (foreign()) RaiseForeign(what);
   }

@@ -16,11 +16,11 @@ namespace {
 
 namespace nb = nanobind;
 
-// ReadWait::what of a reader to which nothing is left to give.
+// ReadWait::what of a reader that has no elements left to return.
 constexpr std::string_view kWaitsForReaders = "the other readers of its job";
 
-// Marks a reader as in use by this thread. Whatever runs Python may give the
-// GIL to another thread, also a waiting one that closes the reader.
+// Marks a reader as in use by this thread. Any call into Python may give the
+// GIL to another thread, even to a waiting thread that closes the reader.
 class Use {
  public:
   explicit Use(std::thread::id& by) : by_(by) {
@@ -34,7 +34,7 @@ class Use {
   std::thread::id& by_;
 };
 
-// Readers that share a job, of all threads. Read and written with the GIL.
+// The readers of all threads that share a job. Read and written with the GIL.
 std::set<const PythonReader*>& Sharers() {
   static auto* const sharers = new std::set<const PythonReader*>;
   return *sharers;
@@ -100,7 +100,7 @@ PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
 
 PythonReader::~PythonReader() {
   Sharers().erase(this);
-  // Its threads are in the parent, and could not be waited for.
+  // Its threads exist only in the parent process and cannot be joined here.
   if (process_.foreign()) {
     static_cast<void>(reader_.release());
     return;
@@ -157,7 +157,7 @@ bool PythonReader::Advance() {
 PyObject* PythonReader::NextElement() {
   Usable();
   const Use use(used_by_);
-  // Within a chunk nothing waits, but where sharers report their progress.
+  // Within a chunk, a call waits only if sharing readers report their progress.
   if (row_ + 1 < arrays_.rows() && !shared_) {
     ++at_;
     ++row_;
@@ -219,7 +219,7 @@ std::vector<SpecEntry> PythonReader::Spec() {
 
 void PythonReader::Close() {
   process_.Check("reader");
-  if (used_by_ == std::this_thread::get_id()) {  // in a finalizer, say
+  if (used_by_ == std::this_thread::get_id()) {  // e.g. in a finalizer
     reader_->Cancel();
     return;
   }

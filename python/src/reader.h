@@ -19,32 +19,32 @@
 
 namespace feedmill::python {
 
-// A Reader for Python: it gives NumPy arrays, releases the GIL while it waits,
-// and lets Ctrl-C end a wait within 50 ms without ending the reading.
+// A Reader for Python. It returns NumPy arrays and releases the GIL while it
+// waits. Ctrl-C ends a wait within 50 ms but does not end the reading.
 //
-// A reader that shares its job waits at its end for the job's other readers. If
-// this thread has one of them, the wait would not end: it raises
-// FailedPrecondition after 2 s.
+// A reader that shares its job waits at its end for the other readers of the
+// job. If this thread holds one of them, the wait would never end: after 2 s it
+// raises FailedPrecondition.
 //
-// Thread-safety: one thread at a time; Close from any. Other calls while a
-// thread is in one raise FailedPrecondition.
+// Thread-safety: one thread at a time; Close from any thread. Any other call
+// raises FailedPrecondition while a thread is in a call.
 class PythonReader {
  public:
-  // Waits as Read does.
+  // Opens the reader. Waits as Read does.
   PythonReader(const PythonPipeline& pipeline, ReadOptions options);
   ~PythonReader();
   PythonReader(const PythonReader&) = delete;
   PythonReader& operator=(const PythonReader&) = delete;
 
-  // The next element. A new reference; null at the end.
+  // Returns the next element as a new reference, or null at the end.
   PyObject* NextElement();
-  // The elements of the next chunk (ChunkArrays::Columns), or the rest of the
-  // chunk that NextElement is in; None at the end.
+  // Returns the elements of the next chunk (ChunkArrays::Columns), or the
+  // unread elements of NextElement's current chunk. None at the end.
   nanobind::object NextColumns();
 
-  // A token of the place after the last element that was handed out.
+  // Returns a token of the position after the last returned element.
   std::string Save();
-  // JSON of ShowBatch for the last element that was handed out.
+  // Returns the JSON of ShowBatch for the last returned element.
   std::string Provenance();
   uint64_t number();
   uint64_t pass();
@@ -54,7 +54,8 @@ class PythonReader {
   std::optional<uint64_t> left() { return Usable().left(); }
   bool begun() const { return begun_; }
   std::vector<SpecEntry> Spec();
-  // Addresses of the components of the chunk that NextElement is in; for tests.
+  // Returns the addresses of the components of NextElement's current chunk. For
+  // tests.
   std::vector<uintptr_t> Addresses() const { return arrays_.Addresses(); }
 
   // Ends the reading. A call that waits in another thread ends with Cancelled.
@@ -62,7 +63,7 @@ class PythonReader {
   bool closed() const { return reader_ == nullptr; }
 
  private:
-  // What a wait knows of its reader, beyond the life of either.
+  // State that a wait needs of its reader. It outlives both.
   struct Waiting {
     std::string service;
     std::string job;
@@ -71,35 +72,36 @@ class PythonReader {
   };
   static std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options,
                                       const std::shared_ptr<Waiting>& waiting);
-  // True if a signal handler raised, or if another reader of this thread holds
-  // what is waited for; raises so.
+  // True if a signal handler raised, or if another reader of this thread blocks
+  // the wait. In both cases a Python exception is set.
   static bool MustEnd(const Waiting& waiting);
 
-  // Raises unless the reader can be used now, by this thread.
+  // Returns the reader. Raises unless this thread can use it now.
   Reader& Usable();
-  // Moves to the next element; waits without the GIL. False at the end.
+  // Moves to the next element. Waits without the GIL. False at the end.
   bool Advance();
-  // Raises why a call gave nothing, unless that is the end of the data.
+  // Raises the reason for a call without a result, unless it is the end of the
+  // data.
   static void CheckEnd(bool ended, const absl::Status& status);
 
   const Graph graph_;
-  const bool shared_;  // elements go to whichever reader asks
+  const bool shared_;  // each element goes to the first reader that asks
   const ProcessMark process_;
   const std::shared_ptr<Waiting> waiting_;
   std::unique_ptr<Reader> reader_;
   Reader::Iterator at_;
-  ChunkArrays arrays_;  // of the chunk that at_ is in
-  size_t row_ = 0;      // of arrays_, that was handed out
-  bool begun_ = false;  // something was handed out
+  ChunkArrays arrays_;  // arrays of at_'s chunk
+  size_t row_ = 0;      // last returned row of arrays_
+  bool begun_ = false;  // an element was returned
   bool ended_ = false;
   std::thread::id last_used_by_ = std::this_thread::get_id();
-  // The thread that is in a call, which may lose the GIL within it. Read and
+  // The thread that is in a call. It may lose the GIL within the call. Read and
   // written with the GIL.
   std::thread::id used_by_{};
 };
 
-// The token of the beginning of the epoch after that of `token`, for the same
-// rank. Raises InvalidArgument for bytes that are no token.
+// Returns the token for the beginning of the next epoch after that of `token`,
+// for the same rank. Raises InvalidArgument if the bytes are no token.
 std::string NextEpochToken(std::string_view token);
 
 }  // namespace feedmill::python

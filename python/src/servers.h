@@ -16,11 +16,11 @@
 
 namespace feedmill::python {
 
-// Waits until `running` is false, and looks for signals every 50 ms.
+// Waits until `running` returns false. Checks for signals every 50 ms.
 void AwaitEnd(const std::function<bool()>& running);
 
-// A DispatchServer or a WorkerServer for Python: every call releases the GIL.
-// A child of the process that made it can use nothing of it.
+// A DispatchServer or a WorkerServer for Python. Every call releases the GIL. A
+// forked child of its process cannot use it.
 template <class Server>
 class PythonServer {
  public:
@@ -28,7 +28,7 @@ class PythonServer {
   PythonServer(const char* name, Config config)
       : name_(name), server_(std::make_unique<Server>(std::move(config))) {}
   ~PythonServer() {
-    // Its threads are in the parent, and could not be waited for.
+    // Its threads exist only in the parent process and cannot be joined here.
     if (process_.foreign()) {
       static_cast<void>(server_.release());
       return;
@@ -52,7 +52,7 @@ class PythonServer {
     const nanobind::gil_scoped_release release;
     stopped.Stop();
   }
-  // Waits for the end of the server; Ctrl-C ends the wait, not the server.
+  // Waits for the end of the server. Ctrl-C ends the wait, not the server.
   void Join() {
     Server& joined = server();
     AwaitEnd([&] { return joined.running(); });

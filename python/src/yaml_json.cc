@@ -1,4 +1,4 @@
-// YAML nodes as JSON. Alone in its file, because yaml-cpp is heavy.
+// Converts YAML nodes to JSON. In its own file, because yaml-cpp is heavy.
 
 #include <yaml-cpp/yaml.h>
 
@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The key of a scalar that another spelling stands for: 007, 0x10, 1.50, True.
-// Python keeps its text, since the reader may take it as a number or a text.
+// Key of a scalar with a non-canonical spelling: 007, 0x10, 1.50, True. Python
+// keeps its text, because the reader may take it as a number or a text.
 constexpr char kPlain[] = "$plain";
 
 template <class T>
@@ -28,7 +28,7 @@ std::optional<T> Parsed(std::string_view text) {
   return value;
 }
 
-// A scalar without quotes: a bool or a number if it is spelt as JSON does.
+// Converts an unquoted scalar: a bool or a number if it is spelt as in JSON.
 Json PlainScalar(const std::string& text) {
   Json value = text;
   if (text == "true" || text == "false") {
