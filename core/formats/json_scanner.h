@@ -92,8 +92,8 @@ class JsonScanner {
   const char* what_ = nullptr;
 };
 
-// Appends the decoded text of a string token to `out`, as UTF-8. DataLoss for
-// half a surrogate pair.
+// Decodes the text of a string token into `out`, as UTF-8. DataLoss for half a
+// surrogate pair.
 absl::Status UnescapeJson(std::string_view text, std::string& out);
 
 }  // namespace feedmill

@@ -58,8 +58,8 @@ absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view text) {
   return columns;
 }
 
-// True if `bytes` begin an uncompressed shard: the first sample's offset is not
-// inside the table of offsets, and not beyond the end of the shard.
+// True if `bytes` begin an uncompressed shard. Its first sample is behind the
+// table of offsets and the JSON after it, and not beyond the end.
 bool IsPlain(std::string_view bytes, uint64_t size) {
   if (bytes.size() < 8) return false;
   const uint64_t end = TableEnd(LoadU32(bytes, 0));

@@ -178,7 +178,7 @@ bool Multiply(uint64_t& bytes, const Shape& shape) {
 }
 
 // Reads a dtype: a code, or the members of a structured one. `outer`: the
-// member that contains it. `offset` grows by its bytes.
+// member that contains it. Adds the bytes of the dtype to `offset`.
 absl::Status ReadDType(LiteralReader& reader, size_t depth,
                        const NpyMember& outer, uint64_t& offset,
                        std::vector<NpyMember>& members);
