@@ -188,7 +188,8 @@ void AddShell(const DispatcherSnapshot& snapshot, MetricList& metrics) {
                 Number(snapshot.leases));
 }
 
-// Jobs without a name, of which there is a new one for each reader, are one.
+// Merges all jobs without a name into one. Each reader without a job name has a
+// job of its own, so one series per such job would be unbounded.
 JobSnapshot Together(const std::vector<JobSnapshot>& jobs,
                      const JobTotals& totals) {
   JobSnapshot all;
@@ -228,7 +229,7 @@ void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
   for (const JobSnapshot& job : snapshot.jobs) {
     if (!job.anonymous) named.push_back(&job);
   }
-  // Those that are read now come first.
+  // The jobs with the most readers come first.
   std::stable_sort(named.begin(), named.end(),
                    [](const JobSnapshot* a, const JobSnapshot* b) {
                      return a->readers > b->readers;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr absl::Duration kStreamInterval = absl::Milliseconds(250);
 constexpr absl::Duration kStreamIntervalMax = absl::Seconds(10);
-constexpr int kCostFactor = 100;  // interval ÷ time that a text takes
+constexpr int kCostFactor = 100;  // least interval ÷ time to make a text
 constexpr absl::Duration kUnreadTimeout = absl::Seconds(10);
 
 constexpr std::string_view kStreamHead =
@@ -36,7 +36,8 @@ constexpr std::string_view kStreamHead =
     "X-Accel-Buffering: no\r\n"
     "Connection: close\r\n\r\n";
 
-// JSON of one line, or an error's text: a line end would end the event.
+// `data`: JSON or an error's text. Line ends in it become spaces, because a
+// line end would end the event.
 std::string EventText(std::string_view name, std::string data) {
   std::replace(data.begin(), data.end(), '\n', ' ');
   std::replace(data.begin(), data.end(), '\r', ' ');
@@ -81,15 +82,15 @@ class EventStreams::Loop {
  private:
   struct OpenStream {
     int fd = -1;
-    std::shared_ptr<const std::string> text{};  // null: all is sent
-    size_t sent = 0;                            // of the text
-    absl::Time moved{};                         // bytes were taken, or it began
+    std::shared_ptr<const std::string> text{};  // null: nothing left to send
+    size_t sent = 0;                            // bytes of the text
+    absl::Time moved{};                         // last progress, or the start
     bool greeted = false;                       // the head is sent
   };
 
   void Wake() const {
     const uint64_t one = 1;
-    if (write(wake_, &one, sizeof(one)) < 0) return;  // it is awake
+    if (write(wake_, &one, sizeof(one)) < 0) return;  // already awake
   }
 
   void Run() {
@@ -103,7 +104,8 @@ class EventStreams::Loop {
     }
   }
 
-  // Until a stream can be written to or ended, the next text is due, or Wake.
+  // Waits until a stream is writable or has ended, the next text is due, or
+  // Wake is called.
   void WaitForWork() {
     std::vector<pollfd> items{{wake_, POLLIN, 0}};
     for (const OpenStream& stream : streams_) {
@@ -129,7 +131,8 @@ class EventStreams::Loop {
     Sweep();
   }
 
-  // A client says nothing more, so what comes is its end, or noise.
+  // Clients send nothing after the request: incoming bytes are ignored, and an
+  // end of file or an error ends the stream.
   void Hear(OpenStream& stream) {
     char bytes[1024];
     const ssize_t got = recv(stream.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
@@ -146,7 +149,7 @@ class EventStreams::Loop {
     for (const int fd : added) {
       OpenStream stream{.fd = fd, .moved = SteadyNow()};
       streams_.push_back(std::move(stream));
-      next_ = absl::InfinitePast();  // what it shows first is of now
+      next_ = absl::InfinitePast();  // a new stream begins with current data
     }
   }
 
@@ -191,7 +194,7 @@ class EventStreams::Loop {
     Sweep();
   }
 
-  // The buffer of a new connection has room for it.
+  // Sends the head at once: the buffer of a new connection has room for it.
   void Greet(OpenStream& stream) {
     const ssize_t sent = send(stream.fd, kStreamHead.data(), kStreamHead.size(),
                               MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -218,7 +221,7 @@ class EventStreams::Loop {
   std::mutex mu_;
   std::vector<int> added_;  // guarded by mu_
 
-  // Of the thread.
+  // Used by the thread only.
   std::vector<OpenStream> streams_;
   absl::Time next_ = absl::InfinitePast();
   std::thread thread_;

@@ -10,13 +10,13 @@
 
 namespace feedmill {
 
-// Sends the same text to many HTTP clients again and again, as server-sent
-// events: "event: status", or "event: trouble" while there is none. One thread
-// serves all streams, so they take no thread of the server's pool. The text is
-// made once for all streams, every 250 ms, or seldomer if making it takes more
-// than 1 % of the time, and not at all without a stream. A client that has not
-// read the last text gets no further one; if it reads nothing for 10 s, its
-// connection ends.
+// Sends the same text to many HTTP clients repeatedly, as server-sent events:
+// "event: status", or "event: trouble" if the source returns an error. One
+// thread serves all streams, so streams use no thread of the server's pool. The
+// source is called once for all streams every 250 ms. The interval grows if the
+// calls would take more than 1 % of the time. Without a stream the source is
+// not called. A client that has not read the last text gets no further text. If
+// a client reads nothing for 10 s, its connection is closed.
 //
 // Thread-safety: every method from any thread.
 class EventStreams {
@@ -27,11 +27,12 @@ class EventStreams {
   EventStreams(const EventStreams&) = delete;
   EventStreams& operator=(const EventStreams&) = delete;
 
-  // Reserves one of kStreamsMax places; false if there is none. Add or Release
-  // ends the reservation.
+  // Reserves one of kStreamsMax places. False if no place is free. Add or
+  // Release ends the reservation.
   bool Reserve();
   void Release();
-  // Takes the connection over, and answers it. REQUIRES: a reserved place.
+  // Takes ownership of the connection and answers its request with the stream.
+  // REQUIRES: a reserved place.
   void Add(int fd);
 
   static constexpr size_t kStreamsMax = 32;

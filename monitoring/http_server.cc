@@ -28,14 +28,14 @@ constexpr size_t kRequestBytesMax = 64 << 10;
 constexpr absl::Duration kReadTime = absl::Seconds(5);
 constexpr absl::Duration kConnectionTime = absl::Seconds(10);
 
-// Set on the thread that accepts while it turns a connection away.
+// Set on the accepting thread while it refuses a connection.
 thread_local bool turns_away = false;
-// Set by a handler whose connection becomes a stream: what httplib would answer
-// is not sent.
+// Set by a handler whose connection becomes a stream: httplib's own answer is
+// then discarded.
 thread_local bool becomes_stream = false;
 
-// Threads for connections; a connection too many is turned away by the thread
-// that accepts.
+// Thread pool for connections. If the queue is full, the accepting thread
+// refuses the connection itself.
 class BoundedPool : public httplib::TaskQueue {
  public:
   BoundedPool() {
@@ -87,7 +87,8 @@ class BoundedPool : public httplib::TaskQueue {
   std::vector<std::thread> threads_;
 };
 
-// A connection that ends at its time, however little it says at a time.
+// A connection with a total deadline: a client that sends single bytes slowly
+// cannot extend it.
 class TimedStream : public httplib::Stream {
  public:
   explicit TimedStream(socket_t fd) : fd_(fd), begun_(SteadyNow()) {}
@@ -168,7 +169,7 @@ std::string HostName(const std::string& host) {
 
 constexpr char kPlain[] = "text/plain; charset=utf-8";
 
-// True if a browser says that a page of another origin wants it.
+// True if the browser reports that a page of another origin sent the request.
 bool IsOfAnotherOrigin(const httplib::Request& request) {
   const std::string site = request.get_header_value("Sec-Fetch-Site");
   return !site.empty() && site != "same-origin" && site != "none";
@@ -191,7 +192,7 @@ httplib::Server::Handler Adapted(HttpServer::Handler handler) {
     if (!packed) {
       return response.set_content(std::move(reply.body), reply.type.c_str());
     }
-    // httplib would compress a body of text again.
+    // A content provider, because httplib would compress a text body again.
     const size_t size = reply.body.size();
     response.set_content_provider(
         size, reply.type,
@@ -202,7 +203,7 @@ httplib::Server::Handler Adapted(HttpServer::Handler handler) {
   };
 }
 
-// A port that is taken must not be shared: httplib's own options would.
+// Replaces httplib's socket options, which would let two servers share a port.
 void SetOptions(socket_t fd) {
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -212,7 +213,7 @@ void SetOptions(socket_t fd) {
 
 class HttpServer::Impl {
  public:
-  std::unique_ptr<EventStreams> streams;  // null: there are none
+  std::unique_ptr<EventStreams> streams;  // null: no stream is served
   const std::unique_ptr<httplib::Server> server =
       std::make_unique<TimedServer>(streams);
   std::thread thread;
@@ -308,7 +309,7 @@ absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
 
 void HttpServer::Stop() {
   if (!impl_->thread.joinable()) return;
-  // A stop before it runs would be lost.
+  // httplib ignores a stop before the server runs.
   while (!impl_->server->is_running()) std::this_thread::yield();
   impl_->server->stop();
   impl_->thread.join();

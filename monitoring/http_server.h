@@ -15,9 +15,9 @@
 namespace feedmill {
 
 struct HttpRequest {
-  std::string argument;  // what the pattern's group matched; "" without one
+  std::string argument;  // match of the pattern's group; "" without a group
   std::string body;
-  // The first header of that name; "" if there is none.
+  // Returns the first header of that name; "" if the request has none.
   std::function<std::string(const std::string& name)> header;
 };
 
@@ -28,15 +28,16 @@ struct HttpReply {
   std::vector<std::pair<std::string, std::string>> headers{};
 };
 
-// Answers requests for a few paths, by cpp-httplib. Four threads; one answer a
-// connection, which has five seconds for its request and ten in all; beyond 64
-// connections that wait, newcomers are answered 503 at once. So no client keeps
-// others from it for long. Streams have a thread of their own (EventStreams).
+// Serves HTTP requests for a few paths with cpp-httplib. Bounds keep one client
+// from blocking the other clients for long:
+//   threads              4, and one more for streams (EventStreams)
+//   per connection       1 answer, 5 s for the request, 10 s in all
+//   waiting connections  64; further connections get 503 at once
 //
 // Paths under /api/ refuse requests that a browser sends for a page of another
 // origin (Sec-Fetch-Site).
 //
-// Thread-safety: handlers run on threads of the server's, several at a time;
+// Thread-safety: the server's threads call handlers concurrently; call the
 // methods from one thread.
 class HttpServer {
  public:
@@ -47,14 +48,17 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // A regular expression of the whole path. Before Start.
+  // Registers the handler of a path. `pattern` is a regular expression that
+  // must match the whole path. Call before Start.
   void Get(const std::string& pattern, Handler handler);
   void Post(const std::string& pattern, Handler handler);
-  // Answers GET of the path by a stream of the source's texts. Once.
+  // Answers GET of the path with a stream of the source's texts. Call at most
+  // once.
   void Stream(const std::string& path, EventStreams::Source source);
-  // Port 0: any free one. Unavailable if it cannot listen there. At a loopback
-  // address, requests that name another host are refused: a page of a browser
-  // must not read what only this machine may.
+  // Port 0: any free port. Unavailable if the server cannot listen there. At a
+  // loopback address, requests whose Host is another name are refused:
+  // otherwise a page of another site could read this machine's data (DNS
+  // rebinding).
   absl::Status Start(const std::string& host, uint16_t port);
   void Stop();
   // "http://host:port"; "" before Start.

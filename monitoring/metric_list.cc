@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLabelBytesMax = 200;
 
-// Names come from users: a label is valid UTF-8 and not long.
+// Makes a valid, short UTF-8 label value of a text that a user chose.
 std::string LabelValue(const std::string& text) {
   std::string value = text.substr(0, kLabelBytesMax);
   if (IsUtf8(value)) return value;

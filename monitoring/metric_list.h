@@ -10,7 +10,8 @@
 
 namespace feedmill {
 
-// Values of metrics, and Prometheus's text of them. Thread-compatible.
+// Collects metric values and writes them in Prometheus's text format.
+// Thread-compatible.
 class MetricList {
  public:
   using Labels = std::vector<std::pair<std::string, std::string>>;
@@ -20,12 +21,13 @@ class MetricList {
   MetricList(const MetricList&) = delete;
   MetricList& operator=(const MetricList&) = delete;
 
-  // Values of one name are one family, of the first call's kind and help.
+  // Values with the same name form one family. Its kind and help text are those
+  // of the first call.
   void Counter(std::string_view name, std::string_view help, double value,
                const Labels& labels = {});
   void Gauge(std::string_view name, std::string_view help, double value,
              const Labels& labels = {});
-  // In the order of first calls.
+  // Returns the families in the order of their first calls.
   std::string Text() const;
 
  private:

@@ -7,22 +7,23 @@
 #include "monitoring/metric_list.h"
 #include "worker/worker_status.h"
 
-// What each process tells Prometheus. docs/monitoring.md lists the names.
+// Prometheus metrics of each process. docs/monitoring.md lists the names.
 
 namespace feedmill {
 
-// Named jobs and workers that have series of their own; the rest is counted in
-// feedmill_dispatcher_jobs_not_shown and …_workers_not_shown.
+// Maximum numbers of named jobs and workers with series of their own. Further
+// jobs and workers are counted in feedmill_dispatcher_jobs_not_shown and
+// feedmill_dispatcher_workers_not_shown.
 inline constexpr size_t kJobsShown = 100;
 inline constexpr size_t kWorkersShown = 200;
-inline constexpr size_t kStepsShown = 64;  // of a job
-inline constexpr size_t kPlansShown = 32;  // of a worker
+inline constexpr size_t kStepsShown = 64;  // maximum per job
+inline constexpr size_t kPlansShown = 32;  // maximum per worker
 
 void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
                           MetricList& metrics);
 void AddWorkerMetrics(const WorkerStatus& status, MetricList& metrics);
-// CPU, memory, descriptors and start of this process, as client libraries of
-// Prometheus name them.
+// Adds CPU, memory, file descriptors and start time of this process, under the
+// names that Prometheus client libraries use.
 void AddProcessMetrics(MetricList& metrics);
 
 }  // namespace feedmill

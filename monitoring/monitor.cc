@@ -25,7 +25,7 @@ HttpReply Unready(const std::string& why) {
 
 using Fields = nlohmann::json;
 
-// "" unless `fields` is an object with that string.
+// Returns the string field `name`; "" unless `fields` is an object with it.
 std::string TextField(const Fields& fields, const char* name) {
   if (!fields.is_object() || !fields.contains(name)) return "";
   const Fields& field = fields[name];
@@ -81,7 +81,7 @@ void Monitor::ServeOperator() {
     return JsonReply(std::string(gate_.has_token() ? R"({"actions":true})"
                                                    : R"({"actions":false})"));
   });
-  // Tells whether the token is right.
+  // Checks the operator's token and changes nothing.
   server_.Post("/api/operator", [this](const HttpRequest& request) {
     return gate_.Refuse(request).value_or(ActionReply(absl::OkStatus()));
   });
@@ -117,7 +117,7 @@ HttpReply Monitor::Page() const {
 absl::Status Monitor::Start(const std::string& at, bool open) {
   const size_t colon = at.rfind(':');
   absl::StatusOr<Address> address = InvalidArgument("no port");
-  // Address has no port 0, which is any free one here.
+  // ParseAddress refuses port 0, which means any free port here.
   const bool any_port = colon != at.npos && at.substr(colon) == ":0";
   if (colon != at.npos && colon > 0) {
     address = ParseAddress(any_port ? at.substr(0, colon) + ":1" : at);
@@ -153,7 +153,8 @@ HttpReply Monitor::Metrics() const {
   return {200, kMetricsType, metrics.Text(), {}};
 }
 
-// A dispatcher that serves, a worker that is registered and does not drain.
+// Ready: a dispatcher that serves, or a worker that is registered and does not
+// drain.
 HttpReply Monitor::Ready() const {
   if (sources_.dispatcher) {
     const auto snapshot = sources_.dispatcher();

@@ -12,29 +12,31 @@
 
 namespace feedmill {
 
-// Where a process's metrics come from. A null function: it has no such service.
+// Sources of a process's metrics. A null function: the process has no such
+// service.
 struct MonitorSources {
   std::function<absl::StatusOr<DispatcherSnapshot>()> dispatcher{};
   std::function<absl::StatusOr<std::string>()> status{};  // JSON
-  // JSON of a job; NotFound if there is none of that name.
+  // Returns the verdict on a job as JSON. NotFound if no job has that name.
   std::function<absl::StatusOr<std::string>(const std::string& job)> verdict{};
   std::function<absl::StatusOr<std::string>()> events{};  // JSON
-  // Requests of operators.
+  // Operator requests that change something.
   std::function<absl::Status(const std::string& worker, bool drains)> drain{};
   std::function<absl::Status(const std::string& job)> cancel{};
   std::function<absl::StatusOr<WorkerStatus>()> worker{};
 };
 
-// Serves /metrics, /healthz and /readyz, and with a dispatcher the page, its
-// stream and /api. docs/monitoring.md has what each answers.
+// Serves /metrics, /healthz and /readyz. With a dispatcher it also serves the
+// status page, the page's stream and /api. docs/monitoring.md describes each
+// answer.
 class Monitor {
  public:
-  // `gate`: who may drain and cancel.
+  // `gate` decides which requests may drain a worker or cancel a job.
   explicit Monitor(MonitorSources sources, OperatorGate gate = {});
 
-  // `at`: "HOST:PORT", port 0 any free one. InvalidArgument for another text,
-  // or for a host beyond this machine unless `open` says that everybody who
-  // can connect may read.
+  // `at`: "HOST:PORT"; port 0 is any free port. InvalidArgument if `at` has
+  // another form, or if other machines can reach the host and `open` is false.
+  // `open` lets every client that can connect read the metrics.
   absl::Status Start(const std::string& at, bool open);
   void Stop() { server_.Stop(); }
   const std::string& address() const { return server_.address(); }

@@ -22,7 +22,8 @@ HttpReply Refused(int status, std::string why) {
   return {.status = status, .body = std::move(why) + "\n"};
 }
 
-// Takes the same time wherever they differ.
+// Compares in constant time: the time does not depend on the first different
+// byte.
 bool SameSecret(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   unsigned char differs = 0;

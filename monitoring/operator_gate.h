@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-// Decides which HTTP requests may change something: those with the operator's
-// token that no page of another origin can have sent.
+// Decides which HTTP requests may change something. Such a request must carry
+// the operator's token, and no page of another origin can have sent it.
 class OperatorGate {
  public:
   OperatorGate() = default;  // refuses all
@@ -19,7 +19,8 @@ class OperatorGate {
   static absl::StatusOr<OperatorGate> FromFile(const std::string& path);
 
   bool has_token() const { return !token_.empty(); }
-  // Nullopt if the request may change something, else the answer to it.
+  // Nullopt if the request may change something, else the answer that refuses
+  // it.
   std::optional<HttpReply> Refuse(const HttpRequest& request) const;
 
  private:

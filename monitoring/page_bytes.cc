@@ -2,7 +2,7 @@
 
 #include <cstddef>
 
-// The files stand in the object as they are: no generated source, no tool.
+// The assembler includes the files directly: no generated source, no tool.
 __asm__(
     ".section .rodata\n"
     ".global feedmill_page_begin\n"

@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-// The page of the dispatcher, built by tools/page from monitoring/page.
+// The dispatcher's status page. tools/page builds it from monitoring/page.
 
 namespace feedmill {
 
-std::string_view PageGzip();    // HTML, packed by gzip
+std::string_view PageGzip();    // HTML, compressed with gzip
 std::string_view PagePolicy();  // its Content-Security-Policy
 
 }  // namespace feedmill

@@ -13,8 +13,9 @@
 namespace feedmill {
 namespace {
 
-// Fields 22 (start, in ticks since the machine's), 23 and 24 of
-// /proc/self/stat, after the name in brackets.
+// Fields 22 (start, in ticks since the machine's start), 23 (virtual bytes) and
+// 24 (resident pages) of /proc/self/stat. Parsing begins after the process
+// name, which is in parentheses and may contain spaces.
 struct ProcessStat {
   double start_ticks = 0;
   double virtual_bytes = 0;
@@ -36,7 +37,7 @@ ProcessStat ReadProcessStat() {
   return stat;
 }
 
-// When the machine started, in seconds since the Unix epoch.
+// Returns the machine's start time in seconds since the Unix epoch.
 double BootTime() {
   std::ifstream file("/proc/stat");
   std::string word;

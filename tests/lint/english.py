@@ -10,8 +10,8 @@ WORDS_MAX = 25
 # rewritten.
 FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/cluster", "core/dataset", "core/definition",
            "core/formats", "core/io", "core/net", "core/operators", "core/ops", "core/pipeline", "core/plan",
-           "core/process", "core/sources", "core/storage", "core/wire", "client", "worker", "server", "cloud",
-           "stores", "plugins", "python/src", "tools", "examples", "bench", "schemas", "tests/conformance",
+           "core/process", "core/sources", "core/storage", "core/wire", "broker", "client", "worker", "server", "cloud",
+           "monitoring", "stores", "plugins", "python/src", "tools", "examples", "bench", "schemas", "tests/conformance",
            "tests/reference", "tests/sim", "tests/unit")
 ENDINGS = (".h", ".cc", ".fbs")
 # Words that begin a riddle: the subject comes later, never, or in another comment.
