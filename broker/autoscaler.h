@@ -32,14 +32,14 @@ struct ScaleFigures {
     double busy_workers = 0;
     BoundBy bound_by = BoundBy::kNone;
   };
-  uint64_t workers = 0;  // that do not drain
+  uint64_t workers = 0;  // workers that do not drain
   double busy = 0;       // part of their threads that has work, 0 to 1
   std::vector<Job> jobs;
 };
 
 // The outcome for one job.
 struct JobScale {
-  uint64_t workers_wanted = 0;  // its share of all that are wanted, rounded up
+  uint64_t workers_wanted = 0;  // share of all wanted workers, rounded up
   double waits = 0;             // part of its readers' time, 0 to 1
   // False if the job waits and more workers would not change that.
   bool more_workers_help = true;
@@ -50,20 +50,20 @@ class Autoscaler {
  public:
   explicit Autoscaler(ScaleSettings settings);
 
-  // True if Look must be called now. Cheap: for every tick.
+  // True if Look must be called now. Cheap enough to call in every tick.
   bool Due(absl::Time now, uint64_t workers) const;
-  // Takes the figures. Returns a sentence for the log if the wanted number
-  // changed.
+  // Evaluates the figures. Returns a sentence for the log if the wanted number
+  // of workers changed.
   std::optional<std::string> Look(absl::Time now, const ScaleFigures& figures);
 
-  // Nullopt before the first decision: too little is known.
+  // Nullopt before the first decision, while there are too few figures.
   std::optional<uint64_t> workers_wanted() const { return wanted_; }
   const ScaleSettings& settings() const { return settings_; }
-  // Why the number is as it is; "" before the first decision.
+  // Reason for the wanted number; "" before the first decision.
   const std::string& reason() const { return reason_; }
-  // Changes of the number since the start.
+  // Number of changes of the wanted number since the start.
   uint64_t changes() const { return changes_; }
-  // Null: the job is not known.
+  // Null if the job is not known.
   const JobScale* FindJob(const std::string& name) const;
 
  private:
@@ -71,15 +71,15 @@ class Autoscaler {
   struct Trial {
     double busy_workers = 0;
     double rate = 0;
-    double part = 0;  // of the workers, in workers
+    double part = 0;  // the job's part of the fleet, in workers
     double waits = 0;
   };
-  // A number of workers above which more did not help.
+  // A number of workers above which more workers did not help.
   struct Ceiling {
     double need = 0;
     double rate = 0;
     absl::Time until;
-    // The number before a fall to the knee, which is still to be proven.
+    // Number of workers before a fall to the knee. The knee is not yet proven.
     std::optional<double> fallback{};
     int slow_looks = 0;
   };
@@ -92,28 +92,28 @@ class Autoscaler {
     std::optional<Ceiling> ceiling{};
     double shrink_waits = 0;  // before the fleet shrank
     double shrink_rate = 0;
-    double cost_best = 0;  // seconds of workers an element; 0: not known
-    absl::Duration hold;   // how long the next ceiling holds
+    double cost_best = 0;  // seconds of workers per element; 0: not known
+    absl::Duration hold;   // time that the next ceiling holds
     absl::Time tried = absl::InfinitePast();
     JobScale scale{};
   };
-  // A job in the time since the last look.
+  // Figures of a job since the last look.
   struct Measured {
     const ScaleFigures::Job* job = nullptr;
     Memory* memory = nullptr;
     double rate = 0;
     double waits = 0;
     double busy_workers = 0;
-    double part = 0;      // of the workers that there are
-    bool wishes = false;  // waits, and the workers are busy
-    double need = 0;      // workers, if the job wishes
-    double low = 0;       // workers with which it is surely as fast
+    double part = 0;      // its part of the present fleet, in workers
+    bool wishes = false;  // the job waits, and the workers are busy
+    double need = 0;      // workers that it needs, if it wishes for more
+    double low = 0;       // workers with which it is certainly as fast
   };
-  // A smaller number than before, which is to be proven.
+  // A reduction of the fleet that is not yet proven harmless.
   struct Shrink {
     uint64_t from = 0;
     double low = 0;
-    bool hurts = false;  // a job waited at the first look after it
+    bool hurts = false;  // a job waited at the first look after the reduction
   };
   struct Floor {
     uint64_t workers = 0;
@@ -149,7 +149,7 @@ class Autoscaler {
   absl::Time grown_ = absl::InfinitePast();
   bool wished_ = false;  // a job wished for workers at the last look
   bool knee_ = false;    // a job fell to its knee in this look
-  // Sufficient numbers of workers, of the time in which the fleet was the same.
+  // Sufficient numbers of workers, recorded while the fleet stayed the same.
   std::deque<std::pair<absl::Time, uint64_t>> lows_;
   absl::Time same_fleet_since_ = absl::InfinitePast();
   std::optional<Shrink> shrink_;

@@ -28,61 +28,62 @@
 
 namespace feedmill {
 
-// What the dispatcher must know of a graph to hand its work out.
+// Properties of a graph that the dispatcher needs to divide its work.
 struct JobShape {
-  std::string fingerprint;    // of what is run
+  std::string fingerprint;    // of the graph that workers run
   std::string manifest_hash;  // "" without files
   uint64_t source_size = 0;
-  uint64_t positions = 0;    // kEndlessPositions where it has no end
+  uint64_t positions = 0;    // kEndlessPositions for an infinite graph
   uint64_t first_split = 1;  // positions of the first split, before any
                              // cost is known
-  // A run is so many of these positions for each of its slots, one a worker.
+  // True if a run has slots, one per worker, with `positions` positions each.
   bool slotted = false;
   uint64_t source_round = 0;  // SourcePlan::round
 };
 
-// A position that kills workers, for people.
+// A readable name of a position that kills workers.
 struct PositionName {
   std::string text;  // "record 3 of 'a.csv'"
-  // Whether it is left out (on_error), and then of which records it was to be.
+  // True if the position is skipped (on_error); `records` are then the records
+  // that the position would have been made of.
   bool skips = false;
   std::vector<RecordOrigin> records{};
 };
 
-// The graph-reading part, passed in so that the simulator can plan without
-// files. All are pure.
+// Functions that read graphs. The caller passes them in so that the simulator
+// can plan without files. All functions are pure.
 struct Planner {
-  // Equal for graphs that differ in seed and order only; InvalidArgument for a
-  // bad graph.
+  // Returns a text that is equal for graphs that differ in seed and order only.
+  // InvalidArgument for a bad graph.
   std::function<absl::StatusOr<std::string>(const std::string& graph)>
       fingerprint;
-  // Whether the graph needs a manifest; InvalidArgument for a bad graph.
+  // True if the graph needs a manifest; InvalidArgument for a bad graph.
   std::function<absl::StatusOr<bool>(const std::string& graph)> needs_manifest;
-  // `manifest`: Manifest::Serialize, or "" if none is needed.
+  // `manifest`: bytes of Manifest::Serialize, or "" if none is needed.
   std::function<absl::StatusOr<JobShape>(const std::string& graph,
                                          const std::string& manifest,
                                          uint64_t seed, uint64_t iteration)>
       shape;
-  // What workers read in a run with slots, however many. Null: the graph
-  // itself.
+  // Returns the graph that workers run in a run with slots, for any number of
+  // slots. Null: the graph itself.
   std::function<std::string(const std::string& graph)> run_graph{};
-  // Whether every element's number is known before anything is made, so that
-  // each rank is made its own elements only. Null: it is.
+  // True if the number of each element is known before the element is made. The
+  // workers then make only a rank's own elements for it. Null: true.
   std::function<bool(const std::string& graph)> numbered{};
-  // What a reader of errors calls a position. Null: by its number.
+  // Returns the name of a position for error messages. Null: its number is the
+  // name.
   std::function<PositionName(const std::string& graph,
                              const std::string& manifest, uint64_t seed,
                              uint64_t iteration, uint64_t position)>
       name_position{};
-  // Names of the places of a plan, by StepCost::place; 1 is the source. Null,
-  // or too short: their numbers.
+  // Returns the names of a plan's places, indexed by StepCost::place; 1 is the
+  // source. If the function is null or the list too short, numbers are used.
   std::function<std::vector<std::string>(const std::string& graph)>
       name_places{};
 };
 
-// A line for the log of operators: a worker that came or went, a job that began
-// or ended. Lines of one kind may be many, and are limited by the shell. Each
-// is an event of the status, too.
+// A line for the operators' log, e.g. a worker joined or a job ended. Each note
+// is also an event of the status. The shell limits the log rate of each kind.
 struct DispatcherNote {
   using Kind = NoteKind;
   Kind kind = Kind::kJob;
@@ -93,37 +94,38 @@ struct DispatcherNote {
   bool logged = true;  // false: an event only
 };
 
-// What the shell does after a call: journal `events` and sync them (those that
-// MayBeLate alone need no sync), then send, and log `notes`.
+// Effects that the shell carries out after a call. It journals and syncs
+// `events`, then sends `sends` and logs `notes`. If every event satisfies
+// MayBeLate, no sync is needed.
 struct DispatcherEffects {
   std::vector<DispatcherEvent> events;
   std::vector<DispatcherNote> notes;
-  // Set if another number of workers is wanted.
+  // Set if the wanted number of workers changed.
   std::optional<uint64_t> workers_wanted{};
   std::vector<Outgoing> sends;
 };
 
-// The state of a job, as status and metrics name it: "planning", "running",
-// "finished", "left", "cancelled", "failed".
+// Returns the name of a job's state in status and metrics: "planning",
+// "running", "finished", "left", "cancelled" or "failed".
 const char* StateName(const JobState& job);
-// {"bound_by", "where", "gain", "sentence", "evidence"}.
+// Returns JSON: {"bound_by", "where", "gain", "sentence", "evidence"}.
 std::string VerdictText(const Verdict& verdict);
 
-// The state machine in the broker: jobs, runs, sessions, splits, leases. Pure:
-// no clock, socket, thread, file or randomness. Protocol: PROTOCOL.md and
+// The broker's state machine: jobs, runs, sessions, splits and leases. Pure: no
+// clock, socket, thread, file or randomness. Protocol: PROTOCOL.md and
 // tests/model/README.md.
 //
 // Thread: the broker's reactor only. States of a split: unbound → bound →
 // leased (1 or 2 attempts) → served → ended.
 //
-// Every change is told at once: a call returns one full set for each peer
-// whose bindings or leases changed, workers before clients, so that a lease
-// is there when the client's grant comes. A call costs what it changes; only
-// OnTick looks at every peer. What came together is best handled together:
-// peers are then told once.
+// Every change is sent at once: a call returns one full set for each peer whose
+// bindings or leases changed. Workers come before clients, so that a worker has
+// its lease when the client's grant arrives. The cost of a call grows with its
+// changes; only OnTick visits every peer. Handle messages that arrive together
+// in one call, so that each peer gets one answer.
 class Dispatcher {
  public:
-  // `state`: rebuilt from the journal by replay, or empty with a new journal.
+  // `state`: rebuilt from the journal by replay, or empty for a new journal.
   Dispatcher(DispatcherSettings settings, Planner planner,
              DispatcherState state, absl::Time now);
   virtual ~Dispatcher() = default;
@@ -136,23 +138,27 @@ class Dispatcher {
   DispatcherEffects Handle(absl::Time now, const PeerId& from,
                            const Message& message);
   DispatcherEffects OnTick(absl::Time now);
-  // The peer's connection has ended. Who is then silent has died; who is silent
-  // without that may be frozen or cut off.
+  // Call if the peer's connection has ended. A peer that is silent afterwards
+  // counts as dead. A peer that is silent on an open connection may be frozen
+  // or cut off.
   void OnPeerGone(const PeerId& peer);
-  // All events so far are on disk; peers are told so.
+  // Call when all events so far are on disk. Later answers report that to
+  // peers.
   void NoteSynced() { synced_ = state_.sequence; }
-  // OK, or DataLoss: a peer has seen events of this journal that are not in
-  // it, so nobody is served any more.
+  // OK, or DataLoss if a peer has seen events of this journal that are not in
+  // it. The dispatcher then serves no peer any more.
   const absl::Status& behind() const { return behind_; }
-  // When OnTick has something to do; InfiniteFuture if nothing.
+  // Time of the next necessary OnTick; InfiniteFuture if none is necessary.
   absl::Time NextDeadline() const;
 
   const DispatcherState& state() const { return state_; }
-  // Where a worker is heard from; null if there is no such one.
+  // Returns the address of a worker; null if the worker is unknown.
   const PeerId* AddressOf(const WorkerId& worker) const;
-  // What `feedmill status` shows: {jobs, workers, totals, faults, events}.
+  // Returns the data of `feedmill status`: {jobs, workers, totals, faults,
+  // events}.
   std::string StatusJson(absl::Time now) const;
-  // The last events, oldest first: [{id, age_s, kind, warning, text, …}].
+  // Returns the last events, oldest first: [{id, age_s, kind, warning, text,
+  // …}].
   std::string EventsJson(absl::Time now) const;
 
   // ---- requests of operators
@@ -160,22 +166,22 @@ class Dispatcher {
     absl::Status status;
     DispatcherEffects effects;
   };
-  // With `drains`, gives the worker no new splits until it is told otherwise;
-  // a restart of the worker or of the dispatcher ends that. NotFound: there is
-  // no worker with that address.
+  // With `drains`, gives the worker no new splits until a call without
+  // `drains`. A restart of the worker or of the dispatcher ends the drain, too.
+  // NotFound: there is no worker with that address.
   OperatorAnswer DrainWorker(absl::Time now, const std::string& address,
                              bool drains);
   // Ends the run of a job; its readers get the error Cancelled. NotFound: there
   // is no such job; FailedPrecondition: it is over.
   OperatorAnswer CancelJob(absl::Time now, const JobName& name);
 
-  // The cause for which a job that is not over waits, e.g. "rank 1 of 2". "" if
-  // it waits for none but its workers and readers.
+  // Returns the cause for which a job that is not over waits, e.g. "rank 1 of
+  // 2". "" if the job waits only for its workers and readers.
   std::string WaitsFor(const JobState& job) const;
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
   void NoteShell(const ShellLoad& load) { shell_ = load; }
-  // The bound of the job's rate, from the reports of the last five seconds.
-  // Nullopt: there is no such job.
+  // Returns the bound of the job's rate, from the reports of the last five
+  // seconds. Nullopt if there is no such job.
   std::optional<Verdict> JudgeJob(absl::Time now, const JobName& name) const;
   // For metrics.
   DispatcherSnapshot Snapshot(absl::Time now) const;
@@ -186,39 +192,39 @@ class Dispatcher {
   virtual bool IsClosed(const SessionKey& key, Incarnation incarnation) const;
   virtual size_t WindowUsed(const SessionState& session) const;
   virtual SplitId NameSplit(const SessionKey& owner, Cursor begin) const;
-  // Of a beat whose session is not on record.
+  // Returns the reject reason for a beat whose session is not on record.
   virtual RejectReason WhyUnknown(const ClientBeat& beat) const;
-  // True if a rank that wants a later run waits for those that are behind.
+  // True if a rank that wants a later run waits for the ranks that are behind.
   virtual bool WaitsForRanks(const ClientHello& hello) const;
-  // True if a reader goes on with the run that it names, and so replaces
-  // earlier lives of its own.
+  // True if a reader continues the run that it names, and so replaces its own
+  // earlier lives.
   virtual bool GoesOn(const ClientHello& hello) const;
 
  private:
-  // A client as it was last heard. There is one for each session.
+  // State of a client as of its last message. There is one for each session.
   struct Listener {
     PeerId address;  // empty: not heard since the restart
     absl::Time heard;
     std::optional<absl::Time> beat_sent;  // to be answered in this call
-    std::vector<LinkReport> links{};      // as it last told
-    ReaderWindow window{};                // of its load, likewise
+    std::vector<LinkReport> links{};      // as last reported
+    ReaderWindow window{};                // of its load, as last reported
   };
-  // A rank that has no session: its life that was heard of last, when, and
-  // which run that one waits for. Older than the client timeout: it may be
-  // dead.
+  // The last message of a rank that has no session: its life, the time, and the
+  // run that it waits for. If `heard` is older than the client timeout, the
+  // rank may be dead.
   struct RankWord {
     Incarnation incarnation;
     absl::Time heard;
     std::optional<RunNumber> wants{};
   };
-  // Ranks that have not finished the run before the one that a rank wants, and
-  // the first of them.
+  // Ranks that have not finished the run before the run that a rank wants:
+  // their number, and the first few of them.
   struct Behind {
     uint64_t count = 0;
     std::vector<uint64_t> ranks{};
   };
   // Answers to the hellos of lives that are over, by life. Bounded: the oldest
-  // answer is forgotten first.
+  // answer is dropped first.
   class Notes {
    public:
     using Life = std::pair<SessionKey, Incarnation>;
@@ -232,19 +238,20 @@ class Dispatcher {
   struct RunWork {
     SplitSizer sizer;
     bool dry_told = false;
-    bool awaits = false;  // it is to be settled, and ranks are waited for
-    // Of ranks that need the same pieces: splits that one of them was given, by
-    // their first position; the others are given them alike.
+    bool awaits = false;  // the run is due to be settled, but waits for ranks
+    // For ranks that need the same data: position ranges [begin, end) bound to
+    // one rank, by begin. The other ranks get splits with the same ranges.
     std::map<uint64_t, uint64_t> ranges{};
   };
   struct PlanWork {
     CostEstimate cost;
     std::set<JobName> jobs;
-    std::optional<std::string> graph{};  // what workers run, once asked for
-    std::optional<bool> numbered{};      // likewise
+    // Results of the planner, computed at the first use.
+    std::optional<std::string> graph{};  // the graph that workers run
+    std::optional<bool> numbered{};
     std::optional<uint64_t> source_round{};
     StepUse steps{};                  // samples, for operators
-    std::vector<std::string> places;  // their names
+    std::vector<std::string> places;  // names of places
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -346,7 +353,7 @@ class Dispatcher {
                      const JobState& job) const;
   static Behind RanksUnmet(const JobState& job);
   struct RanksLeft {
-    std::vector<uint64_t> missing;  // neither there nor at the end
+    std::vector<uint64_t> missing;  // neither connected nor at the end
     std::vector<uint64_t> reading;
     bool next_is_asked_for = false;  // a rank waits for the next run
   };
@@ -368,23 +375,23 @@ class Dispatcher {
   // The load of all workers, computed once for the verdicts of all jobs.
   struct FleetUse {
     std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;
-    uint64_t count = 0;  // those that do not drain
-    double threads = 0;  // of these
-    double busy = 0;     // threads of these that have work
+    uint64_t count = 0;  // workers that do not drain
+    double threads = 0;  // threads of these workers
+    double busy = 0;     // threads of these workers that have work
   };
   // … and for the number of workers (dispatcher_scale.cc)
   void LookAtScale(absl::Time now);
   std::string ScaleKey(const JobState& job) const;
   ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
   FleetUse LookAtWorkers(absl::Time now) const;
-  // Speeds of workers, by name, relative to the median of their plan; of
-  // several plans, the least.
+  // Returns the speeds of workers, by name, relative to the median of their
+  // plan. A worker with several plans has the lowest of these values.
   static std::map<std::string, double> RelativeSpeeds(const FleetUse& fleet);
-  // For the status: what of the workers' threads is busy for the job, and its
-  // streams.
+  // Adds to the status: the threads of workers that are busy for the job, and
+  // the job's streams.
   static void AddThreadUse(const JobState& job, const FleetUse& fleet,
                            nlohmann::ordered_json& entry);
-  // For the status: where the time of the job's workers goes.
+  // Returns for the status: the workers' time by step of the job.
   nlohmann::ordered_json StepsOf(const JobState& job) const;
   VerdictInput InputOf(absl::Time now, const JobState& job,
                        const FleetUse& fleet) const;
@@ -395,7 +402,7 @@ class Dispatcher {
                          const FleetUse& fleet) const;
 
   // ---- notes for the log (dispatcher_notes.cc)
-  // The worker's address, without the key that a WorkerId may hold.
+  // Returns the worker's address, without the key that a WorkerId may hold.
   static std::string WorkerName(const WorkerId& worker);
   void NoteJoined(const WorkerBeat& beat);
   void NoteLost(const WorkerId& id, const KnownWorker& worker,
@@ -425,38 +432,42 @@ class Dispatcher {
   const DispatcherSettings settings_;
   const Planner planner_;
   DispatcherState state_;
-  uint64_t synced_;  // events on disk when the sends are sent
+  uint64_t synced_;  // number of events on disk when the sends are sent
   absl::Status behind_;
   const absl::Time began_;
-  bool follows_ = false;   // another store: peers have seen its journal
-  absl::Time lease_from_;  // after a restart peers report first
+  bool follows_ = false;  // peers have seen the journal of another store
+  // No lease is given before this time: after a restart peers report first.
+  absl::Time lease_from_;
   absl::Time next_tick_;
-  // Since the last stall peers are heard; who has not been since then may be
-  // judged only after a while.
+  // heard_from_: end of the last stall, from which on peers are heard again.
+  // judge_from_: until then, a peer that was not heard since the stall may not
+  // be judged dead.
   absl::Time heard_from_ = absl::InfinitePast();
   absl::Time judge_from_ = absl::InfinitePast();
-  absl::Time oldest_heard_ = absl::InfinitePast();  // of the workers
+  // No worker was last heard before this time.
+  absl::Time oldest_heard_ = absl::InfinitePast();
 
   LeaseTable table_;
   std::map<PeerId, WorkerId> worker_at_;  // by address
   std::map<SessionKey, Listener> listeners_;
   std::map<JobName, RunWork> runs_;
-  // Jobs whose run another store may have settled before this one, with the
-  // time until which the ranks that this store has not met are waited for.
+  // Jobs whose run another store may have settled before this one. The value is
+  // the time until which the dispatcher waits for ranks that this store has not
+  // met.
   std::map<JobName, absl::Time> begun_before_;
   std::map<PlanId, PlanWork> plans_;
   PastCosts past_costs_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
-  // Lives that were refused. A late copy of such a hello must not open a
+  // Lives that were refused. A late copy of their hello must not open a
   // session: its client has ended and would never read from it.
   Notes refused_;
-  Notes ousted_;  // lives of which others took the place
+  Notes ousted_;  // lives that another life has replaced
   std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;
-  absl::Time forget_words_ = absl::InfinitePast();  // the next time
+  absl::Time forget_words_ = absl::InfinitePast();  // next ForgetSilentRanks
 
   DispatcherFaults faults_;
-  // Workers that were lost, with their last life: those that come back are
-  // named so. The oldest are forgotten first.
+  // Workers that were lost, with their last life. The log names a worker that
+  // comes back as such. The oldest entries are dropped first.
   std::map<WorkerId, Incarnation> lost_;
   std::deque<WorkerId> lost_order_;
   TransportFaults transport_;
@@ -467,7 +478,7 @@ class Dispatcher {
   // the entry "".
   std::map<JobName, JobTotals> totals_;
 
-  // Of the call under way.
+  // Effects and changes of the present call.
   DispatcherEffects effects_;
   std::map<PeerId, ClientAnswer> awaiting_;  // ranks that have no session
   std::set<SessionKey> dirty_sessions_;

@@ -8,20 +8,20 @@
 
 #include "absl/time/time.h"
 
-// The values of a dispatcher's metrics, as plain data.
+// Values of a dispatcher's metrics, as plain data.
 
 namespace feedmill {
 
-// Numbers of faults of peers since the start.
+// Numbers of faults of peers since the dispatcher's start.
 struct DispatcherFaults {
-  uint64_t workers_lost = 0;       // silent too long, or begun anew
-  uint64_t workers_died = 0;       // of these
+  uint64_t workers_lost = 0;       // silent too long, or restarted
+  uint64_t workers_died = 0;       // lost workers that died
   uint64_t leases_failed = 0;      // attempts that ended with an error
-  uint64_t second_attempts = 0;    // for heads that stood still
+  uint64_t second_attempts = 0;    // for heads without progress
   uint64_t splits_failed = 0;      // after all attempts
   uint64_t sessions_released = 0;  // silent too long
   uint64_t sessions_refused = 0;   // readers that may not join
-  uint64_t sessions_fenced = 0;    // words of readers that were replaced
+  uint64_t sessions_fenced = 0;    // messages of readers that were replaced
 };
 
 // Numbers of messages and connections that failed, counted by the server since
@@ -30,8 +30,8 @@ struct TransportFaults {
   uint64_t messages_refused = 0;     // not understood, or not allowed
   uint64_t messages_dropped = 0;     // for peers that are gone or do not read
   uint64_t connections_refused = 0;  // in their handshake
-  // For clients that reach no worker: so far, waiting to be sent now, and in
-  // messages that were dropped because too much was waiting.
+  // Relayed data for clients that reach no worker: bytes in all, bytes that
+  // wait to be sent now, and messages dropped because too many bytes waited.
   uint64_t relayed_bytes = 0;
   uint64_t relay_waiting_bytes = 0;
   uint64_t relay_dropped = 0;
@@ -42,16 +42,16 @@ struct ShellLoad {
   double busy = 0;  // part of the last second, 0 to 1; syncs count
   uint64_t journal_syncs = 0;
   absl::Duration journal_time;
-  absl::Duration journal_last;  // the last sync's
+  absl::Duration journal_last;  // time of the last sync
 };
 
-// Sums over all readers of a job since the dispatcher's start. Readers
-// count anew when they join again; these sums do not.
+// Sums over all readers of a job since the dispatcher's start. A reader that
+// joins again counts from zero; these sums continue.
 struct JobTotals {
   uint64_t elements = 0;
   uint64_t bytes = 0;
   uint64_t skipped = 0;
-  double elapsed_s = 0;  // of readers, added up
+  double elapsed_s = 0;  // sum of the readers' elapsed times
   double waited_s = 0;
   double stage_s = 0;
 };
@@ -64,11 +64,11 @@ struct JobSnapshot {
   JobTotals totals;
   uint64_t readers = 0;
   uint64_t splits = 0;           // bound and not ended
-  uint64_t splits_waiting = 0;   // of these, not yet at their reader
-  uint64_t splits_unleased = 0;  // of these, without a worker
+  uint64_t splits_waiting = 0;   // bound splits not yet at their reader
+  uint64_t splits_unleased = 0;  // waiting splits without a worker
   uint64_t buffered_bytes = 0;   // at readers
-  double oldest_lease_s = 0;     // since the split that moved last moved
-  // Nullopt: not known yet. Jobs without a name have one number together.
+  double oldest_lease_s = 0;     // longest time without progress of a lease
+  // Nullopt: not known yet. All jobs without a name share one number.
   std::optional<uint64_t> workers_wanted{};
   bool more_workers_help = true;
   struct Step {
@@ -98,7 +98,7 @@ struct WorkerSnapshot {
 struct DispatcherSnapshot {
   std::vector<JobSnapshot> jobs;
   std::vector<WorkerSnapshot> workers;
-  JobTotals anonymous;  // of all jobs without a name, also of those that ended
+  JobTotals anonymous;  // sums of all jobs without a name, ended ones included
   DispatcherFaults faults;
   TransportFaults transport;
   ShellLoad shell;

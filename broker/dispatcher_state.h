@@ -15,10 +15,10 @@
 #include "broker/range_pool.h"
 #include "core/wire/message.h"
 
-// What the dispatcher must not forget: jobs, runs, sessions and bindings, as
-// one comparable value that only events change. Replaying the journal of
-// events gives the state; leases, attempts and addresses are not in it, peers
-// report them again.
+// The durable state of the dispatcher: jobs, runs, sessions and bindings, as
+// one comparable value that only events change. Replaying the journal of events
+// gives the state. Leases, attempts and addresses are not in it: peers report
+// them again.
 
 namespace feedmill {
 
@@ -35,31 +35,32 @@ struct SplitState {
   SessionKey owner;
   Cursor begin;
   Cursor end;
-  Cursor taken;        // all before it is in the client's buffer, or was
-  Cursor out;          // all before it left the buffer; sharers: handed out
-  absl::Status error;  // every attempt failed
+  Cursor taken;  // elements before it reached the client's buffer
+  Cursor out;    // elements before it left the buffer; sharers: handed out
+  absl::Status error;  // not OK if every attempt failed
   bool served() const { return taken >= end; }
   friend bool operator==(const SplitState&, const SplitState&) = default;
 };
 
 struct SessionState {
   Incarnation incarnation;
-  Share share;                // what it takes of the sequence
+  Share share;                // its part of the sequence
   Cursor next;                // deterministic: the next split begins here
   std::set<SplitId> splits;   // bound and not ended
-  std::set<SplitId> waiting;  // of these, those that are not served
+  std::set<SplitId> waiting;  // bound and not served; a subset of `splits`
   friend bool operator==(const SessionState&, const SessionState&) = default;
 };
 
 enum class RunPhase : uint8_t { kPlanning, kRunning, kFinished, kFailed };
 
-// How the readers of a run ended it: the greatest of their reasons counts. A
-// journal of version 7 has only the first two: kNone is its "not complete".
+// The reason for which the readers ended a run. If the readers' reasons differ,
+// the greatest value counts. A journal of version 7 has only the first two
+// values: kNone is its "not complete".
 enum class RunEnding : uint8_t { kNone, kFinished, kLeft, kCancelled };
 RunEnding EndingOf(LeaveReason why);
 
 // A job and its current run. The run's number is its iteration + 1, so that a
-// client can have its job created again on an emptied store.
+// client can create its job again on an emptied store.
 struct JobState {
   JobName name;
   std::string graph;  // CanonicalText of the first hello
@@ -72,46 +73,50 @@ struct JobState {
   RunNumber run;
   uint64_t iteration = 0;
   RunPhase phase = RunPhase::kPlanning;
-  RunEnding ending = RunEnding::kNone;  // the greatest of readers so far
-  absl::Status error;                   // why kFailed
+  RunEnding ending = RunEnding::kNone;  // greatest reason of its readers so far
+  absl::Status error;                   // cause of kFailed
   uint64_t source_size = 0;
   uint64_t positions = 0;
   uint64_t first_split = 1;
   PlanId plan;
-  // Mode off: the passes that `positions` are, 0 where the graph is read once;
-  // before the run is planned, what its readers know of them. Settled: no
-  // worker that comes adds one.
+  // Mode off: number of passes that `positions` consists of; 0 if the graph is
+  // read once. Before the run is planned, `slots` is the number that its
+  // readers reported. Settled: a worker that joins adds no pass.
   uint64_t slots = 0;
   bool settled = false;
-  std::map<RunNumber, uint64_t> slots_of;  // settled, of runs to go back to
+  // Settled slots of earlier runs that a reader may go back to.
+  std::map<RunNumber, uint64_t> slots_of;
 
   std::map<ConsumerId, SessionState> sessions;
-  // Deterministic: the ranks that share the sequence, the last run that each
-  // has read to its end or left, and each one's last life, also when it ended.
-  // A rank may be beyond the present run: another one went back to it.
+  // Deterministic order only.
+  //   ranks     number of ranks that share the sequence
+  //   finished  by rank: the last run that it read to the end or left
+  //   lives     by consumer: its last life, even if that life has ended
+  // A rank may be beyond the present run if another rank went back to it.
   uint64_t ranks = 1;
   std::map<uint64_t, RunNumber> finished;
   std::map<ConsumerId, Incarnation> lives;
   uint64_t open_splits = 0;      // of all sessions
   uint64_t ended_positions = 0;  // of ended splits
-  uint64_t fresh = 0;            // sharers: never bound from here on
-  RangePool returned;            // sharers: to be bound again
+  uint64_t fresh = 0;            // sharers: first position never bound
+  RangePool returned;            // sharers: positions to be bound again
   uint64_t idle_since = 0;       // sequence number when its last session closed
 
   bool anonymous() const;
   bool over() const {
     return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
   }
-  // The present run was planned; it may have ended before.
+  // True if the present run was planned, also if it has ended since.
   bool planned() const { return plan != PlanId(); }
-  // Whether the rank has finished the present run, and how many ranks have.
+  // True if the rank has finished the present run.
   bool Done(uint64_t rank) const;
+  // Number of ranks that have finished the present run.
   uint64_t DoneRanks() const;
-  // Nothing is left to bind to anyone, also not to a rank that is still to
-  // come.
+  // True if no position is left to bind, not even to a rank that has not joined
+  // yet.
   bool dry() const;
-  // Sharers: what is bound next comes from here; begin ≥ end if nothing is
-  // left. What came back goes first.
+  // Sharers: the range from which the next split is bound. Returned positions
+  // come first. begin ≥ end if no position is left.
   RangePool::Range Unbound() const;
   friend bool operator==(const JobState&, const JobState&) = default;
 };
@@ -139,17 +144,17 @@ struct RunPlanned {
   uint64_t positions = 0;
   uint64_t first_split = 1;
   PlanId plan;
-  uint64_t slots = 0;  // of which the positions are passes, each as long
+  uint64_t slots = 0;  // passes of equal length that the positions consist of
 };
-// A session begins, or a newer incarnation replaces one, at `start`.
+// A session begins at `start`, or a newer incarnation replaces a session there.
 struct SessionOpened {
   SessionKey key;
   Incarnation incarnation;
   Cursor start;
   Share share{};
 };
-// Splits with names that follow each other: [begin, end) in parts of `size`
-// positions, the last one perhaps less.
+// Splits with consecutive names: [begin, end) in parts of `size` positions. The
+// last part may be smaller.
 struct SplitsBound {
   SplitId first;
   SessionKey owner;
@@ -169,18 +174,18 @@ struct SplitFailed {
   SplitId split;
   absl::Status status;
 };
-// Names that follow each other.
+// Splits with consecutive names.
 struct SplitRange {
   SplitId first;
   uint64_t count = 0;
   SplitId name(uint64_t k) const { return {first.journal, first.number + k}; }
 };
-// Everything of them is out. In order of names.
+// All elements of these splits are out. Ranges are in order of names.
 struct SplitsEnded {
   std::vector<SplitRange> ranges;
 };
-// A session left or was released; its unfinished work goes back. `for_good`:
-// its name must not be opened again.
+// A session left or was released; its unfinished work is bound again.
+// `for_good`: its name must not be opened again.
 struct SessionClosed {
   SessionKey key;
   bool for_good = true;
@@ -196,16 +201,16 @@ struct RunFinished {
 struct JobForgotten {
   JobName job;
 };
-// The run has so many slots from now on; `last`: and keeps them. Where they are
-// fewer than before, order is deterministic and splits are bound again.
+// The run has `slots` slots from now on. `last`: the number is final. It can
+// become smaller only with deterministic order; splits are then bound again.
 struct RunExtended {
   JobName job;
   uint64_t slots = 1;
   bool last = false;
 };
 
-// A reader whose session was gone by then said that it had read that run to its
-// end or wanted no more of it.
+// A reader reported that it had read the run to its end, or wanted no more of
+// it, after its session was closed.
 struct RankFinished {
   SessionKey key;
   Incarnation incarnation;
@@ -213,13 +218,13 @@ struct RankFinished {
   RunNumber run;
 };
 
-// A reader ended for a reason that counts for the whole run.
+// A reader ended for a reason that applies to the whole run.
 struct EndingNoted {
   JobName job;
   RunEnding ending = RunEnding::kNone;
 };
 
-// A dataset that readers find by its id, in any job.
+// A dataset that readers of any job find by its id.
 struct DatasetRegistered {
   std::string id;
   std::string graph;  // CanonicalText
@@ -232,19 +237,22 @@ using DispatcherEvent =
                  JobForgotten, RunExtended, RankFinished, EndingNoted,
                  DatasetRegistered>;
 
-// Whether an event may reach the disk up to 200 ms after what follows from it
-// was said: peers say again what it holds.
+// True if an event may reach the disk up to 200 ms after the messages that
+// depend on it were sent. Peers repeat the content of such an event.
 inline bool MayBeLate(const DispatcherEvent& event) {
   return std::holds_alternative<SplitsTaken>(event);
 }
 
-// Splits that one event binds: more than a session has at a time.
+// Maximum number of splits that one event binds. A session never has as many at
+// a time.
 inline constexpr uint64_t kBoundTogetherMax = 8'192;
 
-// Runs whose slots are remembered; the first are forgotten first.
+// Maximum number of runs whose slots are kept; the first runs are dropped
+// first.
 inline constexpr size_t kRunsMax = 1'000;
 
-// Closed sessions that are remembered; the oldest are forgotten first.
+// Maximum number of closed sessions that are kept; the oldest are dropped
+// first.
 inline constexpr size_t kClosedSessionsMax = 10'000;
 
 struct DispatcherState {
@@ -255,13 +263,13 @@ struct DispatcherState {
   std::map<SplitId, SplitState> splits;
   std::map<SessionKey, Incarnation> closed;
   std::deque<SessionKey> closed_order;
-  // Jobs without a session, oldest first: what may be forgotten.
+  // Jobs without a session, oldest first. They may be dropped.
   std::set<std::pair<uint64_t, JobName>> idle_jobs;
 
   std::map<std::string, std::string> datasets;  // graphs by id
 
-  // The one door for changes. REQUIRES: the event follows from this state, as
-  // those that the dispatcher commits do.
+  // Applies an event. Only this function changes the state. REQUIRES: the event
+  // follows from this state (CheckFollows), as the dispatcher's events do.
   void Apply(const DispatcherEvent& event);
 
   const JobState* FindJob(const JobName& name) const;
@@ -298,7 +306,7 @@ struct DispatcherState {
   void Unbind(JobState& job, SessionState& session);
 };
 
-// A name for the event, and what it is about, on one line: for traces.
+// Returns the event's name and subject on one line, for traces.
 std::string Describe(const DispatcherEvent& event);
 
 }  // namespace feedmill

@@ -8,24 +8,24 @@
 #include "absl/status/statusor.h"
 #include "broker/dispatcher_state.h"
 
-// The bytes of events and of the whole state, as the journal keeps them.
-// Numbers are LEB128, texts and lists come after their length; the first byte
-// is the version. Pure.
+// Encodes events and the whole state for the journal. The first byte is the
+// version. Numbers are LEB128; a text or list follows its length. Pure.
 
 namespace feedmill {
 
 std::string EncodeEvent(const DispatcherEvent& event);
-// DataLoss for bytes that EncodeEvent does not make. Never more work or memory
-// than a constant times the size of `bytes`.
+// DataLoss for bytes that EncodeEvent does not make. Time and memory are at
+// most a constant times the size of `bytes`.
 absl::StatusOr<DispatcherEvent> DecodeEvent(std::string_view bytes);
 
 std::string EncodeState(const DispatcherState& state);
-// The same; what comes back is sound in itself: every split has its session
-// and every session its splits.
+// DataLoss for bytes that EncodeState does not make. The result is consistent:
+// every split has its session and every session its splits. Time and memory are
+// bounded as for DecodeEvent.
 absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes);
 
-// Whether Apply(event) is allowed: what the event is about is there. DataLoss
-// names what is not.
+// OK if Apply(event) is allowed: the objects that the event names exist.
+// DataLoss names the missing object.
 absl::Status CheckFollows(const DispatcherState& state,
                           const DispatcherEvent& event);
 

@@ -9,7 +9,7 @@
 
 #include "absl/time/time.h"
 
-// The last events of a service, for operators. Pure.
+// Keeps the last events of a service for operators. Pure.
 
 namespace feedmill {
 
@@ -25,10 +25,10 @@ enum class NoteKind : uint8_t {
   kOperator,  // an operator asked for something
   kScale,     // the wanted number of workers changed
 };
-// "worker joined", "worker lost", …
+// Returns "worker joined", "worker lost", …
 const char* NoteName(NoteKind kind);
 
-// An event. `job` and `worker` are empty where the event concerns none.
+// An event. `job` or `worker` is empty if the event concerns no job or worker.
 struct OperatorEvent {
   uint64_t id = 0;  // 1, 2, … in order of the first occurrence
   absl::Time first{};
@@ -41,14 +41,14 @@ struct OperatorEvent {
   std::string worker{};
 };
 
-// Keeps the last kEventsKept warnings and as many other events, so that many
-// jobs that begin do not push out the loss of a worker. Attempts, retries,
-// readers and skipped elements of one job and worker within kEventsTogether are
-// one event.
+// Keeps the last kEventsKept warnings and, apart from them, the last
+// kEventsKept other events. Many jobs that begin therefore do not push out the
+// loss of a worker. Events of the kinds kAttempt, kRetry, kReader and kSkipped
+// of one job and worker within kEventsTogether are merged into one event.
 class EventRing {
  public:
   void Add(absl::Time now, OperatorEvent event);
-  // The last `max` events, oldest first.
+  // Returns the last `max` events, oldest first.
   std::vector<OperatorEvent> Last(size_t max) const;
 
   static constexpr size_t kEventsKept = 500;

@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-// The Planner of real graphs: reads canonical texts, checks them with the
-// functions of `registry` and computes the plan's size. Pure; bad texts and
-// manifests are errors.
+// Returns the Planner of real graphs. It reads canonical texts, checks them
+// with the functions of `registry` and computes the plan's size. Pure. Bad
+// texts and bad manifests are errors.
 Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry);
 
 }  // namespace feedmill

@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "core/wire/message.h"
 
-// The last seconds of what peers report of their load. Pure.
+// Load reports of peers over the last seconds. Pure.
 
 namespace feedmill {
 
@@ -22,10 +22,10 @@ inline constexpr size_t kLoadSamplesMax = 16;
 class ReaderWindow {
  public:
   void Add(absl::Time now, const ReaderLoad& load);
-  // The last report; all zero before the first.
+  // Returns the last report; all zero before the first report.
   const ReaderLoad& last() const { return last_; }
-  // Increase of the counters in the window; gauges have their last values.
-  // Nullopt before two reports, or if the last one is old.
+  // Returns the increase of the counters in the window, with the last values of
+  // the gauges. Nullopt before two reports, or if the last report is old.
   std::optional<ReaderLoad> Recent(absl::Time now) const;
 
  private:
@@ -38,9 +38,9 @@ struct PlanUse {
   double streams = 0;
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
-  double step_seconds = 0;  // measured, of samples
-  // `elements` of the plan's load that a thread with work did in a second;
-  // nullopt if the worker had too little to do for the plan, or for too short.
+  double step_seconds = 0;  // measured in samples
+  // Elements of the plan per second of a thread with work. Nullopt if the
+  // worker had too little work for the plan, or for too short a time.
   std::optional<double> speed{};
 };
 
@@ -48,10 +48,9 @@ class WorkerWindow {
  public:
   void Add(absl::Time now, const WorkerLoad& load);
   const WorkerLoad& last() const { return last_; }
-  // Part of the threads that have work, 0 to 1; 0 if nothing was reported
-  // lately.
+  // Part of the threads that have work, 0 to 1; 0 without a recent report.
   double Busy(absl::Time now) const;
-  // By plan, of those that were reported in the window.
+  // Returns the work by plan, for the plans that were reported in the window.
   std::map<PlanId, PlanUse> Plans(absl::Time now) const;
 
  private:
@@ -59,13 +58,13 @@ class WorkerWindow {
   WorkerLoad last_;
 };
 
-// Time and rows of the steps of a plan, from samples of workers. Older samples
-// weigh less: all are halved every five seconds.
+// Time and rows of the steps of a plan, from samples of workers. All sums are
+// halved every five seconds, so older samples weigh less.
 class StepUse {
  public:
   void Add(absl::Time now, const StepCost& cost);
   const std::map<uint32_t, StepCost>& steps() const { return steps_; }
-  // Never halved.
+  // The same sums, never halved.
   const std::map<uint32_t, StepCost>& totals() const { return totals_; }
 
  private:

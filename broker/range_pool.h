@@ -14,14 +14,13 @@
 
 namespace feedmill {
 
-// Positions of a run that were bound and came back: a set of ranges that may
-// begin within a position and end before one. A value; pools of the same
-// ranges are equal, however they came about.
+// The positions of a run that were bound and returned: a set of ranges. A range
+// may begin within a position and ends before a position. A value: pools of the
+// same ranges are equal, in whichever order the ranges were added.
 //
-// Memory: two to four bytes for each gap, so a run of a million splits, half of
-// them done here and there, takes less than one of them would as text. Cost of
-// a change: that of a block of 256 ranges, and moving a word for each block.
-// Thread-compatible.
+// Memory: two to four bytes for each gap between ranges, e.g. 1 to 2 MB for
+// 500,000 gaps. Cost of a change: decoding and encoding a block of 256 ranges,
+// and moving one word for each block. Thread-compatible.
 class RangePool {
  public:
   struct Range {
@@ -31,22 +30,25 @@ class RangePool {
   };
 
   bool empty() const { return blocks_.empty() && cut_.empty(); }
-  // Positions that are in it, also those of which only a part is.
+  // Number of positions in the pool. A position that is only partly in the pool
+  // counts as one.
   uint64_t positions() const { return positions_ + cut_.size(); }
-  // The lowest range; it touches no other. REQUIRES: not empty.
+  // Returns the lowest range; it touches no other range. REQUIRES: not empty.
   Range First() const;
-  // REQUIRES: begin < end, end.i is 0 and nothing of it is in the pool.
+  // REQUIRES: begin < end, end.i is 0 and no part of [begin, end) is in the
+  // pool.
   void Add(Cursor begin, Cursor end);
-  // Removes the lowest range up to `end`. REQUIRES: `end` is in it, or its end,
-  // and end.i is 0.
+  // Removes the lowest range up to `end`. REQUIRES: `end` is in that range or
+  // its end, and end.i is 0.
   void TakeFirst(Cursor end);
   void Clear() { *this = {}; }
-  // What it has on the heap, about.
+  // Bytes on the heap, approximately.
   size_t memory_bytes() const;
 
-  // The same bytes for equal pools.
+  // Returns the same bytes for equal pools.
   std::string Serialize() const;
-  // DataLoss for other bytes. Never more memory than a constant times theirs.
+  // DataLoss for bytes that Serialize does not make. Memory is at most a
+  // constant times the size of `bytes`.
   static absl::StatusOr<RangePool> Parse(std::string_view bytes);
 
   friend bool operator==(const RangePool& a, const RangePool& b) {
@@ -55,8 +57,9 @@ class RangePool {
 
  private:
   using Run = std::pair<uint64_t, uint64_t>;  // whole positions [begin, end)
-  // Runs that follow each other, none touching another: the length of each and
-  // the gap to the next as LEB128, without the `shift` zero bits that end all.
+  // Runs in ascending order that do not touch each other. `bytes` holds for
+  // each run its length and the gap to the next run as LEB128. The numbers are
+  // stored without the `shift` low zero bits that all of them have.
   struct Block {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -66,10 +69,11 @@ class RangePool {
 
   static std::vector<Run> Decode(const Block& block);
   static Block Encode(const Run* first, const Run* last);
-  // Puts `runs` in place of the blocks [first, last).
+  // Replaces the blocks [first, last) by `runs`.
   void Replace(size_t first, size_t last, const std::vector<Run>& runs);
 
-  std::map<uint64_t, uint64_t> cut_;  // position → its first element here
+  // Positions that are partly in the pool → their first element in it.
+  std::map<uint64_t, uint64_t> cut_;
   std::vector<Block> blocks_;
   uint64_t positions_ = 0;  // of blocks_
 };

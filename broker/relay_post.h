@@ -14,11 +14,11 @@
 
 namespace feedmill {
 
-// Hands messages on between clients and workers that reach only the
-// dispatcher, unread and without a copy: grants one way, frames the other.
-// What waits in this process until its client takes it is bounded twice: by
-// the client's credit, and by `bytes_max` for all of them together, beyond
-// which frames are dropped, as on a bad line (their clients ask again).
+// Relays messages between clients and workers that reach only the dispatcher:
+// grants to workers, frames to clients. Messages are neither parsed nor copied.
+// Frames that wait for their client have two bounds: the client's credit, and
+// `bytes_max` for all clients together. Beyond `bytes_max` frames are dropped;
+// their clients request them again, as after a lost connection.
 //
 // Thread: the reactor's.
 class RelayPost {
@@ -26,10 +26,11 @@ class RelayPost {
   RelayPost(Messenger& messenger, uint64_t bytes_max)
       : messenger_(messenger), bytes_max_(bytes_max) {}
 
-  // `from`: the routing id of who said it. What is for nobody is dropped.
+  // Sends the message to its receiver. `from`: the sender's routing id. A
+  // message for an unknown peer is dropped.
   void Pass(SocketId peers, const Dispatcher& dispatcher, const PeerId& from,
             Relay relay);
-  // Adds its counts.
+  // Adds the counts of relayed, waiting and dropped data to `faults`.
   void Note(TransportFaults& faults) const;
 
  private:
@@ -37,7 +38,8 @@ class RelayPost {
 
   Messenger& messenger_;
   const uint64_t bytes_max_;
-  // The transport lets buffers go on a thread of its own, and after this.
+  // Shared, because the transport frees buffers on its own thread, even after
+  // this object is destroyed.
   const std::shared_ptr<std::atomic<uint64_t>> waiting_ =
       std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t relayed_bytes_ = 0;

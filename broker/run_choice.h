@@ -8,39 +8,44 @@
 #include "broker/dispatcher_state.h"
 #include "core/wire/message.h"
 
-// Which run of a job a reader reads.
+// Chooses the run of a job that a reader reads.
 
 namespace feedmill {
 
-// The run that a hello asks for: its own, or the first that its reader has not
-// finished.
+// Returns the run that a hello asks for: the run that it names, or else the
+// first run that its reader has not finished.
 RunNumber RunOf(const ClientHello& hello, const JobState& job);
 
-// Which rank a consumer of the job is, by its name: "1/3" is rank 1 of three.
+// Returns the rank of a consumer of the job, from its name: "1/3" is rank 1 of
+// 3. Nullopt if the name is of no rank of the job.
 std::optional<uint64_t> RankOf(const ConsumerId& consumer, const JobState& job);
 
-// True if an application that went on in another number of ranks has a later
-// life than this reader's.
+// True if the job continued with another number of ranks, and one of them has a
+// later life than this reader.
 bool Outlived(const ClientHello& hello, const JobState& job);
 
-// True if a session's incarnation is above all that were met of its consumer.
+// True if the session's incarnation is later than every incarnation that the
+// job has met of its consumer.
 bool IsLatestLife(const Session& session, const JobState& job);
 
-// True if it is the last one that was met.
+// True if the session's incarnation is the last one that the job has met of its
+// consumer.
 bool IsLastLife(const Session& session, const JobState& job);
 
-// True if a reader may begin an earlier run again: one that was started anew,
-// from a token of it or because it has not finished it.
+// True if a reader may begin an earlier run again. The reader was restarted,
+// from a token of that run or because it has not finished that run.
 bool GoesBack(const ClientHello& hello, const JobState& job);
 
-// Why a hello of an earlier run that may not go back is refused.
+// Returns the error for a hello that names an earlier run and may not go back
+// to it.
 absl::Status WhyOld(const ClientHello& hello, const JobState& job);
 
-// Why a life is over of which a later one of the same consumer took the place.
+// Returns the error for a life that a later life of the same consumer has
+// replaced.
 absl::Status TakenOver(const JobName& job, const ConsumerId& consumer);
 
-// Why a session is over that others have replaced or gone past; `closed`: it
-// ended for good.
+// Returns the error for a session that other sessions have replaced or left
+// behind. `closed`: the session ended for good.
 absl::Status WhyOver(const Session& session, const JobState& job, bool closed);
 
 }  // namespace feedmill

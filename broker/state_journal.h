@@ -14,24 +14,25 @@
 
 namespace feedmill {
 
-// The dispatcher's events in a work-dir, and the state that they lead to.
+// Keeps the dispatcher's events in a work-dir, and replays them into the state.
 // Thread-compatible.
 class StateJournal : public StateStore<DispatcherEvent> {
  public:
-  // Takes the folder, makes the journal if there is none and replays it; errors
-  // as Journal::Open gives them. InvalidArgument: `work_dir` is a URL.
+  // Locks the folder, creates the journal if there is none and replays it.
+  // Returns the errors of Journal::Open. InvalidArgument: `work_dir` is a URL.
   static absl::StatusOr<std::unique_ptr<StateJournal>> Open(
       const std::string& work_dir);
 
-  // Once: the state that was found.
+  // Returns the replayed state. Call once.
   DispatcherState TakeState() { return std::move(state_); }
 
   absl::Status Append(std::span<const DispatcherEvent> events) override;
   uint64_t sequence() const override { return journal_->sequence(); }
 
-  // Replaces the events by `state` if that pays, or the last snapshot if that
-  // is many times what is left. REQUIRES: they lead to it;
-  // DataLoss, and nothing is changed, if its bytes do not.
+  // Replaces the events by a snapshot of `state` if that saves enough, or if
+  // the last snapshot is many times larger than `state`. REQUIRES: the events
+  // lead to `state`. DataLoss if the snapshot's bytes do not decode to `state`;
+  // the journal is then unchanged.
   absl::Status CompactIfWorthwhile(const DispatcherState& state);
   // See Journal.
   absl::Status SayAddress(const std::string& address) {
@@ -44,7 +45,7 @@ class StateJournal : public StateStore<DispatcherEvent> {
   absl::Status Replay();
 
   const std::unique_ptr<Journal> journal_;
-  size_t snapshot_splits_ = 0;  // in the last one
+  size_t snapshot_splits_ = 0;  // number of splits in the last snapshot
   DispatcherState state_;
 };
 

@@ -12,23 +12,25 @@
 #include "broker/lease_table.h"
 #include "broker/load_window.h"
 
-// Parts of the status that tell of loads. Pure.
+// Makes the parts of the status that describe loads. Pure.
 
 namespace feedmill {
 
-// Text from outside may not be UTF-8, which dump() refuses by default.
+// Returns the JSON text. Text of users may not be UTF-8, which dump() refuses
+// by default.
 std::string DumpStatus(const nlohmann::ordered_json& json);
-// Rounded to three digits after the point.
+// Returns the seconds rounded to three digits after the point.
 nlohmann::ordered_json RoundedSeconds(absl::Duration duration);
 
-// The rates and shares of a reader in the window, and what it has buffered.
+// Adds a reader's rates and shares in the window, and its buffered data.
 void AddReaderLoad(absl::Time now, const ReaderWindow& window,
                    nlohmann::ordered_json& session);
-// The same of all readers of a job, from their entries, and `totals`.
+// Adds the same values for all readers of a job, from their entries
+// (`sessions`), and `totals`.
 void AddJobLoad(const nlohmann::ordered_json& sessions, const JobTotals* totals,
                 nlohmann::ordered_json& job);
-// Where the workers' time goes, from measured tasks of the last seconds.
-// `names`: of the places; the source is the place 1.
+// Returns the workers' time by step, from measured tasks of the last seconds.
+// `names`: names of the places; place 1 is the source.
 nlohmann::ordered_json StepsJson(const std::map<uint32_t, StepCost>& steps,
                                  const std::map<uint32_t, std::string>& names);
 // `speed`: relative to the typical worker of its jobs; negative: unknown.

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-// Why a trainer waits, in one sentence. Pure: a function of what readers and
-// workers reported in the last seconds.
+// Explains in one sentence why a trainer waits. Pure: a function of the reports
+// of readers and workers in the last seconds.
 
 namespace feedmill {
 
 enum class BoundBy : uint8_t {
-  kNone,  // nothing is read now, or too little is known
+  kNone,  // no reader reads now, or too little is known
   kSource,
   kStep,
   kWorkers,
@@ -20,7 +20,7 @@ enum class BoundBy : uint8_t {
   kConsumer,
   kDispatcher,
 };
-// "none", "source", "step", "workers", …
+// Returns "none", "source", "step", "workers", …
 const char* BoundName(BoundBy bound);
 
 struct VerdictInput {
@@ -31,26 +31,27 @@ struct VerdictInput {
     double waited_s = 0;  // the application waited for elements
     double stage_s = 0;   // CPU seconds of the client's steps
     uint64_t elements = 0;
-    std::string head_worker{};  // who has what it is to get next; "" if none
-    double head_s = 0;          // since when that made no progress
+    std::string head_worker{};  // worker that has its next split; "" if none
+    double head_s = 0;          // seconds since that split's last progress
   };
   struct Worker {
     std::string name;
     uint32_t threads = 0;
     double busy = 0;  // part of its threads, 0 to 1
     bool draining = false;
-    // Of this job, averages: streams that its readers ask for, and those of
-    // them that wait.
+    // Averages for this job: streams that its readers request, and the streams
+    // that wait for credit or for memory.
     double streams = 0;
     double waiting_for_credit = 0;
     double waiting_for_memory = 0;
-    double share = 1;  // of the work that was measured, this job's
-    // Positions that a thread with work computes in a second; below 0: unknown.
+    double share = 1;  // this job's part of the measured work, 0 to 1
+    // Positions per second of a thread with work; below 0: unknown.
     double speed = -1;
-    // Workers that this stands for: those that have nothing of the job are one.
+    // Number of workers that this entry stands for. All workers without work of
+    // the job share one entry.
     uint64_t count = 1;
   };
-  // Samples of what a place of the pipeline takes on workers.
+  // Sampled cost of a place of the pipeline on workers.
   struct Step {
     std::string name;
     bool source = false;
@@ -59,7 +60,7 @@ struct VerdictInput {
   };
   bool planned = true;  // false: files are being listed
   bool over = false;
-  std::string waits_for;  // as the status says it: "rank 1 of 2"
+  std::string waits_for;  // Dispatcher::WaitsFor, e.g. "rank 1 of 2"
   std::vector<Reader> readers;
   std::vector<Worker> workers;
   std::vector<Step> steps;
@@ -69,9 +70,9 @@ struct VerdictInput {
 
 struct Verdict {
   BoundBy bound_by = BoundBy::kNone;
-  std::string where;  // a step, a worker, a reader; "" if it is none
-  // The most by which the job could be faster if this bound were gone: 1 is
-  // nothing, 2 is twice as fast. 0: not known.
+  std::string where;  // name of a step, a worker or a reader; "" if none
+  // Maximum speedup of the job without this bound: 1 is none, 2 is twice as
+  // fast. 0: not known.
   double gain = 0;
   std::string sentence;
   std::vector<std::string> evidence;
