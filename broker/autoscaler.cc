@@ -8,29 +8,31 @@
 namespace feedmill {
 namespace {
 
-// Workers grow only if at least this part of their threads has work: else more
-// threads would be idle, too.
+// The fleet grows only if at least this part of its threads has work. Otherwise
+// new threads would be idle, too.
 constexpr double kBusyToGrow = 0.75;
-// Part of the threads that is to have work after growth.
+// Target part of the threads that have work after growth.
 constexpr double kFill = 0.85;
 // Part of the threads that may have work after shrinking. The distance to
 // kBusyToGrow is the hysteresis.
 constexpr double kFillLow = 0.6;
-constexpr uint64_t kGrowthMax = 4;  // times, in one decision
-// An element that costs so much more of the workers' time than with fewer
-// workers shows that the workers hinder each other.
+constexpr uint64_t kGrowthMax = 4;  // maximum factor of one decision
+// If the cost of an element in workers' time rises by this factor with more
+// workers, the workers hinder each other.
 constexpr double kCostRise = 1.3;
-constexpr double kGainLeast = 1.1;  // of the rate, else growth did not help
-// Readers that wait for a smaller part of their time have too little to gain.
+constexpr double kGainLeast = 1.1;  // least rate ratio of useful growth
+// Least part of their time that readers must wait for growth to show a gain.
 constexpr double kGainSeen = 0.2;
-constexpr double kLossMost = 0.85;  // of the rate, by fewer workers
-// Of the computed knee, before it is rounded up: noise is no worker.
+constexpr double kLossMost = 0.85;  // least rate ratio after shrinking
+// Factor for the computed knee before it is rounded up, so that noise does not
+// add a worker.
 constexpr double kKnee = 0.95;
-constexpr double kRateRise = 1.25;  // above it, a ceiling is out of date
-constexpr double kRateFall = 0.6;   // below it, too, if it lasts
+constexpr double kRateRise = 1.25;  // rate ratio above which a ceiling ends
+constexpr double kRateFall = 0.6;   // and below which it ends, if it lasts
 constexpr int kSlowLooks = 2;
-constexpr double kDemandFall = 0.7;  // below it, a floor is out of date
-// Times the target: a wait that is shorter counts if it is seen twice in a row.
+constexpr double kDemandFall = 0.7;  // demand ratio below which a floor ends
+// Multiple of the wait target. A shorter wait counts only if two looks in a row
+// see it.
 constexpr double kClear = 2.5;
 constexpr double kActive = 0.2;  // part of the time with a reader
 constexpr double kWaitMost = 0.99;
@@ -38,7 +40,7 @@ constexpr absl::Duration kFirstHold = absl::Minutes(30);
 constexpr absl::Duration kLastHold = absl::Hours(8);
 constexpr size_t kLowsMax = 10'000;
 constexpr size_t kNamesMax = 10'000;  // of jobs
-// Rounding: this part of a worker is not worth one.
+// Rounding: a smaller part of a worker than this adds no worker.
 constexpr double kNegligible = 0.1;
 
 uint64_t WholeWorkers(double workers) {
@@ -58,7 +60,8 @@ std::string JobText(const std::string& name) {
                       : fmt::format("job '{}'", name);
 }
 
-// A fleet of hundreds is never quite complete.
+// True if the fleet sizes differ by more than 2 %: in a fleet of hundreds, a
+// few workers are always missing.
 bool Differs(uint64_t a, uint64_t b) {
   return (a > b ? a - b : b - a) > std::max(a, b) / 50;
 }
@@ -146,7 +149,8 @@ Autoscaler::Measured Autoscaler::Measure(absl::Time now,
   return measured;
 }
 
-// The fleet grew because of this job: was the job the faster for it?
+// Judges whether the job became faster after the fleet grew because of it. If
+// not, sets a ceiling.
 void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   Memory& memory = *measured.memory;
   const std::optional<Trial> trial = std::exchange(memory.trial, std::nullopt);
@@ -162,7 +166,7 @@ void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   memory.cost_best =
       memory.cost_best <= 0 ? before : std::min(memory.cost_best, before);
   const bool hinder = cost > kCostRise * memory.cost_best;
-  // Where there was little to gain, noise is larger than the gain.
+  // A job that waited little has little to gain: noise would exceed the gain.
   const bool useless =
       trial->waits > kGainSeen && measured.rate < kGainLeast * trial->rate;
   if (!hinder && !useless) return;
@@ -180,7 +184,7 @@ void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   knee_ = true;
 }
 
-// Drops a ceiling that is out of date, and corrects a knee that is none.
+// Drops an outdated ceiling, and corrects a knee that was too low.
 void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
   Memory& memory = *measured.memory;
   if (!memory.ceiling.has_value()) return;
@@ -188,7 +192,7 @@ void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
   const bool at_knee = measured.part < ceiling.need + 1 &&
                        measured.part < ceiling.fallback.value_or(0) - 0.5;
   if (ceiling.fallback.has_value() && at_knee) {
-    // A worker makes less than was thought: more are needed for that rate.
+    // A worker makes less than computed: that rate needs more workers.
     if (measured.rate > 0 && measured.waits > settings_.wait_target) {
       const double cost = measured.busy_workers / measured.rate;
       ceiling.need = std::clamp(kKnee * ceiling.rate * cost, ceiling.need,
@@ -206,7 +210,7 @@ void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
   memory.cost_best = 0;
 }
 
-// Computes the job's needs, and says why.
+// Computes the job's need for workers, and the reason.
 void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
   Memory& memory = *measured.memory;
   JobScale& scale = memory.scale;
@@ -247,7 +251,9 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
       BoundName(measured.job->bound_by));
 }
 
-// A smaller fleet that lets a job wait which did not before was too small.
+// Undoes the last reduction of the fleet if it hurt a job, and returns the
+// number of workers. It hurt a job that now waits and did not wait before, or
+// that waits and became slower.
 std::optional<uint64_t> Autoscaler::UndoShrink(
     absl::Time now, uint64_t workers, const std::vector<Measured>& jobs) {
   if (!shrink_.has_value() || workers >= shrink_->from) return std::nullopt;
@@ -340,7 +346,7 @@ uint64_t Autoscaler::Hold(absl::Time now, uint64_t workers,
   }
   const bool lasts = now - same_fleet_since_ >= settings_.down_after;
   if (!knee_ && !lasts) {
-    // It is already known that fewer suffice, and nobody has acted on it.
+    // A smaller number is already wanted, but the fleet has not shrunk yet.
     return wanted_.has_value() && *wanted_ < workers ? std::max(*wanted_, fewer)
                                                      : Bounded(workers);
   }
@@ -366,7 +372,7 @@ uint64_t Autoscaler::Decide(absl::Time now, const ScaleFigures& figures,
   const uint64_t workers = figures.workers;
   if (workers == 0) {
     const bool read = AnyIsRead(figures);
-    // Workers that all go at once are mostly restarted.
+    // If all workers leave at once, they are usually being restarted.
     const bool lasts = now - same_fleet_since_ >= settings_.down_after;
     if (!read && !lasts && wanted_.has_value()) return *wanted_;
     reason_ = read ? "readers wait for a worker" : "no job is read";
@@ -378,7 +384,7 @@ uint64_t Autoscaler::Decide(absl::Time now, const ScaleFigures& figures,
   return Hold(now, workers, jobs);
 }
 
-// A job's share of the wanted workers.
+// Divides the wanted workers among the jobs by their need.
 void Autoscaler::Share(const std::vector<Measured>& jobs) {
   double need = 0;
   for (const Measured& job : jobs) need += job.need;
@@ -393,12 +399,12 @@ std::optional<std::string> Autoscaler::Look(absl::Time now,
                                             const ScaleFigures& figures) {
   const bool same = fleet_.has_value() && !Differs(figures.workers, *fleet_);
   if (!same) {
-    // Another fleet: what was measured is of the earlier one.
+    // The fleet changed: earlier measurements no longer apply.
     const bool first = !fleet_.has_value();
     Rebase(now, figures);
     lows_.clear();
     same_fleet_since_ = now;
-    // Readers that no worker serves cannot be measured: they are served first.
+    // Readers without a worker cannot be measured: first they get a worker.
     if (first || figures.workers > 0 || !AnyIsRead(figures)) {
       return std::nullopt;
     }

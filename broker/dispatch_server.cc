@@ -31,9 +31,9 @@ namespace {
 
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
-// How long an event that may be late stays in memory only.
+// Time after which an event that satisfies MayBeLate is synced to disk.
 constexpr absl::Duration kLate = absl::Milliseconds(200);
-// Manifests of millions of files come in one part.
+// The bytes limit is high because a manifest of millions of files is one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
 // The identity of a new store. Never 0, which stands for "none seen".
@@ -62,7 +62,8 @@ class DispatchServer::Shell : public ReactorHandler {
     lifecycle_.Stop([this] {
       reactor_->Stop(kLinger);
       reactor_->Join();
-      // Nobody is told any more; the next dispatcher begins that much later.
+      // No peer gets an answer any more, but the next dispatcher continues from
+      // these events.
       if (journal_ != nullptr) journal_->Append(unsynced_).IgnoreError();
       journal_.reset();
     });
@@ -150,7 +151,7 @@ class DispatchServer::Shell : public ReactorHandler {
   std::optional<Security> security_;
   const std::unique_ptr<Reactor> reactor_;
 
-  // Made by Begin; the reactor's thread from then on.
+  // Created by Begin; then used by the reactor's thread only.
   Messenger messenger_;
   std::optional<Dispatcher> dispatcher_;
   std::optional<RelayPost> relays_;
@@ -159,7 +160,7 @@ class DispatchServer::Shell : public ReactorHandler {
   std::vector<Dispatcher::Incoming> incoming_;  // of this turn
   std::vector<DispatcherEvent> unsynced_;
   std::vector<Outgoing> unsent_;  // of this turn
-  bool must_sync_ = false;        // before what is unsent is sent
+  bool must_sync_ = false;        // sync before `unsent_` is sent
   absl::Time sync_by_ = absl::InfiniteFuture();
   bool behind_said_ = false;
   ShellLoad load_;
@@ -216,7 +217,7 @@ absl::Status DispatchServer::Shell::Begin() {
   FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
   const absl::Status listening = Listen();
   if (!listening.ok()) {
-    journal_.reset();  // somebody else may have it
+    journal_.reset();  // frees the work-dir for another dispatcher
     return listening;
   }
   dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
@@ -256,7 +257,8 @@ absl::Status DispatchServer::Shell::Listen() {
 absl::StatusOr<Address> DispatchServer::Shell::Advertised(uint16_t port) const {
   if (!config_.endpoint.advertise.empty())
     return ParseHost(config_.endpoint.advertise, port);
-  // A wildcard is no address to connect to; any way out names an interface.
+  // Peers cannot connect to a wildcard. The interface of the route to any
+  // outside address (192.0.2.1 is a documentation address) is used instead.
   const Address anywhere{"192.0.2.1", 9};
   return Address{IsWildcard(config_.endpoint.host)
                      ? LocalAddressToward(anywhere)
@@ -278,7 +280,8 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 
-// The thread's part of the time: on a core, or waiting for the journal.
+// Measures the part of the time in which the thread is on a core or waits for
+// the journal.
 void DispatchServer::Shell::MeasureShell(absl::Time now) {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -295,8 +298,8 @@ void DispatchServer::Shell::MeasureShell(absl::Time now) {
   dispatcher_->NoteShell(load_);
 }
 
-// A worker's name holds the key that its clients will insist on: only the
-// owner of that key may use it.
+// True if the sender may use the worker's name. The name holds the key that
+// clients verify, so only the owner of that key may use it.
 bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
   const auto* beat = std::get_if<WorkerBeat>(&message);
   if (beat == nullptr || !reactor_->sender().has_value()) return true;
@@ -320,7 +323,8 @@ absl::Time DispatchServer::Shell::NextDeadline() const {
   return std::min(dispatcher_->NextDeadline(), sync_by_);
 }
 
-// What a turn leads to is journaled together, and then said.
+// Collects the effects of a turn, so that its events are journaled together
+// before its messages are sent.
 void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   for (DispatcherEvent& event : effects.events) {
     if (LogEnabled(LogLevel::kDebug)) LogDebug("{}", Describe(event));
@@ -373,7 +377,8 @@ absl::Status DispatchServer::Shell::Sync() {
   return journal_->CompactIfWorthwhile(dispatcher_->state());
 }
 
-// What cannot be kept must not be said: peers wait for another dispatcher.
+// Stops the server without answers: a change that cannot be journaled must not
+// be sent. Peers wait for another dispatcher.
 void DispatchServer::Shell::End(absl::Status why) {
   LogError("{}", ErrorText(why));
   unsynced_.clear();

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// Splits ahead of a consumer, whatever the number of slots.
+// Maximum number of splits ahead of a consumer, for any number of slots.
 constexpr uint64_t kWindowMax = 4'096;
 
 // Workers compute the order that the dispatcher plans.
@@ -100,7 +100,7 @@ DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
 
 void Dispatcher::Take(absl::Time now, const PeerId& from,
                       const Message& message) {
-  // Where nobody was known there were no ticks that could be late.
+  // Without known peers there were no ticks, so none can be late.
   if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   NoteStall(now);
   struct Visitor {
@@ -115,7 +115,7 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
       self.Send(from, StatusReply{self.StatusJson(now)});
     }
     void operator()(const DatasetRequest& m) const { self.On(from, m); }
-    void operator()(const Refusal&) const {}  // answering it could go on
+    void operator()(const Refusal&) const {}  // an answer could start a loop
     void operator()(const ClientAnswer&) const { Refuse("a client answer"); }
     void operator()(const ClientReject&) const { Refuse("a client reject"); }
     void operator()(const WorkerAnswer&) const { Refuse("a worker answer"); }
@@ -141,10 +141,11 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
   }
 }
 
-// ---- a store that lost what was said
+// ---- a store that lost events that peers have seen
 
-// From here on the journal's numbers would name other events than its peers
-// have seen, and its splits other ranges, so it must not grow.
+// Compares the peer's last seen event with the journal. If the journal lacks
+// that event, it must not grow: its new events and splits would get numbers
+// that peers know with another content.
 void Dispatcher::CompareWithSeen(const Message& message) {
   const Seen* seen = nullptr;
   if (const auto* hello = std::get_if<ClientHello>(&message)) {
@@ -185,7 +186,7 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
     const uint64_t share = std::min(kWindowMax, table_.slots() / consumers);
     table_.Fill(now, static_cast<uint32_t>(share));
   }
-  const SessionKey* last = nullptr;  // many in a row have one owner
+  const SessionKey* last = nullptr;  // successive splits often have one owner
   for (const SplitId& id : table_.TakeChangedSplits()) {
     const SplitState* split = state_.FindSplit(id);
     if (split == nullptr || (last != nullptr && *last == split->owner))
@@ -225,7 +226,8 @@ absl::Duration Dispatcher::Timeout(absl::Duration least) const {
   return std::max(least, 4 * Interval());
 }
 
-// Others wait for what a sharer of a named job holds.
+// Sharers of a named job have a timeout of their own, because the other sharers
+// wait for the splits that a silent one holds.
 absl::Duration Dispatcher::ClientTimeout(const JobState& job) const {
   const bool shared = job.order == Order::kAny && !job.anonymous();
   return std::max(shared ? settings_.sharer_timeout : settings_.client_timeout,
@@ -261,8 +263,8 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const SplitId head = *session.waiting.begin();
   const LeaseTable::Work* work = table_.Find(head);
   if (work == nullptr) return;
-  // While the consumer has something buffered it is the slow one. A sharer
-  // reports what it handed out, so there nobody can tell.
+  // A consumer with buffered elements is itself the slow part. For a sharer
+  // this is unknown, because it reports only elements that it handed out.
   if (state_.FindJob(key.job)->order == Order::kDeterministic) {
     const SplitState& split = *state_.FindSplit(head);
     if (*session.splits.begin() != head || split.out < split.taken) {
@@ -271,14 +273,14 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
     }
   }
   const absl::Duration stood = now - work->progress;
-  // A worker that is not idle must take the head too in the end, since a broken
-  // path shows nowhere else. Patience grows with each attempt, or work that
-  // takes longer would never end.
+  // After `patience` a busy worker must take the head, too, because a broken
+  // path shows in no other way. Patience doubles with each attempt: otherwise
+  // work that takes longer would never end.
   const uint64_t shift = std::min<uint64_t>(work->attempts, 12);
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood > settings_.straggler_after) {
-    // Work that no worker holds now has no slow one.
+    // A split without a lease has no slow worker.
     const WorkerId slow =
         work->leases.empty() ? WorkerId() : work->leases.front().worker;
     const bool retried = table_.Retry(head, now, stood > patience);
@@ -328,7 +330,7 @@ void Dispatcher::PlanRun(absl::Time now, const JobName& name) {
   FinishIfComplete(now, name);
 }
 
-// What the workers of a planned run read.
+// Returns the graph that the workers of a planned run read.
 const std::string& Dispatcher::RunGraph(const JobState& job) {
   if (job.slots == 0 || !planner_.run_graph) return job.graph;
   std::optional<std::string>& graph = plans_[job.plan].graph;
@@ -376,7 +378,7 @@ void Dispatcher::ForgetJob(const JobName& name) {
   Commit(JobForgotten{name});
 }
 
-// What is volatile of a run that is planned.
+// Creates the volatile data of a planned run.
 void Dispatcher::BeginWork(const JobState& job) {
   runs_.insert_or_assign(
       job.name,
@@ -387,7 +389,7 @@ void Dispatcher::BeginWork(const JobState& job) {
   plan.jobs.insert(job.name);
 }
 
-// Everything volatile of a run that ends or begins anew.
+// Drops all volatile data of a run that ends or begins again.
 void Dispatcher::DropWork(const JobState& job) {
   StopAwaiting(job);
   for (const auto& [consumer, session] : job.sessions) DropWork(session);
@@ -436,7 +438,7 @@ void Dispatcher::Bind(absl::Time now, const SessionKey& key) {
   TellIfDry(key.job);
 }
 
-// Binds up to `room` splits of one size; false if nothing is left.
+// Binds up to `room` splits of one size. False if no position is left.
 bool Dispatcher::BindSome(absl::Time now, const SessionKey& key, RunWork& work,
                           uint64_t room) {
   const JobState& job = *state_.FindJob(key.job);
@@ -470,13 +472,14 @@ void Dispatcher::TellIfDry(const JobName& name) {
   const JobState& job = *state_.FindJob(name);
   const bool dry = job.dry();
   if (std::exchange(run->second.dry_told, dry) == dry) return;
-  if (!dry) return;  // told with what is bound
+  if (!dry) return;  // the answer with the next bound splits says so
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
 }
 
-// The place of each unserved split of the session, after its head moved.
+// Updates the depth of each unserved split of the session, after its head
+// moved.
 void Dispatcher::Reindex(const SessionState& session) {
   uint32_t depth = 0;
   for (const SplitId& split : session.waiting) table_.SetDepth(split, depth++);
@@ -555,7 +558,7 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id,
     if (worker.plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;
     }
-    // A definition can be large: said again only if it may have been lost.
+    // A definition can be large: it is sent again only if it may be lost.
     const auto [said, first] = worker.defined.try_emplace(job.plan, now);
     if (!first && now - said->second < 2 * Interval()) continue;
     said->second = now;

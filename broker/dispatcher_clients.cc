@@ -5,22 +5,24 @@
 #include "broker/run_choice.h"
 #include "core/base/status.h"
 
-// The dispatcher's half that clients talk to.
+// The dispatcher's handlers of client messages.
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
-constexpr size_t kNotesMax = 1'000;  // lives that are remembered
+constexpr size_t kNotesMax = 1'000;  // lives that are kept
 constexpr size_t kGraphBytesMax = size_t{16} << 20;
 
-// A report can only add to what is known, and says nothing of other splits.
+// Clamps a report to the split and to its known progress: a late report must
+// not move the cursors back.
 SplitReport Clamped(const SplitReport& report, const SplitState& split) {
   const Cursor taken = std::clamp(report.taken, split.taken, split.end);
   return {report.split, taken, std::clamp(report.out, split.out, taken)};
 }
 
-// Whether both take the same elements, or of different shares.
+// True if both shares have elements in common: the same rank, or different
+// numbers of ranks.
 bool Conflict(const Share& a, const Share& b) {
   return a.ranks != b.ranks || a.rank == b.rank;
 }
@@ -37,7 +39,8 @@ void Dispatcher::Reject(const PeerId& to, const JobName& job,
   Send(to, ClientReject{job, session, reason, std::move(detail)});
 }
 
-// For those that were replaced the message says by whom.
+// Rejects a session that is over. If another session replaced it, the message
+// names that session.
 void Dispatcher::RejectOver(const PeerId& to, const JobName& name,
                             const Session& session, RejectReason reason) {
   absl::Status detail;
@@ -88,8 +91,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   }
   const JobState* job = state_.FindJob(hello.job);
   const SessionState* known = state_.FindSession(key);
-  // A life before the last one is over, also where that one was silent for so
-  // long that its session has ended.
+  // A life before the last life is over, even if the session of the last life
+  // was released for silence.
   const bool old_life =
       (known != nullptr && hello.session.incarnation < known->incarnation) ||
       (known == nullptr && job != nullptr &&
@@ -117,9 +120,9 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       return AnswerAwaiting(from, hello, *job, std::move(behind));
     }
   }
-  awaiting_.erase(from);  // as it said before in this turn
+  awaiting_.erase(from);  // from an earlier hello of this turn
   if (!repeated) {
-    if (FindsUnread(now, hello)) return;  // it says that again
+    if (FindsUnread(now, hello)) return;  // the reader repeats its hello
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);
     if (!status.ok()) return Refuse(from, hello, status);
@@ -130,7 +133,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.heard = now;
   job = state_.FindJob(hello.job);
   LearnSlots(hello);
-  // Repeated, too: a crash may have lost the plan.
+  // Also for a repeated hello: a crash may have lost the plan.
   if (job->phase == RunPhase::kPlanning) {
     if (job->resolved) {
       PlanRun(now, hello.job);
@@ -144,7 +147,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   dirty_sessions_.insert(key);
 }
 
-// No session is opened; the reader asks again.
+// Answers without opening a session; the reader repeats its hello.
 void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
                                 const JobState& job, Behind behind) {
   ClientAnswer answer;
@@ -205,8 +208,8 @@ absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {
   return absl::OkStatus();
 }
 
-// Whether a reader that this one would replace may have said that it leaves, or
-// that it still reads, while the dispatcher stood still.
+// True if this reader would replace a session that was not heard since the
+// dispatcher's last stall. That session's leave or beat may be still unread.
 bool Dispatcher::FindsUnread(absl::Time now, const ClientHello& hello) const {
   const JobState* job = state_.FindJob(hello.job);
   if (now >= judge_from_ || job == nullptr || hello.take_over ||
@@ -224,7 +227,7 @@ bool Dispatcher::GoesOn(const ClientHello& hello) const {
   return hello.run.has_value() && !hello.begins;
 }
 
-// Whether this reader may join the job as it is.
+// OK if this reader may join the job in its present state.
 absl::Status Dispatcher::CheckReader(absl::Time now,
                                      const ClientHello& hello) const {
   const JobState* job = state_.FindJob(hello.job);
@@ -253,7 +256,8 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "the dispatcher has {} readers, its limit; try again later",
         listeners_.size());
   }
-  // Ranks that have come to their end may still wait for one of them.
+  // The job counts as read even without sessions: ranks at their end may wait
+  // for another rank.
   const bool read =
       !job->over() && (!job->sessions.empty() || job->DoneRanks() > 0);
   if ((read || hello.run) && Outlived(hello, *job)) {
@@ -270,8 +274,8 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
   for (const auto& [consumer, session] : job->sessions) {
     if (!Conflict(session.share, hello.share)) continue;
     if (!LeaseValid(now, {hello.job, consumer})) continue;
-    // Who read before and joins again takes over from its earlier lives: they
-    // came first to a dispatcher that had lost its state.
+    // A reader that continues its run replaces its earlier lives. If the
+    // dispatcher lost its state, an earlier life may have joined again first.
     if (goes_on && session.incarnation < hello.session.incarnation &&
         (consumer == hello.session.consumer ||
          session.share.ranks != hello.share.ranks)) {
@@ -286,11 +290,11 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
   return absl::OkStatus();
 }
 
-// Makes sure that the job is there, in the run that this reader joins.
+// Creates the job if it is missing, and starts the run that this reader joins.
 absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
   const JobState* job = state_.FindJob(hello.job);
   if (job != nullptr && job->phase == RunPhase::kFailed) {
-    ForgetJob(hello.job);  // planning failed: this is another try
+    ForgetJob(hello.job);  // planning failed: try again
     job = nullptr;
   }
   if (job == nullptr) return CreateJob(hello);
@@ -374,7 +378,8 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
   if (known != nullptr && job.order == Order::kAny) BindJob(now, hello.job);
 }
 
-// Another consumer takes its place, or an application of another number.
+// Closes a session that another consumer replaces, or an application with
+// another number of ranks.
 void Dispatcher::Oust(const SessionKey& key, const ClientHello& by) {
   const SessionState& session = *state_.FindSession(key);
   const std::string& name = by.session.consumer.value();
@@ -402,8 +407,8 @@ bool Dispatcher::LeaseValid(absl::Time now, const SessionKey& key) const {
 
 // ---- beat
 
-// A sharer joins again under a new name; the one consumer of a job was
-// replaced by another.
+// Returns the reject reason for a closed session. A sharer may join again under
+// a new name. With deterministic order, another session replaced this one.
 RejectReason Dispatcher::WhyClosed(const JobName& name) const {
   const JobState* job = state_.FindJob(name);
   return job != nullptr && job->order == Order::kAny
@@ -418,9 +423,9 @@ RejectReason Dispatcher::WhyUnknown(const ClientBeat& beat) const {
   }
   if (job == nullptr || beat.run > job->run) return RejectReason::kUnknown;
   const auto it = job->sessions.find(beat.session.consumer);
-  // An emptied store may have met a dead life first, and one that had gone
-  // further and may have come to its end since, so a later one is unknown,
-  // never superseded.
+  // An emptied store may have met a dead life of the consumer first. It may
+  // also have met a life of a further run, which may have ended since. A later
+  // life is therefore unknown, never superseded.
   if (it != job->sessions.end() &&
       it->second.incarnation < beat.session.incarnation) {
     return RejectReason::kUnknown;
@@ -465,7 +470,7 @@ void Dispatcher::TakeReports(absl::Time now, const SessionKey& key,
     const SplitState* split = state_.FindSplit(report.split);
     if (split == nullptr || split->owner != key) continue;
     const SplitReport now_at = Clamped(report, *split);
-    // What ended and is still there lost its end in a crash.
+    // The split is out, but still bound: a crash lost its end.
     if (now_at.out >= split->end) {
       ended.push_back(report.split);
     } else if (now_at.taken != split->taken || now_at.out != split->out) {
@@ -504,7 +509,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const SessionKey key{leave.job, leave.session.consumer};
   const JobState* job = state_.FindJob(leave.job);
   const SessionState* session = state_.FindSession(key);
-  // Run 0: it never heard of its run. It read nothing, so nothing is finished.
+  // Run 0: the reader never learned its run. It read nothing, so it has
+  // finished nothing.
   const bool unread = leave.run == RunNumber();
   if (session != nullptr && (unread || job->run == leave.run) &&
       session->incarnation == leave.session.incarnation) {
@@ -533,14 +539,15 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
              job->order == Order::kDeterministic &&
              job->DoneRanks() >= job->ranks &&
              IsClosed(key, leave.session.incarnation)) {
-    FinishRun(leave.job, false);  // a crash lost that
+    FinishRun(leave.job, false);  // a crash lost the run's end
   } else if (!unread) {
     NoteLateLeave(now, leave);
   }
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
 }
 
-// The greatest reason of a run's readers is how it ends.
+// Records a reader's reason if it is greater than the reasons so far. The
+// greatest reason is the run's ending.
 void Dispatcher::NoteEnding(const JobState& job, LeaveReason why) {
   const RunEnding ending = EndingOf(why);
   if (!job.over() && job.ending < ending) {
@@ -548,8 +555,8 @@ void Dispatcher::NoteEnding(const JobState& job, LeaveReason why) {
   }
 }
 
-// What clients are told of it; after a restart it follows from what is
-// journaled.
+// Returns the source's round (SourcePlan::round) for clients. After a restart
+// it is computed again from the journaled job.
 uint64_t Dispatcher::SourceRound(const JobState& job) {
   const auto plan = plans_.find(job.plan);
   if (job.source_size != kEndlessPositions || plan == plans_.end()) return 0;
@@ -567,7 +574,7 @@ void Dispatcher::CloseSession(const SessionKey& key, bool for_good) {
   Commit(SessionClosed{key, for_good});
   listeners_.erase(key);
   const auto run = runs_.find(key.job);
-  if (run != runs_.end()) {  // work may have come back
+  if (run != runs_.end()) {  // its splits may be free to bind again
     run->second.dry_told = state_.FindJob(key.job)->dry();
   }
 }

@@ -5,22 +5,23 @@
 #include "broker/run_choice.h"
 #include "core/base/status.h"
 
-// Ranks: those that need the same pieces are bound the same ranges, and who is
-// ahead waits for the others.
+// Ranks. Ranks that need the same data are bound to the same ranges. A rank
+// that is ahead waits for the other ranks.
 
 namespace feedmill {
 namespace {
 
-// Ranges that are remembered for ranks that are behind.
+// Maximum number of ranges kept for ranks that are behind.
 constexpr size_t kRangesMax = 4'096;
-// Ranks that are named to one that waits for them.
+// Maximum number of awaited ranks that an answer names.
 constexpr uint64_t kNamedMax = 16;
 constexpr absl::Duration kForgetInterval = absl::Seconds(10);
 
 }  // namespace
 
-// Positions of the next split: as many as another rank was given there, if all
-// need the same, so that what one has is made for all.
+// Returns the number of positions of the next split. If another rank was bound
+// to a range there, the split ends where that range ends, so that workers
+// compute the data of both once.
 uint64_t Dispatcher::SplitSize(const JobState& job, Cursor begin,
                                uint64_t remaining, const RunWork& work,
                                SplitSizer& sizer) {
@@ -34,8 +35,8 @@ uint64_t Dispatcher::SplitSize(const JobState& job, Cursor begin,
                                    : std::min(size, next->first - begin.p);
 }
 
-// Whether all ranks of the job need the same pieces: whose an element is shows
-// only when all before it are made.
+// True if all ranks of the job need the same data: the rank of an element is
+// known only when all elements before it are made.
 bool Dispatcher::Together(const JobState& job) {
   if (job.ranks < 2 || !planner_.numbered) return false;
   const auto plan = plans_.find(job.plan);
@@ -45,7 +46,8 @@ bool Dispatcher::Together(const JobState& job) {
   return !*numbered;
 }
 
-// For the other ranks, if there are any who need the same.
+// Keeps the split's range for the other ranks and returns the key of the
+// co-located splits. Nullopt if the other ranks do not need the same data.
 std::optional<Kin> Dispatcher::Remember(const JobState& job, const SplitId& id,
                                         RunWork& work) {
   if (!Together(job)) return std::nullopt;
@@ -55,14 +57,14 @@ std::optional<Kin> Dispatcher::Remember(const JobState& job, const SplitId& id,
   return Kin{job.plan, split.end.p};
 }
 
-// ---- who waits for whom
+// ---- ranks that wait for other ranks
 
 bool Dispatcher::WaitsForRanks(const ClientHello& hello) const {
-  static_cast<void>(hello);  // whatever it takes over
+  static_cast<void>(hello);  // true for every hello, also with take_over
   return true;
 }
 
-// One pass over what is known of the ranks, by number: each of many that wait
+// Walks the known ranks once, in ascending order: each of many waiting ranks
 // asks several times a second.
 Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
                                            const ClientHello& hello,
@@ -74,8 +76,8 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
   }
   const RunNumber wanted = RunOf(hello, job);
   if (wanted <= job.run) return behind;
-  // An emptied store does not know of those that have come to their end. One
-  // that knows where a rank is knows of all.
+  // A store that was emptied does not know the ranks that are at their end. If
+  // the store knows where this rank is, it knows all ranks.
   const bool all = job.Done(hello.share.rank) && !job.over();
   const absl::Time silent = now - ClientTimeout(job);
   const auto add = [&](uint64_t rank, uint64_t count) {
@@ -92,7 +94,7 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
     const uint64_t next =
         std::min(known == job.finished.end() ? job.ranks : known->first,
                  more ? word->first.second : job.ranks);
-    if (all) add(rank, next - rank);  // they are still to come
+    if (all) add(rank, next - rank);  // ranks that have not joined yet
     rank = next;
     if (rank == job.ranks) break;
     const bool met = known != job.finished.end() && known->first == rank;
@@ -102,7 +104,8 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
     const bool heard = said && silent < says->heard;
     if (rank == hello.share.rank) continue;
     if (heard && says->wants) {
-      // It has finished the run before that one, whatever a former life does.
+      // The rank has finished the run before the run that it wants, even if an
+      // earlier life is still in it.
       if (*says->wants < wanted) add(rank, 1);
     } else if (!met) {
       if (all) add(rank, 1);
@@ -114,7 +117,7 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
   return behind;
 }
 
-// Ranks that this store has not heard of.
+// Returns the ranks that this store has not met.
 Dispatcher::Behind Dispatcher::RanksUnmet(const JobState& job) {
   Behind unmet;
   unmet.count = job.ranks - job.finished.size();
@@ -125,7 +128,7 @@ Dispatcher::Behind Dispatcher::RanksUnmet(const JobState& job) {
   return unmet;
 }
 
-// A rank without a session was heard of.
+// Records a message of a rank without a session.
 void Dispatcher::NoteWord(const JobState& job, uint64_t rank, RankWord word) {
   if (job.order != Order::kDeterministic || job.ranks == 1) return;
   const std::pair key(job.name, rank);
@@ -136,11 +139,11 @@ void Dispatcher::NoteWord(const JobState& job, uint64_t rank, RankWord word) {
       rank_words_.emplace(key, word);
     }
   } else if (known->second.incarnation <= word.incarnation) {
-    known->second = word;  // not a late copy of an earlier life's
+    known->second = word;  // not a late copy from an earlier life
   }
 }
 
-// After a restart all that have no session count as heard of.
+// After a restart, all ranks without a session count as heard now.
 void Dispatcher::NoteAllRanks(absl::Time now, const JobState& job) {
   for (const auto& [rank, finished] : job.finished) {
     NoteWord(job, rank, {Incarnation(), now});
@@ -150,7 +153,8 @@ void Dispatcher::NoteAllRanks(absl::Time now, const JobState& job) {
   }
 }
 
-// Another run begins: its ranks say where they are again.
+// Records the ranks' last messages when another run begins. Its ranks report
+// their position again.
 void Dispatcher::NoteRunsEnd(const JobState& job) {
   for (const auto& [consumer, session] : job.sessions) {
     const SessionKey key{job.name, consumer};
@@ -165,7 +169,8 @@ void Dispatcher::NoteRunsEnd(const JobState& job) {
   }
 }
 
-// It has no session, and still reads.
+// Records a message of a consumer's last life that has no session, but still
+// reads.
 void Dispatcher::NoteLastLife(absl::Time now, const JobName& name,
                               const Session& session) {
   const JobState* job = state_.FindJob(name);
@@ -174,8 +179,8 @@ void Dispatcher::NoteLastLife(absl::Time now, const JobName& name,
   if (rank) NoteWord(*job, *rank, {session.incarnation, now});
 }
 
-// A leave whose session was released, or ended as another rank took the job
-// back: what it has read need not be read again.
+// Handles a leave whose session was released, or ended because another rank
+// went back to an earlier run. The run that the reader finished stays finished.
 void Dispatcher::NoteLateLeave(absl::Time now, const ClientLeave& leave) {
   const SessionKey key{leave.job, leave.session.consumer};
   const JobState* job = state_.FindJob(leave.job);
@@ -206,7 +211,8 @@ void Dispatcher::ForgetWords(const JobName& job) {
                     rank_words_.upper_bound({job, ~uint64_t{0}}));
 }
 
-// Those that were there stay known, as silent.
+// Drops ranks that are silent and have finished no run. Silent ranks that have
+// finished a run are kept.
 void Dispatcher::ForgetSilentRanks(absl::Time now) {
   if (now < forget_words_) return;
   forget_words_ = now + kForgetInterval;

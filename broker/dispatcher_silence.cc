@@ -4,12 +4,13 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// Peers that nothing is heard of.
+// Peers that are silent for too long.
 
 namespace feedmill {
 
-// A disk or a machine that stood still for long: what peers said meanwhile
-// waits to be read, and nobody is silent before it has been.
+// Detects that the dispatcher itself stalled, e.g. on a slow disk. Messages
+// that arrived meanwhile are still unread, so no peer counts as silent until
+// they are read.
 void Dispatcher::NoteStall(absl::Time now) {
   const absl::Duration timeout = Timeout(settings_.worker_timeout);
   if (now - next_tick_ <= timeout / 2) return;
@@ -44,15 +45,16 @@ void Dispatcher::ReleaseSilentSessions(absl::Time now) {
   }
 }
 
-// No worker was heard before oldest_heard_: while that is recent, thousands of
-// them need not be looked through.
+// Visits the workers only if oldest_heard_ is too old, because there may be
+// thousands of them.
 void Dispatcher::LoseSilentWorkers(absl::Time now) {
   const absl::Time last = now - Timeout(settings_.worker_timeout);
   if (oldest_heard_ >= last) return;
   oldest_heard_ = now;
   std::vector<WorkerId> lost;
   for (const auto& [id, worker] : table_.workers()) {
-    // Who was told to beat seldom may not know yet that fewer are left.
+    // The interval grows with the number of workers. A worker may still use a
+    // long interval after others left.
     if (worker.heard < std::min(last, now - 4 * worker.interval)) {
       lost.push_back(id);
     } else {

@@ -8,21 +8,21 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 
-// The dispatcher's part of runs with slots (mode off): one for each worker that
-// is there before the first one has ended.
+// Runs with slots (mode off): one slot for each worker that joins before the
+// first slot has ended.
 
 namespace feedmill {
 namespace {
 
-// How many slots the store knows the run to be settled with; 0: it is not, or
-// has none.
+// Returns the number of slots with which the run was settled. 0 if it is not
+// settled, has no slots, or is unknown.
 uint64_t SettledSlots(const JobState& job, RunNumber run) {
   if (run == job.run) return job.settled ? job.slots : 0;
   const auto known = job.slots_of.find(run);
   return known == job.slots_of.end() ? 0 : known->second;
 }
 
-// True if the store has met no other rank of the same number.
+// True if the store has met no other rank of the same number of ranks.
 bool IsAlone(const Share& share, const JobState& job) {
   const auto is_other = [&](const auto& finished) {
     return finished.first != share.rank;
@@ -40,10 +40,10 @@ uint64_t Dispatcher::SlotsNow() const {
   return std::clamp<uint64_t>(static_cast<uint64_t>(count), 1, kSlotsMax);
 }
 
-// A worker came: a run whose first slot has not ended has a slot for it. One
-// that comes in the place of a lost one goes on with that one's.
+// Adds slots for workers that joined, to runs whose first slot has not ended. A
+// worker that replaces a lost worker continues that worker's slot.
 void Dispatcher::GrowRuns() {
-  std::optional<uint64_t> slots;  // thousands may come at once, and none matter
+  std::optional<uint64_t> slots;  // computed at most once, and only if needed
   for (const auto& [name, work] : runs_) {
     const JobState& job = *state_.FindJob(name);
     if (job.settled) continue;
@@ -68,9 +68,9 @@ void Dispatcher::Extend(const JobName& name, uint64_t slots, bool last) {
   }
 }
 
-// What a reader was told by a dispatcher whose store was lost, or by another
-// one, before its token was saved. A run that others read as it was settled
-// keeps its slots.
+// Takes over the number of slots that a reader learned before, from a
+// dispatcher whose store was lost or from another dispatcher. If the run is
+// settled and other readers have read it so, its slots do not change.
 void Dispatcher::LearnSlots(const ClientHello& hello) {
   const JobState& job = *state_.FindJob(hello.job);
   const bool planning = job.phase == RunPhase::kPlanning;
@@ -89,8 +89,8 @@ void Dispatcher::LearnSlots(const ClientHello& hello) {
   }
 }
 
-// A reader that is beyond the first slot of a run that was settled otherwise,
-// and which other ranks read so, cannot go on: they would end elsewhere.
+// Refuses a reader that has begun a run with another number of slots than the
+// other ranks read. The ranks would end at different positions.
 absl::Status Dispatcher::CheckSlots(const ClientHello& hello,
                                     const JobState& job) const {
   if (!hello.settled || hello.slots == 0 || hello.cursor == Cursor{} ||
@@ -109,8 +109,8 @@ absl::Status Dispatcher::CheckSlots(const ClientHello& hello,
       hello.slots, hello.session.consumer.value());
 }
 
-// Nobody may be at the end of a run before all agree on where that is: it is
-// settled when someone is through with its first slot.
+// Settles the run when a reader has passed its first slot. All ranks must agree
+// on the run's end before a rank reaches it.
 void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
   const JobState& job = *state_.FindJob(name);
   if (job.phase != RunPhase::kRunning || job.settled) return;
@@ -137,9 +137,9 @@ void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
 
 // ---- runs that began before the store was emptied
 
-// Awaits the other ranks of a run that began before: the hello of a rank that
-// this store has not met says so, or peers have seen the journal of another
-// store.
+// Starts to wait for the other ranks if the run began before the store was
+// emptied. Signs of that: a rank that this store has not met has already read,
+// or peers have seen the journal of another store.
 void Dispatcher::NoteBegunBefore(absl::Time now, const ClientHello& hello) {
   const JobState& job = *state_.FindJob(hello.job);
   const bool other = job.ranks != hello.share.ranks;
@@ -156,8 +156,9 @@ void Dispatcher::AwaitRanks(const JobState& job, absl::Time since) {
   begun_before_.try_emplace(job.name, since + ClientTimeout(job));
 }
 
-// Each rank that reads says a hello soon. Those that came to their end before
-// the store was emptied never do.
+// True while the dispatcher waits for ranks that it has not met. The wait is
+// bounded: ranks that read send a hello soon, but ranks that reached their end
+// before the store was emptied never do.
 bool Dispatcher::AwaitsRanks(absl::Time now, const JobState& job) const {
   const auto until = begun_before_.find(job.name);
   return until != begun_before_.end() &&

@@ -101,8 +101,8 @@ void DispatcherState::DropSplits(JobState& job, SessionState& session) {
   session.waiting.clear();
 }
 
-// All that has not left the session's buffer is bound again, as far as it is
-// there.
+// Makes the session's elements that have not left its buffer free to bind
+// again.
 void DispatcherState::Unbind(JobState& job, SessionState& session) {
   if (!session.splits.empty()) {
     session.next = splits.at(*session.splits.begin()).out;
@@ -168,16 +168,18 @@ void DispatcherState::On(const SessionOpened& event) {
   if (job.order == Order::kDeterministic) {
     if (job.ranks != event.share.ranks) job.finished.clear();
     job.ranks = event.share.ranks;
-    // All ranks are kept, however many, and some that were there before.
+    // All present ranks are kept, for any number of ranks, and some former
+    // ones.
     if (job.lives.size() >= kClosedSessionsMax + job.ranks) job.lives.clear();
     job.finished[event.share.rank] =
         RunNumber(std::max<uint64_t>(1, job.run.value()) - 1);
     job.lives[event.key.consumer] = event.incarnation;
   }
   idle_jobs.erase({job.idle_since, job.name});
-  // A sharer goes on with what others left.
+  // A sharer continues with the splits that other sharers left.
   if (job.order == Order::kAny) job.ending = RunEnding::kNone;
-  // A reader that stands before the end of a finished run goes on with it.
+  // A reader whose cursor is before the end of a finished run continues the
+  // run.
   if (job.phase == RunPhase::kFinished && job.order == Order::kDeterministic &&
       event.start.p < job.positions) {
     job.phase = RunPhase::kRunning;
@@ -265,7 +267,7 @@ void DispatcherState::On(const SessionClosed& event) {
   if (event.for_good) Close(event.key, incarnation);
 }
 
-// That life must not be opened again.
+// Records a closed life, so that it is not opened again.
 void DispatcherState::Close(const SessionKey& key, Incarnation incarnation) {
   const auto [it, added] = closed.emplace(key, incarnation);
   it->second = std::max(it->second, incarnation);

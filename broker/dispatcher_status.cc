@@ -6,7 +6,7 @@
 #include "broker/status_json.h"
 #include "core/base/status.h"
 
-// What `feedmill status` prints; other programs read it.
+// The JSON that `feedmill status` prints. Other programs read it, too.
 
 namespace feedmill {
 namespace {

@@ -153,10 +153,10 @@ PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
   PositionName name{fmt::format("position {}", position)};
   const auto analyzed = Read(graph, registry);
   if (!analyzed.ok()) return name;
-  // Where a position is a whole pass of streams, one of its elements is no
-  // reason to leave it out.
+  // A position of streams is a whole pass: one bad element is no reason to skip
+  // it.
   name.skips = (*analyzed)->skip_before && !(*analyzed)->source.streamed;
-  // Where several sources are one, only its workers know whose it is.
+  // If several inputs are combined, only workers know the input of an element.
   if (!(*analyzed)->inputs.empty()) return name;
   const bool needs_files = (*analyzed)->source.needs_files;
   absl::StatusOr<Manifest> manifest = Manifest();

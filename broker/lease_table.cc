@@ -10,8 +10,8 @@ namespace {
 // Load is leases per slot in this unit.
 constexpr uint64_t kFull = uint64_t{1} << 20;
 
-constexpr uint32_t kDeathsOfSuspects = 2;  // makes a split one
-constexpr uint64_t kNarrowing = 16;        // parts that are tried one by one
+constexpr uint32_t kDeathsOfSuspects = 2;  // deaths that make a split a suspect
+constexpr uint64_t kNarrowing = 16;        // divisor of the width at each death
 constexpr size_t kHomesMax = 4'096;
 
 bool IsFull(uint64_t load, LeaseTable::Room room) {
@@ -223,9 +223,10 @@ const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
   return tried;
 }
 
-// ---- kin
+// ---- co-located splits
 
-// Where the split's kin are, or were; null if it has none or must not go there.
+// Returns the worker that has, or last had, a split co-located with this one.
+// Null if there is none or this split must not go there.
 const WorkerId* LeaseTable::HomeOf(const Work& work, Room room) const {
   if (!work.kin || work.suspect()) return nullptr;
   const auto home = homes_.find(*work.kin);
@@ -247,7 +248,8 @@ void LeaseTable::SetHome(const Kin& kin, const WorkerId& worker) {
   homes_order_.pop_front();
 }
 
-// Those whose kin has a lease need no room of their own.
+// Gives queued splits to the worker that has a lease co-located with them. Such
+// splits need no room of their own.
 void LeaseTable::GiveFollowers(absl::Time now) {
   for (const SplitId& split : std::exchange(followers_, {})) {
     Work& work = work_.at(split);
@@ -270,8 +272,8 @@ void LeaseTable::MoveFromDraining() {
     for (const WorkerId& id : draining_) TakeAll(id);
     return;
   }
-  // Behind a head that nobody is left to run there is no credit: what waits for
-  // some would keep its worker for ever.
+  // All workers drain, so no worker can take a waiting head. Splits behind it
+  // get no credit and would keep their draining worker for ever.
   const bool head_waits =
       (!unleased_.empty() && unleased_.begin()->first == 0) ||
       (!suspects_.empty() && suspects_.begin()->first == 0);
@@ -298,7 +300,7 @@ uint32_t LeaseTable::NoteDeath(const SplitId& split, const WorkerId& worker,
     work.width = end.p - taken.p;
     if (queued) Enqueue(split, work);
   } else if (!FindWorker(worker)->alone) {
-    return 0;  // it had not been a suspect when it was given
+    return 0;  // the lease was given before the split became a suspect
   } else if (work.width == 1) {
     if (work.blamed != taken) work.blames = 0;
     work.blamed = taken;
@@ -322,7 +324,7 @@ void LeaseTable::Advance(const SplitId& split, Cursor taken, Cursor end) {
   Work& work = it->second;
   if (work.skip) {
     if (taken.p <= work.skip->cursor.p) return;
-    // What is left is a split like any other.
+    // The remainder is an ordinary split again.
     work.skip.reset();
     work.width = 0;
     work.blames = work.deaths = 0;
@@ -334,7 +336,7 @@ void LeaseTable::Advance(const SplitId& split, Cursor taken, Cursor end) {
   if (!work.leases.empty() && taken < work.stop) return;
   while (!work.leases.empty()) Take(split, work, 0);
   work.stop = {std::min(end.p, taken.p + work.width), 0};
-  work.tried.clear();  // where it was it may go on
+  work.tried.clear();  // its former worker may continue it
 }
 
 void LeaseTable::GiveSuspects(absl::Time now) {
@@ -362,7 +364,7 @@ void LeaseTable::Fill(absl::Time now, uint32_t share) {
                       : depth < share ? Room::kTwice
                                       : Room::kWithinSlots;
     const WorkerId* worker = Choose(work, room);
-    if (worker == nullptr) return;  // those after it have no more room
+    if (worker == nullptr) return;  // deeper splits have no more room
     unleased_.erase(unleased_.begin());
     Give(split, work, WorkerId(*worker), now);
     if (work.kin) GiveKin(*work.kin, now);
@@ -373,7 +375,7 @@ bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
   const auto it = work_.find(split);
   if (it == work_.end() || it->second.leases.empty()) return false;
   Work& work = it->second;
-  if (work.suspect()) {  // never on two at once
+  if (work.suspect()) {  // never on two workers at once
     if (!must) return false;
     while (!work.leases.empty()) Take(split, work, 0);
     return true;
@@ -382,7 +384,7 @@ bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
   const WorkerId* worker = Choose(work, must ? Room::kAny : Room::kWithinSlots);
   if (worker == nullptr) return false;
   const WorkerId chosen = *worker;
-  // All were: begin the round again.
+  // All workers were tried: begin a new round.
   if (work.tried.contains(chosen)) work.tried.clear();
   if (work.leases.size() > 1) Take(split, work, 0);
   Give(split, work, chosen, now);

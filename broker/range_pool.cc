@@ -11,7 +11,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kBlockRunsMax = 256;  // of a block
-constexpr size_t kRunsMin = 64;        // a block of less takes its neighbour in
+constexpr size_t kRunsMin = 64;        // a smaller block absorbs its neighbour
 
 }  // namespace
 
@@ -102,7 +102,7 @@ void RangePool::Add(Cursor begin, Cursor end) {
   last = std::min(first + 1, blocks_.size());
   std::vector<Run> runs;
   if (first < last) runs = Decode(blocks_[first]);
-  // What it touches from below may be the first run of the next block.
+  // The range may touch the first run of the next block.
   if (last < blocks_.size() &&
       (blocks_[last].begin == end.p || runs.size() < kRunsMin)) {
     const std::vector<Run> more = Decode(blocks_[last++]);

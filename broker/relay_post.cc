@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-// What clients say to workers is small.
+// Maximum bytes of a message from a client to a worker, e.g. a grant.
 constexpr uint64_t kGrantMax = uint64_t{64} << 10;
 
 uint64_t BytesOf(const std::vector<Buffer>& parts) {
@@ -27,7 +27,7 @@ void RelayPost::Pass(SocketId peers, const Dispatcher& dispatcher,
     messenger_.Send(peers, worker->value(), relay);
     return;
   }
-  if (*worker != from) return;  // another's name
+  if (*worker != from) return;  // the sender uses another worker's name
   if (waiting_->load() + bytes > bytes_max_) {
     ++dropped_;
     return;
@@ -38,7 +38,7 @@ void RelayPost::Pass(SocketId peers, const Dispatcher& dispatcher,
   messenger_.Send(peers, client, relay);
 }
 
-// The same buffers, counted until they are let go.
+// Returns the same buffers; their bytes count as waiting until they are freed.
 std::vector<Buffer> RelayPost::Weighed(std::vector<Buffer> parts) const {
   for (Buffer& part : parts) {
     const size_t size = part.size();

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// The others went on without it.
+// Returns the error for a consumer that the other consumers left behind.
 absl::Status LeftBehind(const JobState& job, const ConsumerId& consumer) {
   return FailedPrecondition(
       "job '{}' is at iteration {} by now: the other consumers went on "

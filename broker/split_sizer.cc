@@ -6,11 +6,11 @@
 namespace feedmill {
 namespace {
 
-// A measurement counts for at most so much, so that sums cannot overflow.
+// Each measurement is clamped to this value, so that sums cannot overflow.
 constexpr uint64_t kMeasureMax = uint64_t{1} << 56;
-// Splits stay far below this, whatever was measured.
+// Maximum positions of a split, for any measurement.
 constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
-// A split is at most so small a part of what a slot has left.
+// A split is at most 1/kLastParts of the remaining positions of a slot.
 constexpr uint64_t kLastParts = 2;
 constexpr uint64_t kFirstParts = 16;  // while no cost is known
 constexpr size_t kPastMax = 1'024;
@@ -73,7 +73,7 @@ uint64_t SplitSizer::Next(const CostEstimate& cost, uint64_t remaining,
         cost.PositionsIn(settings_.split_time, settings_.split_bytes);
     size_ = std::min(wanted, size_ * 4);
   }
-  // What is not known to be cheap must not be a large part of the run.
+  // A split of unknown cost must not be a large part of the run.
   const uint64_t parts = cost.known() ? kLastParts : kFirstParts;
   const uint64_t share = remaining / (parts * std::max<uint64_t>(1, slots));
   return std::max<uint64_t>(1, std::min(size_, share));

@@ -30,9 +30,10 @@ class StateJournal : public StateStore<DispatcherEvent> {
   uint64_t sequence() const override { return journal_->sequence(); }
 
   // Replaces the events by a snapshot of `state` if that saves enough, or if
-  // the last snapshot is many times larger than `state`. REQUIRES: the events
-  // lead to `state`. DataLoss if the snapshot's bytes do not decode to `state`;
-  // the journal is then unchanged.
+  // the last snapshot has more than four times as many splits. REQUIRES: the
+  // events lead to `state`. DataLoss if the snapshot does not decode to
+  // `state`, or if the journal is at another event; the journal is then
+  // unchanged.
   absl::Status CompactIfWorthwhile(const DispatcherState& state);
   // See Journal.
   absl::Status SayAddress(const std::string& address) {

@@ -12,7 +12,7 @@ using Reader = VerdictInput::Reader;
 using Worker = VerdictInput::Worker;
 using Step = VerdictInput::Step;
 
-// Less of a reader's time in waiting is no reason to look for one.
+// A reader that waits for a smaller part of its time does not count as waiting.
 constexpr double kWaitNoticed = 0.1;
 // A reader that spends more of its time in its own steps than this is bound by
 // them, if it does not wait.
@@ -267,8 +267,8 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
                           "raise their --memory ({})",
                           waits, GainText(gain)));
   }
-  // In order, one worker that is slow holds up all: the others have made what
-  // comes after, and may not send more.
+  // With deterministic order one slow worker delays all workers: the other
+  // workers have made the later elements and may not send more.
   const Worker* const busiest = fleet.busiest;
   const bool stuck = !reader.head_worker.empty() && reader.head_s >= kStuck;
   const bool uneven = fleet.count > 1 && busiest != nullptr &&
@@ -282,8 +282,8 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
                           waits, where, Percent(1 - fleet.others_busy),
                           GainText(gain)));
   }
-  // What is made ahead of the head waits for credit, too: that alone is no sign
-  // of a slow link.
+  // Elements made ahead of the head wait for credit, too. Waiting for credit
+  // alone is therefore no sign of a slow link.
   if (fleet.busy >= kIdle) return BusyWorkers(input, fleet, waits, gain);
   if (fleet.streams > 0 &&
       fleet.waiting_for_credit >= kWaiting * fleet.streams) {
