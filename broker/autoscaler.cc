@@ -251,9 +251,9 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
       BoundName(measured.job->bound_by));
 }
 
-// Undoes the last reduction of the fleet if it hurt a job, and returns the
-// number of workers. It hurt a job that now waits and did not wait before, or
-// that waits and became slower.
+// Undoes the last reduction of the fleet if two looks show that it hurt a job,
+// and returns the number of workers before it. It hurt a job that waits now and
+// either did not wait before or became slower.
 std::optional<uint64_t> Autoscaler::UndoShrink(
     absl::Time now, uint64_t workers, const std::vector<Measured>& jobs) {
   if (!shrink_.has_value() || workers >= shrink_->from) return std::nullopt;
@@ -307,7 +307,8 @@ uint64_t Autoscaler::Grow(absl::Time now, uint64_t workers,
   return wanted;
 }
 
-// No growth: fewer workers if they suffice for long enough.
+// Decides if the fleet does not grow: returns a smaller number of workers once
+// that number has sufficed for long enough.
 uint64_t Autoscaler::Hold(absl::Time now, uint64_t workers,
                           const std::vector<Measured>& jobs) {
   double low = 0;

@@ -44,8 +44,8 @@ void Dispatcher::NoteComputed(KnownWorker& worker,
 
 void Dispatcher::TakeLoad(absl::Time now, KnownWorker& worker,
                           const WorkerLoad& load) {
-  // The speed of a worker is that of computing: it sends in bursts, when
-  // readers have credit.
+  // The speed is computed from positions computed, not from elements sent: a
+  // worker sends in bursts, when readers have credit.
   WorkerLoad computed = load;
   for (PlanLoad& each : computed.plans) {
     const auto positions = worker.computed.find(each.plan);
@@ -157,7 +157,7 @@ VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job,
     VerdictInput::Reader reader = InputOf(now, key, session);
     if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
   }
-  // Workers that have nothing of the job are one.
+  // All workers without work of the job share one entry.
   VerdictInput::Worker rest{"the others"};
   double threads = fleet.threads;
   rest.count = fleet.count;

@@ -178,7 +178,7 @@ void Dispatcher::NoteSkipped(const JobName& job, uint64_t elements,
        .logged = false});
 }
 
-// Makes the notes of a call events, and leaves those for the log.
+// Records the notes of a call as events, and keeps only the notes for the log.
 void Dispatcher::KeepEvents(absl::Time now) {
   for (const DispatcherNote& note : effects_.notes) {
     events_.Add(now, {.kind = note.kind,

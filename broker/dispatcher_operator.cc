@@ -1,7 +1,7 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// Requests of operators: they change what the dispatcher does.
+// Operator requests that change the dispatcher's work.
 
 namespace feedmill {
 

@@ -8,7 +8,8 @@
 
 namespace feedmill {
 
-// Readers without a job's name have a new job each: they count as one.
+// Returns the job's key. Each reader without a job name has a job of its own;
+// all these jobs count as one.
 std::string Dispatcher::ScaleKey(const JobState& job) const {
   return job.anonymous() ? "" : job.name.value();
 }
@@ -64,7 +65,8 @@ ScaleFigures Dispatcher::FiguresOf(absl::Time now, uint64_t workers) const {
       busy_workers += part;
     }
   }
-  // Shares are samples: together they are no more than the workers did.
+  // Shares are samples. Scale them so that their sum is at most the workers'
+  // measured work.
   const double most = figures.busy * static_cast<double>(workers);
   for (auto& [name, job] : jobs) {
     if (busy_workers > most && most > 0) {

@@ -31,14 +31,14 @@ const char* PhaseName(const JobState& job) {
     case RunPhase::kPlanning:
       return "planning";
     case RunPhase::kRunning:
-      // Sharers that left something have ended nothing: another one may come.
+      // If sharers left work, the run is not over: another sharer may join.
       return job.sessions.empty() && job.ending != RunEnding::kNone &&
                      job.order == Order::kAny
                  ? StateOf(job.ending)
                  : "running";
     case RunPhase::kFinished:
       return StateOf(job.ending);
-    case RunPhase::kFailed:  // an operator's word is no fault
+    case RunPhase::kFailed:  // an operator's cancellation is no failure
       return absl::IsCancelled(job.error) ? "cancelled" : "failed";
   }
   return "";
@@ -123,8 +123,8 @@ std::string Dispatcher::WaitsFor(const JobState& job) const {
   return table_.slots() == 0 ? "a worker" : "";
 }
 
-// Ranks that have not finished the run: those without a session, and those that
-// read.
+// Returns the ranks that have not finished the run: ranks without a session,
+// and ranks that read.
 Dispatcher::RanksLeft Dispatcher::RanksToEnd(const JobState& job) const {
   RanksLeft left;
   std::set<uint64_t> reading;
@@ -200,7 +200,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
                {"positions_bound", bound_positions},
                {"positions_taken", taken_positions}};
     if (counted) {
-      // Each rank goes through all positions.
+      // Each rank passes through all positions.
       const uint64_t all = job.positions * job.ranks;
       entry["bound_percent"] = Percent(bound_positions, all);
       entry["taken_percent"] = Percent(taken_positions, all);

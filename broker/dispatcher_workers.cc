@@ -4,7 +4,7 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// The dispatcher's half that workers talk to.
+// The dispatcher's handlers of worker messages.
 
 namespace feedmill {
 namespace {
@@ -34,7 +34,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
                     const WorkerBeat& beat) {
   KnownWorker* worker = table_.FindWorker(beat.worker);
   if (worker != nullptr && beat.incarnation < worker->incarnation) {
-    return;  // a dead process's last words
+    return;  // a late message of an earlier process
   }
   if (worker != nullptr && beat.incarnation > worker->incarnation) {
     LoseWorker(beat.worker, /*died=*/true,
@@ -108,7 +108,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   }
 }
 
-// A peer is one worker: it has taken another name, as its address changed.
+// Drops the former worker of a peer whose name changed with its address: a peer
+// is one worker.
 void Dispatcher::LoseRenamed(const PeerId& from, const WorkerId& name) {
   const auto it = worker_at_.find(from);
   if (it == worker_at_.end() || it->second == name) return;
@@ -117,8 +118,8 @@ void Dispatcher::LoseRenamed(const PeerId& from, const WorkerId& name) {
              fmt::format("it has the address {} now", name.value()));
 }
 
-// Thousands of idle workers beat only to say that they live: most of these
-// need no answer.
+// True if the beat needs an answer. Thousands of idle workers beat only to show
+// that they live, and most of these beats need none.
 bool Dispatcher::WantsAnswer(const KnownWorker& worker,
                              const WorkerBeat& beat) const {
   const bool idle = worker.leases.empty() && worker.resolving.empty() &&
@@ -150,7 +151,7 @@ void Dispatcher::TakeFailure(const WorkerId& worker,
 
 void Dispatcher::TakeManifest(absl::Time now, const ManifestResult& result) {
   const auto it = resolutions_.find(result.graph_fingerprint);
-  if (it == resolutions_.end()) return;  // another one was faster
+  if (it == resolutions_.end()) return;  // another worker was faster
   const std::set<JobName> jobs = it->second.jobs;
   for (const JobName& name : jobs) {
     if (!result.status.ok()) {
@@ -199,7 +200,8 @@ void Dispatcher::Advance(const SplitId& id) {
   if (split != nullptr) table_.Advance(id, split->taken, split->end);
 }
 
-// Workers died while they ran the next position of this split and nothing else.
+// Skips or fails the next position of this split, because workers died while
+// they ran it and nothing else.
 void Dispatcher::Blame(const SplitId& id) {
   const SplitState& split = *state_.FindSplit(id);
   const JobState& job = *state_.FindJob(split.owner.job);
@@ -228,8 +230,8 @@ void Dispatcher::Blame(const SplitId& id) {
   Commit(SplitFailed{id, DataLoss("{}", why)});
 }
 
-// Each graph that waits for its manifest has one worker that looks for it:
-// the one with the fewest such requests.
+// Assigns each graph without a manifest to one worker, which lists its files.
+// The worker with the fewest such requests is chosen.
 void Dispatcher::AssignResolutions() {
   for (auto& [fingerprint, resolution] : resolutions_) {
     if (resolution.worker.has_value()) continue;

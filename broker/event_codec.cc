@@ -15,10 +15,9 @@
 namespace feedmill {
 namespace {
 
-// The first byte. A change of any field, or of the plans that the events are
-// about, is another version. Version 7 lacks EndingNoted and has two values of
-// RunEnding; what it holds is read as it is. Versions before 9 have no
-// datasets.
+// The first byte. It changes with any field, and with the plans to which the
+// events refer. Version 7 lacks EndingNoted and has two values of RunEnding;
+// its bytes are read without conversion. Versions before 9 have no datasets.
 constexpr char kVersion = 9;
 constexpr char kDatasetsVersion = 9;
 constexpr char kOldestVersion = 7;
@@ -153,13 +152,13 @@ class Writer {
 
 // ---- reading
 
-// The first thing that is wrong is kept in error(), after which what is read
-// means nothing.
+// Reads fields. The first error is kept in error(); values that are read after
+// it are meaningless.
 class FieldParser {
  public:
   explicit FieldParser(std::string_view bytes) : rest_(bytes) {}
 
-  // OK if all was read and nothing is left.
+  // OK if no error occurred and all bytes were read.
   absl::Status Finish() const {
     if (!error_.ok()) return error_;
     if (rest_.empty()) return absl::OkStatus();
@@ -428,7 +427,7 @@ struct FollowsCheck {
     FM_RETURN_IF_ERROR(Job(e.job));
     const JobState& job = *state.FindJob(e.job);
     const bool planning = job.phase == RunPhase::kPlanning;
-    // A rank said how many the run was settled with before.
+    // A rank may report a smaller number with which the run was settled before.
     const bool may_be_fewer = e.last && job.order == Order::kDeterministic;
     if (job.over() || (e.slots < job.slots && !may_be_fewer) ||
         e.slots > kSlotsMax || (!planning && job.slots == 0) || e.slots == 0) {
@@ -437,7 +436,7 @@ struct FollowsCheck {
     }
     return absl::OkStatus();
   }
-  // The others are about a job that is there.
+  // All other events require that their job exists.
   absl::Status operator()(const auto& e) const { return Job(e.job); }
 };
 

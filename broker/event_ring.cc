@@ -6,7 +6,7 @@
 namespace feedmill {
 namespace {
 
-// Events of the same kind that are looked through for an earlier occurrence.
+// Maximum number of events of the same kind that are compared with a new event.
 constexpr size_t kEventsCompared = 16;
 
 bool CountsTogether(NoteKind kind) {
@@ -14,7 +14,7 @@ bool CountsTogether(NoteKind kind) {
          kind == NoteKind::kRetry || kind == NoteKind::kSkipped;
 }
 
-// Cuts at the beginning of a character.
+// Cuts the text to kTextMax bytes at the beginning of a character.
 void CutText(std::string& text) {
   if (text.size() <= EventRing::kTextMax) return;
   size_t end = EventRing::kTextMax;

@@ -116,7 +116,7 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   shape.slotted = ReadsInSlots(analyzed->graph) && shape.positions > 0 &&
                   !HasEndlessPart(analyzed->graph);
   if (!shape.slotted) return shape;
-  // The passes come one after the other, so each needs an end.
+  // The passes follow each other, so each pass must be finite.
   const Graph slotted = SlottedGraph(analyzed->graph);
   FM_ASSIGN_OR_RETURN(const auto whole, Analyze(slotted, registry));
   FM_RETURN_IF_ERROR(
@@ -125,7 +125,8 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
-// Steps of inputs stand before those of the whole, as they are written.
+// Adds the names of a graph's steps. Steps of inputs come before the steps of
+// the whole graph, in the order in which they are written.
 void AddPlaces(const AnalyzedGraph& graph, const std::string& before,
                std::vector<std::string>& places) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {

@@ -61,8 +61,8 @@ void WorkerWindow::Add(absl::Time now, const WorkerLoad& load) {
   DropOld(now, samples_);
 }
 
-// A task counts when it ends, and may take longer than the window: tasks that
-// are under way count, too.
+// `busy` counts a task when it ends, which may be after the window. Running
+// tasks are therefore counted, too.
 double WorkerWindow::Busy(absl::Time now) const {
   if (samples_.empty() || last_.threads == 0) return 0;
   const bool old = now - samples_.back().first > kLoadWindow;

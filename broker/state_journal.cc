@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// A snapshot of fewer splits is not worth replacing.
+// A snapshot with fewer splits is not worth replacing.
 constexpr size_t kManySplits = 10'000;
 
 }  // namespace
@@ -72,7 +72,7 @@ absl::Status StateJournal::CompactIfWorthwhile(const DispatcherState& state) {
                       state.splits.size() < snapshot_splits_ / 4;
   if (!shrunk && !journal_->worth_compacting()) return absl::OkStatus();
   const std::string bytes = EncodeState(state);
-  // Once the events are gone, these bytes are all that is left.
+  // Decode the bytes before the events are deleted: they will be the only copy.
   FM_ASSIGN_OR_RETURN(const DispatcherState back, DecodeState(bytes));
   if (back != state || state.sequence != journal_->sequence()) {
     return DataLoss(

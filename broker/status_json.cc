@@ -86,7 +86,7 @@ OrderedJson StepsJson(const std::map<uint32_t, StepCost>& steps,
   OrderedJson list = OrderedJson::array();
   for (const auto& [place, cost] : steps) {
     const auto wall = static_cast<double>(cost.wall_ns);
-    // A clock of the CPU may be ahead of that of the wall by a tick.
+    // The CPU clock may be ahead of the wall clock by a tick.
     const double cpu = std::min(wall, static_cast<double>(cost.cpu_ns));
     const auto rows = static_cast<double>(cost.rows_out);
     OrderedJson step{

@@ -17,14 +17,14 @@ constexpr double kWaitNoticed = 0.1;
 // A reader that spends more of its time in its own steps than this is bound by
 // them, if it does not wait.
 constexpr double kStageNoticed = 0.4;
-constexpr double kBusy = 0.7;      // workers with less work have some left
-constexpr double kIdle = 0.5;      // workers with less have plenty left
+constexpr double kBusy = 0.7;      // below it, workers have some free time
+constexpr double kIdle = 0.5;      // below it, workers have plenty of free time
 constexpr double kWaiting = 0.3;   // part of the streams
-constexpr double kDominant = 0.4;  // part of what the steps take
-constexpr double kOthers = 0.6;    // below it, a worker works for other jobs
+constexpr double kDominant = 0.4;  // part of the time of all steps
+constexpr double kOthers = 0.6;    // below it, workers work for other jobs
 constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
 constexpr double kStuck = 0.5;     // seconds
-constexpr double kSlow = 0.25;     // of the speed of the others
+constexpr double kSlow = 0.25;     // part of the typical worker's speed
 constexpr double kGainMax = 1000;
 
 std::string Percent(double part) {
@@ -56,14 +56,14 @@ std::string NameOf(const Reader& reader, const VerdictInput& input) {
 
 // Sums over all workers of the job.
 struct Fleet {
-  size_t count = 0;  // that take work
-  double busy = 0;   // weighed by threads
+  size_t count = 0;  // workers that take work
+  double busy = 0;   // average, weighted by threads
   double streams = 0;
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
-  double share = 1;                 // of what they do, this job's
-  const Worker* busiest = nullptr;  // with streams of the job
-  double others_busy = 0;           // of all but the busiest
+  double share = 1;                 // this job's part of their work
+  const Worker* busiest = nullptr;  // busiest worker that works for the job
+  double others_busy = 0;           // average of all workers but the busiest
 };
 
 Fleet FleetOf(const std::vector<Worker>& workers) {
@@ -99,11 +99,11 @@ Fleet FleetOf(const std::vector<Worker>& workers) {
   return fleet;
 }
 
-// A worker that is far slower than the others, and how many times.
+// A worker that is `times` times slower than the typical worker.
 struct Straggler {
   const Worker* worker = nullptr;
   double times = 0;
-  double gain = 0;  // if it were as fast as they are
+  double gain = 0;  // speedup of the job if the worker were as fast
 };
 
 Straggler StragglerOf(const std::vector<Worker>& workers) {
@@ -125,7 +125,7 @@ Straggler StragglerOf(const std::vector<Worker>& workers) {
           now <= 0 ? kGainMax : (now - slowest.speed + typical) / now};
 }
 
-// Says what all readers wait for or do, as evidence.
+// Describes the load of readers, workers and steps, as evidence.
 std::vector<std::string> EvidenceOf(const VerdictInput& input,
                                     const Fleet& fleet) {
   std::vector<std::string> evidence;
@@ -170,7 +170,8 @@ Verdict Of(BoundBy bound, std::string where, double gain,
   return verdict;
 }
 
-// No reader waits for data: the client's steps, or what reads.
+// The verdict if no reader waits for data: the client's steps or the consumer
+// are the bound.
 Verdict WithoutWait(const VerdictInput& input) {
   const auto slowest =
       std::max_element(input.readers.begin(), input.readers.end(),
@@ -185,7 +186,7 @@ Verdict WithoutWait(const VerdictInput& input) {
                           NameOf(*slowest, input),
                           Percent(StageShare(*slowest)), GainText(gain)));
   }
-  // Ranks that work in step are as fast as the one with the least wait.
+  // Ranks that work in lockstep are as fast as the rank with the least wait.
   const auto busiest =
       std::min_element(input.readers.begin(), input.readers.end(),
                        [](const Reader& a, const Reader& b) {
@@ -205,7 +206,7 @@ Verdict WithoutWait(const VerdictInput& input) {
                         GainText(GainOf(1 - data))));
 }
 
-// Workers that are busy: what they spend their time on.
+// The verdict if the workers are busy: names the main use of their time.
 Verdict BusyWorkers(const VerdictInput& input, const Fleet& fleet,
                     const std::string& waits, double gain) {
   if (fleet.share < kOthers) {
@@ -337,7 +338,7 @@ Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
                          return WaitShare(a) < WaitShare(b);
                        });
   if (WaitShare(*longest) < kWaitNoticed) return WithoutWait(input);
-  // Its own steps take longer than its wait.
+  // The reader's own steps take longer than its wait.
   if (StageShare(*longest) > WaitShare(*longest) &&
       StageShare(*longest) >= kStageNoticed) {
     return WithoutWait(input);
