@@ -292,7 +292,8 @@ void DispatcherState::On(const RunFinished& event) {
   for (auto& [rank, finished] : job.finished) {
     finished = std::max(finished, job.run);
   }
-  // Sharers: what one left was for the others, which read it.
+  // The other sharers have read the splits that a leaving sharer returned, so
+  // its reason does not count.
   if (event.complete) {
     job.ending = job.order == Order::kAny
                      ? RunEnding::kFinished

@@ -60,9 +60,9 @@ struct KnownWorker {
 // by depth, so heads (depth 0) come first and consumers share the workers
 // evenly.
 //
-// Co-located splits go to the worker of the first of them while that
-// worker takes leases. They go there at once, at any depth: data that the
-// worker computes for one of them serves all.
+// Co-located splits go to the worker of the first of them while that worker
+// takes leases. They go there at once, at any depth: data that the worker
+// computes for one of them serves all.
 //
 // Maximum number of leases of a worker, when it gets a split:
 //   other splits                        its slots

@@ -18,7 +18,7 @@ namespace feedmill {
 // grants to workers, frames to clients. Messages are neither parsed nor copied.
 // Frames that wait for their client have two bounds: the client's credit, and
 // `bytes_max` for all clients together. Beyond `bytes_max` frames are dropped;
-// their clients request them again, as after a lost connection.
+// their clients request them again, as after any lost frame.
 //
 // Thread: the reactor's.
 class RelayPost {
