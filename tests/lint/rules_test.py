@@ -144,7 +144,7 @@ class PlantedBreaches(unittest.TestCase):
 
     def test_english(self):
         self.write("core/ops/good.h", "// Returns the size, in bytes.\nint f();  // never negative\n")
-        self.write("broker/later.h", "// What is not rewritten yet.\n")
+        self.write("tests/integration/later.h", "// What is not rewritten yet.\n")
         self.assertEqual(self.run_rule("english"), "")
         self.write("core/ops/bad.h",
                    "// What comes of it.\nint a;\n// Others are told of it.\nint b;  // whatever it is\n"
