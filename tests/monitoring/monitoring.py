@@ -125,8 +125,9 @@ class Cluster:
         while time.monotonic() < end:
             assert holds(), f"then {self.verdict(name)}"
             time.sleep(0.1)
-        assert self.job(name)["bound_by"] == bound_by
-        assert self.metric("feedmill_job_bound", job_name=name, bound_by=bound_by) == 1
+        # The three places are asked one after the other, and the verdict may change in between.
+        wait_for(lambda: self.job(name)["bound_by"] == bound_by, lambda: f"{bound_by} in the status")
+        wait_for(lambda: self.metric("feedmill_job_bound", job_name=name, bound_by=bound_by) == 1, lambda: f"{bound_by} in the metrics")
         return found
 
     def close(self):
