@@ -80,7 +80,7 @@ def heartbeat_cores(workers, processes, seconds, echo=False):
             dispatcher.stop()
     check(known == workers, f"dispatcher: {known} workers known")
     beats, answers = (sum(r[k] for r in results) for k in ("beats", "answers"))
-    # Of idle workers' heartbeats, only each fourth one needs an answer (P-163).
+    # The dispatcher must answer each fourth heartbeat of an idle worker (P-163).
     owed = beats if echo else beats / 4
     check(beats >= 0.8 * workers * seconds and answers >= 0.9 * owed, f"dispatcher: {beats} beats, {answers} answers")
     return cores

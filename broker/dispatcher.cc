@@ -279,14 +279,11 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const uint64_t shift = std::min<uint64_t>(work->attempts, 12);
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
-  if (stood > settings_.straggler_after) {
-    // A split without a lease has no slow worker.
-    const WorkerId slow =
-        work->leases.empty() ? WorkerId() : work->leases.front().worker;
-    const bool retried = table_.Retry(head, now, stood > patience);
-    faults_.second_attempts += retried ? 1 : 0;
-    if (retried) NoteRetry(key, slow, stood);
-  }
+  if (stood <= settings_.straggler_after || work->leases.empty()) return;
+  const WorkerId slow = work->leases.front().worker;
+  if (!table_.Retry(head, now, stood > patience)) return;
+  ++faults_.second_attempts;
+  NoteRetry(key, slow, stood);
 }
 
 // ---- runs

@@ -22,7 +22,9 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kStreamInterval = absl::Milliseconds(250);
+constexpr int kStreamIntervalMs = 250;
+constexpr absl::Duration kStreamInterval =
+    absl::Milliseconds(kStreamIntervalMs);
 constexpr absl::Duration kStreamIntervalMax = absl::Seconds(10);
 constexpr int kCostFactor = 100;  // least interval ÷ time to make a text
 constexpr absl::Duration kUnreadTimeout = absl::Seconds(10);
@@ -114,7 +116,8 @@ class EventStreams::Loop {
                        static_cast<short>(waits ? POLLIN | POLLOUT : POLLIN),
                        0});
     }
-    int ms = -1;
+    // Without a descriptor for Wake, the loop looks by itself.
+    int ms = wake_ >= 0 ? -1 : kStreamIntervalMs;
     if (!streams_.empty()) {
       const absl::Duration left =
           std::max(next_ - SteadyNow(), absl::ZeroDuration());

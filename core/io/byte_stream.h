@@ -31,7 +31,7 @@ using ReadFileAt =
 
 // Decoding steps that turn the bytes of a file into those of its stream.
 struct StreamCoding {
-  // NOLINTNEXTLINE(google-explicit-constructor): only few need more.
+  // NOLINTNEXTLINE(google-explicit-constructor): most callers have a kind only.
   StreamCoding(Compression kind, int64_t window_log = 0)
       : compression(kind), zstd_window_log(window_log) {}
 

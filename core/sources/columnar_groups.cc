@@ -123,84 +123,23 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
   }
   decoded->columns = *std::move(columns);
   for (const DecodedColumn& column : decoded->columns) {
-    decoded->bytes += BytesOf(column.column) + column.faults.size();
+    decoded->size += BytesOf(column.column) + column.faults.size();
   }
   return decoded;
 }
 
-std::shared_ptr<ColumnarGroups::Entry> ColumnarGroups::EntryOf(
-    const Key& key) const {
-  const std::lock_guard lock(mutex_);
-  std::shared_ptr<Entry>& entry = entries_[key];
-  if (entry != nullptr) {
-    by_use_.splice(by_use_.begin(), by_use_, entry->place);
-    return entry;
-  }
-  entry = std::make_shared<Entry>();
-  by_use_.push_front(key);
-  entry->place = by_use_.begin();
-  return entry;
-}
-
-// Counts a decoded group, and drops the least recently used ones.
-void ColumnarGroups::Keep(const Key& key, const Entry* entry,
-                          size_t bytes) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.get() != entry) return;
-  found->second->bytes = bytes;
-  bytes_ += bytes;
-  while (bytes_ > kBytesMax && by_use_.back() != key) {
-    const auto oldest = entries_.find(by_use_.back());
-    bytes_ -= oldest->second->bytes;
-    entries_.erase(oldest);
-    by_use_.pop_back();
-  }
-}
-
-void ColumnarGroups::Drop(const Key& key, const Entry* entry) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(key);
-  if (found == entries_.end() || found->second.get() != entry) return;
-  bytes_ -= found->second->bytes;
-  by_use_.erase(found->second->place);
-  entries_.erase(found);
-}
-
 void ColumnarGroups::CountTaken(size_t file, size_t group, size_t rows) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = entries_.find({file, group});
-  if (found == entries_.end()) return;
-  Entry& entry = *found->second;
-  entry.taken += rows;
-  const std::vector<uint64_t>& starts = *starts_[file];
-  if (entry.taken < starts[group + 1] - starts[group] ||
-      bytes_ <= kTakenBytesMax) {
-    return;
+  const auto decoded = groups_.Find({file, group});
+  if (decoded == nullptr) return;
+  const size_t taken = decoded->taken.fetch_add(rows) + rows;
+  if (taken >= decoded->rows && groups_.bytes() > kTakenBytesMax) {
+    groups_.Drop({file, group}, decoded.get());
   }
-  bytes_ -= entry.bytes;
-  by_use_.erase(entry.place);
-  entries_.erase(found);
 }
 
 absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Get(
     size_t file, size_t group) const {
-  const Key key{file, group};
-  const std::shared_ptr<Entry> entry = EntryOf(key);
-  const std::lock_guard lock(entry->decoding);
-  if (!entry->done) {
-    auto decoded = Decode(file, group);
-    if (!decoded.ok() && !absl::IsDataLoss(decoded.status())) {
-      Drop(key, entry.get());
-      return decoded.status();
-    }
-    entry->done = true;
-    entry->error = decoded.status();
-    if (decoded.ok()) entry->group = *std::move(decoded);
-    Keep(key, entry.get(), entry->group == nullptr ? 0 : entry->group->bytes);
-  }
-  if (!entry->error.ok()) return entry->error;
-  return entry->group;
+  return groups_.Get({file, group}, [&] { return Decode(file, group); });
 }
 
 }  // namespace feedmill

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_SOURCES_COLUMNAR_GROUPS_H_
 #define FEEDMILL_CORE_SOURCES_COLUMNAR_GROUPS_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -14,14 +15,18 @@
 #include "core/dataset/fields.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/columnar_file.h"
+#include "core/sources/kept_values.h"
 
 namespace feedmill {
 
-// The rows of one group, decoded. Immutable.
+// The rows of one group, decoded. Immutable except for `taken`.
 struct DecodedGroup {
   size_t rows = 0;
-  std::vector<DecodedColumn> columns;  // one per field
-  size_t bytes = 0;                    // of memory, approximately
+  std::vector<DecodedColumn> columns;     // one per field
+  size_t size = 0;                        // bytes of memory, approximately
+  mutable std::atomic<size_t> taken = 0;  // rows, counted by CountTaken
+
+  size_t bytes() const { return size; }
 };
 
 // A cache of decoded row groups of the files of a manifest. It keeps the groups
@@ -62,15 +67,6 @@ class ColumnarGroups {
 
  private:
   using Key = std::pair<size_t, size_t>;  // file, group
-  struct Entry {
-    std::mutex decoding;
-    bool done = false;  // guarded by decoding, like error and group
-    absl::Status error;
-    std::shared_ptr<const DecodedGroup> group;
-    size_t bytes = 0;  // guarded by mutex_, like taken and place
-    size_t taken = 0;  // rows
-    std::list<Key>::iterator place;
-  };
   using OpenedFile = std::shared_ptr<const ColumnarFile>;
 
   absl::StatusOr<OpenedFile> Open(size_t file) const;
@@ -78,9 +74,6 @@ class ColumnarGroups {
       size_t file, size_t group) const;
   absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
       size_t file, size_t group, const ColumnarFile& opened) const;
-  std::shared_ptr<Entry> EntryOf(const Key& key) const;
-  void Keep(const Key& key, const Entry* entry, size_t bytes) const;
-  void Drop(const Key& key, const Entry* entry) const;
 
   const ColumnarReader& reader_;
   const ColumnarFormat format_;
@@ -88,12 +81,11 @@ class ColumnarGroups {
   const bool partitions_;
   const ManifestFiles& files_;
 
+  const KeptValues<Key, DecodedGroup> groups_{kBytesMax};
+
   mutable std::mutex mutex_;
   mutable std::map<size_t, Starts> starts_;  // by file
   mutable std::list<std::pair<size_t, OpenedFile>> opened_;
-  mutable std::map<Key, std::shared_ptr<Entry>> entries_;
-  mutable std::list<Key> by_use_;  // most recently used first
-  mutable size_t bytes_ = 0;
 };
 
 }  // namespace feedmill

@@ -266,7 +266,7 @@ absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
       continue;
     }
     FM_RETURN_IF_ERROR(group.status());
-    const size_t bytes = (*group)->bytes;
+    const size_t bytes = (*group)->bytes();
     if (guessed_bytes_ > 0 && (*group)->rows > 0) {
       row_bytes_ = bytes / (*group)->rows;
     }

@@ -39,7 +39,7 @@ inline bool HasCrc32cInstructions() {
 namespace crc32c {
 
 // The instruction has a latency of 3 cycles, but one can start in each cycle.
-// So three streams of equally many words run in parallel.
+// Three streams of the same number of words run in parallel.
 inline constexpr size_t kWordsMax = 128;
 inline constexpr size_t kWordsMin =
     4;  // below, joining the streams takes longer

@@ -52,11 +52,21 @@ class ItemRecords final : public RecordSource {
   };
 
   using Items = std::shared_ptr<const ItemFile>;
+  // The file of the last record, so that the locks of the caches are taken once
+  // for successive records of a file.
+  struct Current {
+    size_t file = 0;
+    Items items{};  // null: none yet
+    std::shared_ptr<const RandomAccessFile> opened{};
+    ReadFileAt read{};
+  };
   absl::StatusOr<Items> ItemsOf(size_t file) const;
   absl::StatusOr<Items> Open(size_t file) const;
   absl::Status Announce(std::span<const uint64_t> indexes,
                         size_t bytes_max) const;
-  absl::Status ReadOne(uint64_t index, Memory& memory, RecordBlock& out) const;
+  absl::Status MoveTo(size_t file, Current& current) const;
+  absl::Status ReadOne(uint64_t index, Current& current, Memory& memory,
+                       RecordBlock& out) const;
 
   const OpenItemFile open_;
   const std::vector<SourceField> fields_;
@@ -100,16 +110,27 @@ absl::Status ItemRecords::Announce(std::span<const uint64_t> indexes,
   return absl::OkStatus();
 }
 
-absl::Status ItemRecords::ReadOne(uint64_t index, Memory& memory,
-                                  RecordBlock& out) const {
-  const auto place = files_.Find(index);
-  FM_ASSIGN_OR_RETURN(const auto items, ItemsOf(place.file));
-  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(place.file));
-  const ReadFileAt read = [&](uint64_t offset, std::span<std::byte> bytes) {
-    return files_.Read(place.file, *opened, offset, bytes);
+absl::Status ItemRecords::MoveTo(size_t file, Current& current) const {
+  if (current.items != nullptr && current.file == file) {
+    return absl::OkStatus();
+  }
+  FM_ASSIGN_OR_RETURN(Items items, ItemsOf(file));
+  FM_ASSIGN_OR_RETURN(current.opened, files_.Open(file));
+  current.read = [this, file, opened = current.opened.get()](
+                     uint64_t offset, std::span<std::byte> bytes) {
+    return files_.Read(file, *opened, offset, bytes);
   };
-  const absl::Status status =
-      items->Append(place.record, read, memory.bytes, out.columns);
+  current.file = file;
+  current.items = std::move(items);
+  return absl::OkStatus();
+}
+
+absl::Status ItemRecords::ReadOne(uint64_t index, Current& current,
+                                  Memory& memory, RecordBlock& out) const {
+  const auto place = files_.Find(index);
+  FM_RETURN_IF_ERROR(MoveTo(place.file, current));
+  const absl::Status status = current.items->Append(place.record, current.read,
+                                                    memory.bytes, out.columns);
   if (status.ok() || !absl::IsDataLoss(status)) return status;
   return Annotate(status, Describe(index, 0));
 }
@@ -120,8 +141,9 @@ absl::StatusOr<size_t> ItemRecords::Read(std::span<const uint64_t> indexes,
   ResetColumns(fields_, out);
   if (files_.has_urls()) FM_RETURN_IF_ERROR(Announce(indexes, bytes_max));
   auto& memory = static_cast<Memory&>(scratch);
+  Current current;
   for (const uint64_t index : indexes) {
-    const absl::Status status = ReadOne(index, memory, out);
+    const absl::Status status = ReadOne(index, current, memory, out);
     if (absl::IsDataLoss(status)) {
       CutRows(out.rows, out);
       out.error = status;

@@ -13,10 +13,10 @@
 
 namespace feedmill {
 
-// Values that are costly to make, by key. Keeps those used last, up to a number
-// of bytes (Value::bytes()); one that takes more is kept alone. Threads that
-// need the same value wait for the one that makes it. DataLoss is kept, too:
-// the same bytes give the same error.
+// A cache of values that are costly to make, by key. It keeps the values used
+// last, up to a number of bytes (Value::bytes()); a larger value is kept alone.
+// Threads that need the same value wait for the thread that makes it. DataLoss
+// is kept, too: the same bytes give the same error. Other errors are not kept.
 //
 // Thread-safety: any thread.
 template <class Key, class Value>
@@ -24,8 +24,8 @@ class KeptValues {
  public:
   explicit KeptValues(size_t bytes_max) : bytes_max_(bytes_max) {}
 
-  // The value of `key`: that which is kept, or else make(), which returns an
-  // absl::StatusOr of a shared pointer.
+  // Returns the value of `key`: the kept one, or else that of make(), which
+  // returns an absl::StatusOr of a shared pointer.
   template <class Make>
   absl::StatusOr<std::shared_ptr<const Value>> Get(const Key& key,
                                                    const Make& make) const {
@@ -36,11 +36,29 @@ class KeptValues {
     absl::StatusOr<std::shared_ptr<const Value>> made = make();
     if (made.ok()) {
       entry->value = *made;
-      Keep(key, entry.get(), entry->value->bytes());
+      Keep(key, entry.get(), *made);
     } else if (absl::IsDataLoss(made.status())) {
       entry->damage = made.status();
+    } else {
+      DropIf(key, [&](const Entry& kept) { return &kept == entry.get(); });
     }
     return made;
+  }
+
+  // Returns the value of `key` if it is kept, without using it; else null.
+  std::shared_ptr<const Value> Find(const Key& key) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    return found == entries_.end() ? nullptr : found->second->kept;
+  }
+  // Drops the value of `key` if it is still `value`.
+  void Drop(const Key& key, const Value* value) const {
+    DropIf(key, [&](const Entry& kept) { return kept.kept.get() == value; });
+  }
+  // Bytes of all kept values.
+  size_t bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
   }
 
  private:
@@ -49,7 +67,8 @@ class KeptValues {
     // Guarded by making.
     std::shared_ptr<const Value> value;
     absl::Status damage;
-    // Guarded by mutex_.
+    // Guarded by mutex_. Null until the value is made.
+    std::shared_ptr<const Value> kept;
     size_t bytes = 0;
     typename std::list<Key>::iterator place;
   };
@@ -67,18 +86,30 @@ class KeptValues {
     return entry;
   }
 
-  void Keep(const Key& key, const Entry* entry, size_t bytes) const {
+  void Keep(const Key& key, const Entry* entry,
+            std::shared_ptr<const Value> value) const {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end() || found->second.get() != entry) return;
-    found->second->bytes = bytes;
-    bytes_ += bytes;
+    found->second->bytes = value->bytes();
+    bytes_ += found->second->bytes;
+    found->second->kept = std::move(value);
     while (bytes_ > bytes_max_ && by_use_.back() != key) {
       const auto oldest = entries_.find(by_use_.back());
       bytes_ -= oldest->second->bytes;
       entries_.erase(oldest);
       by_use_.pop_back();
     }
+  }
+
+  template <class Matches>
+  void DropIf(const Key& key, const Matches& matches) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(key);
+    if (found == entries_.end() || !matches(*found->second)) return;
+    bytes_ -= found->second->bytes;
+    by_use_.erase(found->second->place);
+    entries_.erase(found);
   }
 
   const size_t bytes_max_;

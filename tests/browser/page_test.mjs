@@ -110,7 +110,7 @@ const checks = {
     assert.equal(await reader.ended, 1);
     assert.match(cluster.log("read-train"), /an operator cancelled job 'train'/);
 
-    // The page says so while the dispatcher is away, and goes on by itself.
+    // The page shows that the dispatcher is away, and continues when it is back.
     assert.deepEqual(page.faults, []);
     cluster.processes[0].kill("SIGKILL");
     await has(page, "The dispatcher does not answer");

@@ -351,7 +351,7 @@ def first_bytes(feedmill):
         assert len(feedmill.read(f"{{webdataset: {{files: {kind}.tar}}}}")) == 40
         done = feedmill.run(f"{{text: {{files: {kind}.dat}}}}", "steps: [shuffle]")
         assert done.returncode == (0 if kind == "none" else 2), (kind, done.stderr)
-    # What is written counts, and files that differ are an error that says so.
+    # A compression in the options wins over the first bytes. A file of another kind is an error that names it.
     equal(len(feedmill.read("{text: {files: gzip.dat, compression: none}}")) > 1, True)
     feedmill.refused("{text: {files: [gzip.dat, bz2.dat]}}", "bz2.dat", "not gzip")
     # A TFRecord whose length looks like a gzip header.

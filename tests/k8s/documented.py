@@ -80,7 +80,7 @@ def main() -> int:
         # `kubectl port-forward` needs a moment before it listens.
         script = script.replace(
             "5050 &\n",
-            "5050 &\nuntil (: < /dev/tcp/127.0.0.1/5050) 2> /dev/null; do sleep 0.2; done\n",
+            "5050 &\nfor try in $(seq 300); do (: < /dev/tcp/127.0.0.1/5050) 2> /dev/null && break; sleep 0.2; done\n",
         )
         done = subprocess.run(
             ["bash", "-x", "-c", script],

@@ -77,7 +77,7 @@ export function Legend({ parts }) {
   );
 }
 
-// What a reader's time is made of.
+// Parts of a reader's time.
 function readerParts(of) {
   const waits = of.waits_percent ?? 0;
   const steps = Math.min(of.steps_percent ?? 0, 100 - waits);
@@ -119,7 +119,7 @@ export function Ranks({ job }) {
   );
 }
 
-// What the time of the workers' threads is made of, in percent of all threads.
+// Parts of the time of the workers' threads, in percent of all threads.
 function threadParts(job, totals) {
   const threads = totals.threads || 0;
   if (threads === 0 || !job.steps) return [];

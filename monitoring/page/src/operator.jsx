@@ -1,4 +1,4 @@
-// What an operator may change: asks for the token once, keeps it in memory only.
+// Requests of operators. The page asks for the token once, and keeps it in memory only.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 

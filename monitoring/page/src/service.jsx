@@ -1,4 +1,4 @@
-// What all jobs share: workers, events, the dispatcher.
+// Parts of the page that concern all jobs: workers, events, the dispatcher.
 
 import { useMemo, useState } from "preact/hooks";
 import { bytes, count, known, millis, percent, span, workerName } from "./format.js";
