@@ -154,7 +154,7 @@ const checks = {
     }
     await page.getByLabel("Colours").selectOption("dark");
     await page.reload();
-    assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), "dark");
+    await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
   },
 
   // A page of a stranger reads nothing and changes nothing, also with the right token.

@@ -2,7 +2,7 @@ import "uplot/dist/uPlot.min.css";
 import "./style.css";
 
 import { render } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { percent, perSecond, span } from "./format.js";
 import { History } from "./history.js";
 import { isOver, Rate, Ranks, Steps, Verdict } from "./job.jsx";
@@ -35,11 +35,15 @@ function useTheme() {
     const kept = localStorage.getItem("feedmill-theme");
     return kThemes.includes(kept) ? kept : "auto";
   });
-  useEffect(() => {
+  // Before the browser paints, so that no other colours are seen first.
+  useLayoutEffect(() => {
     document.documentElement.dataset.theme = theme;
-    localStorage.setItem("feedmill-theme", theme);
   }, [theme]);
-  return [theme, setTheme];
+  const choose = (chosen) => {
+    localStorage.setItem("feedmill-theme", chosen);
+    setTheme(chosen);
+  };
+  return [theme, choose];
 }
 
 // Seconds since the last status, while there is trouble.
