@@ -155,10 +155,10 @@ absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
     ColumnarFormat format, const std::vector<SourceField>& fields,
     bool partitions, std::shared_ptr<const Manifest> manifest,
-    const std::vector<bool>& live) {
+    const std::vector<bool>& live, const RowFilter& filter) {
   FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
   return MakeColumnarRecords(*reader, format, fields, live, partitions,
-                             std::move(manifest));
+                             std::move(manifest), filter);
 }
 
 }  // namespace feedmill

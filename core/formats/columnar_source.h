@@ -31,7 +31,7 @@ absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
     ColumnarFormat format, const std::vector<SourceField>& fields,
     bool partitions, std::shared_ptr<const Manifest> manifest,
-    const std::vector<bool>& live);
+    const std::vector<bool>& live, const RowFilter& filter);
 
 // The static members that FileSourceOf needs, except a name and a summary.
 template <class S, ColumnarFormat Format>
@@ -63,9 +63,9 @@ struct ColumnarSourceOf {
   }
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const S& s, std::shared_ptr<const Manifest> manifest,
-      const std::vector<bool>& live) {
+      const std::vector<bool>& live, const RowFilter& filter) {
     return MakeColumnarSource(Format, s.fields, s.partitions,
-                              std::move(manifest), live);
+                              std::move(manifest), live, filter);
   }
 };
 

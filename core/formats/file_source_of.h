@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-// A format meets DescribesSource and one of the two concepts below.
+// A format meets DescribesSource and one of the three concepts below.
 
 // Format of files whose records follow one another and are decoded one by one.
 // Optional members:
@@ -49,11 +49,23 @@ concept MakesRecords = requires(const typename S::Options& options,
     S::MakeRecords(options, std::move(manifest), live)
   } -> std::same_as<absl::StatusOr<std::unique_ptr<const RecordSource>>>;
 };
+// The same, of a format that uses the filters behind the source
+// (RecordSource::Make).
+template <class S>
+concept MakesFilteredRecords =
+    requires(const typename S::Options& options,
+             std::shared_ptr<const Manifest> manifest,
+             const std::vector<bool>& live, const RowFilter& filter) {
+      {
+        S::MakeRecords(options, std::move(manifest), live, filter)
+      } -> std::same_as<absl::StatusOr<std::unique_ptr<const RecordSource>>>;
+    };
 
 // Makes a SourceKind of the static members of `S`. text.cc is a short example
 // of FramesRecords, range.cc of MakesRecords.
 template <class S>
-  requires DescribesSource<S> && (FramesRecords<S> || MakesRecords<S>)
+  requires DescribesSource<S> &&
+               (FramesRecords<S> || MakesRecords<S> || MakesFilteredRecords<S>)
 class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
   using SourceKindOf<S>::Cast;
   using Options = typename S::Options;
@@ -134,8 +146,11 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
   }
   Records MakeRecords(const void* options, bool counted,
                       std::shared_ptr<const Manifest> manifest,
-                      const std::vector<bool>& live) const override {
-    if constexpr (MakesRecords<S>) {
+                      const std::vector<bool>& live,
+                      const RowFilter& filter) const override {
+    if constexpr (MakesFilteredRecords<S>) {
+      return S::MakeRecords(Cast(options), std::move(manifest), live, filter);
+    } else if constexpr (MakesRecords<S>) {
       return S::MakeRecords(Cast(options), std::move(manifest), live);
     } else {
       if constexpr (requires { &S::MakeCounted; }) {

@@ -162,8 +162,9 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Manifest> manifest) {
   const AnalyzedGraph& graph = plan->graph();
   FM_ASSIGN_OR_RETURN(
-      auto source, RecordSource::Make(graph.graph.source, graph.source.counted,
-                                      manifest, graph.source.live));
+      auto source,
+      RecordSource::Make(graph.graph.source, graph.source.counted, manifest,
+                         graph.source.live, RowFilter::Of(graph)));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
   const std::string_view costly =
       PropertiesOf(graph.graph.source).heavy_component;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/io/random_access_file.h"
+#include "core/sources/value_range.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
@@ -46,6 +48,13 @@ struct DecodedColumn {
   std::vector<RowFault> faults{};  // by row; empty: none
 };
 
+// Statistics of a column's values in a group, from the file's metadata.
+struct ColumnStatistics {
+  std::optional<ValueRange> range{};  // of a scalar column; nullopt: unknown
+  // True if no row has a RowFault in this column.
+  bool faultless = false;
+};
+
 // An open file that stores rows in groups of columns: the row groups of
 // Parquet, the record batches of Arrow. libfeedmill_arrow.so implements it.
 //
@@ -65,6 +74,11 @@ class ColumnarFile {
   // or if its type does not convert to the dtype without loss.
   virtual absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
       size_t group, std::span<const SourceField> fields) const = 0;
+  // Returns the statistics of the columns of `fields`, without reading them.
+  virtual std::vector<ColumnStatistics> StatisticsOf(
+      size_t, std::span<const SourceField> fields) const {
+    return std::vector<ColumnStatistics>(fields.size());
+  }
 };
 
 // Opens columnar files. Thread-safety: any thread.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
-#include "core/sources/path_partitions.h"
+#include "core/sources/repeated_value.h"
 
 namespace feedmill {
 namespace {
@@ -68,42 +68,91 @@ absl::StatusOr<ColumnarGroups::Starts> ColumnarGroups::StartsOf(
   return starts_[file];
 }
 
-// Returns the columns of all fields, from the file or else from its path.
-absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
-    size_t file, size_t group, const ColumnarFile& opened) const {
-  if (!partitions_) return opened.ReadGroup(group, fields_);
-  const auto partitions = PartitionsOf(files_.info(file).path);
-  std::vector<const PathPartition*> of_path(fields_.size(), nullptr);
-  std::vector<SourceField> of_file;
+FieldPlaces ColumnarGroups::PlacesOf(size_t file,
+                                     const ColumnarFile& opened) const {
+  FieldPlaces places;
+  places.of_path.resize(fields_.size());
+  const auto partitions = partitions_ ? PartitionsOf(files_.info(file).path)
+                                      : std::vector<PathPartition>();
   for (size_t f = 0; f < fields_.size(); ++f) {
     const auto found =
         std::ranges::find(partitions, fields_[f].name, &PathPartition::key);
-    const bool in_file = std::ranges::any_of(
-        opened.columns(), [&](const ColumnarColumn& column) {
-          return column.field.name == fields_[f].name;
-        });
-    if (found != partitions.end() && !in_file) {
-      of_path[f] = &*found;
+    const bool in_file =
+        found == partitions.end() ||
+        std::ranges::any_of(opened.columns(),
+                            [&](const ColumnarColumn& column) {
+                              return column.field.name == fields_[f].name;
+                            });
+    if (in_file) {
+      places.of_file.push_back(fields_[f]);
     } else {
-      of_file.push_back(fields_[f]);
+      places.of_path[f] = *found;
     }
   }
+  return places;
+}
+
+absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
+    const FieldPlaces& places, size_t group, const ColumnarFile& opened) const {
   std::vector<DecodedColumn> read;
-  if (!of_file.empty()) {
-    FM_ASSIGN_OR_RETURN(read, opened.ReadGroup(group, of_file));
+  if (!places.of_file.empty()) {
+    FM_ASSIGN_OR_RETURN(read, opened.ReadGroup(group, places.of_file));
   }
   const auto rows = static_cast<size_t>(opened.group_rows()[group]);
   std::vector<DecodedColumn> columns;
   size_t next = 0;
   for (size_t f = 0; f < fields_.size(); ++f) {
-    if (of_path[f] == nullptr) {
+    if (!places.of_path[f]) {
       columns.push_back(std::move(read[next++]));
       continue;
     }
     FM_ASSIGN_OR_RETURN(columns.emplace_back(),
-                        ColumnOf(*of_path[f], fields_[f], rows));
+                        ColumnOf(*places.of_path[f], fields_[f], rows));
   }
   return columns;
+}
+
+std::vector<ColumnStatistics> ColumnarGroups::Statistics(
+    const FieldPlaces& places, size_t group, const ColumnarFile& opened) const {
+  const auto of_file = opened.StatisticsOf(group, places.of_file);
+  std::vector<ColumnStatistics> all;
+  size_t next = 0;
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    if (!places.of_path[f]) {
+      all.push_back(of_file[next++]);
+      continue;
+    }
+    const auto value = ColumnOf(*places.of_path[f], fields_[f], 1);
+    ColumnStatistics& statistics = all.emplace_back();
+    statistics.faultless = value.ok();
+    if (value.ok()) statistics.range = OneValue(value->column);
+  }
+  return all;
+}
+
+// Makes the group of rows that fail the filter if the statistics show that all
+// rows of the file's group do. Returns false if any might pass, or might be a
+// data error.
+bool ColumnarGroups::Replace(const FieldPlaces& places,
+                             const ColumnarFile& opened, size_t group,
+                             DecodedGroup& out) const {
+  if (filter_.empty()) return false;
+  const auto statistics = Statistics(places, group, opened);
+  if (!std::ranges::all_of(statistics, &ColumnStatistics::faultless)) {
+    return false;
+  }
+  std::vector<std::optional<ValueRange>> ranges;
+  for (const ColumnStatistics& of_column : statistics) {
+    ranges.push_back(of_column.range);
+  }
+  if (filter_.MayPass(fields_, ranges)) return false;
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    // Without a range, any value fails.
+    const Expr::Literal* value = ranges[f] ? &ranges[f]->low : nullptr;
+    out.columns.push_back({RepeatedValue(fields_[f], value, out.rows), {}});
+  }
+  out.replaced = true;
+  return true;
 }
 
 absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
@@ -112,16 +161,19 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
   auto decoded = std::make_shared<DecodedGroup>();
   decoded->rows = static_cast<size_t>(opened->group_rows()[group]);
   if (fields_.empty()) return decoded;
-  auto columns = ReadColumns(file, group, *opened);
-  FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
-  FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
-  if (!columns.ok()) {
-    const absl::Status error = OfGroup(columns.status(), format_, group);
-    return absl::IsResourceExhausted(error)
-               ? Annotate(error, files_.info(file).path)
-               : error;
+  const FieldPlaces places = PlacesOf(file, *opened);
+  if (!Replace(places, *opened, group, *decoded)) {
+    auto columns = ReadColumns(places, group, *opened);
+    FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
+    FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
+    if (!columns.ok()) {
+      const absl::Status error = OfGroup(columns.status(), format_, group);
+      return absl::IsResourceExhausted(error)
+                 ? Annotate(error, files_.info(file).path)
+                 : error;
+    }
+    decoded->columns = *std::move(columns);
   }
-  decoded->columns = *std::move(columns);
   for (const DecodedColumn& column : decoded->columns) {
     decoded->size += BytesOf(column.column) + column.faults.size();
   }

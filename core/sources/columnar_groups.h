@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,17 +17,28 @@
 #include "core/io/manifest_files.h"
 #include "core/sources/columnar_file.h"
 #include "core/sources/kept_values.h"
+#include "core/sources/path_partitions.h"
+#include "core/sources/row_filter.h"
 
 namespace feedmill {
 
 // The rows of one group, decoded. Immutable except for `taken`.
 struct DecodedGroup {
   size_t rows = 0;
-  std::vector<DecodedColumn> columns;     // one per field
-  size_t size = 0;                        // bytes of memory, approximately
+  std::vector<DecodedColumn> columns;  // one per field
+  size_t size = 0;                     // bytes of memory, approximately
+  // True if the rows are others that fail the filter, as those in the file do.
+  bool replaced = false;
   mutable std::atomic<size_t> taken = 0;  // rows, counted by CountTaken
 
   size_t bytes() const { return size; }
+};
+
+// The place of the values of each field: the file, or its path.
+struct FieldPlaces {
+  // One per field; nullopt: in the file.
+  std::vector<std::optional<PathPartition>> of_path;
+  std::vector<SourceField> of_file;  // the other fields
 };
 
 // A cache of decoded row groups of the files of a manifest. It keeps the groups
@@ -42,15 +54,17 @@ class ColumnarGroups {
   static constexpr size_t kTakenBytesMax = size_t{32} << 20;
 
   // `partitions`: a field that a file lacks is looked up in its path
-  // (path_partitions.h). `files` must outlive this object.
+  // (path_partitions.h). `files` must outlive this object. A group of which no
+  // row can pass `filter` is not read: Get returns other rows that fail it.
   ColumnarGroups(const ColumnarReader& reader, ColumnarFormat format,
                  std::vector<SourceField> fields, bool partitions,
-                 const ManifestFiles& files)
+                 const ManifestFiles& files, RowFilter filter)
       : reader_(reader),
         format_(format),
         fields_(std::move(fields)),
         partitions_(partitions),
-        files_(files) {}
+        files_(files),
+        filter_(std::move(filter)) {}
 
   const std::vector<SourceField>& fields() const { return fields_; }
 
@@ -72,14 +86,22 @@ class ColumnarGroups {
   absl::StatusOr<OpenedFile> Open(size_t file) const;
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Decode(
       size_t file, size_t group) const;
+  FieldPlaces PlacesOf(size_t file, const ColumnarFile& opened) const;
   absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
-      size_t file, size_t group, const ColumnarFile& opened) const;
+      const FieldPlaces& places, size_t group,
+      const ColumnarFile& opened) const;
+  std::vector<ColumnStatistics> Statistics(const FieldPlaces& places,
+                                           size_t group,
+                                           const ColumnarFile& opened) const;
+  bool Replace(const FieldPlaces& places, const ColumnarFile& opened,
+               size_t group, DecodedGroup& out) const;
 
   const ColumnarReader& reader_;
   const ColumnarFormat format_;
   const std::vector<SourceField> fields_;
   const bool partitions_;
   const ManifestFiles& files_;
+  const RowFilter filter_;
 
   const KeptValues<Key, DecodedGroup> groups_{kBytesMax};
 

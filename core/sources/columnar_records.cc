@@ -70,9 +70,11 @@ class ColumnarRecords final : public RecordSource {
   ColumnarRecords(const ColumnarReader& reader, ColumnarFormat format,
                   const std::vector<SourceField>& fields,
                   const std::vector<bool>& live, bool partitions,
-                  std::shared_ptr<const Manifest> manifest)
+                  std::shared_ptr<const Manifest> manifest,
+                  const RowFilter& filter)
       : files_(std::move(manifest)),
-        groups_(reader, format, LiveFields(fields, live), partitions, files_) {
+        groups_(reader, format, LiveFields(fields, live), partitions, files_,
+                filter) {
     for (const SourceField& field : groups_.fields()) {
       const uint64_t fixed = FixedRowBytes(field);
       fixed_bytes_ += fixed;
@@ -267,7 +269,7 @@ absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
     }
     FM_RETURN_IF_ERROR(group.status());
     const size_t bytes = (*group)->bytes();
-    if (guessed_bytes_ > 0 && (*group)->rows > 0) {
+    if (guessed_bytes_ > 0 && (*group)->rows > 0 && !(*group)->replaced) {
       row_bytes_ = bytes / (*group)->rows;
     }
     const bool whole = begin == 0 || held + bytes <= kHeldBytesMax;
@@ -345,9 +347,10 @@ absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
     const ColumnarReader& reader, ColumnarFormat format,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    bool partitions, std::shared_ptr<const Manifest> manifest) {
-  return std::make_unique<ColumnarRecords>(reader, format, fields, live,
-                                           partitions, std::move(manifest));
+    bool partitions, std::shared_ptr<const Manifest> manifest,
+    const RowFilter& filter) {
+  return std::make_unique<ColumnarRecords>(
+      reader, format, fields, live, partitions, std::move(manifest), filter);
 }
 
 }  // namespace feedmill

@@ -12,12 +12,13 @@
 namespace feedmill {
 
 // Returns counted records: the rows of the files, with the columns `fields`.
-// `live`: see RecordSource::Make; `partitions`: see ColumnarGroups. `reader`
-// must outlive the result.
+// `live`, `filter`: see RecordSource::Make; `partitions`: see ColumnarGroups.
+// `reader` must outlive the result.
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
     const ColumnarReader& reader, ColumnarFormat format,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    bool partitions, std::shared_ptr<const Manifest> manifest);
+    bool partitions, std::shared_ptr<const Manifest> manifest,
+    const RowFilter& filter = {});
 
 }  // namespace feedmill
 

@@ -15,6 +15,7 @@
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_source.h"
+#include "core/sources/row_filter.h"
 
 namespace feedmill {
 
@@ -63,8 +64,8 @@ class RecordFormat {
   // See RecordSource::Make.
   virtual absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const void* options, bool counted,
-      std::shared_ptr<const Manifest> manifest,
-      const std::vector<bool>& live) const = 0;
+      std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live,
+      const RowFilter& filter) const = 0;
 };
 
 // Return these parts of a source. REQUIRES: the source has a format.

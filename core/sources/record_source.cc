@@ -17,12 +17,13 @@ constexpr uint64_t kRunRows = 2048;
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
     const Source& source, bool counted,
-    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live) {
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live,
+    const RowFilter& filter) {
   if (manifest == nullptr && SourceFiles(source) != nullptr) {
     return Internal("a source of files needs a manifest");
   }
   return FormatOf(source).MakeRecords(source.options(), counted,
-                                      std::move(manifest), live);
+                                      std::move(manifest), live, filter);
 }
 
 absl::StatusOr<size_t> RecordSource::Read(std::span<const uint64_t>, size_t,

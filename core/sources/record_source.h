@@ -15,6 +15,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/io/manifest.h"
+#include "core/sources/row_filter.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
@@ -56,11 +57,12 @@ class RecordSource {
   // If `counted` is false, indexes are blocks of files or whole files
   // (SourcePositions). `live`: components to make; empty: all. Data that only
   // other components need is neither decoded nor read, e.g. the files of
-  // images.
+  // images. `filter`: in place of rows that fail it, a source may give others
+  // that fail it, and then need not read a row group.
   static absl::StatusOr<std::unique_ptr<const RecordSource>> Make(
       const Source& source, bool counted,
       std::shared_ptr<const Manifest> manifest,
-      const std::vector<bool>& live = {});
+      const std::vector<bool>& live = {}, const RowFilter& filter = {});
   virtual ~RecordSource() = default;
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;

@@ -21,6 +21,7 @@
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
 #include "plugins/arrow/other_format.h"
+#include "plugins/arrow/parquet_statistics.h"
 
 namespace feedmill {
 namespace {
@@ -54,6 +55,8 @@ class ParquetFile final : public ColumnarFile {
     return group_rows_;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
+      size_t group, std::span<const SourceField> fields) const override;
+  std::vector<ColumnStatistics> StatisticsOf(
       size_t group, std::span<const SourceField> fields) const override;
 
  private:
@@ -226,6 +229,33 @@ absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
     return absl::OkStatus();
   });
   FM_RETURN_IF_ERROR(adapter->ErrorOr(read));
+  return out;
+}
+
+std::vector<ColumnStatistics> ParquetFile::StatisticsOf(
+    size_t group, std::span<const SourceField> fields) const {
+  std::vector<ColumnStatistics> out;
+  const absl::Status found = WithoutExceptions([&]() -> absl::Status {
+    FM_ASSIGN_OR_RETURN(
+        const Reader reader,
+        MakeReader(std::make_shared<FileAdapter>(file_, size_), metadata_));
+    FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
+                        Find(fields, reader->manifest()));
+    const auto chunks = metadata_->RowGroup(static_cast<int>(group));
+    for (size_t c = 0; c < columns.size(); ++c) {
+      const ColumnarColumn& column = columns[c].column->column;
+      const bool converted = column.field.dtype != fields[c].dtype ||
+                             column.field.shape != fields[c].shape;
+      out.emplace_back();
+      if (converted || columns[c].leaves.size() != 1) continue;
+      out.back() = StatisticsOfChunk(
+          *chunks->ColumnChunk(columns[c].leaves[0]),
+          *metadata_->schema()->Column(columns[c].leaves[0]), fields[c]);
+    }
+    return absl::OkStatus();
+  });
+  // Damaged statistics say nothing; reading the group tells what is wrong.
+  if (!found.ok()) return std::vector<ColumnStatistics>(fields.size());
   return out;
 }
 

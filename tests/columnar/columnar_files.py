@@ -11,6 +11,7 @@ import datetime
 import decimal
 import json
 import math
+import operator
 import os
 import pathlib
 import random
@@ -347,16 +348,19 @@ def spoil(path, begin, end):
     path.write_bytes(data)
 
 
+def spoil_column(path, group, column):
+    chunk = pa.parquet.read_metadata(path).row_group(group).column(column)
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    spoil(path, begin, begin + chunk.total_compressed_size)
+
+
 def unneeded_columns(feedmill):
     """The bytes of a column that nothing needs are not read."""
     table = pa.table({"a": range(1000), "b": [f"text {k}" for k in range(1000)], "c": [k / 2 for k in range(1000)]})
     path = feedmill.folder / "t.parquet"
     write_parquet(path, table, row_group_size=100, write_page_checksum=True)
-    metadata = pa.parquet.read_metadata(path)
-    for group in range(metadata.num_row_groups):
-        chunk = metadata.row_group(group).column(1)
-        begin = chunk.dictionary_page_offset
-        spoil(path, begin, begin + chunk.total_compressed_size)
+    for group in range(10):
+        spoil_column(path, group, 1)
     source = {"parquet": "t.parquet"}
     want = [{"a": k, "c": k / 2} for k in range(1000)]
     equal(feedmill.read({"parquet": {"files": "t.parquet", "columns": ["a", "c"]}}), want)
@@ -532,6 +536,84 @@ def nothing_inside(feedmill):
     feedmill.refused({"arrow": "twice.arrow"}, '"a"', "twice")
 
 
+def random_filter(draw, depth=2):
+    """A filter of comparisons, and the same as a function of a row."""
+    if depth and draw.random() < 0.6:
+        (one, is_one), (other, is_other) = random_filter(draw, depth - 1), random_filter(draw, depth - 1)
+        if draw.random() < 0.5:
+            return f"({one}) and ({other})", lambda row: is_one(row) and is_other(row)
+        return f"({one}) or ({other})", lambda row: is_one(row) or is_other(row)
+    name = draw.choice(["n", "small", "u", "f", "s", "flag"])
+    value = {"n": draw.randint(-20, 120), "small": draw.randint(-3, 3), "u": draw.choice([0, 2**63, 2**64 - 1]),
+             "f": draw.choice([-1.5, 0.0, 40.25, 7]), "s": draw.choice(["", "k", "k5", "zz"]), "flag": draw.random() < 0.5}[name]
+    sign = draw.choice(["==", "!="] if name == "flag" else ["<", "<=", ">", ">=", "==", "!="])
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}[sign]
+
+    def passes(row):
+        missing = {"f": math.nan, "s": ""}.get(name)
+        return compare(missing if row[name] is None else row[name], value)
+    text = f"{name} {sign} {value!r}"
+    if draw.random() < 0.3:
+        mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}.get(sign, sign)
+        text = f"{value!r} {mirrored} {name}"
+    return text, passes
+
+
+def filters(feedmill):
+    """Filters behind the source, from which row groups are left unread: the same rows."""
+    draw = random.Random(11)
+    rows = 120
+    table = pa.table({
+        "n": pa.array(range(rows), pa.int64()),  # in order, so that row groups differ
+        "small": pa.array([k // 40 - 1 for k in range(rows)], pa.int8()),
+        "u": pa.array([0 if k < 60 else 2**64 - 1 for k in range(rows)], pa.uint64()),
+        "f": pa.array([None if k % 17 == 3 else math.nan if k % 19 == 4 else k / 2 for k in range(rows)], pa.float64()),
+        "s": pa.array([None if k % 23 == 5 else f"k{k // 12}" for k in range(rows)]),
+        "flag": pa.array([k >= 50 for k in range(rows)]),
+        "list": pa.array([[k] * (k % 3) for k in range(rows)])})
+    whole = [row | {name: missing for name, missing in {"f": math.nan, "s": ""}.items() if row[name] is None}
+             for row in table.to_pylist()]
+    by_kind = sources(feedmill, table)
+    for trial in range(40):
+        text, passes = random_filter(draw)
+        want = [row["n"] for row in whole if passes(row)]
+        steps = draw.choice([[], ["shuffle"], [{"skip": 0}, {"take": rows}]])
+        # Without the other columns, and with all of them.
+        keep = draw.choice([[{"map": {"n": "n"}}], []])
+        for source in by_kind if trial % 8 == 0 else by_kind[:2]:
+            got = feedmill.read(source, [*steps, {"filter": text}, *keep])
+            assert sorted(row["n"] for row in got) == want, (text, source, steps)
+            if not keep:
+                assert all(row["list"] == [row["n"]] * (row["n"] % 3) for row in got), text
+
+
+def unread_groups(feedmill):
+    """Row groups of which no row passes are not read; what may be a data error is."""
+    rows = 40
+    table = pa.table({"n": range(rows), "f": [k / 2 for k in range(rows)]})
+    path = feedmill.folder / "t.parquet"
+    write_parquet(path, table, row_group_size=10, use_dictionary=False, compression="none", write_page_checksum=True)
+    spoil_column(path, 1, 0)
+    source = {"parquet": "t.parquet"}
+    feedmill.refused(source, "row group 1", steps=[{"filter": "n % 2 == 0"}])
+    feedmill.refused(source, "row group 1", steps=[{"map": {"n": "n + 1"}}, {"filter": "n > 25"}])
+    equal(feedmill.read(source, [{"filter": "n > 37"}]), [{"n": 38, "f": 19.0}, {"n": 39, "f": 19.5}])
+    equal(feedmill.read(source, ["shuffle", {"filter": "f < 1 or n == 39"}, {"map": "n"}, {"batch": 3}, {"map": "sum(x)"}]), [40])
+    # A null where there is no value for it stays an error, whatever the filter says.
+    write_parquet(path, pa.table({"n": range(20), "m": [None if k == 3 else k for k in range(20)]}), row_group_size=10)
+    feedmill.refused(source, "record 3", "null", steps=[{"filter": "n > 15"}])
+    equal(feedmill.read({"parquet": {"files": "t.parquet", "columns": ["n"]}}, [{"filter": "n > 18"}]), [{"n": 19}])
+    # Folders with a key and a value are ranges, too.
+    for year in (2024, 2025):
+        (feedmill.folder / f"year={year}").mkdir()
+        for write, name in ((write_parquet, "a.parquet"), (write_ipc, "a.arrow")):
+            write(feedmill.folder / f"year={year}" / name, pa.table({"n": [year, year + 1]}))
+    spoil_column(feedmill.folder / "year=2024" / "a.parquet", 0, 0)
+    for kind, name in (("parquet", "*/a.parquet"), ("arrow", "*/a.arrow")):
+        source = {kind: {"files": name, "partitions": True}}
+        equal(feedmill.read(source, [{"filter": "year == 2025"}, {"map": "n"}]), [2025, 2026])
+
+
 def large_groups(feedmill):
     """More decoded row groups than are kept: the order does not change."""
     rows, blob = 6000, 50_000  # 300 MB of decoded bytes
@@ -557,7 +639,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, decimals, nested, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, large_groups, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, filters, unread_groups, large_groups, without_plugin)}
 
 
 def main():
