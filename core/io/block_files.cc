@@ -166,4 +166,9 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> BlockFiles::GlobAll(
   return store_->GlobAll(patterns);
 }
 
+absl::Status BlockFiles::Write(const std::string& name,
+                               std::string_view bytes) const {
+  return store_->Write(name, bytes);
+}
+
 }  // namespace feedmill

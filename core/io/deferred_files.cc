@@ -58,4 +58,10 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> DeferredFiles::GlobAll(
           absl::StatusOr<std::vector<FoundFile>>(files.status())};
 }
 
+absl::Status DeferredFiles::Write(const std::string& name,
+                                  std::string_view bytes) const {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(name));
+  return files->Write(name, bytes);
+}
+
 }  // namespace feedmill

@@ -1,5 +1,6 @@
 #include "core/io/file_system.h"
 
+#include "core/base/status.h"
 #include "core/io/glob.h"
 
 namespace feedmill {
@@ -28,6 +29,14 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> FileSystem::GlobAll(
   found.reserve(patterns.size());
   for (const std::string& pattern : patterns) found.push_back(Glob(pattern));
   return found;
+}
+
+absl::Status FileSystem::Write(const std::string& name,
+                               std::string_view /*bytes*/) const {
+  return InvalidArgument(
+      "{}: files of this kind are only read; name a path, or an object of "
+      "s3:// or gs://",
+      name);
 }
 
 }  // namespace feedmill

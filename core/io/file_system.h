@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
@@ -73,6 +75,11 @@ class FileSystem {
   // patterns. A store sends all requests at once. Default: one after the other.
   virtual std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const;
+
+  // Makes or replaces a file. Readers see the old bytes or all of the new ones.
+  // Default: InvalidArgument, for files that are only read.
+  virtual absl::Status Write(const std::string& name,
+                             std::string_view bytes) const;
 };
 
 }  // namespace feedmill

@@ -95,4 +95,20 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
   return files->Open(name);
 }
 
+absl::StatusOr<std::string> ReadFile(const std::string& name,
+                                     uint64_t bytes_max) {
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  if (identity.size > bytes_max) {
+    return InvalidArgument("{}: it has {} bytes, and at most {} are read", name,
+                           identity.size, bytes_max);
+  }
+  std::string bytes(identity.size, '\0');
+  const std::span<char> into(bytes);
+  FM_ASSIGN_OR_RETURN(const size_t read,
+                      file->Read(0, std::as_writable_bytes(into)));
+  bytes.resize(read);
+  return bytes;
+}
+
 }  // namespace feedmill

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_IO_FILE_SYSTEMS_H_
 #define FEEDMILL_CORE_IO_FILE_SYSTEMS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -56,6 +57,10 @@ absl::StatusOr<const FileSystem*> FileSystemOf(std::string_view name);
 // Opens `name` by the file system of its scheme.
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
     const std::string& name);
+
+// Reads all bytes of a file. InvalidArgument if it has more than `bytes_max`.
+absl::StatusOr<std::string> ReadFile(const std::string& name,
+                                     uint64_t bytes_max);
 
 }  // namespace feedmill
 

@@ -104,6 +104,8 @@ class Transfer {
   std::string BeginAttempt(absl::Time now);
   // The header line that names the version; "" for none.
   std::string Condition() const;
+  // Notes that the attempt makes progress which is no part of the answer.
+  void TakeSign(absl::Time now) { last_sign_ = now; }
   void TakeHeaderLine(std::string_view line, absl::Time now);
   // Handles bytes of the answer. Returns false if the attempt should end.
   bool TakeBody(std::span<const std::byte> bytes, absl::Time now);

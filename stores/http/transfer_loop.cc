@@ -42,6 +42,8 @@ struct Attempt {
   std::shared_ptr<Transfer> transfer;
   std::unique_ptr<CURL, EasyFree> easy;
   std::unique_ptr<curl_slist, SlistFree> headers;
+  std::shared_ptr<const std::string> body;  // null: none
+  curl_off_t sent = 0;                      // bytes of `body`
   char error[CURL_ERROR_SIZE] = "";
 };
 
@@ -56,6 +58,15 @@ size_t OnBody(char* data, size_t, size_t size, void* user) {
                                                 SteadyNow())
              ? size
              : 0;  // ends the attempt
+}
+
+// A body on its way is a sign that the connection works.
+int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t,
+               curl_off_t sent) {
+  auto& attempt = *static_cast<Attempt*>(user);
+  if (sent > attempt.sent) attempt.transfer->TakeSign(SteadyNow());
+  attempt.sent = sent;
+  return 0;
 }
 
 void AddHeader(const std::string& line, Attempt& attempt) {
@@ -88,11 +99,27 @@ void SetUpAccess(const StoreRequest& request, CURL* easy) {
   curl_easy_setopt(easy, CURLOPT_PASSWORD, request.secret_key.c_str());
 }
 
+// Makes a PUT of the attempt's body.
+void SetUpBody(Attempt& attempt) {
+  CURL* const easy = attempt.easy.get();
+  AddHeader("Content-Type: application/octet-stream", attempt);
+  AddHeader("Expect:", attempt);  // no round trip before the body
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                   static_cast<curl_off_t>(attempt.body->size()));
+  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt.body->data());
+  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "PUT");
+  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, OnProgress);
+  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &attempt);
+  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+}
+
 void SetUp(const std::string& range, Attempt& attempt) {
   CURL* const easy = attempt.easy.get();
   Transfer& transfer = *attempt.transfer;
   const StoreRequest request = transfer.Request();
   const bool secure = request.url.starts_with("https:");
+  attempt.body = request.body;
+  if (attempt.body != nullptr) SetUpBody(attempt);
   for (const std::string& line : request.headers) AddHeader(line, attempt);
   if (const std::string line = transfer.Condition(); !line.empty()) {
     AddHeader(line, attempt);

@@ -1,9 +1,14 @@
 #include "stores/s3/s3_bucket.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdint>
+#include <span>
 
+#include "absl/strings/escaping.h"
 #include "core/base/status.h"
+#include "core/sources/crc32c.h"
 #include "stores/http/transfer.h"
 
 namespace feedmill {
@@ -30,6 +35,18 @@ std::string WordOf(std::string_view body, std::string_view tag) {
 constexpr char kEmptyBody[] =
     "x-amz-content-sha256: "
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+// Returns the headers of a body: its signature leaves out its bytes, which the
+// store compares with the checksum (big endian, in base64).
+std::vector<std::string> HeadersOfBody(const std::string& body) {
+  const uint32_t sum = Crc32c(std::as_bytes(std::span(body)));
+  const std::array<char, 4> bytes = {
+      static_cast<char>(sum >> 24), static_cast<char>(sum >> 16),
+      static_cast<char>(sum >> 8), static_cast<char>(sum)};
+  return {"x-amz-content-sha256: UNSIGNED-PAYLOAD",
+          "x-amz-checksum-crc32c: " +
+              absl::Base64Escape({bytes.data(), bytes.size()})};
+}
 
 struct CodeAdvice {
   std::string_view code;
@@ -65,17 +82,25 @@ constexpr CodeAdvice kAdvices[] = {
 class BucketRequest final : public RequestMaker {
  public:
   BucketRequest(std::shared_ptr<S3Bucket> bucket, std::string name,
-                std::string path)
+                std::string path,
+                std::shared_ptr<const std::string> body = nullptr)
       : bucket_(std::move(bucket)),
         name_(std::move(name)),
-        path_(std::move(path)) {}
+        path_(std::move(path)),
+        body_(std::move(body)) {}
 
   absl::Status Prepare() const override {
     return Annotate(bucket_->Prepare(), name_);
   }
-  StoreRequest Make() const override { return bucket_->Make(path_); }
+  StoreRequest Make() const override { return bucket_->Make(path_, body_); }
   absl::Status Refusal(const ResponseHead& head,
                        std::string_view body) const override {
+    if (body_ != nullptr && WordOf(body, "Code") == "AccessDenied") {
+      return FailedPrecondition(
+          "{}: refused ({} AccessDenied): these keys may not write it; allow "
+          "s3:PutObject",
+          name_, head.status());
+    }
     return S3Refusal(name_, head, body);
   }
 
@@ -83,6 +108,7 @@ class BucketRequest final : public RequestMaker {
   const std::shared_ptr<S3Bucket> bucket_;
   const std::string name_;
   const std::string path_;
+  const std::shared_ptr<const std::string> body_;
 };
 
 // Asks AWS for a bucket's region, which any answer has in a header.
@@ -186,14 +212,16 @@ absl::Status S3Bucket::Prepare() {
   return keys_->Prepare();
 }
 
-StoreRequest S3Bucket::Make(const std::string& path) const {
+StoreRequest S3Bucket::Make(const std::string& path,
+                            std::shared_ptr<const std::string> body) const {
   S3Access access;
   {
     const std::lock_guard lock(mutex_);
     access = access_;
   }
   StoreRequest request{.url = BucketUrl(bucket_, access) + path,
-                       .is_web = false};
+                       .is_web = false,
+                       .body = std::move(body)};
   if (access.requester_pays) {
     request.headers.push_back("x-amz-request-payer: requester");
   }
@@ -202,7 +230,13 @@ StoreRequest S3Bucket::Make(const std::string& path) const {
   if (!keys->session_token.empty()) {
     request.headers.push_back("x-amz-security-token: " + keys->session_token);
   }
-  request.headers.push_back(kEmptyBody);
+  if (request.body == nullptr) {
+    request.headers.push_back(kEmptyBody);
+  } else {
+    for (std::string& line : HeadersOfBody(*request.body)) {
+      request.headers.push_back(std::move(line));
+    }
+  }
   request.signature = fmt::format("aws:amz:{}:s3", access.region);
   request.access_key = keys->access_key;
   request.secret_key = keys->secret_key;
@@ -217,6 +251,14 @@ RemoteFile S3Bucket::Object(const std::string& key) {
   const std::string name = NameOf(key);
   return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
                                                 PercentEncoded(key, true))};
+}
+
+RemoteFile S3Bucket::NewObject(const std::string& key,
+                               std::shared_ptr<const std::string> body) {
+  const std::string name = NameOf(key);
+  return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
+                                                PercentEncoded(key, true),
+                                                std::move(body))};
 }
 
 RemoteFile S3Bucket::Page(

@@ -32,13 +32,17 @@ class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
   // Gets keys and, if not set, the region. May wait for the network.
   absl::Status Prepare();
   // Returns a signed request. `path`: percent-encoded, relative to the bucket's
-  // URL. REQUIRES: Prepare() was OK.
-  StoreRequest Make(const std::string& path) const;
+  // URL. `body`: to store, or null. REQUIRES: Prepare() was OK.
+  StoreRequest Make(const std::string& path,
+                    std::shared_ptr<const std::string> body = nullptr) const;
 
   // "s3://bucket/KEY?options".
   std::string NameOf(std::string_view key) const;
   // Returns an object; errors use its name.
   RemoteFile Object(const std::string& key);
+  // Returns an object whose requests store `body` as its bytes.
+  RemoteFile NewObject(const std::string& key,
+                       std::shared_ptr<const std::string> body);
   // Returns one page of a listing (ListObjectsV2). `query`: names and values,
   // sorted by name.
   RemoteFile Page(

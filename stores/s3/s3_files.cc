@@ -85,8 +85,13 @@ class S3Files final : public FileSystem {
   std::vector<Globbed> GlobAll(
       std::span<const std::string> patterns) const override;
 
+  absl::Status Write(const std::string& name,
+                     std::string_view bytes) const override;
+
  private:
   std::shared_ptr<S3Bucket> BucketOf(const S3Url& url) const;
+  // Parses the URL of an object. NotFound for a folder.
+  absl::StatusOr<S3Url> UrlOfObject(const std::string& name) const;
   absl::StatusOr<RemoteFile> ObjectOf(const std::string& name) const;
   ListKeys ListerOf(const std::shared_ptr<S3Bucket>& bucket) const;
   absl::Status ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
@@ -117,12 +122,33 @@ std::shared_ptr<S3Bucket> S3Files::BucketOf(const S3Url& url) const {
   return bucket;
 }
 
-absl::StatusOr<RemoteFile> S3Files::ObjectOf(const std::string& name) const {
-  FM_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(name, access_));
+absl::StatusOr<S3Url> S3Files::UrlOfObject(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(S3Url url, ParseS3Url(name, access_));
   if (url.key.empty() || url.key.ends_with('/')) {
     return NotFound("{}: it names a folder, which is no file", name);
   }
+  return url;
+}
+
+absl::StatusOr<RemoteFile> S3Files::ObjectOf(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
   return BucketOf(url)->Object(url.key);
+}
+
+absl::Status S3Files::Write(const std::string& name,
+                            std::string_view bytes) const {
+  FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
+  const RemoteFile object = BucketOf(url)->NewObject(
+      url.key, std::make_shared<const std::string>(bytes));
+  FM_RETURN_IF_ERROR(object.Prepare());
+  const auto transfer = Transfer::Whole(object, std::nullopt, store_->options);
+  store_->loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
+  const absl::Status status = transfer->WaitForEnd();
+  if (!status.ok()) {
+    transfer->Abandon();
+    store_->loop.Wake();
+  }
+  return status;
 }
 
 // Lists all tasks in parallel. The next page of a task is requested when its

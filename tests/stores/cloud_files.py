@@ -16,7 +16,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cloud_servers import KEY, Azure, Google  # noqa: E402
-from command import Feedmill, same_elements, wait_for  # noqa: E402
+from command import Feedmill, same_elements, save_in_steps, wait_for  # noqa: E402
 from files import pipeline  # noqa: E402
 from gateway import FaultProxy  # noqa: E402
 from s3_files import add_columnar  # noqa: E402
@@ -160,8 +160,19 @@ def a_signal_ends_waits(feedmill):
         assert time.monotonic() - begin < 5, "it waited for the store"
 
 
+def tokens(feedmill):
+    """Tokens are objects: a read goes on from them in another process."""
+    with objects(feedmill):
+        if Store.kind is Azure:
+            return feedmill.refused(text_of(), "only read", "gs://", flags=("--local", "--save-token", f"{Store.place()}/t0"))
+        whole = feedmill.read(text_of(), "--local").stdout.splitlines()
+        assert save_in_steps(feedmill, text_of(), f"{Store.place()}/kept") == whole
+        missing = f"{Store.place()}/kept/none"
+        return feedmill.refused(text_of(), missing, "no such object", flags=("--local", "--token", missing))
+
+
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, refusals, replaced_during_the_read,
-         stores_that_are_away, a_signal_ends_waits)
+         stores_that_are_away, a_signal_ends_waits, tokens)
 
 
 def main():

@@ -97,6 +97,16 @@ def wait_for(fact, what, seconds=30):
         time.sleep(0.01)
 
 
+def save_in_steps(feedmill, text, place):
+    """Reads with tokens in the store, in three processes; returns the lines."""
+    lines = []
+    for flags in (["--limit", "1000"], ["--token", f"{place}/t0", "--limit", "777", "--save-every", "100"], ["--token", f"{place}/t0"]):
+        done = feedmill.read(text, "--local", "--save-token", f"{place}/t0", *flags)
+        assert done.returncode == 0, done.stderr
+        lines += done.stdout.splitlines()
+    return lines
+
+
 def same_elements(feedmill, place, kinds=None, workers=(1, 2, 3)):
     """Asserts that the files below a URL give what local files give."""
     kinds = kinds or [kind for kind in PIPELINES if kind in feedmill.names]

@@ -104,8 +104,9 @@ class Gateway:
 class Request:
     """A request as faults see it."""
 
-    def __init__(self, number, path, headers):
+    def __init__(self, number, method, path, headers):
         self.number = number  # from 0, of all requests
+        self.method = method
         self.path = path
         self.headers = headers
 
@@ -206,10 +207,29 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_HEAD(self):
         self.do_GET()
 
+    def do_PUT(self):
+        self.do_GET()
+
+    def do_POST(self):
+        self.do_GET()
+
+    def body(self):
+        """The bytes that the request has; None if it has no body."""
+        if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
+            parts = []
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+            self.rfile.readline()
+            return b"".join(parts)
+        length = self.headers.get("Content-Length")
+        return None if length is None else self.rfile.read(int(length))
+
     def do_GET(self):
         owner = self.owner
+        sent = self.body()
         with owner.lock:
-            request = Request(len(owner.log), self.path, self.headers)
+            request = Request(len(owner.log), self.command, self.path, self.headers)
             owner.log.append((self.path, self.headers.get("Range") or self.headers.get("x-ms-range")))
             owner.seen.append(dict(self.headers))
         fault = owner.fault(request) if owner.fault else None
@@ -228,8 +248,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         # The signature is over the Host header, so it stays as it is.
         self.upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
-            self.upstream.putheader(name, value)
-        self.upstream.endheaders()
+            if name.lower() not in ("transfer-encoding", "expect"):
+                self.upstream.putheader(name, value)
+        if sent is not None and "Content-Length" not in self.headers:
+            self.upstream.putheader("Content-Length", str(len(sent)))
+        self.upstream.endheaders(sent)
         answer = self.upstream.getresponse()
         body = answer.read()
         headers = [(name, value) for name, value in answer.getheaders()

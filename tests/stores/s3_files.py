@@ -18,7 +18,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, same_elements, wait_for  # noqa: E402
+from command import Feedmill, same_elements, save_in_steps, wait_for  # noqa: E402
 from files import PIPELINES, pipeline  # noqa: E402
 from gateway import ACCESS_KEY, SECRET_KEY, FaultProxy, Gateway  # noqa: E402
 
@@ -493,10 +493,27 @@ def latency_is_hidden(feedmill):
             print(f"{delay * 1e3:.0f} ms a request: {len(lines) * size / seconds / 1e6:.0f} MB/s")
 
 
+def tokens(feedmill):
+    """Tokens are objects: a read goes on from them in another process."""
+    with objects(feedmill) as (_, proxy):
+        text = text_of()
+        whole = feedmill.read(text, "--local").stdout.splitlines()
+        proxy.fault = lambda request: ("status", 503) if request.method == "PUT" and request.number % 3 == 0 else None
+        assert save_in_steps(feedmill, text, f"{PLACE}/a folder/é") == whole
+        proxy.fault = lambda request: ("status", 403, {}, error_page("AccessDenied")) if request.method == "PUT" else None
+        save = ("--local", "--save-token", f"{PLACE}/t1")
+        feedmill.refused(text, "--save-token", f"{PLACE}/t1", "s3:PutObject", flags=save)
+        proxy.fault = None
+        feedmill.refused(text, "--token", f"{PLACE}/t1", "no such object", flags=("--local", "--token", f"{PLACE}/t1"))
+        feedmill.refused(text, "s3://nothing/t1", "no such bucket", flags=("--local", "--save-token", "s3://nothing/t1"))
+        feedmill.refused(text, "s3://data/", flags=("--local", "--save-token", "s3://data/"))
+        feedmill.refused(text, "only read", "s3://", flags=("--local", "--save-token", f"http://{proxy.host}/data/t1"))
+
+
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions,
          buckets_of_aws, lists, refusals,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
-         keys_without_the_plugin, secrets_are_not_shown, many_small_objects, latency_is_hidden)
+         keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, latency_is_hidden)
 
 
 def main():

@@ -207,8 +207,9 @@ struct ReadFlags {
     flags.Text("--token", "FILE", "Continue from the position in this token",
                &token);
     flags.Text("--save-token", "FILE",
-               "Save the reader's position to this file at the start and at "
-               "the end, also after an error or a signal",
+               "Save the reader's position to this file, or object of s3:// "
+               "or gs://, at the start and at the end, also after an "
+               "error or a signal",
                &save_token);
     flags.Text("--save-every", "N|DURATION",
                "Save the token after each N elements (1000), or so often "

@@ -14,6 +14,7 @@
 
 #include "absl/time/clock.h"
 #include "core/base/status.h"
+#include "core/io/file_systems.h"
 #include "core/process/write_error.h"
 #include "tools/command/flags.h"
 
@@ -41,10 +42,28 @@ int WriteWhole(const std::string& path, const std::string& bytes) {
   return why;
 }
 
+// Reads a token behind a URL.
+absl::StatusOr<std::string> ReadStoredToken(const std::string& what,
+                                            const std::string& name) {
+  auto bytes = ReadFile(name, kTokenMax);
+  if (!bytes.ok()) return Annotate(bytes.status(), what);
+  if (bytes->empty()) {
+    return InvalidArgument("{}: this is no token of a reader", what);
+  }
+  return bytes;
+}
+
+absl::Status WriteStoredToken(const std::string& what, const std::string& name,
+                              const std::string& bytes) {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(name));
+  return Annotate(files->Write(name, bytes), what);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> LoadToken(const std::string& what,
                                       const std::string& path) {
+  if (!SchemeOf(path).empty()) return ReadStoredToken(what, path);
   std::error_code error;
   const uintmax_t size = std::filesystem::file_size(path, error);
   std::ifstream file(path, std::ios::binary);
@@ -61,6 +80,7 @@ absl::StatusOr<std::string> LoadToken(const std::string& what,
 }
 
 bool IsTokenFile(const std::string& path) {
+  if (!SchemeOf(path).empty()) return true;
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   return !std::filesystem::exists(status) ||
@@ -69,6 +89,7 @@ bool IsTokenFile(const std::string& path) {
 
 absl::Status SaveToken(const std::string& what, const std::string& path,
                        const std::string& bytes) {
+  if (!SchemeOf(path).empty()) return WriteStoredToken(what, path, bytes);
   std::error_code error;
   const bool replaces = IsTokenFile(path);
   const std::string target = replaces ? path + ".partial" : path;

@@ -11,6 +11,8 @@
 
 namespace feedmill {
 
+// In all functions, `path` may also be the URL of an object ("s3://bucket/t0").
+
 // True if SaveToken creates or replaces a file at that path. False for a pipe
 // or device, where earlier output remains.
 bool IsTokenFile(const std::string& path);
