@@ -158,7 +158,7 @@ class ReadSession {
   static constexpr uint64_t kQuotaFrames = 2;
 
   // A worker's attempt at a split, as this session opened it.
-  struct Stream {
+  struct IncomingStream {
     Opening opening;
     Cursor start;
     uint64_t base = 0;  // bytes the split had received when it was opened
@@ -189,7 +189,7 @@ class ReadSession {
     bool stopped = false;  // ends with a data error
     absl::Status error;    // from the dispatcher: every attempt failed
     std::optional<SkippedElement> skip;  // from the dispatcher
-    std::map<LeaseRef, Stream> streams;
+    std::map<LeaseRef, IncomingStream> streams;
 
     bool taken() const { return next >= end; }
     bool idle() const { return taken() && buffer.empty(); }
@@ -236,7 +236,7 @@ class ReadSession {
   // Credit (session_credit.cc).
   void Drained(Split& split, uint64_t bytes);
   void NoteUse(absl::Time now, uint64_t received, const Split& split,
-               Stream& stream);
+               IncomingStream& stream);
   void SetWindow(uint64_t bytes);
   void WidenWindow(absl::Time now);
   bool WiderIsNoFaster(absl::Time now, double rate);
@@ -246,12 +246,12 @@ class ReadSession {
     return std::max<uint64_t>(1, ahead_bytes_ / 4);
   }
   void SetAllowed(Split& split, uint64_t allowed);
-  void Reopen(absl::Time now, const Split& split, Stream& stream);
+  void Reopen(absl::Time now, const Split& split, IncomingStream& stream);
   uint64_t MayNeed(const Split& split) const;
   void NoteCame(uint64_t positions, uint64_t bytes);
   void Allot(Split& split, bool is_head);
-  bool Worthwhile(const Split& split, const Stream& stream, uint64_t total,
-                  bool head) const;
+  bool Worthwhile(const Split& split, const IncomingStream& stream,
+                  uint64_t total, bool head) const;
   void GrantSplit(absl::Time now, SplitId id, bool repeat,
                   ReadEffects& effects);
   void GrantAll(absl::Time now, bool repeat, ReadEffects& effects);

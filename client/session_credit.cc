@@ -100,7 +100,7 @@ bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
 // (A frame that only ends beyond the earlier credit may be a head's, which may
 // overdraw. Frames of other attempts are ignored.)
 void ReadSession::NoteUse(absl::Time now, uint64_t received, const Split& split,
-                          Stream& stream) {
+                          IncomingStream& stream) {
   if (!stream.asked || split.streams.size() > 1 || split.received == received ||
       received < stream.base + stream.asked->beyond) {
     return;
@@ -137,7 +137,8 @@ void ReadSession::SetAllowed(Split& split, uint64_t allowed) {
   split.allowed = allowed;
 }
 
-void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
+void ReadSession::Reopen(absl::Time now, const Split& split,
+                         IncomingStream& stream) {
   stream.opening = Opening{++last_opening_};
   stream.start = split.next;
   stream.base = split.received;
@@ -198,7 +199,7 @@ void ReadSession::Allot(Split& split, bool is_head) {
 
 // True if a grant gives enough new credit to be sent: a quarter of the quota,
 // or less if the worker is about to stop.
-bool ReadSession::Worthwhile(const Split& split, const Stream& stream,
+bool ReadSession::Worthwhile(const Split& split, const IncomingStream& stream,
                              uint64_t total, bool head) const {
   if (!stream.said || stream.said->opening != stream.opening ||
       stream.said->head != head) {
@@ -248,7 +249,7 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                                 ? stream.said->total_bytes
                                 : 0;
     if (!stream.asked && total > before)
-      stream.asked = Stream::Asked{now, before};
+      stream.asked = IncomingStream::Asked{now, before};
     stream.said = grant;
     effects.sends.push_back({PeerId{lease.worker.value()}, std::move(grant)});
   }

@@ -72,24 +72,24 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
   }
   DeliverAll(
       now, id, task,
-      MadeOf(task, std::move(piece), std::move(packed), std::move(costs)),
+      BufferPiece(task, std::move(piece), std::move(packed), std::move(costs)),
       effects);
   Schedule(now, effects);
   return effects;
 }
 
-absl::StatusOr<MadePtr> WorkerAgent::MadeOf(
+absl::StatusOr<BufferedPiecePtr> WorkerAgent::BufferPiece(
     const Task& task, absl::StatusOr<Piece> piece,
     std::shared_ptr<const PackedParts> packed, StepCosts costs) {
   if (!piece.ok()) return piece.status();
   const auto plan = plans_.find(task.plan);
-  return std::make_shared<Made>(
+  return std::make_shared<BufferedPiece>(
       used_bytes_, plan == plans_.end() ? nullptr : plan->second.made_bytes,
       *std::move(piece), std::move(packed), std::move(costs));
 }
 
 void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
-                             absl::StatusOr<MadePtr> made,
+                             absl::StatusOr<BufferedPiecePtr> made,
                              WorkerEffects& effects) {
   if (!task.shelf) {
     const auto lease = leases_.find(task.split);
@@ -107,10 +107,10 @@ void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
 
 // Stores the result of a task in the stream's segment that waits for it.
 void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
-                          absl::StatusOr<MadePtr> made,
+                          absl::StatusOr<BufferedPiecePtr> made,
                           WorkerEffects& effects) {
   if (!held.stream) return;
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   // A stream that was dropped and reopened has other tasks.
   const auto segment = std::find_if(
       stream.segments.begin(), stream.segments.end(),
@@ -135,10 +135,10 @@ void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
 
 // Stores a piece in its segment. The rest of the segment beyond the piece
 // becomes wanted again; beyond a data error nothing is wanted.
-void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
-                        MadePtr made) {
+void WorkerAgent::Store(OutgoingStream& stream, Segments::iterator segment,
+                        BufferedPiecePtr made) {
   if (made->piece.begin < segment->first) {
-    made = std::make_shared<Made>(std::move(made), segment->first);
+    made = std::make_shared<BufferedPiece>(std::move(made), segment->first);
   }
   const Piece& piece = made->piece;
   const Cursor end = segment->second.end;
@@ -170,7 +170,7 @@ void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
       }
       return;
     }
-    made = std::make_shared<Made>(std::move(made), stream.next);
+    made = std::make_shared<BufferedPiece>(std::move(made), stream.next);
   }
   const Cursor begin = made->piece.begin;
   const Cursor made_end = made->piece.end;
@@ -179,7 +179,7 @@ void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
 }
 
 // Removes all segments that begin at or after `cursor`. Their tasks run on.
-void WorkerAgent::DropFrom(Stream& stream, Cursor cursor) {
+void WorkerAgent::DropFrom(OutgoingStream& stream, Cursor cursor) {
   stream.segments.erase(stream.segments.lower_bound(cursor),
                         stream.segments.end());
 }
@@ -252,7 +252,7 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
   Rank best_rank;
   for (auto& [split, held] : leases_) {
     if (!MayCompute(now, held)) continue;
-    const Stream& stream = *held.stream;
+    const OutgoingStream& stream = *held.stream;
     size_t running = 0;
     if (stream.head) {
       for (const auto& [begin, segment] : stream.segments) {
@@ -272,7 +272,7 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
 // True if the lease has something to compute, regardless of memory.
 bool WorkerAgent::Wants(absl::Time now, const Held& held) const {
   if (!held.stream || !held.failure.ok()) return false;
-  const Stream& stream = *held.stream;
+  const OutgoingStream& stream = *held.stream;
   if (now - stream.granted > park_after_) return false;
   auto plan = plans_.find(held.lease.plan);
   if (plan == plans_.end() || plan->second.state != PlanState::kReady) {
@@ -358,7 +358,8 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
 // True if pieces and tasks use up all credit and more could be produced at
 // once. The segment that is sent next is never too far ahead: later segments
 // cannot be sent before it.
-bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) const {
+bool WorkerAgent::FarAhead(const PlanRecord& plan,
+                           const OutgoingStream& stream) const {
   if (!Cheap(plan) || stream.segments.empty() ||
       (stream.segments.begin()->second.wanted() && !EnoughBehindHole())) {
     return false;
@@ -378,7 +379,7 @@ bool WorkerAgent::Fits(uint64_t bytes) const {
 // True for a head that has credit, but has nothing to send and computes
 // nothing.
 bool WorkerAgent::Starved(const Held& held) const {
-  const Stream& stream = *held.stream;
+  const OutgoingStream& stream = *held.stream;
   if (!stream.head || stream.sent >= stream.total) return false;
   if (stream.segments.empty()) return true;
   return stream.segments.begin()->second.made == nullptr &&
@@ -402,7 +403,7 @@ void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
   std::vector<std::pair<Cursor, SplitId>> blocked;
   for (const auto& [split, held] : leases_) {
     if (&held == &for_whom || !held.stream) continue;
-    const Stream& stream = *held.stream;
+    const OutgoingStream& stream = *held.stream;
     if (stream.segments.empty()) continue;
     if (stream.segments.begin()->second.made != nullptr) {
       blocked.emplace_back(stream.next, split);
@@ -419,7 +420,7 @@ void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
 // Drops ready pieces from the far end until `bytes` fit. They are computed
 // again. Their memory is free when no other rank holds them.
 void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   for (auto it = stream.segments.rbegin();
        it != stream.segments.rend() && !FreeIdle(bytes); ++it) {
     Segment& segment = it->second;
@@ -438,7 +439,7 @@ void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
 // Starts a task for the first positions that no task computes.
 void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                         WorkerEffects& effects) {
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   PlanRecord& plan = plans_.at(held.lease.plan);
   const Gap gap = FirstGap(stream);
   const Cursor begin = gap.begin;
@@ -483,7 +484,7 @@ double WorkerAgent::AtOnceCost() const {
 }
 
 // REQUIRES: Wants is true.
-WorkerAgent::Gap WorkerAgent::FirstGap(const Stream& stream) {
+WorkerAgent::Gap WorkerAgent::FirstGap(const OutgoingStream& stream) {
   const auto hole =
       std::find_if(stream.segments.begin(), stream.segments.end(),
                    [](const auto& entry) { return entry.second.wanted(); });
@@ -494,7 +495,7 @@ WorkerAgent::Gap WorkerAgent::FirstGap(const Stream& stream) {
 }
 
 // Makes the gap, up to `end`, a segment that waits for the task.
-WorkerAgent::Segments::iterator WorkerAgent::Fill(Stream& stream,
+WorkerAgent::Segments::iterator WorkerAgent::Fill(OutgoingStream& stream,
                                                   const Gap& gap, Cursor end,
                                                   TaskId task) {
   if (gap.at_frontier) {
@@ -524,7 +525,7 @@ void WorkerAgent::Adopt(absl::Time now, Held& held, WorkerEffects& effects) {
   if (!shelf) return;
   bool ready = false;
   while (Wants(now, held)) {
-    Stream& stream = *held.stream;
+    OutgoingStream& stream = *held.stream;
     const Gap gap = FirstGap(stream);
     const auto found = shelf_.Find(*shelf, gap.begin);
     if (!found || gap.limit < found->end) break;

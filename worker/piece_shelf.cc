@@ -16,8 +16,10 @@ uint64_t BytesOf(const Piece& piece) {
 
 }  // namespace
 
-Made::Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece of,
-           std::shared_ptr<const PackedParts> parts, StepCosts took)
+BufferedPiece::BufferedPiece(uint64_t& used,
+                             std::shared_ptr<uint64_t> used_by_job, Piece of,
+                             std::shared_ptr<const PackedParts> parts,
+                             StepCosts took)
     : piece(std::move(of)),
       packed(std::move(parts)),
       costs(std::move(took)),
@@ -28,14 +30,15 @@ Made::Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece of,
   if (used_by_job_ != nullptr) *used_by_job_ += bytes;
 }
 
-Made::Made(std::shared_ptr<const Made> of, Cursor from)
+BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
+                             Cursor from)
     : whole(std::move(of)),
       piece(whole->piece.From(from)),
       costs(whole->costs),
       bytes(BytesOf(piece)),
       used_(nullptr) {}
 
-Made::~Made() {
+BufferedPiece::~BufferedPiece() {
   if (used_ != nullptr) *used_ -= bytes;
   if (used_by_job_ != nullptr) *used_by_job_ -= bytes;
 }
@@ -66,8 +69,8 @@ void PieceShelf::Begin(const Key& key, Cursor begin, Cursor end, TaskId task) {
   FM_CHECK(fresh);
 }
 
-void PieceShelf::Keep(absl::Time now, const Key& key, TaskId task, MadePtr made,
-                      uint64_t ranks) {
+void PieceShelf::Keep(absl::Time now, const Key& key, TaskId task,
+                      BufferedPiecePtr made, uint64_t ranks) {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return;
   const auto place = row->second.find(made->piece.begin);

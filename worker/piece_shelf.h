@@ -20,16 +20,18 @@ using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 // A piece in a worker's memory. `used` and, unless null, `used_by_job` count
 // its bytes once, until the last holder of the piece or of a part of it is
 // gone. `used` must outlive both.
-struct Made {
-  Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece piece,
-       std::shared_ptr<const PackedParts> packed, StepCosts costs);
+struct BufferedPiece {
+  BufferedPiece(uint64_t& used, std::shared_ptr<uint64_t> used_by_job,
+                Piece piece, std::shared_ptr<const PackedParts> packed,
+                StepCosts costs);
   // The part of `whole` at or after `from`; both share buffers.
-  Made(std::shared_ptr<const Made> whole, Cursor from);
-  ~Made();
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
+  BufferedPiece(std::shared_ptr<const BufferedPiece> whole, Cursor from);
+  ~BufferedPiece();
+  BufferedPiece(const BufferedPiece&) = delete;
+  BufferedPiece& operator=(const BufferedPiece&) = delete;
 
-  const std::shared_ptr<const Made> whole;  // null: this piece is whole
+  // Null: this piece is whole.
+  const std::shared_ptr<const BufferedPiece> whole;
   Piece piece;
   std::shared_ptr<const PackedParts> packed;  // of the piece, or null
   StepCosts costs;       // of the whole piece; null if not requested
@@ -39,7 +41,7 @@ struct Made {
   uint64_t* const used_;  // null: counted by the whole piece
   const std::shared_ptr<uint64_t> used_by_job_;
 };
-using MadePtr = std::shared_ptr<Made>;
+using BufferedPiecePtr = std::shared_ptr<BufferedPiece>;
 
 // Cache of pieces that the leases of several ranks share. The first rank that
 // needs a piece has it computed. The piece is kept until all ranks have been
@@ -58,8 +60,8 @@ class PieceShelf {
   struct Entry {
     Cursor begin;
     Cursor end;
-    TaskId task;     // computes it
-    MadePtr made{};  // null: being computed
+    TaskId task;              // computes it
+    BufferedPiecePtr made{};  // null: being computed
   };
 
   // Returns the piece at `cursor`, present or being computed; nullopt if none.
@@ -71,7 +73,7 @@ class PieceShelf {
   void Begin(const Key& key, Cursor begin, Cursor end, TaskId task);
   // Stores the task's result for `ranks` ranks. No effect if the entry was
   // forgotten meanwhile.
-  void Keep(absl::Time now, const Key& key, TaskId task, MadePtr made,
+  void Keep(absl::Time now, const Key& key, TaskId task, BufferedPiecePtr made,
             uint64_t ranks);
   // Ends a task whose result is not kept.
   void Abandon(const Key& key, Cursor begin, TaskId task);

@@ -25,7 +25,7 @@ bool SameLease(const Lease& a, const Lease& b) {
 
 }  // namespace
 
-WorkerAgent::Stream::Stream() = default;
+WorkerAgent::OutgoingStream::OutgoingStream() = default;
 
 WorkerAgent::WorkerAgent(WorkerAgentSettings settings)
     : settings_(std::move(settings)),
@@ -252,7 +252,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
       Reopened(held.stream->opening, grant)) {
     Open(held, from, grant);
   }
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   // Without credit the rate shows the link; otherwise the reader waits for
   // computation.
   stream.link_rate = WaitsForCredit(stream) ? grant.arriving : 0;
@@ -291,7 +291,7 @@ void WorkerAgent::Open(Held& held, const PeerId& from, const Grant& grant) {
     held.stream->next = held.stream->frontier = grant.start;
     held.stream->stop = held.lease.end;
   }
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   MoveTo(stream, grant.start);
   stream.to = from;
   stream.opening = grant.opening;
@@ -300,7 +300,7 @@ void WorkerAgent::Open(Held& held, const PeerId& from, const Grant& grant) {
   if (stream.segments.empty()) stream.stop = held.lease.end;
 }
 
-void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
+void WorkerAgent::MoveTo(OutgoingStream& stream, Cursor start) {
   if (start < stream.next) {  // sent and lost
     if (stream.segments.empty()) {
       stream.frontier = start;
@@ -328,7 +328,7 @@ void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
 
 // Only a head may overdraw, by one piece. Pieces without elements cost nothing
 // and always pass (rules 13, 14).
-bool WorkerAgent::WaitsForCredit(const Stream& stream) {
+bool WorkerAgent::WaitsForCredit(const OutgoingStream& stream) {
   if (stream.segments.empty()) return false;
   const Segment& first = stream.segments.begin()->second;
   return first.made != nullptr && first.bytes() > 0 &&
@@ -338,7 +338,7 @@ bool WorkerAgent::WaitsForCredit(const Stream& stream) {
 
 // Sends ready pieces within the credit, in order.
 void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
-  Stream& stream = *held.stream;
+  OutgoingStream& stream = *held.stream;
   while (!stream.segments.empty()) {
     Segment& first = stream.segments.begin()->second;
     if (first.made == nullptr) break;
@@ -346,7 +346,7 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
     stream.sent += first.bytes();
     NoteSent(held.lease, first.made->piece.chunk.rows, first.bytes());
     stream.next = first.end;
-    const MadePtr made = std::move(first.made);
+    const BufferedPiecePtr made = std::move(first.made);
     stream.segments.erase(stream.segments.begin());
     if (const auto shelf = ShelfOf(held)) {
       shelf_.Took(*shelf, made->piece.begin);

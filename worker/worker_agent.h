@@ -134,13 +134,14 @@ class WorkerAgent {
   struct Segment {
     Cursor end;
     TaskId task{};  // 0: none
-    MadePtr made{};
+    BufferedPiecePtr made{};
     uint64_t bytes() const { return made == nullptr ? 0 : made->bytes; }
     bool wanted() const { return task == TaskId() && made == nullptr; }
   };
   using Segments = std::map<Cursor, Segment>;
-  struct Stream {
-    Stream();  // out of line: clang needs it
+  // An attempt as a client opened it: the pieces to compute and to send.
+  struct OutgoingStream {
+    OutgoingStream();  // out of line: clang needs it
     PeerId to;
     Opening opening;
     Cursor next;      // to send
@@ -166,7 +167,7 @@ class WorkerAgent {
   };
   struct Held {
     Lease lease;
-    std::optional<Stream> stream;
+    std::optional<OutgoingStream> stream;
     absl::Status failure;  // not OK: reported until the lease ends
   };
   struct Task {
@@ -230,19 +231,21 @@ class WorkerAgent {
   void KeepEarly(absl::Time now, const PeerId& from, const Grant& grant);
 
   void Open(Held& held, const PeerId& from, const Grant& grant);
-  void MoveTo(Stream& stream, Cursor start);
+  void MoveTo(OutgoingStream& stream, Cursor start);
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
-  absl::StatusOr<MadePtr> MadeOf(const Task& task, absl::StatusOr<Piece> piece,
-                                 std::shared_ptr<const PackedParts> packed,
-                                 StepCosts costs);
+  absl::StatusOr<BufferedPiecePtr> BufferPiece(
+      const Task& task, absl::StatusOr<Piece> piece,
+      std::shared_ptr<const PackedParts> packed, StepCosts costs);
   void DeliverAll(absl::Time now, TaskId id, const Task& task,
-                  absl::StatusOr<MadePtr> made, WorkerEffects& effects);
+                  absl::StatusOr<BufferedPiecePtr> made,
+                  WorkerEffects& effects);
   void Deliver(absl::Time now, Held& held, TaskId task,
-               absl::StatusOr<MadePtr> made, WorkerEffects& effects);
-  static void Store(Stream& stream, Segments::iterator segment, MadePtr made);
-  static void DropFrom(Stream& stream, Cursor cursor);
-  static bool WaitsForCredit(const Stream& stream);
+               absl::StatusOr<BufferedPiecePtr> made, WorkerEffects& effects);
+  static void Store(OutgoingStream& stream, Segments::iterator segment,
+                    BufferedPiecePtr made);
+  static void DropFrom(OutgoingStream& stream, Cursor cursor);
+  static bool WaitsForCredit(const OutgoingStream& stream);
   void Send(Held& held, WorkerEffects& effects);
 
   // Starts as many tasks as threads, memory and streams allow.
@@ -255,7 +258,7 @@ class WorkerAgent {
   bool HasRoom(const PlanRecord& plan) const;
   static bool Cheap(const PlanRecord& plan);
   uint64_t FrameBytes(const PlanRecord& plan) const;
-  bool FarAhead(const PlanRecord& plan, const Stream& stream) const;
+  bool FarAhead(const PlanRecord& plan, const OutgoingStream& stream) const;
   bool Fits(uint64_t bytes) const;
   void WeighJobs(absl::Time now);
   bool WithinShare(const PlanRecord& plan, uint64_t bytes) const;
@@ -267,9 +270,9 @@ class WorkerAgent {
   void Start(absl::Time now, Held& held, uint64_t positions,
              WorkerEffects& effects);
   double AtOnceCost() const;
-  static Gap FirstGap(const Stream& stream);
-  static Segments::iterator Fill(Stream& stream, const Gap& gap, Cursor end,
-                                 TaskId task);
+  static Gap FirstGap(const OutgoingStream& stream);
+  static Segments::iterator Fill(OutgoingStream& stream, const Gap& gap,
+                                 Cursor end, TaskId task);
   // Shared by several ranks.
   std::optional<PieceShelf::Key> ShelfOf(const Held& held) const;
   void Adopt(absl::Time now, Held& held, WorkerEffects& effects);

@@ -11,12 +11,13 @@
 namespace feedmill {
 namespace {
 
-using Made = absl::StatusOr<std::unique_ptr<ClusterResolver>>;
+using ResolverOrError = absl::StatusOr<std::unique_ptr<ClusterResolver>>;
 
 constexpr int64_t kCountMax = 100'000;
 
 template <class Resolver>
-Made MakeFromVariables(const ResolverUri& uri, const ResolverContext& context) {
+ResolverOrError MakeFromVariables(const ResolverUri& uri,
+                                  const ResolverContext& context) {
   FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   ResolverOverrides overrides;
@@ -25,7 +26,8 @@ Made MakeFromVariables(const ResolverUri& uri, const ResolverContext& context) {
   return std::make_unique<Resolver>(context, overrides);
 }
 
-Made MakeFile(const ResolverUri& uri, const ResolverContext& context) {
+ResolverOrError MakeFile(const ResolverUri& uri,
+                         const ResolverContext& context) {
   // file:///a/b means file:/a/b.
   const std::string path =
       uri.path.starts_with("///") ? uri.path.substr(2) : uri.path;
@@ -40,7 +42,8 @@ Made MakeFile(const ResolverUri& uri, const ResolverContext& context) {
   return std::make_unique<FileResolver>(path, context, overrides);
 }
 
-Made MakeSlurm(const ResolverUri& uri, const ResolverContext& context) {
+ResolverOrError MakeSlurm(const ResolverUri& uri,
+                          const ResolverContext& context) {
   FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   SlurmOptions options;
@@ -57,7 +60,8 @@ Made MakeSlurm(const ResolverUri& uri, const ResolverContext& context) {
   return std::make_unique<SlurmResolver>(context, options);
 }
 
-Made MakeSageMaker(const ResolverUri& uri, const ResolverContext& context) {
+ResolverOrError MakeSageMaker(const ResolverUri& uri,
+                              const ResolverContext& context) {
   FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   SageMakerOptions options;

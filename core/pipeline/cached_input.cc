@@ -45,7 +45,7 @@ class CachedInput final : public StageInput {
       : stage_(std::move(stage)), cache_(std::move(cache)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    auto scratch = std::make_unique<Own>();
+    auto scratch = std::make_unique<CachedScratch>();
     scratch->stage = stage_->NewScratch();
     return scratch;
   }
@@ -53,7 +53,7 @@ class CachedInput final : public StageInput {
   absl::StatusOr<size_t> Read(std::span<const RecordRef> refs, size_t bytes_max,
                               Scratch& scratch,
                               InputBlock& out) const override {
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<CachedScratch&>(scratch);
     refs = refs.first(std::min(refs.size(), heavy() ? kHeavyRows : kBlockRows));
     own.positions.clear();
     for (const RecordRef& ref : refs) own.positions.push_back(ref.index);
@@ -79,7 +79,7 @@ class CachedInput final : public StageInput {
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
                                  size_t bytes_max, Scratch& scratch,
                                  InputBlock& out) const override {
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<CachedScratch&>(scratch);
     out.error = absl::OkStatus();
     out.ends_block = false;
     out.left_out = false;
@@ -113,11 +113,11 @@ class CachedInput final : public StageInput {
   }
 
   std::vector<Column> Take(Scratch& scratch) const override {
-    return std::move(static_cast<Own&>(scratch).columns);
+    return std::move(static_cast<CachedScratch&>(scratch).columns);
   }
 
   void LeaveBlocks(Scratch& scratch) const override {
-    static_cast<Own&>(scratch).columns.clear();
+    static_cast<CachedScratch&>(scratch).columns.clear();
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
@@ -127,7 +127,7 @@ class CachedInput final : public StageInput {
   bool drops() const override { return stage_->drops(); }
 
  private:
-  struct Own final : StageInput::Scratch {
+  struct CachedScratch final : StageInput::Scratch {
     std::unique_ptr<WorkerStage::Scratch> stage;
     std::vector<uint64_t> positions;  // requested positions
     Found found;
@@ -143,7 +143,7 @@ class CachedInput final : public StageInput {
     std::vector<Column> columns;
   };
 
-  static void FindMissing(Own& own) {
+  static void FindMissing(CachedScratch& own) {
     own.missing.clear();
     own.missing_at.clear();
     own.numbers.clear();
@@ -164,7 +164,8 @@ class CachedInput final : public StageInput {
 
   // Makes missing elements, about `bytes_max` bytes of them, and adds them to
   // the cache.
-  absl::Status MakeMissing(size_t bytes_max, Own& own, InputBlock& out) const {
+  absl::Status MakeMissing(size_t bytes_max, CachedScratch& own,
+                           InputBlock& out) const {
     FindMissing(own);
     if (own.missing.empty()) return absl::OkStatus();
     FM_ASSIGN_OR_RETURN(auto made,
@@ -193,7 +194,7 @@ class CachedInput final : public StageInput {
 
   // Chooses the rows before the first missing one that fit into about
   // `bytes_max`. A large run of adjacent rows is chosen alone.
-  static size_t Choose(size_t bytes_max, Own& own, InputBlock& out) {
+  static size_t Choose(size_t bytes_max, CachedScratch& own, InputBlock& out) {
     own.stretches.clear();
     out.origins.clear();
     size_t bytes = 0;
@@ -226,7 +227,7 @@ class CachedInput final : public StageInput {
   // from disk. If reading fails, returns nullopt, reports the error and counts
   // it in `reads`.
   std::optional<std::vector<Column>> Columns(const KeptRows& rows, size_t begin,
-                                             size_t end, Own& own,
+                                             size_t end, CachedScratch& own,
                                              const InputBlock& out,
                                              int& reads) const {
     if (rows.chunk != nullptr) return ColumnsOf(*rows.chunk, begin, end);
@@ -246,7 +247,7 @@ class CachedInput final : public StageInput {
 
   // Sets `out` to the chosen rows: views if they are adjacent, otherwise a
   // copy. Returns false if reading fails.
-  bool Show(Own& own, InputBlock& out, int& reads) const {
+  bool Show(CachedScratch& own, InputBlock& out, int& reads) const {
     own.columns.clear();
     out.kept = own.stretches.size() == 1;
     if (out.kept) {
@@ -277,7 +278,7 @@ class CachedInput final : public StageInput {
     return true;
   }
 
-  static void Point(Own& own, InputBlock& out) {
+  static void Point(CachedScratch& own, InputBlock& out) {
     out.columns.clear();
     for (const Column& column : own.columns) out.columns.push_back(&column);
   }
@@ -285,7 +286,7 @@ class CachedInput final : public StageInput {
   // Sets `out` to row `row` of a block and the following rows of `rows` that
   // fit into about `bytes_max`. Returns false as Show.
   bool ShowRows(const CachedRows& rows, uint64_t row, size_t bytes_max,
-                Own& own, InputBlock& out, int& reads) const {
+                CachedScratch& own, InputBlock& out, int& reads) const {
     const uint64_t from = std::min(row - rows.first, rows.count);
     const uint64_t most = bytes_max / RowBytes(rows.rows) + 1;
     const uint64_t to = rows.count - from > most ? from + most : rows.count;

@@ -183,7 +183,8 @@ class CompiledStage final : public WorkerStage,
   uint64_t together() const override { return together_; }
 
   // ---- for a cache, which keeps the rows of this stage
-  struct Made {
+  // Rows of the first requested positions, or of a part of a block.
+  struct ComputedRows {
     Chunk chunk;
     // Number of positions, or of rows of the block. The last ones may have no
     // row.
@@ -199,13 +200,14 @@ class CompiledStage final : public WorkerStage,
   };
   // Makes the first elements of `positions`, in any order: as many as take
   // about `bytes_target` bytes, at least one. REQUIRES: positions are records.
-  absl::StatusOr<Made> MakeAt(std::span<const uint64_t> positions,
-                              size_t bytes_target, StageScratch& scratch) const;
+  absl::StatusOr<ComputedRows> MakeAt(std::span<const uint64_t> positions,
+                                      size_t bytes_target,
+                                      StageScratch& scratch) const;
   // Makes rows of a position that is a block: from row `row` on, about
   // `bytes_target` bytes.
-  absl::StatusOr<Made> MakeInBlock(uint64_t position, uint64_t row,
-                                   size_t bytes_target,
-                                   StageScratch& scratch) const;
+  absl::StatusOr<ComputedRows> MakeInBlock(uint64_t position, uint64_t row,
+                                           size_t bytes_target,
+                                           StageScratch& scratch) const;
   const std::shared_ptr<const ElementSpec>& output() const { return output_; }
   // True if making a row takes microseconds or more.
   bool rows_heavy() const;

@@ -26,7 +26,7 @@ class SourceInput final : public StageInput {
         heavy_(heavy) {}
 
   std::unique_ptr<StageInput::Scratch> NewScratch() const override {
-    auto scratch = std::make_unique<Own>();
+    auto scratch = std::make_unique<SourceScratch>();
     scratch->source = source_->NewScratch();
     scratch->block.columns.resize(plan_->graph().InputOf(0).components.size());
     return scratch;
@@ -35,7 +35,7 @@ class SourceInput final : public StageInput {
   absl::StatusOr<size_t> Read(std::span<const RecordRef> refs, size_t bytes_max,
                               StageInput::Scratch& scratch,
                               InputBlock& out) const override {
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<SourceScratch&>(scratch);
     order_.Map(refs, own.indexes);
     own.Prepare(out.blocks);
     auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
@@ -49,7 +49,7 @@ class SourceInput final : public StageInput {
     if (!order_.same()) {
       return StageInput::ReadRun(run, bytes_max, scratch, out);
     }
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<SourceScratch&>(scratch);
     own.block.takes_trailing = out.takes_trailing;
     own.block.takes_progression = out.takes_progression;
     own.Prepare(out.blocks);
@@ -62,7 +62,7 @@ class SourceInput final : public StageInput {
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
                                  size_t bytes_max, StageInput::Scratch& scratch,
                                  InputBlock& out) const override {
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<SourceScratch&>(scratch);
     own.Prepare(out.blocks);
     auto more = source_->ReadBlock(order_.At(ref), row, bytes_max, own.block);
     if (more.ok()) Show(own.block, out);
@@ -70,7 +70,7 @@ class SourceInput final : public StageInput {
   }
 
   std::vector<Column> Take(StageInput::Scratch& scratch) const override {
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<SourceScratch&>(scratch);
     std::vector<Column> columns;
     own.sizes.clear();
     for (OutputColumn& column : own.block.columns) {
@@ -82,7 +82,7 @@ class SourceInput final : public StageInput {
   }
 
   void LeaveBlocks(StageInput::Scratch& scratch) const override {
-    static_cast<Own&>(scratch).Prepare(nullptr);
+    static_cast<SourceScratch&>(scratch).Prepare(nullptr);
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
@@ -91,7 +91,7 @@ class SourceInput final : public StageInput {
   bool heavy() const override { return heavy_; }
 
  private:
-  struct Own final : StageInput::Scratch {
+  struct SourceScratch final : StageInput::Scratch {
     std::unique_ptr<RecordSource::Scratch> source;
     std::vector<uint64_t> indexes;
     RecordBlock block;

@@ -276,7 +276,7 @@ class StreamedInput final : public StageInput {
   explicit StreamedInput(Recipe recipe) : recipe_(std::move(recipe)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<Own>();
+    return std::make_unique<StreamedScratch>();
   }
 
   absl::StatusOr<size_t> Read(std::span<const RecordRef>, size_t, Scratch&,
@@ -294,7 +294,7 @@ class StreamedInput final : public StageInput {
     while (pass->next_row() <= row && !pass->ended()) {
       FM_RETURN_IF_ERROR(pass->Next(bytes_max));
     }
-    auto& own = static_cast<Own&>(scratch);
+    auto& own = static_cast<StreamedScratch&>(scratch);
     Show(*pass, row, own, out);
     const bool more = !pass->ended() || row < pass->next_row();
     if (more || out.rows > 0) Park(std::move(pass));
@@ -302,7 +302,7 @@ class StreamedInput final : public StageInput {
   }
 
   std::vector<Column> Take(Scratch& scratch) const override {
-    return std::move(static_cast<Own&>(scratch).columns);
+    return std::move(static_cast<StreamedScratch&>(scratch).columns);
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
@@ -314,11 +314,12 @@ class StreamedInput final : public StageInput {
   bool heavy() const override { return true; }
 
  private:
-  struct Own final : StageInput::Scratch {
+  struct StreamedScratch final : StageInput::Scratch {
     std::vector<Column> columns;  // share the memory of a pass
   };
 
-  static void Show(const Pass& pass, uint64_t row, Own& own, InputBlock& out) {
+  static void Show(const Pass& pass, uint64_t row, StreamedScratch& own,
+                   InputBlock& out) {
     own.columns.clear();
     out.columns.clear();
     out.rows = 0;

@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-void TakeError(Making& making, CompiledStage::Made& made) {
+void TakeError(Making& making, CompiledStage::ComputedRows& made) {
   made.error = std::move(making.error);
   made.ends_block = making.ends_block;
   made.failed_after = making.failed_after;
@@ -28,7 +28,7 @@ std::string CompiledStage::Describe(uint64_t position, uint64_t row) const {
   return source_->Describe(refs[0], row);
 }
 
-absl::StatusOr<CompiledStage::Made> CompiledStage::MakeAt(
+absl::StatusOr<CompiledStage::ComputedRows> CompiledStage::MakeAt(
     std::span<const uint64_t> positions, size_t bytes_target,
     StageScratch& scratch) const {
   Making making(output_, nullptr);
@@ -38,7 +38,7 @@ absl::StatusOr<CompiledStage::Made> CompiledStage::MakeAt(
   const absl::Status status = Make(making, scratch);
   scratch.places = {};
   FM_RETURN_IF_ERROR(status);
-  Made made;
+  ComputedRows made;
   made.count = making.end.p;
   TakeError(making, made);
   if (naming_ == Naming::kBitmap) {
@@ -52,7 +52,7 @@ absl::StatusOr<CompiledStage::Made> CompiledStage::MakeAt(
   return made;
 }
 
-absl::StatusOr<CompiledStage::Made> CompiledStage::MakeInBlock(
+absl::StatusOr<CompiledStage::ComputedRows> CompiledStage::MakeInBlock(
     uint64_t position, uint64_t row, size_t bytes_target,
     StageScratch& scratch) const {
   Making making(output_, nullptr);
@@ -60,7 +60,7 @@ absl::StatusOr<CompiledStage::Made> CompiledStage::MakeInBlock(
   making.end = making.limit = {position + 1, 0};
   making.bytes_target = bytes_target;
   FM_RETURN_IF_ERROR(Make(making, scratch));
-  Made made;
+  ComputedRows made;
   uint64_t rows = 0;
   for (const CursorRun& run : making.runs) {
     rows += run.count;

@@ -51,7 +51,8 @@ class StreamedRecords final : public RecordSource {
   }
 
  private:
-  struct Stream {
+  // A block, or a file that is not cut into blocks, while it is read.
+  struct OpenBlock {
     uint64_t index = 0;
     std::unique_ptr<RecordStream> records;
     std::shared_ptr<const RecordDecoder::Head> head;
@@ -60,12 +61,12 @@ class StreamedRecords final : public RecordSource {
     }
   };
 
-  absl::StatusOr<std::unique_ptr<Stream>> Open(uint64_t index) const;
-  std::unique_ptr<Stream> TakeParked(uint64_t index, uint64_t row) const;
-  void Park(std::unique_ptr<Stream> stream) const;
-  // Decodes rows from `row` on, all in the stream's window. Returns the bytes
+  absl::StatusOr<std::unique_ptr<OpenBlock>> Open(uint64_t index) const;
+  std::unique_ptr<OpenBlock> TakeParked(uint64_t index, uint64_t row) const;
+  void Park(std::unique_ptr<OpenBlock> block) const;
+  // Decodes rows from `row` on, all in the block's window. Returns the bytes
   // decoded. DataLoss names the record.
-  absl::StatusOr<size_t> Decode(const Stream& stream, uint64_t row,
+  absl::StatusOr<size_t> Decode(const OpenBlock& block, uint64_t row,
                                 size_t bytes_max, RecordBlock& out) const;
 
   const std::shared_ptr<const Framing> framing_;
@@ -78,16 +79,16 @@ class StreamedRecords final : public RecordSource {
   const FileHeads heads_;
 
   mutable std::mutex mutex_;
-  mutable std::list<std::unique_ptr<Stream>> parked_;  // newest first
+  mutable std::list<std::unique_ptr<OpenBlock>> parked_;  // newest first
 };
 
-std::unique_ptr<StreamedRecords::Stream> StreamedRecords::TakeParked(
+std::unique_ptr<StreamedRecords::OpenBlock> StreamedRecords::TakeParked(
     uint64_t index, uint64_t row) const {
   const std::lock_guard lock(mutex_);
   for (auto at = parked_.begin(); at != parked_.end(); ++at) {
-    const Stream& stream = **at;
-    if (stream.index != index || row < stream.records->first_record() ||
-        row > stream.end_row()) {
+    const OpenBlock& block = **at;
+    if (block.index != index || row < block.records->first_record() ||
+        row > block.end_row()) {
       continue;
     }
     auto taken = std::move(*at);
@@ -97,17 +98,17 @@ std::unique_ptr<StreamedRecords::Stream> StreamedRecords::TakeParked(
   return nullptr;
 }
 
-void StreamedRecords::Park(std::unique_ptr<Stream> stream) const {
-  std::list<std::unique_ptr<Stream>> dropped;  // destroyed outside the lock
+void StreamedRecords::Park(std::unique_ptr<OpenBlock> block) const {
+  std::list<std::unique_ptr<OpenBlock>> dropped;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
-  parked_.push_front(std::move(stream));
+  parked_.push_front(std::move(block));
   if (parked_.size() > kParkedMax) {
     dropped.splice(dropped.begin(), parked_, std::prev(parked_.end()));
   }
 }
 
-absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
-    uint64_t index) const {
+absl::StatusOr<std::unique_ptr<StreamedRecords::OpenBlock>>
+StreamedRecords::Open(uint64_t index) const {
   const auto place = files_.Find(index);
   const ManifestFile& info = files_.info(place.file);
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(place.file));
@@ -117,22 +118,22 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   // Reads from the byte before the block: if it is '\n', a line begins with the
   // block.
   const uint64_t first = begin == 0 ? 0 : begin - 1;
-  auto stream = std::make_unique<Stream>();
-  stream->index = index;
-  stream->records = std::make_unique<RecordStream>(
+  auto block = std::make_unique<OpenBlock>();
+  block->index = index;
+  block->records = std::make_unique<RecordStream>(
       *framing_, info.path,
       MakeByteStream(coding_,
                      files_.ReadInOrder(place.file, opened, first,
                                         blocks_ ? end + kLineBytesAhead : end),
                      first, info.size, info.path),
       begin, end);
-  return stream;
+  return block;
 }
 
-absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
+absl::StatusOr<size_t> StreamedRecords::Decode(const OpenBlock& block,
                                                uint64_t row, size_t bytes_max,
                                                RecordBlock& out) const {
-  RecordStream& records = *stream.records;
+  RecordStream& records = *block.records;
   const auto first = static_cast<size_t>(row - records.first_record());
   std::span<const Extent> wanted = records.records().subspan(first);
   const auto bytes_of = [&](size_t count) {
@@ -151,12 +152,12 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
   }
   count = std::min(count, wanted.size());
   const size_t before = out.rows;
-  const absl::Status status = decoder_->Decode(*stream.head, records.window(),
-                                               wanted.first(count), out);
+  const absl::Status status =
+      decoder_->Decode(*block.head, records.window(), wanted.first(count), out);
   if (status.ok()) return bytes_of(count);
   const size_t bad = first + out.rows - before;
   CutRows(out.rows, out);
-  const auto place = files_.Find(stream.index);
+  const auto place = files_.Find(block.index);
   const bool numbered = place.record == 0 || !blocks_;
   const absl::Status located = Annotate(
       status,
@@ -177,15 +178,15 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
                                                 RecordBlock& out) const {
   decoder_->Reset(out);
   out.ends_block = false;
-  std::unique_ptr<Stream> stream = TakeParked(index, row);
-  if (stream == nullptr) {
-    FM_ASSIGN_OR_RETURN(stream, Open(index));
+  std::unique_ptr<OpenBlock> block = TakeParked(index, row);
+  if (block == nullptr) {
+    FM_ASSIGN_OR_RETURN(block, Open(index));
   }
-  RecordStream& records = *stream->records;
+  RecordStream& records = *block->records;
   size_t left = std::max<size_t>(bytes_max, 1);
   while (left > 0) {
     const uint64_t next = row + out.rows;
-    while (next >= stream->end_row()) {
+    while (next >= block->end_row()) {
       absl::StatusOr<bool> more = false;
       if (records.error().ok()) more = records.Next();
       FM_RETURN_IF_ERROR(more.status());
@@ -195,7 +196,7 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
         return false;
       }
     }
-    if (stream->head == nullptr) {
+    if (block->head == nullptr) {
       auto head = heads_.Get(files_.Find(index).file, records.header());
       if (head.status().code() == absl::StatusCode::kDataLoss) {
         out.error = head.status();
@@ -203,21 +204,21 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
         return false;
       }
       FM_RETURN_IF_ERROR(head.status());
-      stream->head = *std::move(head);
+      block->head = *std::move(head);
     }
-    const auto decoded = Decode(*stream, next, left, out);
+    const auto decoded = Decode(*block, next, left, out);
     out.error = decoded.status();
     if (!decoded.ok()) {
-      Park(std::move(stream));  // a later call may need its next records
+      Park(std::move(block));  // a later call may need its next records
       return false;
     }
     left -= std::min(left, *decoded);
-    if (row + out.rows == stream->end_row() && records.finished() &&
+    if (row + out.rows == block->end_row() && records.finished() &&
         records.error().ok()) {
       return false;
     }
   }
-  Park(std::move(stream));
+  Park(std::move(block));
   return true;
 }
 
