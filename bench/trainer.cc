@@ -171,9 +171,9 @@ int main(int argc, char** argv) {
     else if (argument == "--keys" && k + 1 < argc)
       options.security.keys = argv[++k];
     else if (argument == "--threads" && k + 1 < argc)
-      options.threads = std::stoi(argv[++k]);
+      options.limits.threads = std::stoi(argv[++k]);
     else if (argument == "--tcp")
-      options.transport = feedmill::Transport::kTcp;
+      options.transport.kind = feedmill::Transport::kTcp;
     else if (argument == "--stop-after-first")
       moments.first_only = true;
     else if (argument == "--time-end")

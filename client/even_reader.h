@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-// Rules by which the ranks of a reading are evened out (ReadOptions::even).
+// Rules by which the ranks of a reading are evened out (RankOptions::even).
 struct EvenRules {
   Even even = Even::kDrop;
   ReadRules rules;  // of this rank

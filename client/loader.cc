@@ -27,8 +27,8 @@ absl::StatusOr<std::string> TokenAfter(const Reader& reader) {
 
 Loader::Loader(Dataset dataset, ReadOptions options)
     : dataset_(std::move(dataset)), options_(std::move(options)) {
-  if (!options_.token.empty()) {
-    const absl::StatusOr<ReadToken> token = DecodeToken(options_.token);
+  if (!options_.resume.token.empty()) {
+    const absl::StatusOr<ReadToken> token = DecodeToken(options_.resume.token);
     status_ = token.status();
     if (token.ok()) first_epoch_ = token->iteration;
   } else if (!shares()) {
@@ -39,7 +39,7 @@ Loader::Loader(Dataset dataset, ReadOptions options)
 
 bool Loader::shares() const {
   return dataset_.graph().options.order == Order::kAny &&
-         !options_.service.empty() && !options_.job.empty();
+         !options_.service.empty() && !options_.job.name.empty();
 }
 
 absl::Status Loader::Open() {
@@ -54,8 +54,8 @@ void Loader::Leave() {
   first_epoch_ = reader_->epoch() + 1;
   if (!shares()) options_.epoch = first_epoch_;
   options_.seed = reader_->seed();
-  options_.token.clear();
-  options_.skip_batches.clear();
+  options_.resume.token.clear();
+  options_.resume.skip_batches.clear();
   reader_.reset();
   begun_ = false;
 }

@@ -52,7 +52,7 @@ std::string ShownBatch::ToJson() const {
 
 absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                                      const ReadOptions& options) {
-  std::shared_ptr<const FunctionRegistry> registry = options.registry;
+  std::shared_ptr<const FunctionRegistry> registry = options.hooks.registry;
   if (registry == nullptr) {
     FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());
   }
@@ -66,8 +66,9 @@ absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
   ShownBatch shown;
   shown.number = number;
   shown.iteration = options.epoch.value_or(0);
-  if (!options.token.empty()) {
-    FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(options.token));
+  if (!options.resume.token.empty()) {
+    FM_ASSIGN_OR_RETURN(const ReadToken token,
+                        DecodeToken(options.resume.token));
     FM_RETURN_IF_ERROR(CheckToken(token, read));
     FM_RETURN_IF_ERROR(CheckTokenEpoch(token, options.epoch));
     if (token.slots > 0) read = SlottedGraph(read);

@@ -39,8 +39,8 @@ class InProcessReader : public Reader {
       : graph_(graph),
         rules_(std::move(rules)),
         reader_(std::move(reader)),
-        cancel_(options.cancel),
-        interrupted_(std::move(options.interrupted)) {}
+        cancel_(options.hooks.cancel),
+        interrupted_(std::move(options.hooks.interrupted)) {}
 
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
@@ -118,12 +118,12 @@ absl::Status CheckEpoch(const ReadOptions& options, Order order) {
     return InvalidArgument("epoch {}: an epoch is below 2^63", *options.epoch);
   }
   if (order == Order::kAny && !options.service.empty() &&
-      !options.job.empty()) {
+      !options.job.name.empty()) {
     return InvalidArgument(
         "epoch {} of job \"{}\": with order any, readers that share a job "
         "read the epoch that the job is at; leave the epoch out, or use order "
         "deterministic",
-        *options.epoch, options.job);
+        *options.epoch, options.job.name);
   }
   return absl::OkStatus();
 }
@@ -192,8 +192,8 @@ namespace {
 absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
                                                     ReadOptions options) {
   TuneMalloc();
-  if (options.registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(options.registry, DefaultFunctions());
+  if (options.hooks.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(options.hooks.registry, DefaultFunctions());
   }
   Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
@@ -204,37 +204,38 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
-  PinPlugins(*options.registry, read);
+  PinPlugins(*options.hooks.registry, read);
   std::optional<ReadToken> token;
-  if (!options.token.empty()) {
-    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
+  if (!options.resume.token.empty()) {
+    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));
     FM_RETURN_IF_ERROR(CheckToken(*token, read));
     FM_RETURN_IF_ERROR(CheckTokenEpoch(*token, options.epoch));
   }
   FM_RETURN_IF_ERROR(CheckEpoch(options, read.options.order));
   if (read.options.order == Order::kAny &&
-      (options.ranks != 1 || !options.skip_batches.empty())) {
+      (options.rank.count != 1 || !options.resume.skip_batches.empty())) {
     return InvalidArgument(
         "ranks and skipped batches need order deterministic; with order any, "
         "readers share a job by its name alone");
   }
-  FM_ASSIGN_OR_RETURN(ReadRules rules, MakeRules({options.rank, options.ranks},
-                                                 options.skip_batches, token));
+  FM_ASSIGN_OR_RETURN(ReadRules rules,
+                      MakeRules({options.rank.index, options.rank.count},
+                                options.resume.skip_batches, token));
   if (!options.service.empty()) {
     FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
-                        Analyze(read, *options.registry));
+                        Analyze(read, *options.hooks.registry));
     rules.numbered = analyzed->numbered;
     return ReadFromService(std::move(analyzed), std::move(options),
                            std::move(rules), std::move(token));
   }
   if (token) FM_RETURN_IF_ERROR(CheckTokenSlots(*token, 0));
   LocalReaderOptions local;
-  local.threads = options.threads;
+  local.threads = options.limits.threads;
   local.share = rules.share;
   local.skips = rules.skips;
   local.on_skipped = QuarantineOf(read);
-  local.profile = options.profile;
-  local.element_bytes_max = options.element_bytes_max;
+  local.profile = options.hooks.profile;
+  local.element_bytes_max = options.limits.element_bytes_max;
   local.iteration = token ? token->iteration : options.epoch.value_or(0);
   if (token && token->begins()) {
     read.options.seed = token->seed;
@@ -242,7 +243,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
     local.resume = {token->seed, token->iteration, token->place};
   }
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
-                      LocalReader::Make(read, options.registry, local));
+                      LocalReader::Make(read, options.hooks.registry, local));
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan_id()));
   return std::make_unique<InProcessReader>(
       read, std::move(rules), std::move(reader), std::move(options));
@@ -252,16 +253,16 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
 // own.
 absl::StatusOr<Chunk> ReadAgain(const Dataset& dataset, ReadOptions options,
                                 uint64_t number) {
-  options.even = Even::kExact;
-  options.job.clear();
-  options.consumer.clear();
-  options.take_over = false;
-  options.rank = 0;
-  options.ranks = 1;
-  options.token.clear();
-  options.profile = nullptr;
-  options.skip_batches.clear();
-  if (number > 0) options.skip_batches = {{0, number}};
+  options.rank.even = Even::kExact;
+  options.job.name.clear();
+  options.job.consumer.clear();
+  options.job.take_over = false;
+  options.rank.index = 0;
+  options.rank.count = 1;
+  options.resume.token.clear();
+  options.hooks.profile = nullptr;
+  options.resume.skip_batches.clear();
+  if (number > 0) options.resume.skip_batches = {{0, number}};
   FM_ASSIGN_OR_RETURN(const std::unique_ptr<Reader> reader,
                       ReadExactly(dataset, std::move(options)));
   FM_ASSIGN_OR_RETURN(const std::optional<Chunk> chunk, reader->Next());
@@ -274,7 +275,7 @@ absl::StatusOr<Chunk> ReadAgain(const Dataset& dataset, ReadOptions options,
 
 absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
                                                    const ReadOptions& options) {
-  const char* const name = options.even == Even::kDrop ? "drop" : "pad";
+  const char* const name = options.rank.even == Even::kDrop ? "drop" : "pad";
   if (dataset.graph().options.order == Order::kAny) {
     return InvalidArgument(
         "even: \"{}\" needs order deterministic; the dataset has order any",
@@ -283,9 +284,9 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
                       ReadExactly(dataset, options));
   EvenRules even;
-  even.even = options.even;
+  even.even = options.rank.even;
   even.total = reader->total();
-  even.agree = options.agree;
+  even.agree = options.rank.agree;
   if (!even.total && !even.agree) {
     return InvalidArgument(
         "even: \"{}\" needs to know how many elements there are, and this "
@@ -294,11 +295,12 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
         name);
   }
   std::optional<ReadToken> token;
-  if (!options.token.empty()) {
-    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
+  if (!options.resume.token.empty()) {
+    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));
   }
-  FM_ASSIGN_OR_RETURN(even.rules, MakeRules({options.rank, options.ranks},
-                                            options.skip_batches, token));
+  FM_ASSIGN_OR_RETURN(even.rules,
+                      MakeRules({options.rank.index, options.rank.count},
+                                options.resume.skip_batches, token));
   SetEvenPlace(token, even);
   ReadOptions again = options;
   again.seed = reader->seed();
@@ -313,7 +315,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
 
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
                                              ReadOptions options) {
-  if (options.even == Even::kExact || options.ranks <= 1) {
+  if (options.rank.even == Even::kExact || options.rank.count <= 1) {
     return ReadExactly(dataset, std::move(options));
   }
   return ReadEvenly(dataset, options);

@@ -94,7 +94,7 @@ class ServiceReader : public Reader {
   absl::Status WaitForRun();
   bool Cancelled() const {
     return cancelled_.load() ||
-           (options_.cancel != nullptr && options_.cancel->load());
+           (options_.hooks.cancel != nullptr && options_.hooks.cancel->load());
   }
   LeaveReason WhyLeaves() const {
     if (sequence_ != nullptr && end() && end()->ok()) {
@@ -103,7 +103,7 @@ class ServiceReader : public Reader {
     return Cancelled() ? LeaveReason::kCancelled : LeaveReason::kLeft;
   }
   bool Interrupted() const {
-    return options_.interrupted && options_.interrupted();
+    return options_.hooks.interrupted && options_.hooks.interrupted();
   }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
@@ -127,7 +127,7 @@ class ServiceReader : public Reader {
   // Runs `work` of the client's steps: measures it, and bounds its memory.
   template <class F>
   void InStage(const F& work) {
-    const ByteBudget budget(options_.element_bytes_max);
+    const ByteBudget budget(options_.limits.element_bytes_max);
     const absl::Duration begun = ThreadCpuTime();
     work();
     link_->times().AddStage(ThreadCpuTime() - begun);
@@ -191,9 +191,9 @@ absl::Status ServiceReader::WaitForRun() {
   options.on_skipped = QuarantineOf(graph_->graph);
   options.shared = shared_;
   FM_ASSIGN_OR_RETURN(auto plan, MakePlan(*view.run));
-  FM_ASSIGN_OR_RETURN(sequence_,
-                      SequenceReader::Make(std::move(plan), options_.registry,
-                                           std::move(options)));
+  FM_ASSIGN_OR_RETURN(
+      sequence_, SequenceReader::Make(std::move(plan), options_.hooks.registry,
+                                      std::move(options)));
   return end().value_or(absl::OkStatus());
 }
 
@@ -243,7 +243,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> ServiceReader::MakePlan(
     const RunInfo& run) {
   if (run.slots > 0) {
     FM_ASSIGN_OR_RETURN(
-        graph_, Analyze(SlottedGraph(graph_->graph), *options_.registry));
+        graph_, Analyze(SlottedGraph(graph_->graph), *options_.hooks.registry));
   }
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const Plan> plan,
@@ -454,8 +454,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
     ReadRules rules, std::optional<ReadToken> token) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
-  FM_ASSIGN_OR_RETURN(options.element_bytes_max,
-                      ElementBytesMax(options.element_bytes_max));
+  FM_ASSIGN_OR_RETURN(options.limits.element_bytes_max,
+                      ElementBytesMax(options.limits.element_bytes_max));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
                       MakeSessionSettings(*graph, options, rules, token));
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
@@ -465,10 +465,10 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
       std::unique_ptr<ServiceLink> link,
       ServiceLink::Connect(
           address, options.cluster_id, std::move(security), std::move(settings),
-          {.share = options.transport == Transport::kAuto,
-           .via_dispatcher = options.transport == Transport::kRelay,
-           .compression = options.compression,
-           .profile = options.profile}));
+          {.share = options.transport.kind == Transport::kAuto,
+           .via_dispatcher = options.transport.kind == Transport::kRelay,
+           .compression = options.transport.compression,
+           .profile = options.hooks.profile}));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(rules), std::move(token),
       incarnation, std::move(link), address.ToString());

@@ -11,9 +11,9 @@
 
 namespace feedmill {
 
-// Read (reader.h) through a service. REQUIRES: options.registry is set,
-// options.service is not empty. `token`: options.token, checked against the
-// graph. `rules`: what it hands out.
+// Read (reader.h) through a service. REQUIRES: options.hooks.registry is set,
+// options.service is not empty. `token`: options.resume.token, checked against
+// the graph. `rules`: what it hands out.
 absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
     ReadRules rules, std::optional<ReadToken> token);

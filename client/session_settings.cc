@@ -31,16 +31,17 @@ absl::Status CheckName(std::string_view what, const std::string& name) {
 }
 
 absl::Status CheckRanks(const ReadOptions& options) {
-  if (options.ranks == 1) return absl::OkStatus();
-  if (options.job.empty()) {
+  if (options.rank.count == 1) return absl::OkStatus();
+  if (options.job.name.empty()) {
     return InvalidArgument(
         "consumer {}/{} needs the name of the job that the consumers share: "
-        "set ReadOptions::job",
-        options.rank, options.ranks);
+        "set ReadOptions::job.name",
+        options.rank.index, options.rank.count);
   }
-  if (!options.consumer.empty()) {
+  if (!options.job.consumer.empty()) {
     return InvalidArgument("consumer {}/{} has no other name (\"{}\")",
-                           options.rank, options.ranks, options.consumer);
+                           options.rank.index, options.rank.count,
+                           options.job.consumer);
   }
   return absl::OkStatus();
 }
@@ -50,14 +51,14 @@ absl::Status CheckRanks(const ReadOptions& options) {
 absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     const AnalyzedGraph& graph, const ReadOptions& options,
     const ReadRules& rules, const std::optional<ReadToken>& token) {
-  FM_RETURN_IF_ERROR(CheckName("job", options.job));
-  FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
-  if (options.budget_bytes == 0) {
+  FM_RETURN_IF_ERROR(CheckName("job", options.job.name));
+  FM_RETURN_IF_ERROR(CheckName("consumer", options.job.consumer));
+  if (options.limits.budget_bytes == 0) {
     return InvalidArgument("budget_bytes must be above 0");
   }
-  if (options.weight == 0 || options.weight > kWeightMax) {
-    return InvalidArgument("weight is {}; it must be 1 to {}", options.weight,
-                           kWeightMax);
+  if (options.job.weight == 0 || options.job.weight > kWeightMax) {
+    return InvalidArgument("weight is {}; it must be 1 to {}",
+                           options.job.weight, kWeightMax);
   }
   FM_RETURN_IF_ERROR(CheckRanks(options));
   ReadSessionSettings settings;
@@ -65,24 +66,26 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
   settings.graph = CanonicalText(graph.graph);
   settings.order = graph.graph.options.order;
   settings.seed = graph.graph.options.seed.value_or(RandomBits());
-  settings.take_over = options.take_over;
-  settings.weight = options.weight;
-  settings.budget_bytes = options.budget_bytes;
-  if (options.transport == Transport::kRelay) {
+  settings.take_over = options.job.take_over;
+  settings.weight = options.job.weight;
+  settings.budget_bytes = options.limits.budget_bytes;
+  if (options.transport.kind == Transport::kRelay) {
     // The whole budget may be queued in the dispatcher.
     settings.budget_bytes = std::min(settings.budget_bytes, kRelayBudget);
   }
   settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);
-  std::string consumer = options.consumer;
+  std::string consumer = options.job.consumer;
   const bool alone = settings.order == Order::kDeterministic;
   if (consumer.empty()) {
-    consumer = !alone || options.job.empty()
-                   ? fmt::format("{:016x}", RandomBits())
-               : options.ranks == 1
-                   ? "solo"
-                   : fmt::format("{}/{}", options.rank, options.ranks);
+    consumer =
+        !alone || options.job.name.empty()
+            ? fmt::format("{:016x}", RandomBits())
+        : options.rank.count == 1
+            ? "solo"
+            : fmt::format("{}/{}", options.rank.index, options.rank.count);
   }
-  settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
+  settings.job =
+      JobName(options.job.name.empty() ? "@" + consumer : options.job.name);
   if (token) {
     settings.seed = token->seed;
     settings.run = RunNumber(token->iteration + 1);

@@ -16,11 +16,12 @@ std::string Seconds(absl::Duration duration) {
 }
 
 std::string ReaderName(const ReadOptions& options) {
-  std::string name =
-      options.ranks > 1
-          ? fmt::format("consumer {} of {}", options.rank, options.ranks)
-          : "the reader";
-  if (!options.job.empty()) name += fmt::format(" of job '{}'", options.job);
+  std::string name = options.rank.count > 1
+                         ? fmt::format("consumer {} of {}", options.rank.index,
+                                       options.rank.count)
+                         : "the reader";
+  if (!options.job.name.empty())
+    name += fmt::format(" of job '{}'", options.job.name);
   return name;
 }
 
@@ -28,10 +29,10 @@ std::string ReaderName(const ReadOptions& options) {
 
 WaitLimits::WaitLimits(std::string service, const ReadOptions& options)
     : service_(std::move(service)),
-      first_timeout_(options.first_timeout),
-      timeout_(options.timeout),
-      awaited_(options.job, options.rank, options.ranks),
-      teller_(ReaderName(options), options.on_wait) {}
+      first_timeout_(options.limits.first_timeout),
+      timeout_(options.limits.timeout),
+      awaited_(options.job.name, options.rank.index, options.rank.count),
+      teller_(ReaderName(options), options.hooks.on_wait) {}
 
 void WaitLimits::Tell(const ServiceLink::View& view, absl::Time begun) {
   awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks,

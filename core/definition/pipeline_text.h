@@ -15,11 +15,11 @@ namespace feedmill {
 // graph, its canonical text or its fingerprint.
 struct Pipeline {
   Graph graph;
-  // options.job: the job of a read through a service (ReadOptions::job); "":
+  // options.job: the job of a read through a service (JobOptions::name); "":
   // the reader has a job of its own.
   std::string job{};
   // options.even: how the ranks of a reading are evened out
-  // (ReadOptions::even).
+  // (RankOptions::even).
   Even even = Even::kExact;
   // Lines of the graph's source and of each step in the text.
   GraphLines lines{};

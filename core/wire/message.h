@@ -198,7 +198,7 @@ struct ClientReject {
 enum class LeaveReason : uint8_t {
   kLeft = 1,       // closed before the end, or failed
   kFinished = 2,   // it read to the end
-  kCancelled = 3,  // it was stopped: Reader::Cancel, ReadOptions::cancel
+  kCancelled = 3,  // it was stopped: Reader::Cancel, ReadHooks::cancel
 };
 // Ends the session: all elements were handed out, or the rest is not wanted.
 // Answered by a ClientReject kReleased; harmless if repeated or lost.

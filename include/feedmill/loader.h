@@ -26,7 +26,7 @@ namespace feedmill {
 // A token (Save) says which epoch it is of, and a place in it. A loader that is
 // given one reads the rest of that epoch first, then the epochs after it:
 //
-//   feedmill::Loader loader(photos, {.token = checkpoint.token});
+//   feedmill::Loader loader(photos, {.resume = {.token = checkpoint.token}});
 //   while (loader.next_epoch() < 10) {
 //     for (const feedmill::Element& batch : loader) {
 //       Train(batch);
@@ -45,12 +45,12 @@ namespace feedmill {
 // that the job is at: begin() is the job's next epoch if the present one is
 // over, and else the rest of the present one.
 //
-// Thread-safety: one thread at a time; ReadOptions::cancel from any thread.
+// Thread-safety: one thread at a time; ReadHooks::cancel from any thread.
 class Loader {
  public:
   // Opens nothing: the first begin() does. The first epoch is that of
-  // options.token, else options.epoch, else 0. options.skip_batches are left
-  // out of the first epoch only.
+  // options.resume.token, else options.epoch, else 0.
+  // options.resume.skip_batches are left out of the first epoch only.
   explicit Loader(Dataset dataset, ReadOptions options = {});
 
   // Begins the next epoch. The rest of an epoch that was broken off is left

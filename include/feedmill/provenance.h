@@ -47,13 +47,12 @@ struct ShownBatch {
 };
 
 // Makes batch `number` (Reader::number) of a reading again, from the files
-// alone. Uses directory, seed, epoch, registry and token of the options; a
-// token's seed and epoch count, and its files must be the same. Fast if the
-// plan knows the place of each batch; otherwise it makes all batches before it,
-// on one thread.
+// alone. Uses directory, seed, epoch, hooks.registry and resume.token of the
+// options; a token's seed and epoch count, and its files must be the same. Fast
+// if the plan knows the place of each batch; otherwise it makes all batches
+// before it, on one thread.
 //   InvalidArgument   the pipeline uses random numbers and nothing says the
-//   seed; the pipeline
-//                     or token is wrong
+//                     seed; the pipeline or token is wrong
 //   OutOfRange        there is no such batch
 absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                                      const ReadOptions& options);

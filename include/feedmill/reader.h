@@ -61,38 +61,27 @@ enum class Transport {
   kRelay,
 };
 
-// Something that a reader waits for (ReadOptions::on_wait).
+// Something that a reader waits for (ReadHooks::on_wait).
 struct ReadWait {
   std::string what;  // "a worker: the dispatcher at tcp://… has none"
   absl::Duration waited;
 };
 
-// Which ranks have another element (ReadOptions::agree).
+// Which ranks have another element (RankOptions::agree).
 struct RanksWithElement {
   bool all = false;
   bool any = false;
 };
 
-struct ReadOptions {
-  // ---- where to read
-  // Address of a dispatcher, "tcp://host:port" or "host:port". Empty: read in
-  // this process, without a service.
-  std::string service{};
-  // If set, a dispatcher of another cluster is refused.
-  std::string cluster_id{};
-  // This reader's keys, for a service that has keys.
-  SecurityConfig security{};
-  // Directory of the dataset's relative file names. Default: the working
-  // directory. (Dataset::FromYamlFile makes names absolute.)
-  std::string directory{};
-
-  // ---- job
+// The job of a reading through a service (ReadOptions::job). No effect on a
+// local read.
+struct JobOptions {
   // Name of the job. With order `any`, readers with the same job name share one
   // pass over the data: each element goes to exactly one of them, and all of
   // them end when all elements are used. A finished job that is read again
   // begins its next iteration. Empty: an anonymous job of this reader alone,
   // which ends with it.
-  std::string job{};
+  std::string name{};
   // Name of this reader within the job. Default: "solo" with order
   // deterministic, a new name with order `any`.
   std::string consumer{};
@@ -108,17 +97,24 @@ struct ReadOptions {
   // CPUWeight). The highest weight of a job's readers counts. It never changes
   // the elements.
   uint32_t weight = kDefaultWeight;
+};
 
-  // ---- rank. Readers of one sequence in several processes.
-  // Rank `rank` of `ranks` (from 0) gets the elements (batches, if the dataset
-  // makes batches) whose number n satisfies n mod ranks = rank. Through a
-  // service all ranks read the same named job; the job's next iteration begins
-  // when all ranks have finished the present one. If the plan knows the place
-  // of each element (only one-to-one steps before the last batch), workers make
-  // and send only the rank's own elements; otherwise each rank receives all and
-  // keeps its own. Needs order deterministic.
-  uint64_t rank = 0;
-  uint64_t ranks = 1;
+// One of several processes that read one sequence (ReadOptions::rank).
+//
+//   feedmill::Read(photos, {.service = service,
+//                           .job = {.name = "train"},
+//                           .rank = {.index = rank, .count = world_size}});
+//
+// Rank `index` of `count` gets the elements (batches, if the dataset makes
+// batches) whose number n satisfies n mod count = index. Through a service all
+// ranks read the same named job; the job's next iteration begins when all ranks
+// have finished the present one. If the plan knows the place of each element
+// (only one-to-one steps before the last batch), workers make and send only the
+// rank's own elements; otherwise each rank receives all and keeps its own.
+// Needs order deterministic.
+struct RankOptions {
+  uint64_t index = 0;  // from 0
+  uint64_t count = 1;
   // Evens out the number of elements of the ranks. kDrop and kPad need order
   // deterministic, and a number of elements that the plan knows; otherwise
   // `agree`. Tokens remember a padding.
@@ -128,37 +124,33 @@ struct ReadOptions {
   // collective operation of the application, in which every rank takes part.
   // Called by the thread that reads; an error ends that call of Next.
   std::function<absl::StatusOr<RanksWithElement>(bool have)> agree{};
-  // Half-open intervals [first, second) of element (batch) numbers to leave
-  // out, as if they did not exist. With ranks, each interval's length must be a
-  // multiple of `ranks`. Takes no time if the plan knows the place of each
-  // element; otherwise they are made and dropped. Tokens remember it.
-  std::vector<std::pair<uint64_t, uint64_t>> skip_batches{};
+};
 
-  // ---- epoch and resumption
-  // The epoch to read, from 0. Each epoch has an order and random numbers of
-  // its own, the same in this process and through a service. Loader (loader.h)
-  // reads one epoch after the other. Default: the token's epoch. Without a
-  // token: 0, or for a named job the first epoch that this reader has not
-  // finished. In a named job it needs order deterministic.
-  std::optional<uint64_t> epoch{};
+// The place in the epoch at which a reading begins (ReadOptions::resume).
+struct ResumeOptions {
   // A token of Reader::Save, or of Token::Merge (token.h) for all ranks: the
   // reading continues from there. A token of all ranks continues with any
   // number of ranks. The dataset must be the same. Seed and epoch are the
   // token's; a different `epoch` is InvalidArgument. The reader replaces its
   // earlier process.
   std::string token{};
+  // Half-open intervals [first, second) of element (batch) numbers to leave
+  // out, as if they did not exist. With ranks, each interval's length must be a
+  // multiple of their count. Takes no time if the plan knows the place of each
+  // element; otherwise they are made and dropped. Tokens remember it.
+  std::vector<std::pair<uint64_t, uint64_t>> skip_batches{};
+};
 
-  // ---- overrides of the dataset's options
-  std::optional<uint64_t> seed{};
-  // No effect on a local read, which is always one pass.
-  std::optional<ProcessingMode> processing_mode{};
-
-  // ---- transport
-  Transport transport = Transport::kAuto;
+// The way of elements from workers (ReadOptions::transport). No effect on a
+// local read.
+struct TransportOptions {
+  Transport kind = Transport::kAuto;
   // Compression over a network. Elements in shared memory are never compressed.
   LinkCompression compression = LinkCompression::kNone;
+};
 
-  // ---- limits
+// Time, memory and threads that a reading may use (ReadOptions::limits).
+struct ReadLimits {
   // Longest wait for the first element, and for each later one. After it, Next
   // returns DeadlineExceeded.
   absl::Duration first_timeout = absl::Seconds(20);
@@ -173,8 +165,10 @@ struct ReadOptions {
   uint64_t element_bytes_max = 0;
   // Threads of a local read. 0: as many as this process may use.
   int threads = 0;
+};
 
-  // ---- hooks
+// The application's functions and flags (ReadOptions::hooks).
+struct ReadHooks {
   // Functions that expressions may call. Null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
@@ -192,6 +186,37 @@ struct ReadOptions {
   // true, that call returns Cancelled; the next call continues. For languages
   // that run signal handlers only when they are asked to.
   std::function<bool()> interrupted{};
+};
+
+struct ReadOptions {
+  // Address of a dispatcher, "tcp://host:port" or "host:port". Empty: read in
+  // this process, without a service.
+  std::string service{};
+  // If set, a dispatcher of another cluster is refused.
+  std::string cluster_id{};
+  // This reader's keys, for a service that has keys.
+  SecurityConfig security{};
+  // Directory of the dataset's relative file names. Default: the working
+  // directory. (Dataset::FromYamlFile makes names absolute.)
+  std::string directory{};
+
+  // The epoch to read, from 0. Each epoch has an order and random numbers of
+  // its own, the same in this process and through a service. Loader (loader.h)
+  // reads one epoch after the other. Default: the token's epoch. Without a
+  // token: 0, or for a named job the first epoch that this reader has not
+  // finished. In a named job it needs order deterministic.
+  std::optional<uint64_t> epoch{};
+  // In place of the dataset's options. The mode has no effect on a local read,
+  // which is always one pass.
+  std::optional<uint64_t> seed{};
+  std::optional<ProcessingMode> processing_mode{};
+
+  JobOptions job{};
+  RankOptions rank{};
+  ResumeOptions resume{};
+  TransportOptions transport{};
+  ReadLimits limits{};
+  ReadHooks hooks{};
 };
 
 // Reads a dataset's sequence of elements once.
@@ -261,9 +286,9 @@ class Reader {
 
   // Returns a token for the present place: after the element of a range-for, or
   // after the last chunk of Next or chunks(), less its last `unread` elements.
-  // Reading with it (ReadOptions::token) gives exactly the remaining elements,
-  // through the same dispatcher, a new one or none. FailedPrecondition with
-  // order `any`.
+  // Reading with it (ResumeOptions::token) gives exactly the remaining
+  // elements, through the same dispatcher, a new one or none.
+  // FailedPrecondition with order `any`.
   absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
     return SaveBefore(Unread() + unread);
   }

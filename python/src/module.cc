@@ -68,7 +68,7 @@ Even EvenOf(const std::string& name) {
                         name));
 }
 
-// Returns a ReadOptions::agree that calls a Python function. An exception of
+// Returns a RankOptions::agree that calls a Python function. An exception of
 // the function stays set (PythonReader::CheckEnd).
 std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
     const nb::object& agree) {
@@ -108,24 +108,24 @@ ReadOptions MakeReadOptions(
     std::string server_key) {
   ReadOptions options;
   options.service = std::move(service);
-  options.job = std::move(job);
-  options.consumer = std::move(consumer);
-  options.rank = rank;
-  options.ranks = ranks;
-  if (token) options.token = std::string(token->c_str(), token->size());
+  options.job.name = std::move(job);
+  options.job.consumer = std::move(consumer);
+  options.rank.index = rank;
+  options.rank.count = ranks;
+  if (token) options.resume.token = std::string(token->c_str(), token->size());
   options.epoch = epoch;
   options.seed = seed;
-  options.skip_batches = std::move(skip_batches);
-  options.even = EvenOf(even);
-  options.agree = AgreeOf(agree);
-  options.take_over = take_over;
-  options.first_timeout = absl::Seconds(first_timeout);
-  options.timeout = absl::Seconds(timeout);
-  options.budget_bytes = budget_bytes;
-  options.transport = TransportOf(transport);
-  options.compression = CompressionOf(compression);
-  options.weight = weight;
-  options.threads = threads;
+  options.resume.skip_batches = std::move(skip_batches);
+  options.rank.even = EvenOf(even);
+  options.rank.agree = AgreeOf(agree);
+  options.job.take_over = take_over;
+  options.limits.first_timeout = absl::Seconds(first_timeout);
+  options.limits.timeout = absl::Seconds(timeout);
+  options.limits.budget_bytes = budget_bytes;
+  options.transport.kind = TransportOf(transport);
+  options.transport.compression = CompressionOf(compression);
+  options.job.weight = weight;
+  options.limits.threads = threads;
   options.cluster_id = std::move(cluster_id);
   options.security = {std::move(keys), std::move(server_key)};
   return options;

@@ -73,9 +73,9 @@ std::unique_ptr<Reader> PythonReader::Open(
     const Graph& graph, ReadOptions options,
     const std::shared_ptr<Waiting>& waiting) {
   waiting->service = options.service;
-  waiting->job = options.job;
-  options.interrupted = [waiting] { return MustEnd(*waiting); };
-  options.on_wait = [waiting](const ReadWait& wait) {
+  waiting->job = options.job.name;
+  options.hooks.interrupted = [waiting] { return MustEnd(*waiting); };
+  options.hooks.on_wait = [waiting](const ReadWait& wait) {
     waiting->for_others = wait.what == kWaitsForReaders;
   };
   absl::StatusOr<std::unique_ptr<Reader>> reader;

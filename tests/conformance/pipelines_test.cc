@@ -168,7 +168,7 @@ class SmallService {
   Outcome Get(const Graph& graph) {
     ReadOptions options;
     options.service = dispatcher_.target();
-    options.registry = registry_;
+    options.hooks.registry = registry_;
     Outcome read;
     OrderHash hash;
     auto reader = Read(graph, options);

@@ -189,8 +189,8 @@ class Durable : public ::testing::Test {
                                       const std::string& job = "") {
     ReadOptions options;
     options.service = dispatcher_.target();
-    options.job = job;
-    options.registry = Registry();
+    options.job.name = job;
+    options.hooks.registry = Registry();
     return MustRead(yaml, options);
   }
   static std::unique_ptr<Reader> MustRead(const char* yaml,
@@ -236,7 +236,7 @@ class Durable : public ::testing::Test {
   }
   static Outcome Local() {
     ReadOptions options;
-    options.registry = Registry(/*tired=*/false);
+    options.hooks.registry = Registry(/*tired=*/false);
     return Drain(*MustRead(kNaps, options));
   }
 

@@ -56,7 +56,7 @@ class Epochs : public ::testing::Test {
   ReadOptions Of(Way way, const std::string& job = "job") const {
     ReadOptions options;
     if (way != Way::kLocal) options.service = dispatcher_.target();
-    if (way == Way::kNamedJob) options.job = job;
+    if (way == Way::kNamedJob) options.job.name = job;
     return options;
   }
 

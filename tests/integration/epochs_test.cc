@@ -83,7 +83,7 @@ TEST_F(Epochs, TheTokensIsReadAndAnotherRefused) {
     reader->reset();
     for (const Way to : kWays) {
       options = Of(to, "token");
-      options.token = *token;
+      options.resume.token = *token;
       for (const bool said : {false, true}) {
         if (said) options.epoch = 2;
         auto rest = Read(graph, options);
@@ -170,7 +170,7 @@ TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
   for (const Way way : kWays) {
     ReadOptions options = Of(way);
     options.epoch = 6;
-    options.skip_batches = {{0, 4}};
+    options.resume.skip_batches = {{0, 4}};
     Loader loader(graph, options);
     const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 6);
     EXPECT_EQ(ReadNext(loader), Elements(whole.begin() + 4, whole.end()));
@@ -234,7 +234,7 @@ TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
         for (size_t k = 0; k < tokens.size(); ++k) {
           SCOPED_TRACE(std::string(steps) + " token " + std::to_string(k));
           ReadOptions options = Of(to, name);
-          options.token = tokens[k];
+          options.resume.token = tokens[k];
           Loader loader(graph, options);
           EXPECT_EQ(loader.next_epoch(), k);
           EXPECT_NE(Saved(loader), "");  // opens it, no more
@@ -265,7 +265,7 @@ TEST_F(Epochs, ALoadersSeedIsDrawnOnce) {
     options.seed = seed;
     EXPECT_EQ(ReadEpoch(graph, options, 1), second);
     options = Of(way, "drawn");
-    options.token = token;
+    options.resume.token = token;
     Loader again(graph, options);
     EXPECT_EQ(ReadNext(again), second);
   }
@@ -290,7 +290,7 @@ TEST_F(Epochs, ALoadersErrorEndsItAndSaysWhy) {
     EXPECT_EQ(bad.next_epoch(), 1);
   }
   ReadOptions options;
-  options.token = "no token";
+  options.resume.token = "no token";
   Loader unknown(GraphOf("[]"), options);
   EXPECT_THAT(ErrorText(unknown.status()), HasSubstr("no token"));
   EXPECT_FALSE(unknown.begin() != unknown.end());
@@ -332,8 +332,9 @@ class LoadersOfRanks : public Epochs {
                                             ReadOptions options,
                                             uint64_t ranks) {
     std::vector<std::unique_ptr<Loader>> loaders;
-    options.ranks = ranks;
-    for (options.rank = 0; options.rank < ranks; ++options.rank) {
+    options.rank.count = ranks;
+    for (options.rank.index = 0; options.rank.index < ranks;
+         ++options.rank.index) {
       loaders.push_back(std::make_unique<Loader>(graph, options));
     }
     return loaders;
@@ -400,7 +401,7 @@ TEST_F(LoadersOfRanks, GoOnFromTheirMergedTokenInAnyNumber) {
           const auto two = Make(graph, options, 2);
           EXPECT_EQ(ReadTogether(two, 10'000), wholes[0]);
           ReadTogether(two, whole ? 10'000 : 4);
-          options.token = Merged(two);
+          options.resume.token = Merged(two);
         }
         const auto three = Make(graph, options, 3);
         if (!whole) {

@@ -91,7 +91,7 @@ TEST_F(Passes, APassGoesOnFromAToken) {
       ASSERT_TRUE(reader.ok()) << reader.status();
       std::vector<uint64_t> passes = PassesOf(**reader, stop);
       ReadOptions options = Of(stop % 3 == 0 ? Way::kService : Way::kLocal);
-      options.token = (*reader)->Save().value();
+      options.resume.token = (*reader)->Save().value();
       auto rest = Read(graph, options);
       ASSERT_TRUE(rest.ok()) << rest.status();
       for (const uint64_t pass : PassesOf(**rest, expected.size() - stop)) {
@@ -110,8 +110,8 @@ TEST_F(Passes, APassOfARankIsThatOfTheWhole) {
         PassesOfRecords(graph, kPassesCompared);
     for (uint64_t rank = 0; rank < 2; ++rank) {
       ReadOptions options;
-      options.rank = rank;
-      options.ranks = 2;
+      options.rank.index = rank;
+      options.rank.count = 2;
       auto reader = Read(graph, options);
       ASSERT_TRUE(reader.ok()) << reader.status();
       const std::vector<uint64_t> passes =

@@ -210,7 +210,7 @@ TEST_F(SecureService, AClientInsistsOnTheKeyOfTheWorkersName) {
   ReadOptions options;
   options.service = dispatcher_->target();
   options.security.keys = keys_;
-  options.first_timeout = options.timeout = absl::Seconds(2);
+  options.limits.first_timeout = options.limits.timeout = absl::Seconds(2);
   EXPECT_THAT(ReadHash(options), HasSubstr("DEADLINE_EXCEEDED"));
   EXPECT_EQ(silent.heard, 0);
   reactor.Stop();

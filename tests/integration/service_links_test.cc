@@ -57,8 +57,8 @@ class ServiceLinks : public ::testing::Test {
                       LinkCompression compression = LinkCompression::kNone) {
     ReadOptions options;
     options.service = dispatcher_->target();
-    options.transport = transport;
-    options.compression = compression;
+    options.transport.kind = transport;
+    options.transport.compression = compression;
     return options;
   }
 
@@ -163,8 +163,8 @@ TEST_F(ServiceLinks, WhoReachesOnlyTheDispatcherReadsThroughIt) {
   for (int workers = 1; workers <= 2; ++workers) {
     GivenWorkerOutOfReach();
     ReadOptions direct = Options();
-    direct.first_timeout = absl::Milliseconds(500);
-    direct.timeout = absl::Milliseconds(500);
+    direct.limits.first_timeout = absl::Milliseconds(500);
+    direct.limits.timeout = absl::Milliseconds(500);
     EXPECT_TRUE(absl::IsDeadlineExceeded(ReadWith(direct).status));
     ExpectAll(ReadWith(Options(Transport::kRelay)), LinkKind::kRelay);
   }

@@ -68,7 +68,7 @@ class SharedMemory : public ::testing::Test {
                                Transport transport = Transport::kAuto) {
     ReadOptions options;
     options.service = dispatcher_.target();
-    options.transport = transport;
+    options.transport.kind = transport;
     auto reader = Read(Pipeline(elements), options);
     EXPECT_TRUE(reader.ok()) << reader.status();
     return *std::move(reader);

@@ -116,12 +116,12 @@ class Service : public ::testing::Test {
   ReadOptions ThroughService() const {
     ReadOptions options;
     options.service = dispatcher_.target();
-    options.registry = Registry();
+    options.hooks.registry = Registry();
     return options;
   }
   static ReadOptions Locally() {
     ReadOptions options;
-    options.registry = Registry();
+    options.hooks.registry = Registry();
     return options;
   }
 
@@ -265,7 +265,7 @@ TEST_F(Service, SharersGetEachElementOnce) {
   GivenWorker();
   GivenWorker();
   ReadOptions options = ThroughService();
-  options.job = "shared";
+  options.job.name = "shared";
   constexpr int kReaders = 3;
   std::vector<std::vector<int64_t>> got(kReaders);
   std::vector<absl::Status> statuses(kReaders);
@@ -368,7 +368,8 @@ TEST_F(Service, AWorkerThatComesLateIsWaitedFor) {
 
 TEST_F(Service, NobodyThereIsAnErrorThatSaysWho) {
   ReadOptions options = ThroughService();
-  options.first_timeout = options.timeout = absl::Milliseconds(300);
+  options.limits.first_timeout = options.limits.timeout =
+      absl::Milliseconds(300);
   const Outcome no_workers = ReadAll(kSquares, options);
   EXPECT_TRUE(absl::IsDeadlineExceeded(no_workers.status));
   EXPECT_THAT(ErrorText(no_workers.status), HasSubstr("no workers"));
@@ -382,7 +383,7 @@ TEST_F(Service, NobodyThereIsAnErrorThatSaysWho) {
 TEST_F(Service, WhatIsBufferedComesBeforeTheEndOfPatience) {
   WorkerServer& worker = GivenWorker();
   ReadOptions options = ThroughService();
-  options.timeout = absl::Milliseconds(300);
+  options.limits.timeout = absl::Milliseconds(300);
   auto reader = Read(Pipeline(kNaps), options);
   ASSERT_TRUE(reader.ok()) << reader.status();
   auto iterator = (*reader)->begin();
@@ -401,7 +402,7 @@ TEST_F(Service, WhatIsBufferedComesBeforeTheEndOfPatience) {
 TEST_F(Service, CancellingEndsAWait) {
   std::atomic<bool> cancel{false};
   ReadOptions options = ThroughService();
-  options.cancel = &cancel;
+  options.hooks.cancel = &cancel;
   std::thread canceller([&] { cancel = true; });
   const Outcome outcome = ReadAll(kSquares, options);
   canceller.join();
@@ -413,9 +414,9 @@ TEST_F(Service, AnInterruptedReadGoesOnWithTheNextCall) {
   const Outcome expected = ReadAll(yaml, Locally());
   GivenWorker();
   for (ReadOptions options : {Locally(), ThroughService()}) {
-    options.threads = 1;
+    options.limits.threads = 1;
     int asked = 0;
-    options.interrupted = [&asked] { return ++asked % 2 == 0; };
+    options.hooks.interrupted = [&asked] { return ++asked % 2 == 0; };
     auto reader = Read(Pipeline(yaml), options);
     while (!reader.ok() && absl::IsCancelled(reader.status())) {
       reader = Read(Pipeline(yaml), options);
@@ -480,7 +481,7 @@ TEST_F(Service, ADispatcherThatLostItsStateIsToldWhereTheReaderStands) {
 TEST_F(Service, TheSeedOfANamedJobIsOnRecord) {
   GivenWorker();
   ReadOptions options = ThroughService();
-  options.job = "drawn";
+  options.job.name = "drawn";
   auto reader = Read(Dataset::Range(10).Shuffle(), options);
   ASSERT_TRUE(reader.ok()) << reader.status();
   ReadOptions again = Locally();

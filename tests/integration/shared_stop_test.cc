@@ -89,8 +89,8 @@ class SharersThatStop : public ::testing::Test {
                                       const std::string& job) {
     ReadOptions options;
     options.service = dispatcher_.target();
-    options.job = job;
-    options.timeout = absl::Seconds(5);
+    options.job.name = job;
+    options.limits.timeout = absl::Seconds(5);
     const absl::StatusOr<Graph> graph = ParseGraphYaml(yaml, "/");
     EXPECT_TRUE(graph.ok()) << graph.status();
     auto reader = Read(*graph, options);
@@ -335,7 +335,7 @@ TEST(ReadersThatStop, GoOnWithTheElementAfterTheOneTheyStoppedAt) {
   EXPECT_EQ(got, all);
 
   ReadOptions options;
-  options.token = *token;
+  options.resume.token = *token;
   auto later = Read(Dataset::Range(100).WithSeed(1), options);
   ASSERT_TRUE(later.ok()) << later.status();
   Numbers rest;

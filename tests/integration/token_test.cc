@@ -158,8 +158,9 @@ std::string ReadInRanks(const Graph& graph, ReadOptions options, uint64_t ranks,
                         std::vector<std::string>& got) {
   std::vector<std::unique_ptr<Reader>> readers;
   std::vector<std::string> tokens;
-  options.ranks = ranks;
-  for (options.rank = 0; options.rank < ranks; ++options.rank) {
+  options.rank.count = ranks;
+  for (options.rank.index = 0; options.rank.index < ranks;
+       ++options.rank.index) {
     auto reader = Read(graph, options);
     EXPECT_TRUE(reader.ok()) << reader.status();
     if (!reader.ok()) return "";
@@ -213,17 +214,18 @@ TEST_F(Tokens, RanksThatStopAnywhereGoOnInAnyNumber) {
       options.service = where == 0   ? ""
                         : where == 1 ? two.target()
                                      : other->target();
-      options.job =
+      options.job.name =
           "trial-" + std::to_string(where == 1 ? trial : 1'000 + trial);
       const uint64_t ranks = 1 + up_to(3);
       const uint64_t left = whole.size() - from;
       // Endless ones are compared as far as `whole` goes.
       const size_t steps =
           stop == stops ? (left + ranks - 1) / ranks : up_to(left / ranks);
-      options.token = ReadInRanks(graph, options, ranks, from, steps, got);
-      ASSERT_NE(options.token, "");
+      options.resume.token =
+          ReadInRanks(graph, options, ranks, from, steps, got);
+      ASSERT_NE(options.resume.token, "");
       if (!kCases[which].holds) {
-        EXPECT_LE(options.token.size(), kInOrderBytesMax);
+        EXPECT_LE(options.resume.token.size(), kInOrderBytesMax);
       }
       from += steps * ranks;
     }
@@ -235,8 +237,8 @@ TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
   const Graph graph = PipelineOf(kCases[3]);
   const auto at = [&](uint64_t rank, uint64_t ranks, size_t steps) {
     ReadOptions options;
-    options.rank = rank;
-    options.ranks = ranks;
+    options.rank.index = rank;
+    options.rank.count = ranks;
     std::vector<std::string> elements;
     return ReadOn(graph, options, steps, elements);
   };
@@ -251,7 +253,7 @@ TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
   EXPECT_THAT(merged({}), HasSubstr("no token"));
   // That of one alone is its own.
   ReadOptions options;
-  options.token = at(0, 2, 3);
+  options.resume.token = at(0, 2, 3);
   EXPECT_THAT(ErrorText(Read(graph, options).status()),
               HasSubstr("consumer 0/2 alone"));
 }
@@ -261,15 +263,15 @@ TEST_F(Tokens, OfAnEarlierIterationTakeTheJobBackToIt) {
   const Graph graph = PipelineOf(kCases[1]);
   ReadOptions options;
   options.service = service.target();
-  options.job = "old";
+  options.job.name = "old";
   std::vector<std::string> whole, elements, next, again;
   ReadOn(graph, {}, kElementsMax, whole);
   const std::string token = ReadOn(graph, options, 10, elements);
   ReadOn(graph, options, 10, next);
-  options.token = token;
+  options.resume.token = token;
   ReadOn(graph, options, kElementsMax - 10, elements);
   EXPECT_EQ(elements, whole);
-  options.token.clear();
+  options.resume.token.clear();
   ReadOn(graph, options, 10, again);
   EXPECT_EQ(again, next);
 }
@@ -290,13 +292,14 @@ TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {
       for (const uint64_t ranks : {1U, 2U}) {
         ReadOptions options;
         options.service = target;
-        options.job = "skip-" + std::to_string(ranks) + c.steps;
-        options.skip_batches = {{2, 4}, {5, 7}};
+        options.job.name = "skip-" + std::to_string(ranks) + c.steps;
+        options.resume.skip_batches = {{2, 4}, {5, 7}};
         // What is left has numbers of its own; ranks take turns in it.
         std::vector<std::string> got(rest.size());
         const size_t first = 3 / ranks;
-        options.token = ReadInRanks(graph, options, ranks, 0, first, got);
-        options.skip_batches.clear();
+        options.resume.token =
+            ReadInRanks(graph, options, ranks, 0, first, got);
+        options.resume.skip_batches.clear();
         ReadInRanks(graph, options, ranks, first * ranks,
                     (rest.size() - first * ranks + ranks - 1) / ranks, got);
         EXPECT_EQ(got, rest);
@@ -315,10 +318,10 @@ TEST_F(Tokens, ElementsThatAreLeftAreCounted) {
     for (const uint64_t ranks : {1U, 2U}) {
       ReadOptions options;
       options.service = target;
-      options.job = "left-" + std::to_string(ranks);
-      options.rank = ranks - 1;
-      options.ranks = ranks;
-      options.skip_batches = {{4, 10}};
+      options.job.name = "left-" + std::to_string(ranks);
+      options.rank.index = ranks - 1;
+      options.rank.count = ranks;
+      options.resume.skip_batches = {{4, 10}};
       uint64_t left = 44 / ranks;
       auto reader = Read(graph, options);
       ASSERT_TRUE(reader.ok()) << reader.status();
@@ -330,8 +333,8 @@ TEST_F(Tokens, ElementsThatAreLeftAreCounted) {
         if (left == 7) token = (*reader)->Save().value();
       }
       EXPECT_EQ(left, 0);
-      options.token = token;
-      options.skip_batches.clear();
+      options.resume.token = token;
+      options.resume.skip_batches.clear();
       reader = Read(graph, options);
       ASSERT_TRUE(reader.ok()) << reader.status();
       EXPECT_EQ((*reader)->left(), 7);
@@ -454,13 +457,13 @@ TEST_F(Tokens, AReaderThatStopsAnywhereGoesOnExactlyThere) {
                         : where == 1 ? two.target()
                                      : other->target();
       // An anonymous job knows nothing of the one before; a named one does.
-      options.job = where == 1 && random() % 2 == 0
-                        ? "trial-" + std::to_string(trial)
-                        : "";
-      options.token =
+      options.job.name = where == 1 && random() % 2 == 0
+                             ? "trial-" + std::to_string(trial)
+                             : "";
+      options.resume.token =
           ReadOn(graph, options, stop == stops ? left : up_to(left), elements);
       if (!kCases[which].holds) {
-        EXPECT_LE(options.token.size(), kInOrderBytesMax);
+        EXPECT_LE(options.resume.token.size(), kInOrderBytesMax);
       }
     }
     ASSERT_EQ(elements, whole);
@@ -471,13 +474,13 @@ TEST_F(Tokens, WhatIsNotThatSequenceIsRefused) {
   const Graph graph = PipelineOf(kCases[5]);
   std::vector<std::string> elements;
   ReadOptions options;
-  options.token = ReadOn(graph, {}, 3, elements);
+  options.resume.token = ReadOn(graph, {}, 3, elements);
   Graph other = graph;
   other.options.seed = 10;
   EXPECT_THAT(ErrorText(Read(other, options).status()), HasSubstr("seed 9"));
   EXPECT_THAT(ErrorText(Read(PipelineOf(kCases[6]), options).status()),
               HasSubstr("steps[0]"));
-  options.token[40] = static_cast<char>(options.token[40] ^ 1);
+  options.resume.token[40] = static_cast<char>(options.resume.token[40] ^ 1);
   EXPECT_THAT(ErrorText(Read(graph, options).status()), HasSubstr("damaged"));
 }
 
@@ -492,7 +495,7 @@ TEST_F(Tokens, ChangedFilesAreNoticed) {
   for (const std::string& target : {std::string(), service.target()}) {
     ReadOptions options;
     std::vector<std::string> elements;
-    options.token = ReadOn(graph, options, 1, elements);
+    options.resume.token = ReadOn(graph, options, 1, elements);
     options.service = target;
     ReadOn(graph, options, 1, elements);
     EXPECT_EQ(elements, (std::vector<std::string>{"\"one\"", "\"two\""}));

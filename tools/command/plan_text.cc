@@ -257,7 +257,7 @@ std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
           : "positions of unknown size");
   out +=
       fmt::format("        the client: at most {} of elements received ahead",
-                  SizeText(ReadOptions{}.budget_bytes));
+                  SizeText(ReadOptions{}.limits.budget_bytes));
   for (size_t s = graph.client_begin; s < graph.steps.size(); ++s) {
     const auto held = sizes.HeldBy(s);
     if (!held.empty())

@@ -342,8 +342,8 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
           "and how many there are",
           flags.consumer);
     }
-    std::tie(options.rank, options.ranks) = *share;
-    if (options.ranks > 1 && !flags.local && options.job.empty()) {
+    std::tie(options.rank.index, options.rank.count) = *share;
+    if (options.rank.count > 1 && !flags.local && options.job.name.empty()) {
       return InvalidArgument(
           "--consumer {}: name the job that the consumers share: --job NAME, "
           "or options.job in the file",
@@ -360,7 +360,7 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
           "by commas",
           flags.skip_batches);
     }
-    options.skip_batches.push_back(*range);
+    options.resume.skip_batches.push_back(*range);
     rest.erase(0, comma + 1);
   }
   return absl::OkStatus();
@@ -385,22 +385,23 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   ReadOptions options;
   options.cluster_id = flags.cluster_id;
   options.security = flags.security;
-  options.job = flags.job;
-  options.take_over = flags.take_over;
+  options.job.name = flags.job;
+  options.job.take_over = flags.take_over;
   if (flags.epoch != kNoLimit) options.epoch = flags.epoch;
-  if (flags.transport == "tcp") options.transport = Transport::kTcp;
-  if (flags.via == "dispatcher") options.transport = Transport::kRelay;
-  options.compression = flags.compression == "lz4"    ? LinkCompression::kLz4
-                        : flags.compression == "zstd" ? LinkCompression::kZstd
-                        : flags.compression == "auto" ? LinkCompression::kAuto
-                                                      : LinkCompression::kNone;
-  options.weight = static_cast<uint32_t>(flags.weight);
-  options.first_timeout = flags.timeout;
-  if (timeout_given) options.timeout = flags.timeout;
-  options.threads = static_cast<int>(flags.threads);
-  options.element_bytes_max = flags.element_bytes_max;
-  options.registry = std::move(functions);
-  options.cancel = &g_cancel;
+  if (flags.transport == "tcp") options.transport.kind = Transport::kTcp;
+  if (flags.via == "dispatcher") options.transport.kind = Transport::kRelay;
+  options.transport.compression =
+      flags.compression == "lz4"    ? LinkCompression::kLz4
+      : flags.compression == "zstd" ? LinkCompression::kZstd
+      : flags.compression == "auto" ? LinkCompression::kAuto
+                                    : LinkCompression::kNone;
+  options.job.weight = static_cast<uint32_t>(flags.weight);
+  options.limits.first_timeout = flags.timeout;
+  if (timeout_given) options.limits.timeout = flags.timeout;
+  options.limits.threads = static_cast<int>(flags.threads);
+  options.limits.element_bytes_max = flags.element_bytes_max;
+  options.hooks.registry = std::move(functions);
+  options.hooks.cancel = &g_cancel;
   return options;
 }
 
@@ -472,8 +473,8 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                      SaveInterval every, ReadOptions options,
                      std::atomic<bool>& output_closed) {
   const absl::Time start = absl::Now();
-  const bool draws = Draws(graph, *options.registry);
-  const std::shared_ptr<ReadProfile> profile = options.profile;
+  const bool draws = Draws(graph, *options.hooks.registry);
+  const std::shared_ptr<ReadProfile> profile = options.hooks.profile;
   const auto format = flags.format == "jsonl" ? ElementWriter::Format::kJsonl
                       : flags.format == "summary"
                           ? ElementWriter::Format::kSummary
@@ -580,10 +581,10 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   ReadOptions options =
       MakeReadOptions(read, flags.Given("--timeout"), functions);
   FM_RETURN_IF_ERROR(TakeShare(read, options));
-  options.even = read.even.empty()     ? pipeline.even
-                 : read.even == "pad"  ? Even::kPad
-                 : read.even == "drop" ? Even::kDrop
-                                       : Even::kExact;
+  options.rank.even = read.even.empty()     ? pipeline.even
+                      : read.even == "pad"  ? Even::kPad
+                      : read.even == "drop" ? Even::kDrop
+                                            : Even::kExact;
   SaveInterval every;
   if (!read.save_every.empty()) {
     const absl::StatusOr<SaveInterval> parsed =
@@ -600,7 +601,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     every = *parsed;
   }
   if (!read.token.empty()) {
-    FM_ASSIGN_OR_RETURN(options.token,
+    FM_ASSIGN_OR_RETURN(options.resume.token,
                         LoadToken("--token " + read.token, read.token));
   }
   if (read.show_batch != kNoLimit) {
@@ -618,7 +619,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   std::atomic<bool> output_closed = false;
   std::shared_ptr<ReadProfile> profile;
   if (read.profile) profile = std::make_shared<ReadProfile>();
-  options.profile = profile;
+  options.hooks.profile = profile;
   const absl::Status status =
       ReadAll(graph, read, every, std::move(options), output_closed);
   if (profile != nullptr) {

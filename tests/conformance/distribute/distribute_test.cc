@@ -68,7 +68,7 @@ class DistributeTest : public ::testing::Test {
     ReadOptions options;
     options.service = dispatcher_->target();
     options.processing_mode = mode;
-    options.job = job;
+    options.job.name = job;
     options.seed = 1;
     return options;
   }
@@ -91,7 +91,7 @@ class DistributeTest : public ::testing::Test {
   Values ReadWhileWorkersJoin(Order order) {
     GivenWorkers(1);
     ReadOptions options = Through(Mode::kOff);
-    options.budget_bytes = 64 << 10;  // much less than a slot
+    options.limits.budget_bytes = 64 << 10;  // much less than a slot
     auto reader = Read(Dataset::Range(100'000).WithOrder(order), options);
     EXPECT_TRUE(reader.ok()) << reader.status();
     if (!reader.ok()) return {};
@@ -277,7 +277,7 @@ TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
                               .Filter([](Expr x) { return x % 3 == 0; })
                               .Batch(1'000);
   ReadOptions options = Through(Mode::kOff);
-  options.budget_bytes = 64 << 10;
+  options.limits.budget_bytes = 64 << 10;
   const auto rest = [&](Reader& reader) {
     std::vector<std::string> lines;
     for (const Element element : reader) lines.push_back(element.ToJson());
@@ -297,13 +297,13 @@ TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
   EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
   ASSERT_EQ(read.size(), 68);  // 2 x (33 of 1,000 and one of 334)
   ASSERT_EQ(tokens.size(), 3);
-  options.token = tokens[0];  // two workers are present by now
+  options.resume.token = tokens[0];  // two workers are present by now
   auto before = Read(batches, options);
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(rest(**before), std::vector(read.begin() + 3, read.end()));
   workers_.pop_back();
   for (const auto& [token, from] : {std::pair{1U, 36}, std::pair{2U, 40}}) {
-    options.token = tokens[token];
+    options.resume.token = tokens[token];
     auto after = Read(batches, options);
     ASSERT_TRUE(after.ok()) << after.status();
     EXPECT_EQ(rest(**after), std::vector(read.begin() + from, read.end()));

@@ -55,7 +55,8 @@ absl::Status Print(const feedmill::Dataset& dataset,
     token = *saved;
   }
   if (!(*reader)->status().ok()) return (*reader)->status();
-  auto rest = feedmill::Read(dataset, {.service = service, .token = token});
+  auto rest =
+      feedmill::Read(dataset, {.service = service, .resume = {.token = token}});
   if (!rest.ok()) return rest.status();
   size_t left = 0;
   for (const feedmill::Chunk& chunk : (*rest)->chunks()) left += chunk.rows;

@@ -97,7 +97,7 @@ TEST(ElementColumnTest, IsFoundForALoaderToo) {
   EXPECT_THAT(ErrorText(loader.Column<int64_t>("cout").status()),
               HasSubstr("did you mean"));
   EXPECT_TRUE(loader.status().ok());
-  Loader wrong(Numbers(), {.token = "none"});
+  Loader wrong(Numbers(), {.resume = {.token = "none"}});
   EXPECT_THAT(ErrorText(wrong.Column<int64_t>("count").status()),
               HasSubstr("no token"));
 }
@@ -117,10 +117,10 @@ TEST(ElementDeathTest, NamesWhatIsNotThere) {
 }
 
 TEST(ReadOptionsTest, RanksNeedTheNameOfAJob) {
-  EXPECT_THAT(
-      ErrorText(
-          Read(Numbers(), {.service = "127.0.0.1:1", .ranks = 2}).status()),
-      HasSubstr("set ReadOptions::job"));
+  EXPECT_THAT(ErrorText(Read(Numbers(),
+                             {.service = "127.0.0.1:1", .rank = {.count = 2}})
+                            .status()),
+              HasSubstr("set ReadOptions::job.name"));
 }
 
 }  // namespace

@@ -91,16 +91,20 @@ Part ReadPart(const Dataset& dataset, ReadOptions options) {
 TEST(EvenReader, GivesEachRankAsManyElements) {
   const Dataset dataset = Dataset::Range(5);
   EXPECT_THAT(
-      ReadPart(dataset, {.rank = 0, .ranks = 2, .even = Even::kDrop}).values,
+      ReadPart(dataset, {.rank = {.index = 0, .count = 2, .even = Even::kDrop}})
+          .values,
       ElementsAre(0, 2));
   EXPECT_THAT(
-      ReadPart(dataset, {.rank = 1, .ranks = 2, .even = Even::kDrop}).values,
+      ReadPart(dataset, {.rank = {.index = 1, .count = 2, .even = Even::kDrop}})
+          .values,
       ElementsAre(1, 3));
   EXPECT_THAT(
-      ReadPart(dataset, {.rank = 0, .ranks = 2, .even = Even::kPad}).values,
+      ReadPart(dataset, {.rank = {.index = 0, .count = 2, .even = Even::kPad}})
+          .values,
       ElementsAre(0, 2, 4));
   EXPECT_THAT(
-      ReadPart(dataset, {.rank = 1, .ranks = 2, .even = Even::kPad}).values,
+      ReadPart(dataset, {.rank = {.index = 1, .count = 2, .even = Even::kPad}})
+          .values,
       ElementsAre(1, 3, 3));
 }
 
@@ -108,14 +112,14 @@ TEST(EvenReader, GoesOnFromEachPlace) {
   const Dataset dataset = Dataset::Range(17).Shuffle().WithSeed(3);
   for (const Even even : {Even::kDrop, Even::kPad}) {
     for (uint64_t rank = 0; rank < 3; ++rank) {
-      const Part whole =
-          ReadPart(dataset, {.rank = rank, .ranks = 3, .even = even});
+      const Part whole = ReadPart(
+          dataset, {.rank = {.index = rank, .count = 3, .even = even}});
       ASSERT_TRUE(whole.status.ok()) << whole.status;
       ASSERT_EQ(whole.values.size(), even == Even::kDrop ? 5 : 6);
       for (size_t k = 0; k < whole.tokens.size(); ++k) {
         const Part rest = ReadPart(
-            dataset,
-            {.rank = rank, .ranks = 3, .even = even, .token = whole.tokens[k]});
+            dataset, {.rank = {.index = rank, .count = 3, .even = even},
+                      .resume = {.token = whole.tokens[k]}});
         EXPECT_TRUE(rest.status.ok()) << rest.status;
         EXPECT_EQ(rest.values, std::vector<int64_t>(whole.values.begin() + k,
                                                     whole.values.end()));
@@ -129,33 +133,35 @@ TEST(EvenReader, DividesAnewAfterAMergedToken) {
   std::vector<std::string> tokens;
   for (uint64_t rank = 0; rank < 3; ++rank) {
     tokens.push_back(
-        ReadPart(dataset, {.rank = rank, .ranks = 3, .even = Even::kDrop})
+        ReadPart(dataset,
+                 {.rank = {.index = rank, .count = 3, .even = Even::kDrop}})
             .tokens.at(1));
   }
   const std::string merged = Token::Merge(tokens).value();  // 0 to 2 are read
-  const Part zero = ReadPart(
-      dataset, {.rank = 0, .ranks = 2, .even = Even::kDrop, .token = merged});
+  const Part zero =
+      ReadPart(dataset, {.rank = {.index = 0, .count = 2, .even = Even::kDrop},
+                         .resume = {.token = merged}});
   EXPECT_THAT(zero.values, ElementsAre(4, 6, 8));
-  const Part one = ReadPart(
-      dataset, {.rank = 1, .ranks = 2, .even = Even::kDrop, .token = merged});
+  const Part one =
+      ReadPart(dataset, {.rank = {.index = 1, .count = 2, .even = Even::kDrop},
+                         .resume = {.token = merged}});
   EXPECT_THAT(one.values, ElementsAre(3, 5, 7));
-  EXPECT_THAT(ReadPart(dataset, {.rank = 1,
-                                 .ranks = 2,
-                                 .even = Even::kDrop,
-                                 .token = one.tokens.at(3)})
-                  .values,
-              IsEmpty());
+  EXPECT_THAT(
+      ReadPart(dataset, {.rank = {.index = 1, .count = 2, .even = Even::kDrop},
+                         .resume = {.token = one.tokens.at(3)}})
+          .values,
+      IsEmpty());
 }
 
 TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
   const Dataset dataset =
       Dataset::Range(10).Filter(Expr::Named("x") % 3 != 0).Batch(1).Unbatch();
-  ReadOptions options{.rank = 1, .ranks = 2, .even = Even::kPad};
+  ReadOptions options{.rank = {.index = 1, .count = 2, .even = Even::kPad}};
   EXPECT_THAT(ErrorText(ReadPart(dataset, options).status),
               HasSubstr("is counted only by reading it"));
   // 1 4 7 and 2 5 8: the other rank has one element more.
   int calls = 0;
-  options.agree = [&](bool have) {
+  options.rank.agree = [&](bool have) {
     ++calls;
     return RanksWithElement{.all = have && calls <= 4, .any = calls <= 4};
   };
@@ -165,14 +171,14 @@ TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
   EXPECT_EQ(calls, 5);
   for (size_t k = 0; k <= 4; ++k) {
     calls = static_cast<int>(k);
-    options.token = padded.tokens.at(k);
+    options.resume.token = padded.tokens.at(k);
     const Part rest = ReadPart(dataset, options);
     EXPECT_TRUE(rest.status.ok()) << rest.status;
     EXPECT_EQ(rest.values, std::vector<int64_t>(padded.values.begin() + k,
                                                 padded.values.end()));
   }
-  options.token.clear();
-  options.agree = [](bool) -> absl::StatusOr<RanksWithElement> {
+  options.resume.token.clear();
+  options.rank.agree = [](bool) -> absl::StatusOr<RanksWithElement> {
     return absl::AbortedError("a rank is lost");
   };
   EXPECT_THAT(ErrorText(ReadPart(dataset, options).status),
@@ -180,19 +186,21 @@ TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
 }
 
 TEST(EvenReader, RefusesWhatItCannotEvenOut) {
-  EXPECT_THAT(ErrorText(ReadPart(Dataset::Range(2),
-                                 {.rank = 2, .ranks = 3, .even = Even::kPad})
-                            .status),
-              HasSubstr("fewer elements than ranks"));
+  EXPECT_THAT(
+      ErrorText(ReadPart(Dataset::Range(2),
+                         {.rank = {.index = 2, .count = 3, .even = Even::kPad}})
+                    .status),
+      HasSubstr("fewer elements than ranks"));
   EXPECT_THAT(ErrorText(ReadPart(Dataset::Range(2).WithOrder(Order::kAny),
-                                 {.ranks = 3, .even = Even::kDrop})
+                                 {.rank = {.count = 3, .even = Even::kDrop}})
                             .status),
               HasSubstr("needs order deterministic"));
 }
 
 TEST(EvenReader, CountsAndNumbersWhatItGives) {
   const auto reader =
-      Read(Dataset::Range(5), {.rank = 1, .ranks = 2, .even = Even::kPad});
+      Read(Dataset::Range(5),
+           {.rank = {.index = 1, .count = 2, .even = Even::kPad}});
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_EQ((*reader)->total(), 5);
   EXPECT_EQ((*reader)->left(), 3);
@@ -202,7 +210,7 @@ TEST(EvenReader, CountsAndNumbersWhatItGives) {
   }
   EXPECT_EQ((*reader)->number().value(), 3);
   Loader loader(Dataset::Range(5),
-                {.rank = 0, .ranks = 2, .even = Even::kDrop});
+                {.rank = {.index = 0, .count = 2, .even = Even::kDrop}});
   for (int epoch = 0; epoch < 2; ++epoch) {
     int count = 0;
     for ([[maybe_unused]] const Element& element : loader) ++count;
