@@ -6,9 +6,13 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/chunk/chunk_builder.h"
+#include "core/pipeline/block_program.h"
 #include "core/pipeline/cache_key.h"
-#include "core/pipeline/compiled_stage.h"
 #include "core/pipeline/element_cache.h"
+#include "core/pipeline/stage_input.h"
+#include "core/pipeline/stored_rows.h"
+#include "core/pipeline/worker_stage.h"
 
 namespace feedmill {
 namespace {
@@ -40,7 +44,7 @@ std::vector<Column> ColumnsOf(const Chunk& chunk, size_t begin, size_t end) {
 
 class CachedInput final : public StageInput {
  public:
-  CachedInput(std::shared_ptr<const CompiledStage> stage,
+  CachedInput(std::shared_ptr<const WorkerStage> stage,
               std::shared_ptr<ElementCache> cache)
       : stage_(std::move(stage)), cache_(std::move(cache)) {}
 
@@ -92,8 +96,7 @@ class CachedInput final : public StageInput {
       if (shown) return MoreBehind(*rows, row, out);
     }
     FM_ASSIGN_OR_RETURN(
-        auto made, stage_->MakeInBlock(ref.index, row, bytes_max,
-                                       static_cast<StageScratch&>(*own.stage)));
+        auto made, stage_->MakeInBlock(ref.index, row, bytes_max, *own.stage));
     CachedRows rows;
     rows.rows.chunk = std::make_shared<const Chunk>(std::move(made.chunk));
     rows.first = row;
@@ -169,8 +172,7 @@ class CachedInput final : public StageInput {
     FindMissing(own);
     if (own.missing.empty()) return absl::OkStatus();
     FM_ASSIGN_OR_RETURN(auto made,
-                        stage_->MakeAt(own.missing, bytes_max,
-                                       static_cast<StageScratch&>(*own.stage)));
+                        stage_->MakeAt(own.missing, bytes_max, *own.stage));
     const auto chunk = static_cast<uint32_t>(own.found.chunks.size());
     own.found.chunks.push_back(
         {std::make_shared<const Chunk>(std::move(made.chunk)), nullptr});
@@ -324,7 +326,7 @@ class CachedInput final : public StageInput {
     return rows.more || to < rows.count;
   }
 
-  const std::shared_ptr<const CompiledStage> stage_;
+  const std::shared_ptr<const WorkerStage> stage_;
   const std::shared_ptr<ElementCache> cache_;
 };
 
@@ -340,8 +342,8 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCachedInput(
                *context.registry);
   StageContext before = context;
   before.covered = context.covered || graph.skip_before.has_value();
-  FM_ASSIGN_OR_RETURN(
-      auto stage, CompiledStage::Compile(plan, std::move(manifest), before));
+  FM_ASSIGN_OR_RETURN(auto stage,
+                      WorkerStage::Make(plan, std::move(manifest), before));
   const CacheStep& step = graph.cache();
   const auto memory =
       static_cast<size_t>(step.memory_bytes.value_or(CacheStep::kMemoryBytes));

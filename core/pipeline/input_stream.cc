@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/source_plan.h"
 
@@ -18,7 +18,7 @@ constexpr uint64_t kPositionsTogether = 4'096;
 
 }  // namespace
 
-InputStream::InputStream(std::shared_ptr<const CompiledStage> stage,
+InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
                          std::unique_ptr<SequenceReader> sequence)
     : stage_(std::move(stage)),
       scratch_(stage_->NewScratch()),
@@ -40,8 +40,8 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
                       PlanSource(*graph, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
                       Plan::Make(graph, source.size, seed, iteration));
-  FM_ASSIGN_OR_RETURN(
-      auto stage, CompiledStage::Compile(plan, std::move(manifest), context));
+  FM_ASSIGN_OR_RETURN(auto stage,
+                      WorkerStage::Make(plan, std::move(manifest), context));
   SequenceReader::Options options;
   options.source_round = source.round;
   options.capped = false;

@@ -19,8 +19,6 @@
 
 namespace feedmill {
 
-class CompiledStage;
-
 // Reads a pipeline that is an input of another pipeline's source, in order from
 // its first element. All its steps run on the calling thread. Holds one chunk
 // and the rows that its steps hold. Not thread-safe.
@@ -51,12 +49,12 @@ class InputStream {
   const absl::Status& error() const;
 
  private:
-  InputStream(std::shared_ptr<const CompiledStage> stage,
+  InputStream(std::shared_ptr<const WorkerStage> stage,
               std::unique_ptr<SequenceReader> sequence);
   absl::Status Feed();
   bool PopChunk();
 
-  const std::shared_ptr<const CompiledStage> stage_;
+  const std::shared_ptr<const WorkerStage> stage_;
   const std::unique_ptr<WorkerStage::Scratch> scratch_;
   const std::unique_ptr<SequenceReader> sequence_;
   // Columns of the pipeline's output, among those that its last step makes.

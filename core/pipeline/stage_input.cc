@@ -7,7 +7,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
-#include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/block_program.h"
 #include "core/sources/file_order.h"
 #include "core/sources/record_source.h"
 

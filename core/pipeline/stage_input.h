@@ -63,6 +63,9 @@ struct InputBlock {
   }
 };
 
+// Most rows of one read if a row takes microseconds or more.
+inline constexpr size_t kHeavyRows = 64;
+
 // Rows in cached memory become a piece of their own from this size on.
 inline constexpr size_t kKeptBytes = size_t{1} << 20;
 

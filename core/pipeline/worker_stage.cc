@@ -1,151 +1,26 @@
 #include "core/pipeline/worker_stage.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
+#include <cstdint>
+#include <new>
 #include <utility>
+#include <variant>
 
+#include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/pipeline/batch_piece.h"
+#include "core/pipeline/block_piece.h"
 #include "core/pipeline/bound_files.h"
-#include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/piece_draft.h"
 #include "core/pipeline/read_profile.h"
+#include "core/pipeline/record_piece.h"
+#include "core/pipeline/stage_program.h"
+#include "core/pipeline/stage_scratch.h"
 
 namespace feedmill {
-
-void SetBits(const BlockProgram::Output& rows, size_t base,
-             std::vector<uint8_t>& bits) {
-  const size_t words = rows.dropped ? rows.kept.size() : (rows.rows + 63) / 64;
-  const size_t size = base / 8 + words * 8 + 1;
-  if (bits.size() < size) bits.resize(size);
-  uint8_t* to = bits.data() + base / 8;
-  const unsigned shift = base % 8;
-  for (size_t w = 0; w < words; ++w, to += 8) {
-    const size_t left = rows.rows - w * 64;
-    const uint64_t word = rows.dropped ? rows.kept[w]
-                          : left < 64  ? (uint64_t{1} << left) - 1
-                                       : ~uint64_t{0};
-    uint64_t now;
-    std::memcpy(&now, to, sizeof now);
-    now |= word << shift;
-    std::memcpy(to, &now, sizeof now);
-    if (shift > 0) to[8] = static_cast<uint8_t>(to[8] | word >> (64 - shift));
-  }
-}
-
-size_t StaticBytes(const ComponentSpec& component) {
-  return static_cast<size_t>(NumItems(component.shape)) *
-         ItemSize(component.dtype);
-}
-
-bool InPlace(const ComponentSpec& component) {
-  return component.dtype != DType::kBytes && component.IsStatic();
-}
-
 namespace {
 
-// Returns the smallest number of bytes of an element of this spec.
-uint64_t LeastBytes(const ElementSpec& spec) {
-  uint64_t bytes = 0;
-  for (const ComponentSpec& component : spec.components) {
-    if (!component.IsStatic()) continue;
-    // A byte string has at least offsets.
-    bytes += static_cast<uint64_t>(NumItems(component.shape)) *
-             std::max(ItemSize(component.dtype), sizeof(uint8_t));
-  }
-  return std::max<uint64_t>(bytes, 1);
-}
-
-}  // namespace
-
-absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
-    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
-    const StageContext& context) {
-  auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
-  stage->plan_ = std::move(plan);
-  const std::shared_ptr<const Plan>& made = stage->plan_;
-  const AnalyzedGraph& graph = made->graph();
-  const std::shared_ptr<const FunctionRegistry>& registry = context.registry;
-  FM_ASSIGN_OR_RETURN(stage->source_,
-                      StageInput::Make(made, manifest, context));
-  const auto files = manifest == nullptr ? std::make_shared<const Manifest>()
-                                         : std::move(manifest);
-  const size_t begin = graph.cached_steps;
-  stage->source_place_ =
-      begin == 0 ? ReadProfile::kSource
-                 : ReadProfile::kSteps + graph.first_step + begin - 1;
-  std::vector<size_t> record_steps;
-  std::vector<size_t> batch_steps;
-  bool batched = false;
-  auto spec = std::make_shared<const ElementSpec>(graph.InputOf(begin));
-  stage->record_spec_ = spec;
-  for (size_t s = begin; s < graph.client_begin; ++s) {
-    const Step& step = graph.graph.steps[s];
-    // The plan knows the numbers of enumerate; the worker writes them.
-    if (graph.steps[s].home == Home::kWorker || step.Is<EnumerateStep>()) {
-      (batched ? batch_steps : record_steps).push_back(s);
-    } else if (step.Is<BatchStep>()) {
-      batched = true;
-    }
-    spec = graph.steps[s].output;
-    if (!batched) stage->record_spec_ = spec;
-  }
-  // The map of a flat_map runs here; the client splits its output.
-  const size_t next = graph.client_begin;
-  if (next < graph.steps.size() && graph.steps[next].mapped != nullptr) {
-    (batched ? batch_steps : record_steps).push_back(next);
-    spec = graph.steps[next].mapped;
-    if (!batched) stage->record_spec_ = spec;
-  }
-  stage->output_ = spec;
-  if (!record_steps.empty()) stage->last_step_ = record_steps.back();
-  if (!batch_steps.empty()) stage->last_step_ = batch_steps.back();
-  FM_ASSIGN_OR_RETURN(
-      stage->record_program_,
-      BlockProgram::Make(made, registry, record_steps, graph.InputOf(begin)));
-  bool filters = stage->record_program_->filters() || stage->source_->drops();
-  stage->covered_ = context.covered;
-  const bool skips = graph.skip_before || context.covered;
-  if (skips) {
-    FM_ASSIGN_OR_RETURN(
-        SourcePlan source,
-        PlanSource(graph, *files, made->seed(), made->iteration()));
-    stage->origins_ =
-        std::make_shared<const OriginFinder>(made, files, std::move(source));
-  }
-  if (batched) {
-    size_t at = begin;
-    while (!graph.graph.steps[at].Is<BatchStep>()) ++at;
-    stage->batch_step_ = at;
-    if (batch_steps.empty()) stage->last_step_ = at;
-    FM_ASSIGN_OR_RETURN(stage->batch_program_,
-                        BlockProgram::Make(made, registry, batch_steps,
-                                           *graph.steps[at].output));
-    filters = filters || stage->batch_program_->filters();
-    stage->record_bytes_ = LeastBytes(*stage->record_spec_);
-    const auto& batch = graph.graph.steps[at].Get<BatchStep>();
-    stage->stacker_ = std::make_unique<const BatchStacker>(
-        batch.layout, batch.padding, *stage->record_spec_);
-    auto gathered = std::make_shared<ElementSpec>();
-    for (const ComponentSpec& c : stage->record_spec_->components) {
-      stage->gathered_.push_back(!batch_steps.empty() || !InPlace(c) ||
-                                 batch.layout != BatchLayout::kEqual);
-      if (stage->gathered_.back()) gathered->components.push_back(c);
-    }
-    stage->gathered_spec_ = std::move(gathered);
-  }
-  const std::vector<bool>& placed = stage->record_program_->placed();
-  stage->places_ = !batched && !stage->record_program_->heavy() &&
-                   std::count(placed.begin(), placed.end(), false) == 0;
-  stage->appends_ =
-      !batched && !stage->places_ && stage->record_program_->appends();
-  stage->naming_ = !graph.source.counted ? Naming::kRuns
-                   : filters || skips    ? Naming::kBitmap
-                                         : Naming::kDense;
-  stage->Estimate(*files);
-  return std::shared_ptr<const CompiledStage>(std::move(stage));
-}
-
-namespace {
+using Naming = StageProgram::Naming;
 
 // Changes a piece that begins at a position's start to one that begins inside
 // the previous position, which has no elements left.
@@ -162,427 +37,17 @@ void BeginWithin(Cursor asked, Piece& piece) {
   piece.begin = asked;
 }
 
-}  // namespace
+uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
 
-absl::StatusOr<Piece> CompiledStage::RunOnce(Cursor begin, Cursor end,
-                                             size_t bytes_target,
-                                             StageScratch& own,
-                                             bool& outer) const {
-  const ProfileSpan span(ReadProfile::kChunks);
-  Making making(output_, own.blocks);
-  const Cursor asked = begin;
-  if (naming_ != Naming::kRuns) {
-    // A position makes at most one element, so {p, 1} is the start of the next
-    // one.
-    if (begin.i > 0) begin = {begin.p + 1, 0};
-    if (end.i > 0) end = {end.p + 1, 0};
-  }
-  const uint64_t size = plan_->size();
-  if (size != kEndless && end > Cursor{size, 0}) end = {size, 0};
-  if (begin > end) {
-    return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
-  }
-  own.at = begin;
-  making.begin = begin;
-  making.end = making.limit = end;
-  making.bytes_target = bytes_target;
-  const bool passes = batch_program_ == nullptr && record_program_->empty();
-  if (passes) {  // one read becomes the piece
-    making.read_bytes = std::max(kReadBytes, bytes_target);
-    own.block.blocks = own.blocks;
-  }
-  making.appends = appends_;
-  if (appends_) making.read_bytes = kAppendedBytes;
-  if (together_ > 1 && together_bytes_ >= bytes_target / 2 &&
-      RowsTogether::Max() > 1) {
-    const uint64_t next = (begin.p / together_ + 1) * together_;
-    making.end = std::min(end, Cursor{next, 0});
-    making.bytes_target = std::max(bytes_target, together_bytes_);
-    making.read_bytes = std::max(kReadBytes, together_bytes_);
-  }
-  const absl::Status made = Make(making, own);
-  if (std::exchange(own.block.blocks, nullptr) != nullptr) {
-    source_->LeaveBlocks(*own.source);
-  }
-  FM_RETURN_IF_ERROR(made);
-  // Several components may be too large together.
-  ByteBudget::Check(making.bytes() - making.rows() * sizeof(int64_t), 1);
-  return Conclude(asked, making, own, outer);
-}
-
-Piece CompiledStage::Conclude(Cursor asked, Making& making, StageScratch& own,
-                              bool& outer) const {
-  Piece piece;
-  if (making.failed) piece.skipped = SkipFailed(making, outer);
-  piece.begin = making.begin;
-  piece.end = making.end;
-  piece.error = std::move(making.error);
-  switch (naming_) {
-    case Naming::kRuns:
-      piece.cursors = RunRows{std::move(making.runs)};
-      break;
-    case Naming::kBitmap:
-      making.bits.resize((piece.end.p - piece.begin.p + 7) / 8);
-      piece.cursors = BitmapRows{std::move(making.bits)};
-      break;
-    case Naming::kDense:
-      piece.cursors = DenseRows{};
-      break;
-  }
-  piece.chunk = Finish(std::move(making));
-  if (appends_) {
-    own.appended.clear();
-    for (const Column& column : piece.chunk.columns) {
-      own.appended.push_back(column.values.size());
-    }
-  }
-  if (asked < piece.begin) BeginWithin(asked, piece);
-  return piece;
-}
-
-absl::Status CompiledStage::Make(Making& making, StageScratch& scratch) const {
-  // Without steps, the read columns may become the piece themselves.
-  if (!record_program_->empty()) Reserve(making, scratch);
-  if (naming_ == Naming::kRuns) {
-    FM_RETURN_IF_ERROR(RunBlocks(making, scratch));
-  } else {
-    FM_RETURN_IF_ERROR(batch_program_ != nullptr ? RunBatches(making, scratch)
-                                                 : RunRecords(making, scratch));
-  }
-  const size_t rows = making.rows();
-  if (rows > 0) {
-    scratch.row_bytes =
-        static_cast<double>(making.bytes()) / static_cast<double>(rows);
-  }
-  return absl::OkStatus();
-}
-
-Chunk CompiledStage::Finish(Making making) const {
-  if (making.taken.rows > 0) return std::move(making.taken);
-  if (making.placed_rows == 0) return std::move(making.builder).Finish();
-  Chunk chunk{output_, making.placed_rows, {}};
-  for (size_t c = 0; c < making.placed.size(); ++c) {
-    const ComponentSpec& component = output_->components[c];
-    chunk.columns.push_back({component.dtype,
-                             component.shape,
-                             std::move(making.placed[c]).Freeze(),
-                             {},
-                             {},
-                             {}});
-  }
-  return chunk;
-}
-
-// ---- reading and running
-
-namespace {
-
-// True if the column holds exactly `rows` uniform rows.
-bool HoldsRows(const Column& column, size_t rows) {
-  if (column.ragged()) return false;
-  const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
-  if (column.dtype != DType::kBytes) {
-    return column.values.size() == items * ItemSize(column.dtype);
-  }
-  const auto offsets = column.offsets.As<int64_t>();
-  return offsets.size() == items + 1 && offsets.front() == 0 &&
-         static_cast<size_t>(offsets.back()) == column.values.size();
+void TakeError(PieceDraft& draft, WorkerStage::ComputedRows& made) {
+  made.error = std::move(draft.error);
+  made.ends_block = draft.ends_block;
+  made.failed_after = draft.failed_after;
+  made.left_out = draft.left_out;
+  made.failed_records = std::move(draft.failed_records);
 }
 
 }  // namespace
-
-// Runs rows [first, first + count) of the block through the record steps.
-// REQUIRES: records_in.direct, counters and passes are set.
-void CompiledStage::RunProgram(size_t first, size_t count,
-                               StageScratch& scratch) const {
-  BlockProgram::Input& in = scratch.records_in;
-  const InputBlock& block = scratch.block;
-  size_t begin = first;
-  size_t end = first + count;
-  size_t all = block.rows;
-  if (block.dropped) {  // translate to the rows that are present
-    const auto& origins = block.origins;
-    const auto at = [&origins](size_t row) {
-      return static_cast<size_t>(
-          std::lower_bound(origins.begin(), origins.end(), row) -
-          origins.begin());
-    };
-    begin = at(begin);
-    end = at(end);
-    all = origins.size();
-  }
-  in.rows = end - begin;
-  in.numbered = naming_ == Naming::kRuns || block.dropped;
-  in.trailing = block.trailing;
-  in.progression.reset();
-  if (block.progression) in.progression = block.progression->From(begin);
-  in.columns.clear();
-  const bool whole = in.rows == all;
-  scratch.slices.clear();
-  scratch.slices.reserve(scratch.block.columns.size());
-  for (const Column* const column : scratch.block.columns) {
-    if (whole || in.progression) {
-      in.columns.push_back(column);
-    } else {
-      scratch.slices.push_back(column->Slice(begin, end));
-      in.columns.push_back(&scratch.slices.back());
-    }
-  }
-  in.counters = scratch.counters;
-  in.passes = scratch.passes;
-  if (!scratch.counters.empty()) {
-    in.counters = in.counters.subspan(begin, in.rows);
-    in.passes = in.passes.subspan(begin, in.rows);
-  }
-  if (in.rows == 0 && count > 0) {
-    scratch.records_out = {};
-  } else {
-    record_program_->Run(in, *scratch.records, scratch.records_out);
-  }
-  if (block.dropped) Widen(first, count, begin, scratch);
-}
-
-// Translates records_out to row numbers of the block, [first, first + count).
-// Only some of these rows were present; the first that entered the program was
-// present row `begin`.
-void CompiledStage::Widen(size_t first, size_t count, size_t begin,
-                          StageScratch& scratch) {
-  BlockProgram::Output& out = scratch.records_out;
-  const std::vector<uint32_t>& there = scratch.block.origins;
-  scratch.origins.clear();
-  scratch.kept.assign((count + 63) / 64, 0);
-  for (size_t row = 0; row < out.rows; ++row) {
-    const size_t origin = there[begin + out.OriginOf(row)] - first;
-    scratch.origins.push_back(static_cast<uint32_t>(origin));
-    scratch.kept[origin / 64] |= uint64_t{1} << origin % 64;
-  }
-  if (!out.error.ok()) out.failed_row = there[begin + out.failed_row] - first;
-  out.origins = scratch.origins;
-  out.kept = scratch.kept;
-  out.dropped = true;
-}
-
-namespace {
-
-// For rows of one number, the fixed cost of a block matters, so blocks are
-// larger.
-constexpr size_t kNarrowBytes = sizeof(int64_t);
-constexpr size_t kNarrowRows = 2 * kBlockRows;
-
-// After a filter, a block yields fewer bytes than requested, and blocks for the
-// rest would get ever smaller. So a piece may exceed its target by this much.
-size_t BytesBeyond(const BlockProgram& program, size_t bytes_target) {
-  return program.filters() ? bytes_target / 16 : 0;
-}
-
-}  // namespace
-
-// Returns how many records to read for the rest of the piece.
-size_t CompiledStage::RowsAhead(const Making& making,
-                                const StageScratch& scratch,
-                                uint64_t left) const {
-  const double row_bytes =
-      scratch.row_bytes > 0
-          ? scratch.row_bytes
-          : static_cast<double>(std::max<size_t>(estimated_bytes_, 1));
-  const double wanted = static_cast<double>(std::max(
-                            BytesBeyond(*record_program_, making.bytes_target),
-                            making.bytes_target - making.bytes())) /
-                        row_bytes;
-  const bool narrow = estimated_bytes_ > 0 && estimated_bytes_ <= kNarrowBytes;
-  const size_t most = std::min(heavy_   ? kHeavyRows
-                               : narrow ? kNarrowRows
-                                        : kBlockRows,
-                               RowsTogether::Max());
-  const size_t rows =
-      wanted >= static_cast<double>(most)
-          ? most
-          : std::max<size_t>(
-                1, static_cast<size_t>(making.appends ? std::ceil(wanted)
-                                                      : std::round(wanted)));
-  return static_cast<size_t>(std::min<uint64_t>(rows, left));
-}
-
-// ---- records
-
-absl::Status CompiledStage::RunRecords(Making& making,
-                                       StageScratch& scratch) const {
-  uint64_t p = making.begin.p;
-  const bool one_by_one = record_program_->heavy();
-  bool first = true;
-  while (p < making.end.p && (first || !making.full())) {
-    first = false;
-    scratch.at = {p, 0};
-    const size_t ahead =
-        making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
-    Ask(p, p + ahead, scratch);
-    FM_ASSIGN_OR_RETURN(const size_t read,
-                        ReadAhead(0, making.BytesAhead(), scratch));
-    SetNames(p, 0, read, scratch);
-    const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
-    size_t row = 0;
-    for (; row < read && (row == 0 || !making.full()); row += step) {
-      scratch.at = {p + row, 0};
-      if (one_by_one && scratch.block.dropped && !scratch.block.Has(row)) {
-        continue;
-      }
-      ReserveDirect(step, making, scratch);
-      RunProgram(row, step, scratch);
-      AppendRecords(p + row, p + row + step == making.end.p, making, scratch);
-      const BlockProgram::Output& out = scratch.records_out;
-      if (out.error.ok()) continue;
-      const size_t bad = row + out.failed_row;
-      making.Fail({p + bad, 0},
-                  AtRecord(out.error, out.failed_step, scratch.RefAt(bad), 0),
-                  out.failed_step + 1, scratch.RefAt(bad));
-      return absl::OkStatus();
-    }
-    p += row;
-    if (row == read && !scratch.block.error.ok()) {
-      making.Fail({p, 0}, scratch.block.error, scratch.block.failed_after,
-                  scratch.RefAt(row));
-      return absl::OkStatus();
-    }
-  }
-  making.end = {p, 0};
-  return absl::OkStatus();
-}
-
-// Reserves memory for the expected rows, so that columns do not move as they
-// grow.
-void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
-  if (places_) {
-    for (size_t c = 0; c < output_->components.size(); ++c) {
-      making.placed.emplace_back(scratch.blocks);
-    }
-  }
-  // Strings need about as much as in the last piece.
-  for (size_t c = 0; c < scratch.appended.size() && making.appends; ++c) {
-    if (InPlace(output_->components[c])) continue;
-    making.builder.ReserveValues(
-        c, scratch.appended[c] + scratch.appended[c] / 16);
-  }
-  if (batch_program_ != nullptr || estimated_bytes_ == 0) return;
-  const size_t row_bytes = estimated_bytes_ + sizeof(int64_t);
-  const uint64_t rows =
-      std::min<uint64_t>(making.end.p - making.begin.p,
-                         making.bytes_target / row_bytes + kBlockRows);
-  for (size_t c = 0; c < output_->components.size(); ++c) {
-    const ComponentSpec& component = output_->components[c];
-    if (!InPlace(component)) continue;
-    const size_t bytes = StaticBytes(component) * static_cast<size_t>(rows);
-    const size_t room =
-        std::min(bytes, making.bytes_target +
-                            BytesBeyond(*record_program_, making.bytes_target));
-    if (places_) {
-      // Runs of records are taken a block at a time, even if little is left.
-      const size_t more = naming_ == Naming::kRuns ? kBlockRows : 1;
-      making.placed[c].Reserve(static_cast<size_t>(
-          std::min<uint64_t>({room + more * StaticBytes(component),
-                              2 * making.bytes_target + StaticBytes(component),
-                              ByteBudget::Limit()})));
-      continue;
-    }
-    making.builder.ReserveValues(c, room);
-  }
-}
-
-// Lets the record program write its rows directly into the chunk, if it can.
-void CompiledStage::ReserveDirect(size_t rows, Making& making,
-                                  StageScratch& scratch) const {
-  scratch.records_in.appended = appends_ ? &making.builder : nullptr;
-  std::vector<std::byte*>& direct = scratch.records_in.direct;
-  direct.clear();
-  for (size_t c = 0; c < making.placed.size(); ++c) {
-    direct.push_back(
-        making.placed[c].Extend(rows * StaticBytes(output_->components[c])));
-  }
-  if (!record_program_->heavy()) return;
-  for (size_t c = 0; c < record_program_->direct().size(); ++c) {
-    direct.push_back(
-        record_program_->direct()[c]
-            ? making.builder.AppendRow(c, output_->components[c].shape)
-            : nullptr);
-  }
-}
-
-// Makes the block's columns the piece, without a copy. The columns must have an
-// owner. The block must fill most of the piece, be the `last` one of it, or be
-// a large run of cached rows.
-bool CompiledStage::TakeRecords(bool last, Making& making,
-                                StageScratch& scratch) const {
-  const BlockProgram::Output& out = scratch.records_out;
-  const std::vector<const Column*>& read = scratch.block.columns;
-  if (making.rows() > 0 || places_ || scratch.blocks != scratch.block.blocks) {
-    return false;
-  }
-  size_t bytes = out.rows * sizeof(int64_t);
-  bool from_source = false;
-  for (const Column* const column : out.columns) {
-    bytes += column->values.size();
-    const bool is_read =
-        std::find(read.begin(), read.end(), column) != read.end();
-    if (!HoldsRows(*column, out.rows) ||
-        (!is_read && column->values.owner() == nullptr)) {
-      return false;
-    }
-    from_source = from_source || is_read;
-  }
-  const bool fills = bytes >= making.bytes_target / 4 * 3 ||
-                     bytes + bytes / out.rows > making.bytes_target ||
-                     (from_source && scratch.block.kept && bytes >= kKeptBytes);
-  if (!last && !fills) return false;
-  std::vector<Column> source;
-  if (from_source) source = source_->Take(*scratch.source);
-  if (from_source && source.empty()) return false;
-  for (const Column* const column : out.columns) {
-    const auto at = std::find(read.begin(), read.end(), column) - read.begin();
-    making.taken.columns.push_back(static_cast<size_t>(at) < read.size()
-                                       ? source[static_cast<size_t>(at)]
-                                       : *column);
-  }
-  making.taken.spec = output_;
-  making.taken.rows = out.rows;
-  return true;
-}
-
-// Keeps the rows that were made of the memory extended for all rows.
-void CompiledStage::KeepPlaced(Making& making,
-                               const StageScratch& scratch) const {
-  const BlockProgram::Output& out = scratch.records_out;
-  for (size_t c = 0; c < making.placed.size(); ++c) {
-    const size_t size = StaticBytes(output_->components[c]);
-    std::byte* const to = scratch.records_in.direct[c];
-    if (out.rows > 0 && size > 0 && out.columns[c]->values.data() != to) {
-      std::memcpy(to, out.columns[c]->values.data(), out.rows * size);
-    }
-    making.placed[c].Truncate((making.placed_rows + out.rows) * size);
-  }
-  making.placed_rows += out.rows;
-}
-
-void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
-                                  StageScratch& scratch) const {
-  const BlockProgram::Output& out = scratch.records_out;
-  if (places_) KeepPlaced(making, scratch);
-  if (out.rows == 0) return;
-  if (appends_) {
-    making.builder.FinishRows(out.rows);
-  } else if (!places_ && !TakeRecords(last, making, scratch)) {
-    if (record_program_->empty() && making.rows() == 0) {
-      Reserve(making, scratch);
-    }
-    const auto& direct = scratch.records_in.direct;
-    for (size_t c = 0; c < out.columns.size(); ++c) {
-      if (!direct.empty() && direct[c] != nullptr) continue;
-      making.builder.AppendRows(c, *out.columns[c], 0, out.rows);
-    }
-    making.builder.FinishRows(out.rows);
-  }
-  if (naming_ == Naming::kBitmap) {
-    SetBits(out, p - making.begin.p, making.bits);
-  }
-}
 
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
@@ -592,7 +57,350 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
       context.registry,
       BindFiles(plan->graph().graph, manifest.get(), std::move(registry)));
   if (manifest != nullptr) context.contents = manifest->contents;
-  return CompiledStage::Compile(std::move(plan), std::move(manifest), context);
+  return Make(std::move(plan), std::move(manifest), context);
+}
+
+absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+    const StageContext& context) {
+  FM_ASSIGN_OR_RETURN(
+      auto program,
+      StageProgram::Compile(std::move(plan), std::move(manifest), context));
+  return std::shared_ptr<const WorkerStage>(
+      new WorkerStage(std::move(program), std::nullopt));
+}
+
+WorkerStage::WorkerStage(std::shared_ptr<const StageProgram> program,
+                         std::optional<Part> part)
+    : program_(std::move(program)), part_(std::move(part)) {}
+
+WorkerStage::~WorkerStage() = default;
+
+std::shared_ptr<const WorkerStage> WorkerStage::ForShare(Share share) const {
+  FM_CHECK(!part_.has_value());
+  if (share.whole() || !program_->plan->graph().numbered) {
+    return shared_from_this();
+  }
+  auto program = std::make_shared<StageProgram>(*program_);
+  program->plan = program_->plan->ForShare(share);
+  program->together = 1;
+  return std::shared_ptr<const WorkerStage>(
+      new WorkerStage(std::move(program), Part{share, program_->plan}));
+}
+
+std::unique_ptr<WorkerStage::Scratch> WorkerStage::NewScratch() const {
+  auto scratch = std::make_unique<StageScratch>();
+  scratch->source = program_->source->NewScratch();
+  scratch->records = program_->records->NewScratch();
+  if (program_->batches != nullptr) {
+    scratch->batches = program_->batches->NewScratch();
+  }
+  return scratch;
+}
+
+size_t WorkerStage::EstimatedBytes() const { return program_->estimated_bytes; }
+bool WorkerStage::heavy() const { return program_->heavy; }
+size_t WorkerStage::AheadBytes() const { return program_->ahead_bytes; }
+uint64_t WorkerStage::together() const { return program_->together; }
+
+// ---- pieces
+
+absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
+                                       size_t bytes_target,
+                                       Scratch& scratch) const {
+  bool outer = false;
+  return Run(begin, end, bytes_target, scratch, outer);
+}
+
+absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
+                                       size_t bytes_target, Scratch& scratch,
+                                       bool& outer) const {
+  auto& own = static_cast<StageScratch&>(scratch);
+  return part_ ? RunShare(begin, end, bytes_target, own, outer)
+               : RunAgain(begin, end, bytes_target, own, outer);
+}
+
+absl::StatusOr<Piece> WorkerStage::RunShare(Cursor begin, Cursor end,
+                                            size_t bytes_target,
+                                            StageScratch& scratch,
+                                            bool& outer) const {
+  const Share& share = part_->share;
+  if (part_->whole->size() != kEndless) {
+    end = std::min(end, {part_->whole->size(), 0});
+  }
+  const uint64_t first = share.Below(FirstWhole(begin));
+  const uint64_t last = std::max(first, share.Below(FirstWhole(end)));
+  FM_ASSIGN_OR_RETURN(Piece piece, RunAgain({first, 0}, {last, 0}, bytes_target,
+                                            scratch, outer));
+  if (!std::holds_alternative<DenseRows>(piece.cursors)) {
+    return Internal("positions that make one element each are not dense");
+  }
+  const bool whole = piece.error.ok() && piece.end.p >= last;
+  piece.begin = begin;
+  piece.end = whole ? std::max(begin, end) : Cursor{share.At(piece.end.p), 0};
+  BitmapRows rows;
+  rows.bits.resize((piece.end.p - begin.p + 7) / 8);
+  for (size_t row = 0; row < piece.chunk.rows; ++row) {
+    const uint64_t bit = share.At(first + row) - begin.p;
+    rows.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
+  }
+  piece.cursors = std::move(rows);
+  return piece;
+}
+
+absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
+                                            size_t bytes_target,
+                                            StageScratch& scratch,
+                                            bool& outer) const {
+  // The first cursor that RunOnce makes.
+  const Cursor first = program_->naming == Naming::kRuns || begin.i == 0
+                           ? begin
+                           : Cursor{begin.p + 1, 0};
+  bool alone = false;  // one row and one element at a time
+  while (true) {
+    try {
+      const RowsTogether rows(alone ? 1 : scratch.rows_together);
+      auto piece =
+          RunOnce(begin, end, alone ? 1 : bytes_target, scratch, outer);
+      if (!alone && scratch.rows_together < kBlockRows) {
+        scratch.rows_together *= 2;
+        if (scratch.rows_together >= kBlockRows) {
+          scratch.rows_together = SIZE_MAX;
+        }
+      }
+      return piece;
+    } catch (const std::bad_alloc& error) {
+      const Cursor at = scratch.at;
+      Renew(scratch);
+      if (!alone) {
+        alone = true;
+        scratch.rows_together = std::max<size_t>(
+            std::min(scratch.rows_together, kBlockRows) / 4, 1);
+      } else if (first < at && at < end) {
+        end = at;  // make the elements before the failed one
+      } else {
+        const auto* refused = dynamic_cast<const MemoryRefused*>(&error);
+        if (refused == nullptr || !refused->over_limit()) {
+          return StatusOf(error);  // an error of this machine
+        }
+        return Refuse(begin, first, end, *refused, scratch, outer);
+      }
+    }
+  }
+}
+
+absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
+                                           size_t bytes_target,
+                                           StageScratch& scratch,
+                                           bool& outer) const {
+  const StageProgram& program = *program_;
+  const ProfileSpan span(ReadProfile::kChunks);
+  PieceDraft draft(program, scratch, scratch.blocks);
+  const Cursor asked = begin;
+  if (program.naming != Naming::kRuns) {
+    // A position makes at most one element, so {p, 1} is the start of the next
+    // one.
+    if (begin.i > 0) begin = {begin.p + 1, 0};
+    if (end.i > 0) end = {end.p + 1, 0};
+  }
+  const uint64_t size = program.plan->size();
+  if (size != kEndless && end > Cursor{size, 0}) end = {size, 0};
+  if (begin > end) {
+    return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
+  }
+  scratch.at = begin;
+  draft.begin = begin;
+  draft.end = draft.limit = end;
+  draft.bytes_target = bytes_target;
+  const bool passes = program.batches == nullptr && program.records->empty();
+  if (passes) {  // one read becomes the piece
+    draft.read_bytes = std::max(kReadBytes, bytes_target);
+    scratch.block.blocks = scratch.blocks;
+  }
+  draft.appends = program.appends;
+  if (program.appends) draft.read_bytes = kAppendedBytes;
+  if (program.together > 1 && program.together_bytes >= bytes_target / 2 &&
+      RowsTogether::Max() > 1) {
+    const uint64_t next = (begin.p / program.together + 1) * program.together;
+    draft.end = std::min(end, Cursor{next, 0});
+    draft.bytes_target = std::max(bytes_target, program.together_bytes);
+    draft.read_bytes = std::max(kReadBytes, program.together_bytes);
+  }
+  const absl::Status made = Fill(draft, scratch);
+  if (std::exchange(scratch.block.blocks, nullptr) != nullptr) {
+    program.source->LeaveBlocks(*scratch.source);
+  }
+  FM_RETURN_IF_ERROR(made);
+  // Several components may be too large together.
+  ByteBudget::Check(draft.bytes() - draft.rows() * sizeof(int64_t), 1);
+  return Conclude(asked, draft, scratch, outer);
+}
+
+absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
+  const StageProgram& program = *program_;
+  // Without steps, the read columns may become the piece themselves.
+  if (!program.records->empty()) draft.Reserve();
+  if (program.naming == Naming::kRuns) {
+    FM_RETURN_IF_ERROR(BlockPiece(program, draft, scratch).Run());
+  } else if (program.batches != nullptr) {
+    FM_RETURN_IF_ERROR(BatchPiece(program, draft, scratch).Run());
+  } else {
+    FM_RETURN_IF_ERROR(RecordPiece(program, draft, scratch).Run());
+  }
+  const size_t rows = draft.rows();
+  if (rows > 0) {
+    scratch.row_bytes =
+        static_cast<double>(draft.bytes()) / static_cast<double>(rows);
+  }
+  return absl::OkStatus();
+}
+
+Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
+                            StageScratch& scratch, bool& outer) const {
+  Piece piece;
+  if (draft.failed) piece.skipped = SkipFailed(draft, outer);
+  piece.begin = draft.begin;
+  piece.end = draft.end;
+  piece.error = std::move(draft.error);
+  switch (program_->naming) {
+    case Naming::kRuns:
+      piece.cursors = RunRows{std::move(draft.runs)};
+      break;
+    case Naming::kBitmap:
+      draft.bits.resize((piece.end.p - piece.begin.p + 7) / 8);
+      piece.cursors = BitmapRows{std::move(draft.bits)};
+      break;
+    case Naming::kDense:
+      piece.cursors = DenseRows{};
+      break;
+  }
+  piece.chunk = std::move(draft).Finish();
+  if (program_->appends) {
+    scratch.appended.clear();
+    for (const Column& column : piece.chunk.columns) {
+      scratch.appended.push_back(column.values.size());
+    }
+  }
+  if (asked < piece.begin) BeginWithin(asked, piece);
+  return piece;
+}
+
+// ---- elements that cannot be made or are too large
+
+Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
+                          const MemoryRefused& refused, StageScratch& scratch,
+                          bool& outer) const {
+  PieceDraft draft(*program_, scratch, scratch.blocks);
+  draft.begin = begin;
+  draft.end = draft.limit = end;
+  const RecordRef ref = program_->plan->Record(begin.p, 0);
+  // The last step made the row, or was going to write it.
+  const std::optional<size_t>& last = program_->last_step;
+  const absl::Status status = StatusOf(refused);
+  draft.Fail(begin,
+             last ? program_->AtRecord(status, *last, ref, begin.i)
+                  : Annotate(status, program_->source->Describe(ref, begin.i)),
+             last ? *last + 1 : 0, ref, begin.i);
+  return Conclude(asked, draft, scratch, outer);
+}
+
+void WorkerStage::Renew(StageScratch& scratch) const {
+  const size_t rows_together = scratch.rows_together;
+  std::shared_ptr<BlockSource> blocks = std::move(scratch.blocks);
+  scratch = StageScratch();  // frees the old memory first
+  scratch = std::move(static_cast<StageScratch&>(*NewScratch()));
+  scratch.blocks = std::move(blocks);
+  scratch.rows_together = rows_together;
+}
+
+std::optional<SkippedElement> WorkerStage::SkipFailed(PieceDraft& draft,
+                                                      bool& outer) const {
+  const std::optional<size_t>& before = program_->plan->graph().skip_before;
+  const bool own = draft.left_out || (before && draft.failed_after <= *before);
+  if (!own && !program_->covered) return std::nullopt;
+  outer = !own;
+  SkippedElement skipped;
+  skipped.cursor = draft.end;
+  skipped.error = ErrorText(draft.error);
+  skipped.records = std::move(draft.failed_records);
+  if (skipped.records.empty() && program_->origins != nullptr) {
+    program_->origins->Find(draft.failed_ref, draft.failed_row,
+                            skipped.records);
+  }
+  draft.error = absl::OkStatus();
+  const bool runs_on = program_->naming == Naming::kRuns && !draft.ends_block;
+  draft.end = runs_on ? Cursor{draft.end.p, draft.end.i + 1}
+                      : std::min(draft.limit, Cursor{draft.end.p + 1, 0});
+  return skipped;
+}
+
+// ---- for a cache
+
+const std::shared_ptr<const ElementSpec>& WorkerStage::output() const {
+  return program_->output;
+}
+
+bool WorkerStage::rows_heavy() const { return program_->rows_heavy(); }
+
+bool WorkerStage::drops() const { return program_->naming == Naming::kBitmap; }
+
+std::string WorkerStage::Describe(uint64_t position, uint64_t row) const {
+  std::vector<RecordRef> refs;
+  program_->plan->Records(position, position + 1, refs);
+  return program_->source->Describe(refs[0], row);
+}
+
+absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeAt(
+    std::span<const uint64_t> positions, size_t bytes_target,
+    Scratch& scratch) const {
+  auto& own = static_cast<StageScratch&>(scratch);
+  PieceDraft draft(*program_, own, nullptr);
+  draft.end = draft.limit = {positions.size(), 0};
+  draft.bytes_target = bytes_target;
+  own.places = positions;
+  const absl::Status status = Fill(draft, own);
+  own.places = {};
+  FM_RETURN_IF_ERROR(status);
+  ComputedRows made;
+  made.count = draft.end.p;
+  TakeError(draft, made);
+  if (drops()) {
+    draft.bits.resize((made.count + 7) / 8);
+    for (uint32_t k = 0; k < made.count; ++k) {
+      if ((draft.bits[k / 8] >> k % 8 & 1) != 0) made.origins.push_back(k);
+    }
+    made.dropped = made.origins.size() < made.count;
+  }
+  made.chunk = std::move(draft).Finish();
+  return made;
+}
+
+absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeInBlock(
+    uint64_t position, uint64_t row, size_t bytes_target,
+    Scratch& scratch) const {
+  auto& own = static_cast<StageScratch&>(scratch);
+  PieceDraft draft(*program_, own, nullptr);
+  draft.begin = {position, row};
+  draft.end = draft.limit = {position + 1, 0};
+  draft.bytes_target = bytes_target;
+  FM_RETURN_IF_ERROR(Fill(draft, own));
+  ComputedRows made;
+  uint64_t rows = 0;
+  for (const CursorRun& run : draft.runs) {
+    rows += run.count;
+    made.count = run.i + run.count - row;
+  }
+  made.more = draft.failed || draft.end.p == position;
+  if (made.more) made.count = draft.end.i - row;
+  TakeError(draft, made);
+  made.dropped = rows < made.count;
+  for (const CursorRun& run : draft.runs) {
+    for (uint64_t k = 0; made.dropped && k < run.count; ++k) {
+      made.origins.push_back(static_cast<uint32_t>(run.i + k - row));
+    }
+  }
+  made.chunk = std::move(draft).Finish();
+  return made;
 }
 
 }  // namespace feedmill

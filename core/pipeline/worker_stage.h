@@ -1,8 +1,16 @@
 #ifndef FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
 #define FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "core/base/byte_budget.h"
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
@@ -11,8 +19,14 @@
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
 #include "feedmill/chunk.h"
+#include "feedmill/provenance.h"
 
 namespace feedmill {
+
+struct PieceDraft;
+struct StageContext;
+struct StageProgram;
+struct StageScratch;
 
 // The worker's part of a pipeline, compiled: it maps positions to elements. It
 // is a pure function of the position and of the files, on any thread and
@@ -20,7 +34,7 @@ namespace feedmill {
 //
 // Thread-safety: Run may be called by many threads at once, each with its own
 // Scratch.
-class WorkerStage {
+class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
  public:
   // Memory that one thread reuses between calls: decoders, read buffers,
   // blocks in cache.
@@ -36,15 +50,20 @@ class WorkerStage {
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest,
       std::shared_ptr<const FunctionRegistry> registry);
-  virtual ~WorkerStage() = default;
+  // Same for a part of a pipeline: an input of a combining source, or the steps
+  // before a cache.
+  static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const Manifest> manifest, const StageContext& context);
+  ~WorkerStage();
 
   // If each position makes one element (AnalyzedGraph::numbered), returns a
   // stage that makes only the elements of `share`, and runs with this stage's
   // Scratch. Otherwise, and for a whole share, returns this stage. Cheap.
   // REQUIRES: this stage makes all elements.
-  virtual std::shared_ptr<const WorkerStage> ForShare(Share share) const = 0;
+  std::shared_ptr<const WorkerStage> ForShare(Share share) const;
 
-  virtual std::unique_ptr<Scratch> NewScratch() const = 0;
+  std::unique_ptr<Scratch> NewScratch() const;
 
   // Makes the elements of [begin, end), and stops early once `bytes_target`
   // bytes are made. Then piece.end is the end of a position, or a cursor inside
@@ -53,20 +72,93 @@ class WorkerStage {
   // everything before it. A returned error Status concerns this machine only
   // (I/O, a changed file): running the stage elsewhere may succeed.
   // Each call makes at least one element or completes one position.
-  virtual absl::StatusOr<Piece> Run(Cursor begin, Cursor end,
-                                    size_t bytes_target,
-                                    Scratch& scratch) const = 0;
+  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
+                            Scratch& scratch) const;
+  // Same, and reports in `outer` that an on_error of the enclosing pipeline,
+  // not of this one, skips piece.skipped.
+  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
+                            Scratch& scratch, bool& outer) const;
 
-  // EstimatedBytes guesses a position's output in bytes (0: unknown). heavy is
-  // true if a position decodes, reads whole files or calls heavy functions.
-  virtual size_t EstimatedBytes() const = 0;
-  virtual bool heavy() const = 0;
+  // Guesses a position's output in bytes; 0: unknown.
+  size_t EstimatedBytes() const;
+  // True if a position decodes, reads whole files or calls heavy functions.
+  bool heavy() const;
   // Most bytes worth making ahead of the reader, per thread. Cheap elements
   // should still be in a cache when they are read.
-  virtual size_t AheadBytes() const = 0;
+  size_t AheadBytes() const;
   // Positions [k * n, (k + 1) * n) cost less if one call makes all of them; n =
   // 1 if it does not matter.
-  virtual uint64_t together() const { return 1; }
+  uint64_t together() const;
+
+  // ---- for a cache, which keeps the rows of this stage
+  // Rows of the first requested positions, or of a part of a block.
+  struct ComputedRows {
+    Chunk chunk;
+    // Number of positions, or of rows of the block. The last ones may have no
+    // row.
+    uint64_t count = 0;
+    bool dropped = false;  // chunk row r belongs to number origins[r]
+    std::vector<uint32_t> origins;
+    bool more = false;   // the block continues after these rows
+    absl::Status error;  // of the next position or row
+    bool ends_block = false;
+    size_t failed_after = 0;
+    bool left_out = false;
+    std::vector<RecordOrigin> failed_records;
+  };
+  // Makes the first elements of `positions`, in any order: as many as take
+  // about `bytes_target` bytes, at least one. REQUIRES: positions are records.
+  absl::StatusOr<ComputedRows> MakeAt(std::span<const uint64_t> positions,
+                                      size_t bytes_target,
+                                      Scratch& scratch) const;
+  // Makes rows of a position that is a block: from row `row` on, about
+  // `bytes_target` bytes.
+  absl::StatusOr<ComputedRows> MakeInBlock(uint64_t position, uint64_t row,
+                                           size_t bytes_target,
+                                           Scratch& scratch) const;
+  const std::shared_ptr<const ElementSpec>& output() const;
+  // True if making a row takes microseconds or more.
+  bool rows_heavy() const;
+  // True if rows may be dropped.
+  bool drops() const;
+  // Names the record that a row is made of, for errors.
+  std::string Describe(uint64_t position, uint64_t row) const;
+
+ private:
+  // A stage over the plan of a share, whose positions count from 0.
+  struct Part {
+    Share share;
+    std::shared_ptr<const Plan> whole;  // names the elements
+  };
+
+  WorkerStage(std::shared_ptr<const StageProgram> program,
+              std::optional<Part> part);
+
+  absl::StatusOr<Piece> RunShare(Cursor begin, Cursor end, size_t bytes_target,
+                                 StageScratch& scratch, bool& outer) const;
+  // Runs, and makes what needs too much memory again, in smaller parts.
+  absl::StatusOr<Piece> RunAgain(Cursor begin, Cursor end, size_t bytes_target,
+                                 StageScratch& scratch, bool& outer) const;
+  // Run without a retry: throws MemoryRefused.
+  absl::StatusOr<Piece> RunOnce(Cursor begin, Cursor end, size_t bytes_target,
+                                StageScratch& scratch, bool& outer) const;
+  // Makes the rows that `draft` requests; the caller finishes it.
+  absl::Status Fill(PieceDraft& draft, StageScratch& scratch) const;
+  // Returns the piece for a caller that asked from `asked` on.
+  Piece Conclude(Cursor asked, PieceDraft& draft, StageScratch& scratch,
+                 bool& outer) const;
+  // Returns a piece that ends at `begin`, because that element is too large.
+  Piece Refuse(Cursor asked, Cursor begin, Cursor end,
+               const MemoryRefused& refused, StageScratch& scratch,
+               bool& outer) const;
+  // If an on_error skips the failed element, moves `draft` past it.
+  std::optional<SkippedElement> SkipFailed(PieceDraft& draft,
+                                           bool& outer) const;
+  // Frees the memory of a run that an exception ended.
+  void Renew(StageScratch& scratch) const;
+
+  const std::shared_ptr<const StageProgram> program_;
+  const std::optional<Part> part_;  // absent: makes all elements
 };
 
 }  // namespace feedmill

@@ -1,0 +1,279 @@
+#include "core/pipeline/batch_piece.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/byte_budget.h"
+#include "core/base/status.h"
+#include "core/pipeline/stacking.h"
+
+namespace feedmill {
+
+absl::Status BatchPiece::Run() const {
+  uint64_t p = draft_.begin.p;
+  bool first = true;
+  uint64_t alone_until =
+      0;  // batches up to here failed together; make each alone
+  while (p < draft_.end.p && (first || !draft_.full()) && !draft_.failed) {
+    first = false;
+    scratch_.at = {p, 0};
+    const uint64_t records = program_.plan->RecordsAt(scratch_.PlaceOf(p));
+    if (const absl::Status fits =
+            ByteBudget::Fits(records, program_.record_bytes);
+        !fits.ok()) {
+      FailBatch(p, fits);
+      break;
+    }
+    const size_t batches = BatchesTogether(p, records, p < alone_until);
+    reading_.Ask(p, p + batches);
+    if (batches > 0 && batches * records <= RowsTogether::Max() &&
+        records <= kBlockRows && !program_.records->heavy() &&
+        !program_.source->heavy()) {
+      FM_ASSIGN_OR_RETURN(const bool done,
+                          RunBlockOfBatches(p, batches, records));
+      if (done) {
+        p += batches;
+        continue;
+      }
+      if (batches > 1) {
+        alone_until = p + batches;
+        continue;
+      }
+    }
+    try {
+      FM_RETURN_IF_ERROR(RunOneBatch(p, records));
+    } catch (const MemoryRefused& refused) {
+      // The records, or batches before this one, may have been too large
+      // together.
+      if (draft_.rows() > 0 || RowsTogether::Max() > 1 ||
+          !refused.over_limit()) {
+        throw;
+      }
+      draft_.Clear();
+      FailBatch(p, StatusOf(refused));
+    }
+    ++p;
+  }
+  if (!draft_.failed) draft_.end = {p, 0};
+  return absl::OkStatus();
+}
+
+size_t BatchPiece::BatchesTogether(uint64_t p, uint64_t records,
+                                   bool alone) const {
+  if (alone || program_.records->heavy() || program_.batches->heavy() ||
+      program_.source->heavy() || draft_.full()) {
+    return 1;
+  }
+  const uint64_t left = draft_.end.p - p;
+  const uint64_t most = std::max<uint64_t>(
+      std::min(kBlockRows, RowsTogether::Max()) / records, 1);
+  const uint64_t wanted = std::min<uint64_t>(most, draft_.RowsAhead(left));
+  size_t count = 1;
+  while (count < wanted &&
+         program_.plan->RecordsAt(scratch_.PlaceOf(p + count)) == records)
+    ++count;
+  return count;
+}
+
+absl::StatusOr<bool> BatchPiece::RunBlockOfBatches(uint64_t p, size_t batches,
+                                                   uint64_t records) const {
+  FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(0, kReadBytes));
+  if (read < batches * records) return false;
+  reading_.SetNames(p, 0, read);
+  scratch_.records_in.direct.clear();
+  steps_.Run(0, read);
+  if (!scratch_.records_out.error.ok()) return false;
+  scratch_.groups.assign(batches, static_cast<size_t>(records));
+  size_t failed = 0;
+  if (!program_.stacker
+           ->Stack(scratch_.records_out.columns, scratch_.groups,
+                   scratch_.stacked, failed)
+           .ok()) {
+    return false;
+  }
+  FinishBatches(p, batches);
+  return true;
+}
+
+// Runs scratch.stacked, batches from position p on, through the steps after the
+// batch, and appends them to the chunk.
+void BatchPiece::FinishBatches(uint64_t p, size_t batches) const {
+  BlockProgram::Input& in = scratch_.batches_in;
+  in.rows = batches;
+  in.columns.clear();
+  for (const Column& column : scratch_.stacked) in.columns.push_back(&column);
+  scratch_.counters.clear();
+  scratch_.passes.clear();
+  if (program_.batches->random()) {
+    const size_t records = scratch_.asked() / batches;
+    for (size_t k = 0; k < batches; ++k) {
+      scratch_.counters.push_back(
+          {program_.plan->CounterOf(scratch_.PlaceOf(p + k), 0), 0});
+      scratch_.passes.push_back(scratch_.RefAt(k * records).pass);
+    }
+  }
+  in.counters = scratch_.counters;
+  in.passes = scratch_.passes;
+  BlockProgram::Output& out = scratch_.batches_out;
+  program_.batches->Run(in, *scratch_.batches, out);
+  for (size_t c = 0; c < out.columns.size() && out.rows > 0; ++c) {
+    draft_.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+  }
+  draft_.builder.FinishRows(out.rows);
+  draft_.NameRows(out, p);
+  if (out.error.ok()) return;
+  const size_t bad = out.failed_row;
+  const size_t records = scratch_.asked() / batches;
+  draft_.Fail(
+      {p + bad, 0},
+      Annotate(
+          program_.AtRecord(out.error, out.failed_step,
+                            scratch_.RefAt(bad * records), 0),
+          fmt::format("batch {}, which begins with",
+                      program_.plan->WholePosition(scratch_.PlaceOf(p + bad)))),
+      out.failed_step + 1, scratch_.RefAt(bad * records));
+}
+
+BatchPiece::BatchTargets BatchPiece::TargetsOfBatch(uint64_t records) const {
+  BatchTargets targets;
+  for (size_t c = 0; c < program_.gathered.size(); ++c) {
+    const ComponentSpec& component = program_.record_spec->components[c];
+    if (program_.gathered[c]) {
+      targets.in_place.push_back(nullptr);
+      targets.row_bytes.push_back(0);
+      continue;
+    }
+    Shape shape{static_cast<int64_t>(records)};
+    shape.insert(shape.end(), component.shape.begin(), component.shape.end());
+    targets.in_place.push_back(draft_.builder.AppendRow(c, shape));
+    targets.row_bytes.push_back(StaticBytes(component));
+  }
+  targets.gathered = std::make_unique<ChunkBuilder>(program_.gathered_spec);
+  return targets;
+}
+
+// Appends the output rows of the record program as records [at, …) of the
+// batch.
+void BatchPiece::AppendToBatch(size_t at, const BatchTargets& targets) const {
+  const BlockProgram::Output& out = scratch_.records_out;
+  const auto& direct = scratch_.records_in.direct;
+  size_t g = 0;
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    if (targets.in_place[c] == nullptr) {
+      targets.gathered->AppendRows(g++, *out.columns[c], 0, out.rows);
+    } else if (direct.empty() || direct[c] == nullptr) {
+      const size_t bytes = targets.row_bytes[c];
+      if (bytes == 0) continue;
+      std::memcpy(targets.in_place[c] + at * bytes,
+                  out.columns[c]->values.data(), out.rows * bytes);
+    }
+  }
+  targets.gathered->FinishRows(out.rows);
+}
+
+absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
+  BatchTargets targets = TargetsOfBatch(records);
+  const bool heavy = program_.records->heavy();
+  size_t at = 0;
+  while (at < records) {
+    const size_t bytes = RowsTogether::Max() == 1 ? 1 : kReadBytes;
+    FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(at, bytes));
+    reading_.SetNames(p, at, read);
+    const size_t step = heavy ? 1 : std::min(kBlockRows, RowsTogether::Max());
+    for (size_t row = 0; row < read; row += step) {
+      std::vector<std::byte*>& direct = scratch_.records_in.direct;
+      direct.clear();
+      for (size_t c = 0; heavy && c < targets.in_place.size(); ++c) {
+        std::byte* const to = targets.in_place[c];
+        direct.push_back(program_.records->direct()[c] && to != nullptr
+                             ? to + (at + row) * targets.row_bytes[c]
+                             : nullptr);
+      }
+      steps_.Run(row, std::min(step, read - row));
+      const BlockProgram::Output& out = scratch_.records_out;
+      if (!out.error.ok()) {
+        draft_.Fail(
+            {p, 0},
+            program_.AtRecord(out.error, out.failed_step,
+                              scratch_.RefAt(at + row + out.failed_row), 0),
+            out.failed_step + 1, scratch_.RefAt(at + row + out.failed_row));
+        return absl::OkStatus();
+      }
+      AppendToBatch(at + row, targets);
+    }
+    at += read;
+    if (!scratch_.block.error.ok()) {
+      draft_.Fail({p, 0}, scratch_.block.error, scratch_.block.failed_after,
+                  scratch_.RefAt(at));
+      return absl::OkStatus();
+    }
+  }
+  FinishBatch(p, records, targets);
+  return absl::OkStatus();
+}
+
+// Makes one batch of all rows of the columns that are not written in place.
+absl::Status BatchPiece::StackGathered(const Chunk& gathered, size_t records,
+                                       std::vector<Column>& out) const {
+  size_t failed = 0;
+  if (program_.stacker->layout() != BatchLayout::kEqual) {
+    std::vector<const Column*> columns;
+    for (const Column& column : gathered.columns) columns.push_back(&column);
+    return program_.stacker->Stack(columns, {&records, 1}, out, failed);
+  }
+  out.resize(gathered.columns.size());
+  for (size_t g = 0; g < gathered.columns.size(); ++g) {
+    const absl::Status status =
+        StackRows(gathered.columns[g], {&records, 1}, out[g], failed);
+    if (!status.ok()) {
+      return OfComponent(status, gathered.spec->components[g].name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool BatchPiece::FinishBatch(uint64_t p, uint64_t records,
+                             BatchTargets& targets) const {
+  const Chunk gathered = std::move(*targets.gathered).Finish();
+  const absl::Status status =
+      StackGathered(gathered, static_cast<size_t>(records), scratch_.stacked);
+  if (!status.ok()) {
+    FailBatch(p, status);
+    return false;
+  }
+  if (!program_.batches->empty()) {
+    FinishBatches(p, 1);
+    return !draft_.failed;
+  }
+  if (program_.stacker->layout() == BatchLayout::kEqual) {
+    size_t g = 0;
+    for (size_t c = 0; c < program_.gathered.size(); ++c) {
+      if (!program_.gathered[c]) continue;
+      draft_.builder.AppendRows(c, scratch_.stacked[g++], 0, 1);
+    }
+  } else {
+    for (size_t c = 0; c < scratch_.stacked.size(); ++c) {
+      draft_.builder.AppendRows(c, scratch_.stacked[c], 0, 1);
+    }
+  }
+  draft_.builder.FinishRows(1);
+  if (program_.naming == StageProgram::Naming::kBitmap) {
+    const uint64_t bit = p - draft_.begin.p;
+    draft_.bits.resize(bit / 8 + 1);
+    draft_.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
+  }
+  return true;
+}
+
+void BatchPiece::FailBatch(uint64_t p, const absl::Status& status) const {
+  const uint64_t place = scratch_.PlaceOf(p);
+  const RecordRef first = program_.plan->Record(place, 0);
+  draft_.Fail({p, 0},
+              Annotate(program_.AtRecord(status, program_.batch_step, first, 0),
+                       fmt::format("batch {}, which begins with",
+                                   program_.plan->WholePosition(place))),
+              program_.batch_step + 1, first);
+}
+
+}  // namespace feedmill

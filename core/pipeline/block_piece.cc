@@ -1,0 +1,114 @@
+#include "core/pipeline/block_piece.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Appends a run; merges it with the last run if it continues that run.
+void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
+  if (!runs.empty() && runs.back().p == run.p &&
+      runs.back().i + runs.back().count == run.i) {
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
+  }
+}
+
+// Most rows read for one piece, even if filters drop all of them. A position
+// may be infinite, and must not occupy a thread for ever.
+constexpr uint64_t kSeenMax = uint64_t{1} << 20;
+
+}  // namespace
+
+absl::Status BlockPiece::Run() const {
+  const Cursor end = draft_.end;
+  Cursor at = draft_.begin;
+  bool first = true;
+  uint64_t seen = 0;
+  const auto full = [&] { return draft_.full() || seen >= kSeenMax; };
+  while (at < end && (first || !full())) {
+    first = false;
+    scratch_.refs.clear();
+    program_.plan->Records(at.p, at.p + 1, scratch_.refs);
+    const uint64_t last = at.p == end.p ? end.i : kEndless;
+    bool more = true;
+    while (more && at.i < last && !full() && !draft_.failed) {
+      scratch_.at = at;
+      FM_ASSIGN_OR_RETURN(more, reading_.ReadBlock(at.i, draft_.BytesAhead()));
+      const uint64_t before = at.i;
+      FM_RETURN_IF_ERROR(RunBlock(last, more, at));
+      seen += at.i - before;
+    }
+    if (draft_.failed) return absl::OkStatus();
+    if (more && at.i < last) break;  // the piece is full
+    at = at.p == end.p ? end : Cursor{at.p + 1, 0};
+  }
+  draft_.end = at;
+  return absl::OkStatus();
+}
+
+// Runs the rows of the block, which begin at `at`, through the steps until the
+// piece is full, and advances `at`. `more`: the block continues after them.
+absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
+  const auto rows =
+      static_cast<size_t>(std::min<uint64_t>(scratch_.block.rows, last - at.i));
+  scratch_.counters.clear();
+  scratch_.passes.clear();
+  if (program_.records->random()) {
+    const InputBlock& block = scratch_.block;
+    const size_t there = block.dropped ? block.origins.size() : block.rows;
+    for (size_t k = 0; k < there; ++k) {
+      const size_t row = block.dropped ? block.origins[k] : k;
+      scratch_.counters.push_back({at.p, at.i + row});
+      scratch_.passes.push_back(scratch_.refs[0].pass);
+    }
+  }
+  const uint64_t base = at.i;
+  const size_t step = program_.records->heavy() ? 1
+                      : program_.records->empty()
+                          ? std::clamp<size_t>(rows, 1, RowsTogether::Max())
+                          : std::min(kBlockRows, RowsTogether::Max());
+  size_t row = 0;
+  for (; row < rows && (row == 0 || !draft_.full()); row += step) {
+    if (step == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {
+      continue;
+    }
+    scratch_.at = {at.p, base + row};
+    draft_.ReserveDirect(std::min(step, rows - row));
+    steps_.Run(row, std::min(step, rows - row));
+    const BlockProgram::Output& out = scratch_.records_out;
+    const bool all = row + step >= rows;
+    draft_.AppendRecords(at.p, all && Cursor{at.p, base + rows} == draft_.end);
+    if (!out.dropped && out.rows > 0) {
+      AddRun({at.p, base + row, out.rows}, draft_.runs);
+    }
+    for (size_t k = 0; out.dropped && k < out.rows; ++k) {
+      AddRun({at.p, base + row + out.origins[k], 1}, draft_.runs);
+    }
+    if (out.error.ok()) continue;
+    const uint64_t bad = base + row + out.failed_row;
+    draft_.Fail(
+        {at.p, bad},
+        program_.AtRecord(out.error, out.failed_step, scratch_.refs[0], bad),
+        out.failed_step + 1, scratch_.refs[0], bad);
+    return absl::OkStatus();
+  }
+  const size_t done = std::min(row, rows);
+  at.i = base + done;
+  if (done < scratch_.block.rows) {
+    more = true;
+  } else if (!scratch_.block.error.ok() && at.i < last) {
+    draft_.Fail(at, scratch_.block.error, scratch_.block.failed_after,
+                scratch_.refs[0], at.i);
+    draft_.ends_block = scratch_.block.ends_block;
+    draft_.left_out = scratch_.block.left_out;
+    draft_.failed_records = scratch_.block.failed_records;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,148 @@
+#include "core/pipeline/record_reading.h"
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/pipeline/read_profile.h"
+
+namespace feedmill {
+namespace {
+
+// Profiles a read and counts its rows and bytes.
+class ReadSpan {
+ public:
+  ReadSpan(const InputBlock& block, size_t place)
+      : block_(block), place_(place), span_(place) {}
+  ~ReadSpan() {
+    if (!span_) [[likely]]
+      return;
+    ReadProfile::Cost& cost = span_->At(place_);
+    cost.rows_out += block_.dropped ? block_.origins.size() : block_.rows;
+    // Without rows there are no columns: an input whose first record is bad has
+    // made none.
+    if (block_.rows == 0) return;
+    for (const Column* const column : block_.columns) {
+      cost.bytes_out += column->values.size();
+    }
+  }
+  ReadSpan(const ReadSpan&) = delete;
+  ReadSpan& operator=(const ReadSpan&) = delete;
+
+ private:
+  const InputBlock& block_;
+  const size_t place_;
+  const ProfileSpan span_;
+};
+
+}  // namespace
+
+void RecordReading::Ask(uint64_t begin, uint64_t end) const {
+  scratch_.run.count = 0;
+  scratch_.refs.clear();
+  // If there is a list of places, ask for each run of consecutive places in it.
+  while (!scratch_.places.empty() && begin < end) {
+    const uint64_t first = scratch_.places[begin];
+    uint64_t run = 1;
+    while (begin + run < end && scratch_.places[begin + run] == first + run) {
+      ++run;
+    }
+    if (run == end - begin && scratch_.refs.empty()) {
+      AskRun(first, first + run);
+    } else {
+      program_.plan->Records(first, first + run, scratch_.refs);
+    }
+    begin += run;
+  }
+  if (begin < end) AskRun(begin, end);
+}
+
+void RecordReading::AskRun(uint64_t begin, uint64_t end) const {
+  scratch_.run = program_.plan->RunAt(begin, end);
+  const uint64_t each =
+      program_.batches == nullptr ? 1 : program_.plan->RecordsAt(begin);
+  if (scratch_.run.count >= (end - begin) * each) return;
+  scratch_.run.count = 0;
+  program_.plan->Records(begin, end, scratch_.refs);
+}
+
+void RecordReading::SetNames(uint64_t p, size_t from, size_t count) const {
+  scratch_.counters.clear();
+  scratch_.passes.clear();
+  if (!program_.records->random()) return;
+  const uint64_t each = program_.batches == nullptr
+                            ? 1
+                            : program_.plan->RecordsAt(scratch_.PlaceOf(p));
+  const auto name = [&](size_t k) {
+    const uint64_t place = scratch_.PlaceOf(p + k / each);
+    scratch_.counters.push_back({program_.plan->CounterOf(place, k % each), 0});
+    scratch_.passes.push_back(scratch_.RefAt(k).pass);
+  };
+  if (scratch_.block.dropped) {
+    for (const uint32_t origin : scratch_.block.origins) name(from + origin);
+    return;
+  }
+  for (size_t k = from; k < from + count; ++k) name(k);
+}
+
+absl::StatusOr<size_t> RecordReading::ReadAhead(size_t from,
+                                                size_t bytes) const {
+  const ReadSpan span(scratch_.block, program_.source_place);
+  try {
+    return ReadRecords(from, bytes);
+  } catch (const MemoryRefused& refused) {
+    // Several records may only be too large together.
+    if ((bytes > 1 && scratch_.asked() - from > 1) || !refused.over_limit()) {
+      throw;
+    }
+    FailReading(refused, scratch_.RefAt(from), 0);
+    return size_t{0};
+  }
+}
+
+// Treats the next row of the source, which is too large, as a bad row.
+void RecordReading::FailReading(const MemoryRefused& refused,
+                                const RecordRef& ref, uint64_t row) const {
+  scratch_.source = program_.source->NewScratch();
+  std::shared_ptr<BlockSource> blocks = std::move(scratch_.block.blocks);
+  scratch_.block = InputBlock();
+  scratch_.block.blocks = std::move(blocks);
+  scratch_.block.error =
+      Annotate(StatusOf(refused), program_.source->Describe(ref, row));
+}
+
+absl::StatusOr<size_t> RecordReading::ReadRecords(size_t from,
+                                                  size_t bytes) const {
+  scratch_.block.progression.reset();
+  if (scratch_.run.count > 0) {
+    RecordRun rest = scratch_.run;
+    rest.first.index += from;
+    rest.count -= from;
+    scratch_.block.takes_trailing = program_.records->takes_trailing();
+    scratch_.block.takes_progression = program_.records->takes_progression() &&
+                                       ReadProfile::Lane::Current() == nullptr;
+    return program_.source->ReadRun(rest, bytes, *scratch_.source,
+                                    scratch_.block);
+  }
+  scratch_.block.trailing = 0;
+  const std::span<const RecordRef> refs(scratch_.refs);
+  return program_.source->Read(refs.subspan(from), bytes, *scratch_.source,
+                               scratch_.block);
+}
+
+absl::StatusOr<bool> RecordReading::ReadBlock(uint64_t row,
+                                              size_t bytes) const {
+  const ReadSpan span(scratch_.block, program_.source_place);
+  try {
+    return program_.source->ReadBlock(scratch_.refs[0], row, bytes,
+                                      *scratch_.source, scratch_.block);
+  } catch (const MemoryRefused& refused) {
+    if (bytes > 1 || !refused.over_limit()) throw;
+    FailReading(refused, scratch_.refs[0], row);
+    scratch_.block.ends_block = true;  // the end of the block is unknown
+    return false;
+  }
+}
+
+}  // namespace feedmill
