@@ -2,10 +2,14 @@
 #define FEEDMILL_CORE_FORMATS_NPY_FILE_H_
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
+#include "core/io/byte_stream.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/array_records.h"
 
@@ -19,6 +23,25 @@ namespace feedmill {
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted = nullptr);
+
+// Position of the bytes of a .npy in a file, where they are stored plain or
+// deflated.
+struct NpyPlace {
+  uint64_t offset = 0;
+  uint64_t size = 0;
+  std::optional<DeflatedMember> deflated{};
+};
+
+// Returns the arrays of the .npy at `place`, one for each member of its dtype.
+// `name`: that of the .npz member.
+absl::StatusOr<std::vector<FileArray>> ReadNpyArrays(
+    const RandomAccessFile& file, const NpyPlace& place, std::string_view name);
+
+// Reads `size` bytes at `offset`. Returns fewer at the end of the file, which
+// has `file_size` bytes.
+absl::StatusOr<std::string> ReadBytesAt(const RandomAccessFile& file,
+                                        uint64_t file_size, uint64_t offset,
+                                        uint64_t size);
 
 }  // namespace feedmill
 
