@@ -23,7 +23,9 @@ constexpr absl::Duration kCloseInterval = absl::Seconds(1);
 // it, before asking again.
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
 // Bytes queued between the buffer, which credit bounds, and the application.
-constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
+// The queue is filled again when half of it is empty, so that the event loop is
+// not woken for each piece.
+constexpr uint64_t kQueueBytes = uint64_t{4} << 20;
 constexpr size_t kEmptiesMax = 4'096;  // more add no information
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
@@ -31,6 +33,10 @@ constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
 constexpr absl::Duration kSilent = absl::Seconds(5);
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
+
+uint64_t ElementBytes(const Piece& piece) {
+  return piece.chunk.rows > 0 ? piece.chunk.ElementBytes() : 0;
+}
 
 }  // namespace
 
@@ -91,11 +97,11 @@ bool ServiceLink::Anonymous() const {
 void ServiceLink::AwaitLeft() {
   if (Anonymous()) return;
   const absl::Time begun = SteadyNow();
-  View view = Await(absl::ZeroDuration(), nullptr);
+  View view = Await(absl::ZeroDuration(), /*for_piece=*/false);
   if (!view.answered || begun - view.last_answer > kSilent) return;
   const absl::Time until = begun + kAwaitLeft;
   while (!view.left && SteadyNow() < until) {
-    view = Await(until - SteadyNow(), nullptr);
+    view = Await(until - SteadyNow(), /*for_piece=*/false);
   }
 }
 
@@ -107,35 +113,35 @@ void ServiceLink::KeepUnsaidLeaves() {
 
 // ---- the application's thread
 
-ServiceLink::View ServiceLink::Await(absl::Duration at_most,
-                                     std::deque<Handed>* pieces) {
+ServiceLink::View ServiceLink::Await(absl::Duration at_most, bool for_piece) {
   const absl::Time until = SteadyNow() + at_most;
-  bool was_full = false;
-  View view;
-  {
-    std::unique_lock lock(mu_);
-    while (!news_ && (pieces == nullptr || queue_.empty()) &&
-           SteadyNow() < until) {
-      lock.unlock();
-      const bool runs = reactor_.Turn(until);
-      lock.lock();
-      if (!runs) break;
-    }
-    news_ = false;
-    view = view_;
-    if (pieces != nullptr) {
-      if (pieces->empty()) {
-        pieces->swap(queue_);
-      } else {
-        std::move(queue_.begin(), queue_.end(), std::back_inserter(*pieces));
-        queue_.clear();
-      }
-      queue_bytes_ = 0;
-      was_full = std::exchange(full_, false);
-    }
+  std::unique_lock lock(mu_);
+  while (!news_ && (!for_piece || queue_.empty()) && SteadyNow() < until) {
+    lock.unlock();
+    const bool runs = reactor_.Turn(until);
+    lock.lock();
+    if (!runs) break;
   }
-  if (was_full) reactor_.Wake();
+  news_ = false;
+  View view = view_;
+  view.queued = !queue_.empty();
   return view;
+}
+
+std::optional<ServiceLink::Handed> ServiceLink::Take() {
+  std::optional<Handed> handed;
+  bool refill = false;
+  {
+    const std::lock_guard lock(mu_);
+    if (queue_.empty()) return std::nullopt;
+    handed = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= ElementBytes(handed->piece);
+    refill = full_ && queue_bytes_ <= kQueueBytes / 2;
+    if (refill) full_ = false;
+  }
+  if (refill) reactor_.Wake();
+  return handed;
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
@@ -156,7 +162,12 @@ void ServiceLink::SkipTo(Cursor to) {
 
 void ServiceLink::HandOut(uint64_t rows, bool soon) {
   handed_out_.store(rows);
-  if (soon) reactor_.Wake();
+  if (!soon) return;
+  {
+    const std::lock_guard lock(mu_);
+    if (!queue_.empty()) return;
+  }
+  reactor_.Wake();
 }
 
 void ServiceLink::Interrupt() {
@@ -367,7 +378,7 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
     Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
-    if (rows > 0) bytes += piece->chunk.ElementBytes();
+    bytes += ElementBytes(*piece);
     pulled.push_back({*std::move(piece), pulled_rows_, session_.drops()});
     pulled_rows_ += rows;
   }
@@ -416,9 +427,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
     empties_.insert(empties_.end(), empties.begin(), empties.end());
   }
   for (Handed& handed : pulled) {
-    if (handed.piece.chunk.rows > 0) {
-      queue_bytes_ += handed.piece.chunk.ElementBytes();
-    }
+    queue_bytes_ += ElementBytes(handed.piece);
     queue_.push_back(std::move(handed));
   }
   news_ = news_ || news;

@@ -51,7 +51,7 @@ class ServiceLink : private ReactorHandler {
     uint64_t drops = 0;
     absl::Time turn;  // time of that iteration
     bool may_hand_out = false;
-    bool idle = false;  // ReadSession::idle, and no piece is queued
+    bool idle = false;  // ReadSession::idle
     bool left = false;  // ReadSession::left
     bool answered = false;
     absl::Time last_answer = absl::InfinitePast();
@@ -66,6 +66,7 @@ class ServiceLink : private ReactorHandler {
     absl::Time unreachable_since = absl::InfiniteFuture();
     absl::Status handshake;  // error of the last connection to the dispatcher
     absl::Status refused_by_worker;  // its list lacks this client's key
+    bool queued = false;             // Take has a piece
   };
 
   // Transports for frames.
@@ -90,14 +91,17 @@ class ServiceLink : private ReactorHandler {
   // dispatcher has been silent for long.
   ~ServiceLink() override;
 
-  // Waits for at most `at_most` until a piece is available or one of the first
-  // seven fields of the view (except `turn`) changes. Moves all available
-  // pieces into `pieces` unless it is null.
-  View Await(absl::Duration at_most, std::deque<Handed>* pieces);
+  // Waits for at most `at_most` until one of the first seven fields of the view
+  // (except `turn`) changes or, if `for_piece`, Take has a piece.
+  View Await(absl::Duration at_most, bool for_piece);
+  // Takes the next piece; nullopt if none is queued. Its `drops` may be newer
+  // than that of the last view.
+  std::optional<Handed> Take();
   // See ReadSession::TakeEmpties.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties();
   // Reports that the first `rows` of all pulled rows were handed to the
-  // application. `soon`: the application waits or has finished.
+  // application. `soon`: the application has used all of them; the report does
+  // not wait if no piece is queued.
   void HandOut(uint64_t rows, bool soon);
   // Declares that elements before `to` are not needed (deterministic order).
   void SkipTo(Cursor to);
@@ -193,7 +197,7 @@ class ServiceLink : private ReactorHandler {
   std::deque<Handed> queue_;                            // guarded by mu_
   uint64_t queue_bytes_ = 0;                            // guarded by mu_
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
-  bool full_ = false;  // guarded by mu_: pieces are left to queue
+  bool full_ = false;  // guarded by mu_: pieces may be left to queue
   bool news_ = false;  // guarded by mu_: since the last Await
   std::map<PeerId, LinkReport> reports_;  // guarded by mu_
 };

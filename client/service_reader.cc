@@ -3,7 +3,6 @@
 #include <time.h>
 
 #include <algorithm>
-#include <deque>
 #include <new>
 #include <utility>
 #include <vector>
@@ -115,7 +114,7 @@ class ServiceReader : public Reader {
   // Feeds the sequence until an output is ready. False at the end, or if
   // interrupted_.
   bool AwaitOutput();
-  // Waits for pieces; an error ends the sequence.
+  // Waits for a piece; an error ends the sequence.
   void Fetch();
   void Feed(ServiceLink::Handed handed);
   void LetGo();
@@ -155,7 +154,6 @@ class ServiceReader : public Reader {
   uint64_t fed_to_ = 0;
   uint64_t flushed_to_ = 0;
   uint64_t settled_to_ = 0;
-  std::deque<ServiceLink::Handed> pieces_;
   ServiceLink::View view_;
   uint64_t drops_ = 0;
   std::optional<uint64_t> stage_base_;  // rows pulled before the stage's first
@@ -168,14 +166,15 @@ class ServiceReader : public Reader {
 };
 
 absl::Status ServiceReader::WaitForRun() {
-  ServiceLink::View view = link_->Await(absl::ZeroDuration(), nullptr);
+  ServiceLink::View view =
+      link_->Await(absl::ZeroDuration(), /*for_piece=*/false);
   while (!view.run.has_value()) {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     if (Interrupted()) return feedmill::Cancelled("reading was interrupted");
     FM_RETURN_IF_ERROR(waits_.Late(view, made_, had_element_));
     waits_.Tell(view, made_);
-    view = link_->Await(kAwaitInterval, nullptr);
+    view = link_->Await(kAwaitInterval, /*for_piece=*/false);
   }
   view_ = view;
   drops_ = view.drops;
@@ -307,7 +306,7 @@ void ServiceReader::Report(uint64_t unread) {
   if (unread >= given_.rows || given_.drops != drops_) return;
   const auto last = static_cast<size_t>(given_.rows - unread - 1);
   reported_ = std::max(reported_, given_.base + given_.output.InputOf(last));
-  link_->HandOut(reported_, /*soon=*/unread == 0 && pieces_.empty());
+  link_->HandOut(reported_, /*soon=*/unread == 0);
 }
 
 bool ServiceReader::OnProgress(uint64_t unread) {
@@ -330,18 +329,23 @@ bool ServiceReader::AwaitOutput() {
       if (!shared_) link_->Leave(false, WhyLeaves());
       continue;
     }
-    if (pieces_.empty()) Fetch();
-    if (interrupted_) return false;
-    if (pieces_.empty()) continue;  // the end, or short batches
-    ServiceLink::Handed handed = std::move(pieces_.front());
-    pieces_.pop_front();
-    Feed(std::move(handed));
+    std::optional<ServiceLink::Handed> handed = link_->Take();
+    if (handed) {
+      Feed(*std::move(handed));
+    } else {
+      Fetch();
+      if (interrupted_) return false;
+    }
   }
   return true;
 }
 
 void ServiceReader::Feed(ServiceLink::Handed handed) {
-  if (handed.drops != drops_) return;  // another reader's by now
+  if (handed.drops != drops_) {
+    view_ = link_->Await(absl::ZeroDuration(), /*for_piece=*/false);
+    LookForDrops(view_);
+    if (handed.drops != drops_) return;  // another reader's by now
+  }
   Piece& piece = handed.piece;
   // The run failed as a whole.
   if (piece.chunk.spec == nullptr && !piece.error.ok()) {
@@ -370,11 +374,11 @@ void ServiceReader::Fetch() {
   const ReadTimes::Wait waits(link_->times());
   const absl::Time begun = had_element_ ? SteadyNow() : made_;
   absl::Duration wait = absl::ZeroDuration();
-  while (pieces_.empty() && !end()) {
-    view_ = link_->Await(wait, &pieces_);
+  while (!end()) {
+    view_ = link_->Await(wait, /*for_piece=*/true);
     wait = kAwaitInterval;
     LookForDrops(view_);
-    if (!pieces_.empty()) return;
+    if (view_.queued) return;
     waits_.Tell(view_, begun);
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
@@ -411,9 +415,6 @@ void ServiceReader::LetGo() {
 void ServiceReader::LookForDrops(const ServiceLink::View& view) {
   if (view.drops == drops_) return;
   drops_ = view.drops;
-  std::erase_if(pieces_, [&](const ServiceLink::Handed& handed) {
-    return handed.drops != drops_;
-  });
   stage_base_.reset();
   if (absl::Status status = sequence_->Restart(); !status.ok()) {
     EndWith(std::move(status));
@@ -441,7 +442,7 @@ bool ServiceReader::MayHandOut() {
       return false;
     }
     link_->Wake();
-    view_ = link_->Await(absl::Milliseconds(1), nullptr);
+    view_ = link_->Await(absl::Milliseconds(1), /*for_piece=*/false);
     LookForDrops(view_);
     if (drops != drops_) return false;
   }
