@@ -12,7 +12,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-PEERS = pathlib.Path(os.environ.get("FEEDMILL_PEERS", pathlib.Path.home() / ".cache" / "feedmill" / "peers"))
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill"
+PEERS = pathlib.Path(os.environ.get("FEEDMILL_PEERS", CACHE / "peers"))
+PYTHON_TOOLS = CACHE / "python" / "venv"
+FRAMEWORKS = CACHE / "frameworks"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -78,9 +81,11 @@ def ours(pipeline, consume, service=None, *flags):
 
 
 def peer_python(environment):
-    """Returns the interpreter of a peer's virtual environment; None if it is not set up."""
-    python = PEERS / environment / "bin" / "python"
-    return python if python.exists() else None
+    """Returns the interpreter of a peer's virtual environment; None if it is not set up.
+
+    The environment of tools/setup --frameworks has the same version of TensorFlow."""
+    folders = [PEERS / environment] + [FRAMEWORKS / "venv"] * (environment == "tensorflow")
+    return next((folder / "bin" / "python" for folder in folders if (folder / "bin" / "python").exists()), None)
 
 
 def setup_peers():
@@ -185,6 +190,20 @@ steps:
   - batch: {{size: 32}}
 options: {{seed: 7}}
 """)
+
+
+def range_pipeline(folder, n):
+    return write(folder, "range.yaml",
+                 f'source: {{range: {{stop: {n}}}}}\nsteps:\n  - map: "x * x"\noptions: {{seed: 7}}\n')
+
+
+def sum_of_squares(n):
+    return (n - 1) * n * (2 * n - 1) // 6 % 2**64
+
+
+def large_pipeline(folder, n, size):
+    return write(folder, "large.yaml", f'source: {{range: {{stop: {n}}}}}\nsteps:\n'
+                 f'  - map: "full([{size}], cast(x % 256, uint8))"\noptions: {{seed: 7}}\n')
 
 
 def make_photos(photos):
