@@ -5,6 +5,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import time
 
 import feedmill as fm
 import pytest
@@ -55,3 +56,29 @@ def service():
     """The address of a dispatcher with a worker, both in this process."""
     with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
         yield dispatcher.target
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a server of the feedmill command; returns the process and address."""
+    started = []
+
+    def run(*arguments):
+        ready = tmp_path / f"{len(started)}.ready"
+        process = subprocess.Popen(
+            [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", ready],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None, arguments
+            assert time.monotonic() < deadline, arguments
+            time.sleep(0.01)
+        return process, ready.read_text().strip()
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait(timeout=20)

@@ -2,39 +2,9 @@
 
 import os
 import signal
-import subprocess
-import time
 
 import feedmill as fm
-import pytest
 from order_hash import OrderHash
-
-
-@pytest.fixture
-def start(tmp_path):
-    """Starts a server of the feedmill command; returns the process and address."""
-    started = []
-
-    def run(*arguments):
-        ready = tmp_path / f"{len(started)}.ready"
-        process = subprocess.Popen(
-            [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", ready],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        started.append(process)
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None, arguments
-            assert time.monotonic() < deadline, arguments
-            time.sleep(0.01)
-        return process, ready.read_text().strip()
-
-    yield run
-    for process in started:
-        process.kill()
-        process.wait(timeout=20)
-
 
 DATASET = fm.Dataset.range(400_000).map("x * 3").filter("x % 7 != 2").shuffle().batch(100)
 
