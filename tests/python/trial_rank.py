@@ -1,8 +1,8 @@
-"""One rank of a trial: reads a dataset with NumPy, PyTorch (DDP) or JAX, and writes what it was handed.
+"""One rank of a trial: reads with NumPy, PyTorch (DDP) or JAX, and writes what it was handed.
 
-trial_rank.py JSON. The argument is a dict: framework, kind, service, job, rank, ranks, meeting, state, pauses,
-log. Each line of the log is an element: its epoch, its hash, and the state after it. At the steps `pauses` it prints
-the step and waits for a line.
+trial_rank.py JSON. The argument is a dict: framework, kind, service, job, rank, ranks, meeting,
+state, pauses, log. Each line of the log is an element: its epoch, its hash, and the state after it.
+At the steps `pauses` the rank prints the step and waits for a line.
 """
 
 import json
@@ -107,10 +107,8 @@ def main():
     }
     kinds = {"none": Plain, "torch": Torch, "jax": Jax}
     rank = kinds[arguments["framework"]](dataset_of(arguments["kind"]), arguments, options)
-    if arguments["state"] is None:
-        epoch = 0
-    else:
-        epoch = fm.describe_state(arguments["state"])["iteration"]
+    state = arguments["state"]
+    epoch = 0 if state is None else fm.describe_state(state)["iteration"]
     step = 0
     with open(arguments["log"], "w", encoding="utf-8") as log:
         while epoch < EPOCHS:

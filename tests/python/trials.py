@@ -1,12 +1,14 @@
-"""Kills workers, the dispatcher and trainers while Python reads, and compares with a read that nothing interrupted.
+"""Kills servers and trainers while Python reads, and compares with an uninterrupted read.
 
 trials.py [--framework none|torch|jax] [--trials N] [--seed S] [--first K]
 
-Each trial starts a dispatcher with a journal and some workers, and the ranks of a job, a process each. A worker or
-the dispatcher is killed by SIGKILL at a step of the ranks, and started again. At a later step all ranks are killed.
-Other processes go on from their last common states, with another number of ranks, on the same service or on a new
-one with another number of workers; again a server is killed. The batches of both must be those of a local read.
-Prints a line for each trial; a trial is the same for the same seed and number.
+Each trial starts a dispatcher with a journal, some workers, and the ranks of a job, a process each.
+SIGKILL ends a worker or the dispatcher at a step of the ranks; it is started again. At a later step
+all ranks are killed. Other processes go on from their last common states: with another number of
+ranks, on the same service or on a new one with another number of workers. Again a server is killed.
+The batches of both must be those of a local read.
+
+Prints a line for each trial. A trial is the same for the same seed and number.
 """
 
 import argparse
