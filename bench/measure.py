@@ -19,8 +19,8 @@ FRAMEWORKS = CACHE / "frameworks"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def say(*words):
-    print(*words, file=sys.stderr, flush=True)
+def say(*words, **options):
+    print(*words, file=sys.stderr, flush=True, **options)
 
 
 def cpu_of(pid):
@@ -34,6 +34,15 @@ def run_json(command, **options):
     if done.returncode != 0:
         sys.exit(f"bench/run: {' '.join(map(str, command))} ended with {done.returncode}")
     return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def run_logged(command, **options):
+    """Runs a program; shows its last lines only if it fails."""
+    done = subprocess.run([str(c) for c in command], check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, timeout=400, **options)
+    if done.returncode != 0:
+        say(*done.stdout.splitlines()[-40:], sep="\n")
+        sys.exit(f"bench/run: {' '.join(map(str, command))} ended with {done.returncode}")
 
 
 class Service:
