@@ -54,7 +54,7 @@ class FeedmillDataLoader(BaseDataLoader):
             return files.decode_image(channels=1).map("reshape(image, [-1])")
         if self.format_type is FormatType.NPZ:
             begin = npz_offset(self._files[0])
-            return files.map(f"slice(decode_raw(image, uint8), {begin}, {begin + size})")
+            return files.map(f"slice(decode_raw(image, uint8), {begin}, {size})")
         raise ValueError(f"format {self.format_type}: feedmill_loader reads tfrecord, indexed_binary, npz, jpeg and png")
 
     def _shuffled(self, dataset):
