@@ -19,8 +19,10 @@
 #include "broker/dispatcher_snapshot.h"
 #include "broker/dispatcher_state.h"
 #include "broker/event_ring.h"
+#include "broker/fleet_use.h"
 #include "broker/lease_table.h"
 #include "broker/load_window.h"
+#include "broker/past_lives.h"
 #include "broker/split_sizer.h"
 #include "broker/verdict.h"
 #include "core/wire/message.h"
@@ -223,18 +225,6 @@ class Dispatcher {
     uint64_t count = 0;
     std::vector<uint64_t> ranks{};
   };
-  // Answers to the hellos of lives that are over, by life. Bounded: the oldest
-  // answer is dropped first.
-  class Notes {
-   public:
-    using Life = std::pair<SessionKey, Incarnation>;
-    void Add(const Life& life, const absl::Status& why);
-    const absl::Status* Find(const Life& life) const;
-
-   private:
-    std::map<Life, absl::Status> why_;
-    std::deque<Life> order_;
-  };
   struct RunWork {
     SplitSizer sizer;
     bool dry_told = false;
@@ -372,21 +362,10 @@ class Dispatcher {
   void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
   static void NoteComputed(KnownWorker& worker,
                            const std::vector<PlanCost>& costs);
-  // The load of all workers, computed once for the verdicts of all jobs.
-  struct FleetUse {
-    std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;
-    uint64_t count = 0;  // workers that do not drain
-    double threads = 0;  // threads of these workers
-    double busy = 0;     // threads of these workers that have work
-  };
   // … and for the number of workers (dispatcher_scale.cc)
   void LookAtScale(absl::Time now);
   std::string ScaleKey(const JobState& job) const;
   ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
-  FleetUse LookAtWorkers(absl::Time now) const;
-  // Returns the speeds of workers, by name, relative to the median of their
-  // plan. A worker with several plans has the lowest of these values.
-  static std::map<std::string, double> RelativeSpeeds(const FleetUse& fleet);
   // Adds to the status: the threads of workers that are busy for the job, and
   // the job's streams.
   static void AddThreadUse(const JobState& job, const FleetUse& fleet,
@@ -402,8 +381,6 @@ class Dispatcher {
                          const FleetUse& fleet) const;
 
   // ---- notes for the log (dispatcher_notes.cc)
-  // Returns the worker's address, without the key that a WorkerId may hold.
-  static std::string WorkerName(const WorkerId& worker);
   void NoteJoined(const WorkerBeat& beat);
   void NoteLost(const WorkerId& id, const KnownWorker& worker,
                 const std::string& why);
@@ -460,8 +437,8 @@ class Dispatcher {
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
   // Lives that were refused. A late copy of their hello must not open a
   // session: its client has ended and would never read from it.
-  Notes refused_;
-  Notes ousted_;  // lives that another life has replaced
+  PastLives refused_;
+  PastLives ousted_;  // lives that another life has replaced
   std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;
   absl::Time forget_words_ = absl::InfinitePast();  // next ForgetSilentRanks
 

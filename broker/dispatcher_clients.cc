@@ -11,7 +11,6 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
-constexpr size_t kNotesMax = 1'000;  // lives that are kept
 constexpr size_t kGraphBytesMax = size_t{16} << 20;
 
 // Clamps a report to the split and to its known progress: a late report must
@@ -59,18 +58,6 @@ void Dispatcher::RejectOver(const PeerId& to, const JobName& name,
                                  detail.ok() ? "" : ": ", ErrorText(detail)));
   }
   Reject(to, name, session, reason, std::move(detail));
-}
-
-void Dispatcher::Notes::Add(const Life& life, const absl::Status& why) {
-  if (why_.emplace(life, why).second) order_.push_back(life);
-  if (order_.size() <= kNotesMax) return;
-  why_.erase(order_.front());
-  order_.pop_front();
-}
-
-const absl::Status* Dispatcher::Notes::Find(const Life& life) const {
-  const auto it = why_.find(life);
-  return it == why_.end() ? nullptr : &it->second;
 }
 
 // ---- hello

@@ -91,53 +91,6 @@ VerdictInput::Reader Dispatcher::InputOf(absl::Time now, const SessionKey& key,
   return reader;
 }
 
-Dispatcher::FleetUse Dispatcher::LookAtWorkers(absl::Time now) const {
-  FleetUse fleet;
-  for (const auto& [id, worker] : table_.workers()) {
-    const double busy = worker.window.Busy(now);
-    const uint32_t threads = worker.window.last().threads;
-    if (!worker.draining) {
-      ++fleet.count;
-      fleet.threads += threads;
-      fleet.busy += busy * threads;
-    }
-    const std::map<PlanId, PlanUse> plans = worker.window.Plans(now);
-    double measured = 0;
-    for (const auto& [plan, use] : plans) measured += use.step_seconds;
-    for (const auto& [plan, use] : plans) {
-      fleet.by_plan[plan].push_back(
-          {WorkerName(id), threads, busy, worker.draining, use.streams,
-           use.waiting_for_credit, use.waiting_for_memory,
-           measured > 0 ? use.step_seconds / measured : 1,
-           use.speed.value_or(-1)});
-    }
-  }
-  return fleet;
-}
-
-std::map<std::string, double> Dispatcher::RelativeSpeeds(
-    const FleetUse& fleet) {
-  std::map<std::string, double> relative;
-  for (const auto& [plan, workers] : fleet.by_plan) {
-    std::vector<double> speeds;
-    for (const VerdictInput::Worker& worker : workers) {
-      if (worker.speed >= 0 && !worker.draining) speeds.push_back(worker.speed);
-    }
-    if (speeds.size() < 2) continue;
-    const auto middle =
-        speeds.begin() + static_cast<ptrdiff_t>(speeds.size() / 2);
-    std::nth_element(speeds.begin(), middle, speeds.end());
-    if (*middle <= 0) continue;
-    for (const VerdictInput::Worker& worker : workers) {
-      if (worker.speed < 0) continue;
-      const double speed = worker.speed / *middle;
-      const auto [known, added] = relative.emplace(worker.name, speed);
-      known->second = std::min(known->second, speed);
-    }
-  }
-  return relative;
-}
-
 VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job,
                                  const FleetUse& fleet) const {
   VerdictInput input;
@@ -157,28 +110,7 @@ VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job,
     VerdictInput::Reader reader = InputOf(now, key, session);
     if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
   }
-  // All workers without work of the job share one entry.
-  VerdictInput::Worker rest{"the others"};
-  double threads = fleet.threads;
-  rest.count = fleet.count;
-  rest.busy = fleet.busy;
-  if (const auto own = fleet.by_plan.find(job.plan);
-      own != fleet.by_plan.end()) {
-    input.workers = own->second;
-    for (const VerdictInput::Worker& worker : input.workers) {
-      if (worker.draining) continue;
-      --rest.count;
-      threads -= worker.threads;
-      rest.busy -= worker.busy * worker.threads;
-    }
-  }
-  if (rest.count > 0) {
-    rest.threads = static_cast<uint32_t>(std::max(0.0, threads) + 0.5);
-    rest.busy =
-        rest.threads == 0 ? 0 : std::clamp(rest.busy / threads, 0.0, 1.0);
-    rest.share = 0;
-    input.workers.push_back(std::move(rest));
-  }
+  input.workers = fleet.WorkersFor(job.plan);
   const auto plan = plans_.find(job.plan);
   if (plan == plans_.end()) return input;
   for (const auto& [place, cost] : plan->second.steps.steps()) {
@@ -194,7 +126,7 @@ std::optional<Verdict> Dispatcher::JudgeJob(absl::Time now,
                                             const JobName& name) const {
   const JobState* job = state_.FindJob(name);
   if (job == nullptr) return std::nullopt;
-  return Judge(InputOf(now, *job, LookAtWorkers(now)));
+  return Judge(InputOf(now, *job, FleetUse::Of(table_, now)));
 }
 
 JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job,
@@ -242,7 +174,7 @@ JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job,
 
 DispatcherSnapshot Dispatcher::Snapshot(absl::Time now) const {
   DispatcherSnapshot snapshot;
-  const FleetUse fleet = LookAtWorkers(now);
+  const FleetUse fleet = FleetUse::Of(table_, now);
   for (const auto& [name, job] : state_.jobs) {
     snapshot.jobs.push_back(SnapshotOf(now, job, fleet));
   }

@@ -33,10 +33,6 @@ std::string_view EndingText(RunEnding ending) {
 
 }  // namespace
 
-std::string Dispatcher::WorkerName(const WorkerId& worker) {
-  return worker.value().substr(0, worker.value().find('#'));
-}
-
 void Dispatcher::NoteJoined(const WorkerBeat& beat) {
   const auto lost = lost_.find(beat.worker);
   const char* how = "joined";

@@ -29,7 +29,7 @@ void Dispatcher::LookAtScale(absl::Time now) {
 }
 
 ScaleFigures Dispatcher::FiguresOf(absl::Time now, uint64_t workers) const {
-  const FleetUse fleet = LookAtWorkers(now);
+  const FleetUse fleet = FleetUse::Of(table_, now);
   ScaleFigures figures;
   figures.workers = workers;
   if (fleet.threads > 0) figures.busy = fleet.busy / fleet.threads;

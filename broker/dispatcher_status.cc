@@ -148,7 +148,7 @@ Dispatcher::RanksLeft Dispatcher::RanksToEnd(const JobState& job) const {
 }
 
 std::string Dispatcher::StatusJson(absl::Time now) const {
-  const FleetUse fleet = LookAtWorkers(now);
+  const FleetUse fleet = FleetUse::Of(table_, now);
   Json jobs = Json::array();
   for (const auto& [name, job] : state_.jobs) {
     Json sessions = Json::array();
@@ -235,7 +235,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }
-  const std::map<std::string, double> speeds = RelativeSpeeds(fleet);
+  const std::map<std::string, double> speeds = fleet.RelativeSpeeds();
   Json workers = Json::array();
   for (const auto& [id, worker] : table_.workers()) {
     const auto speed = speeds.find(WorkerName(id));

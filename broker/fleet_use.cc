@@ -1,0 +1,84 @@
+#include "broker/fleet_use.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace feedmill {
+
+std::string WorkerName(const WorkerId& worker) {
+  return worker.value().substr(0, worker.value().find('#'));
+}
+
+FleetUse FleetUse::Of(const LeaseTable& table, absl::Time now) {
+  FleetUse fleet;
+  for (const auto& [id, worker] : table.workers()) {
+    const double in_use = worker.window.Busy(now);
+    const uint32_t all = worker.window.last().threads;
+    if (!worker.draining) {
+      ++fleet.count;
+      fleet.threads += all;
+      fleet.busy += in_use * all;
+    }
+    const std::map<PlanId, PlanUse> plans = worker.window.Plans(now);
+    double measured = 0;
+    for (const auto& [plan, use] : plans) measured += use.step_seconds;
+    for (const auto& [plan, use] : plans) {
+      fleet.by_plan[plan].push_back(
+          {WorkerName(id), all, in_use, worker.draining, use.streams,
+           use.waiting_for_credit, use.waiting_for_memory,
+           measured > 0 ? use.step_seconds / measured : 1,
+           use.speed.value_or(-1)});
+    }
+  }
+  return fleet;
+}
+
+std::map<std::string, double> FleetUse::RelativeSpeeds() const {
+  std::map<std::string, double> relative;
+  for (const auto& [plan, workers] : by_plan) {
+    std::vector<double> speeds;
+    for (const VerdictInput::Worker& worker : workers) {
+      if (worker.speed >= 0 && !worker.draining) speeds.push_back(worker.speed);
+    }
+    if (speeds.size() < 2) continue;
+    const auto middle =
+        speeds.begin() + static_cast<ptrdiff_t>(speeds.size() / 2);
+    std::nth_element(speeds.begin(), middle, speeds.end());
+    if (*middle <= 0) continue;
+    for (const VerdictInput::Worker& worker : workers) {
+      if (worker.speed < 0) continue;
+      const double speed = worker.speed / *middle;
+      const auto [known, added] = relative.emplace(worker.name, speed);
+      known->second = std::min(known->second, speed);
+    }
+  }
+  return relative;
+}
+
+std::vector<VerdictInput::Worker> FleetUse::WorkersFor(
+    const PlanId& plan) const {
+  std::vector<VerdictInput::Worker> found;
+  VerdictInput::Worker rest{"the others"};
+  double left = threads;
+  rest.count = count;
+  rest.busy = busy;
+  if (const auto own = by_plan.find(plan); own != by_plan.end()) {
+    found = own->second;
+    for (const VerdictInput::Worker& worker : found) {
+      if (worker.draining) continue;
+      --rest.count;
+      left -= worker.threads;
+      rest.busy -= worker.busy * worker.threads;
+    }
+  }
+  if (rest.count > 0) {
+    rest.threads = static_cast<uint32_t>(std::max(0.0, left) + 0.5);
+    rest.busy = rest.threads == 0 ? 0 : std::clamp(rest.busy / left, 0.0, 1.0);
+    rest.share = 0;
+    found.push_back(std::move(rest));
+  }
+  return found;
+}
+
+}  // namespace feedmill
