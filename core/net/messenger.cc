@@ -1,14 +1,30 @@
 #include "core/net/messenger.h"
 
 #include <utility>
+#include <variant>
 
 #include "core/base/status.h"
+#include "core/net/clock.h"
 #include "core/net/log.h"
 
 namespace feedmill {
 namespace {
 
 constexpr int kAnswersPerSecond = 16;
+
+// The time of a call is that of the loop's iteration, which may be before the
+// message came. Traces need a time that is not.
+void StampSpans(Message& message) {
+  if (auto* worker = std::get_if<WorkerBeat>(&message)) {
+    for (SpanBatch& batch : worker->spans) batch.came = SteadyNow();
+  } else if (auto* beat = std::get_if<ClientBeat>(&message)) {
+    if (beat->spans.has_value()) beat->spans->came = SteadyNow();
+  } else if (auto* order = std::get_if<WorkerAnswer>(&message)) {
+    if (order->tracing.has_value()) order->tracing->came = SteadyNow();
+  } else if (auto* answer = std::get_if<ClientAnswer>(&message)) {
+    if (answer->tracing.has_value()) answer->tracing->came = SteadyNow();
+  }
+}
 
 }  // namespace
 
@@ -32,7 +48,11 @@ absl::StatusOr<Message> Messenger::Receive(absl::Time now, SocketId socket,
     const absl::Status may = CheckRole(sender->role, *message);
     if (!may.ok()) message = may;
   }
-  if (!message.ok()) Refuse(now, socket, from, message.status(), answer);
+  if (message.ok()) {
+    StampSpans(*message);
+  } else {
+    Refuse(now, socket, from, message.status(), answer);
+  }
   return message;
 }
 

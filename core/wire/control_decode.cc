@@ -72,7 +72,8 @@ Lease ReadLease(FieldReader& reader, const fb::Lease& lease) {
           FromWire(*lease.begin()),
           FromWire(*lease.end()),
           Attempt(lease.attempt()),
-          ReadShare(reader, lease.rank(), lease.ranks())};
+          ReadShare(reader, lease.rank(), lease.ranks()),
+          lease.trace()};
 }
 
 SplitReport ReadReport(const fb::SplitReport& report) {
@@ -121,6 +122,83 @@ LinkReport ReadLink(FieldReader& reader, const fb::LinkReport& link) {
           link.wire_bytes()};
 }
 
+std::vector<TraceSpan> ReadSpans(
+    FieldReader& reader,
+    const flatbuffers::Vector<const fb::TraceSpan*>* spans) {
+  if (spans == nullptr) return {};
+  return reader.Structs(spans, [](const fb::TraceSpan& span) {
+    return TraceSpan{static_cast<SpanKind>(span.kind()),
+                     FromWire(span.split()),
+                     Attempt(span.attempt()),
+                     TimeFromWire(span.begin()),
+                     TimeFromWire(span.end()),
+                     FromWire(span.from()),
+                     FromWire(span.to()),
+                     span.rows(),
+                     span.bytes(),
+                     span.lane(),
+                     span.place(),
+                     span.process()};
+  });
+}
+
+SpanBatch ReadBatch(FieldReader& reader, const fb::SpanBatch& batch) {
+  return {batch.trace(),
+          batch.first(),
+          TimeFromWire(batch.sent()),
+          DurationFromWire(batch.down()),
+          ReadSpans(reader, batch.spans()),
+          absl::InfinitePast()};
+}
+
+std::optional<SpanBatch> ReadBatch(FieldReader& reader,
+                                   const fb::SpanBatch* batch) {
+  if (batch == nullptr) return std::nullopt;
+  return ReadBatch(reader, *batch);
+}
+
+std::optional<TraceOrder> ReadOrder(FieldReader& reader,
+                                    const fb::TraceOrder* order) {
+  if (order == nullptr) return std::nullopt;
+  TraceOrder out{TimeFromWire(order->clock()), {}, absl::InfinitePast()};
+  const auto* const traces = order->traces();
+  if (traces != nullptr && reader.IsAligned<uint64_t>(*traces)) {
+    out.traces.assign(traces->begin(), traces->end());
+  }
+  return out;
+}
+
+TraceReport ReadTraceReport(FieldReader& reader,
+                            const fb::TraceReport& report) {
+  TraceReport out;
+  out.status = reader.Status(report.status());
+  out.trace = report.trace();
+  out.now = TimeFromWire(report.now());
+  out.begin = TimeFromWire(report.begin());
+  out.end = TimeFromWire(report.end());
+  out.complete = report.complete();
+  out.first = report.first();
+  out.spans = ReadSpans(reader, report.spans());
+  if (report.processes() != nullptr) {
+    out.processes =
+        reader.All(report.processes(), [&](const fb::TracedProcess* process) {
+          return TracedProcess{
+              reader.Text(process->name()), DurationFromWire(process->offset()),
+              DurationFromWire(process->uncertainty()), process->lost()};
+        });
+  }
+  if (report.places() != nullptr) {
+    out.places = reader.All(
+        report.places(),
+        [&](const flatbuffers::String* place) { return reader.Text(place); });
+  }
+  out.lost = report.lost();
+  if (report.waits_for() != nullptr) {
+    out.waits_for = reader.Text(report.waits_for());
+  }
+  return out;
+}
+
 }  // namespace
 
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
@@ -155,6 +233,7 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
     });
   }
   out.load = ReadLoad(beat.load());
+  out.spans = ReadBatch(reader, beat.spans());
   return out;
 }
 
@@ -180,6 +259,7 @@ ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
   out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
   out.client_timeout = DurationFromWire(answer.client_timeout());
   out.seen = FromWire(*answer.seen());
+  out.tracing = ReadOrder(reader, answer.tracing());
   return out;
 }
 
@@ -201,6 +281,7 @@ ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave) {
   }
   out.why = static_cast<LeaveReason>(leave.why());
   out.load = ReadLoad(leave.load());
+  out.spans = ReadBatch(reader, leave.spans());
   out.job = JobName(reader.Text(leave.job()));
   out.run = RunNumber(leave.run());
   out.session = reader.Session(leave.session());
@@ -240,6 +321,11 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
       });
   out.seen = FromWire(*beat.seen());
   if (beat.load() != nullptr) out.load = ReadLoad(reader, *beat.load());
+  if (beat.spans() != nullptr) {
+    out.spans = reader.All(beat.spans(), [&](const fb::SpanBatch* batch) {
+      return ReadBatch(reader, *batch);
+    });
+  }
   return out;
 }
 
@@ -264,13 +350,25 @@ WorkerAnswer Read(FieldReader& reader, const fb::WorkerAnswer& answer) {
   out.park_after = DurationFromWire(answer.park_after());
   out.drained = answer.drained();
   out.seen = FromWire(*answer.seen());
+  out.tracing = ReadOrder(reader, answer.tracing());
   return out;
 }
 
-StatusRequest Read(FieldReader&, const fb::StatusRequest&) { return {}; }
+StatusRequest Read(FieldReader& reader, const fb::StatusRequest& request) {
+  StatusRequest out;
+  if (const auto* trace = request.trace(); trace != nullptr) {
+    out.trace = TraceRequest{
+        JobName(reader.Text(trace->job())), trace->trace(), trace->begin(),
+        DurationFromWire(trace->duration()), trace->from()};
+  }
+  return out;
+}
 
 StatusReply Read(FieldReader& reader, const fb::StatusReply& reply) {
-  return {reader.Text(reply.json())};
+  StatusReply out{reader.Text(reply.json()), {}};
+  if (reply.trace() != nullptr)
+    out.trace = ReadTraceReport(reader, *reply.trace());
+  return out;
 }
 
 Refusal Read(FieldReader& reader, const fb::Refusal& refusal) {

@@ -40,7 +40,7 @@ Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
   const fb::Cursor end = wire::ToWire(lease.end);
   return fb::CreateLease(builder, &id, session, plan, &begin, &end,
                          lease.attempt.value(), lease.share.rank,
-                         lease.share.ranks);
+                         lease.share.ranks, lease.trace);
 }
 
 Offset<flatbuffers::Vector<const fb::StepCost*>> PutCosts(
@@ -75,6 +75,57 @@ Offset<fb::WorkerLoad> Put(Builder& builder,
   return fb::CreateWorkerLoad(builder, load->threads, load->tasks,
                               wire::ToWire(load->busy), load->memory_bytes,
                               load->memory_max, plans);
+}
+
+Offset<flatbuffers::Vector<const fb::TraceSpan*>> PutSpans(
+    Builder& builder, const std::vector<TraceSpan>& spans) {
+  if (spans.empty()) return 0;
+  return PutStructs(builder, spans, [](const TraceSpan& span) {
+    return fb::TraceSpan(
+        wire::ToWire(span.split), span.attempt.value(),
+        wire::ToWire(span.begin), wire::ToWire(span.end),
+        wire::ToWire(span.from), wire::ToWire(span.to), span.rows, span.bytes,
+        static_cast<uint32_t>(span.kind), span.lane, span.place, span.process);
+  });
+}
+
+Offset<fb::SpanBatch> Put(Builder& builder, const SpanBatch& batch) {
+  const auto spans = PutSpans(builder, batch.spans);
+  return fb::CreateSpanBatch(builder, batch.trace, batch.first,
+                             wire::ToWire(batch.sent), wire::ToWire(batch.down),
+                             spans);
+}
+
+Offset<fb::SpanBatch> Put(Builder& builder,
+                          const std::optional<SpanBatch>& batch) {
+  return batch.has_value() ? Put(builder, *batch) : 0;
+}
+
+Offset<fb::TraceOrder> Put(Builder& builder,
+                           const std::optional<TraceOrder>& order) {
+  if (!order.has_value()) return 0;
+  const auto traces = builder.CreateVector(order->traces);
+  return fb::CreateTraceOrder(builder, wire::ToWire(order->clock), traces);
+}
+
+Offset<fb::TraceReport> Put(Builder& builder, const TraceReport& report) {
+  const auto status = wire::Put(builder, report.status);
+  const auto spans = PutSpans(builder, report.spans);
+  const auto processes =
+      PutAll(builder, report.processes, [&](const TracedProcess& process) {
+        return fb::CreateTracedProcess(
+            builder, wire::Put(builder, process.name),
+            wire::ToWire(process.offset), wire::ToWire(process.uncertainty),
+            process.lost);
+      });
+  const auto places = PutAll(
+      builder, report.places,
+      [&](const std::string& place) { return wire::Put(builder, place); });
+  const auto waits_for = wire::Put(builder, report.waits_for);
+  return fb::CreateTraceReport(
+      builder, status, report.trace, wire::ToWire(report.now),
+      wire::ToWire(report.begin), wire::ToWire(report.end), report.complete,
+      report.first, spans, processes, places, report.lost, waits_for);
 }
 
 using Reports = Offset<flatbuffers::Vector<const fb::SplitReport*>>;
@@ -120,10 +171,11 @@ Body Put(Builder& builder, const ClientBeat& beat) {
     });
   }
   const auto load = Put(builder, beat.load);
-  return MakeBody(
-      fb::Body::ClientBeat,
-      fb::CreateClientBeat(builder, job, beat.run.value(), session,
-                           ToWire(beat.sent), splits, &seen, links, load));
+  const auto spans = Put(builder, beat.spans);
+  return MakeBody(fb::Body::ClientBeat,
+                  fb::CreateClientBeat(builder, job, beat.run.value(), session,
+                                       ToWire(beat.sent), splits, &seen, links,
+                                       load, spans));
 }
 
 Body Put(Builder& builder, const ClientAnswer& answer) {
@@ -140,13 +192,14 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
   if (!answer.awaited_ranks.empty()) {
     awaited = builder.CreateVector(answer.awaited_ranks);
   }
+  const auto tracing = Put(builder, answer.tracing);
   const fb::Seen seen = ToWire(answer.seen);
   return MakeBody(
       fb::Body::ClientAnswer,
       fb::CreateClientAnswer(
           builder, job, session, sent, run, splits, answer.dry, answer.workers,
           ToWire(answer.heartbeat_interval), ToWire(answer.client_timeout),
-          &seen, answer.finished, answer.awaited, awaited));
+          &seen, answer.finished, answer.awaited, awaited, tracing));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {
@@ -165,10 +218,11 @@ Body Put(Builder& builder, const ClientLeave& leave) {
   Reports splits = 0;
   if (!leave.splits.empty()) splits = PutReports(builder, leave.splits);
   const auto load = Put(builder, leave.load);
-  return MakeBody(
-      fb::Body::ClientLeave,
-      fb::CreateClientLeave(builder, job, leave.run.value(), session, splits,
-                            static_cast<fb::LeaveReason>(leave.why), load));
+  const auto spans = Put(builder, leave.spans);
+  return MakeBody(fb::Body::ClientLeave,
+                  fb::CreateClientLeave(
+                      builder, job, leave.run.value(), session, splits,
+                      static_cast<fb::LeaveReason>(leave.why), load, spans));
 }
 
 Body Put(Builder& builder, const WorkerBeat& beat) {
@@ -199,12 +253,17 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
                                         Put(builder, result.manifest));
       });
   const auto load = Put(builder, beat.load);
+  Offset<flatbuffers::Vector<Offset<fb::SpanBatch>>> spans = 0;
+  if (!beat.spans.empty()) {
+    spans = PutAll(builder, beat.spans,
+                   [&](const SpanBatch& batch) { return Put(builder, batch); });
+  }
   const fb::Seen seen = ToWire(beat.seen);
   return MakeBody(
       fb::Body::WorkerBeat,
       fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
                            beat.slots, beat.draining, leases, plans, costs,
-                           failures, manifests, &seen, load));
+                           failures, manifests, &seen, load, spans));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {
@@ -225,21 +284,34 @@ Body Put(Builder& builder, const WorkerAnswer& answer) {
         return fb::CreateManifestRequest(builder, fingerprint,
                                          Put(builder, request.graph));
       });
+  const auto tracing = Put(builder, answer.tracing);
   const fb::Seen seen = ToWire(answer.seen);
   return MakeBody(fb::Body::WorkerAnswer,
-                  fb::CreateWorkerAnswer(
-                      builder, answer.incarnation.value(), leases, definitions,
-                      manifests, ToWire(answer.heartbeat_interval),
-                      ToWire(answer.park_after), answer.drained, &seen));
+                  fb::CreateWorkerAnswer(builder, answer.incarnation.value(),
+                                         leases, definitions, manifests,
+                                         ToWire(answer.heartbeat_interval),
+                                         ToWire(answer.park_after),
+                                         answer.drained, &seen, tracing));
 }
 
-Body Put(Builder& builder, const StatusRequest&) {
-  return MakeBody(fb::Body::StatusRequest, fb::CreateStatusRequest(builder));
+Body Put(Builder& builder, const StatusRequest& request) {
+  Offset<fb::TraceRequest> trace = 0;
+  if (request.trace.has_value()) {
+    trace = fb::CreateTraceRequest(
+        builder, Put(builder, request.trace->job.value()), request.trace->trace,
+        request.trace->begin, ToWire(request.trace->duration),
+        request.trace->from);
+  }
+  return MakeBody(fb::Body::StatusRequest,
+                  fb::CreateStatusRequest(builder, trace));
 }
 
 Body Put(Builder& builder, const StatusReply& reply) {
+  const auto json = Put(builder, reply.json);
+  Offset<fb::TraceReport> trace = 0;
+  if (reply.trace.has_value()) trace = Put(builder, *reply.trace);
   return MakeBody(fb::Body::StatusReply,
-                  fb::CreateStatusReply(builder, Put(builder, reply.json)));
+                  fb::CreateStatusReply(builder, json, trace));
 }
 
 Body Put(Builder& builder, const Refusal& refusal) {

@@ -76,6 +76,59 @@ struct Seen {
   friend bool operator==(const Seen&, const Seen&) = default;
 };
 
+// ---- tracing, for operators
+enum class SpanKind : uint32_t {
+  kPlanned = 1,         // dispatcher: bound to a reader, no worker has it
+  kLeased = 2,          // dispatcher: leased; `lane`: the worker's process
+  kQueued = 3,          // worker: leased, before its first task
+  kWaitsForThread = 4,  // worker: a task before a thread runs it
+  kComputes = 5,        // worker: a task on thread `lane`
+  kStep = 6,            // worker: the part of a task in step `place`
+  kReady = 7,           // worker: a piece, until it is sent
+  kBuffered = 8,        // reader: a piece, from its arrival until it is needed
+  kClientSteps = 9,     // reader: a piece in the client steps
+  kHandedOut = 10,      // reader: the trainer is given the piece's elements
+  kWaits = 11,          // reader: the trainer waits for elements; no split
+};
+// An interval in the life of a split, on the clock of the process that recorded
+// it. Receivers ignore spans of a kind that they do not know.
+struct TraceSpan {
+  SpanKind kind = SpanKind::kPlanned;
+  SplitId split{};
+  Attempt attempt{};  // dispatcher and worker
+  absl::Time begin{};
+  absl::Time end{};
+  Cursor from{};  // the part of the split
+  Cursor to{};
+  uint64_t rows = 0;
+  uint64_t bytes = 0;
+  uint32_t lane = 0;
+  uint32_t place = 0;    // StepCost::place
+  uint32_t process = 0;  // in a TraceReport: the process that recorded it
+  friend bool operator==(const TraceSpan&, const TraceSpan&) = default;
+};
+// Spans of one trace that a process recorded since its last message.
+struct SpanBatch {
+  uint64_t trace = 0;
+  uint64_t first = 0;  // number of the first span, dropped ones counted
+  absl::Time sent;     // the sender's clock
+  // Least difference of the sender's clock, when a TraceOrder came, and the
+  // order's clock. Infinite: no order has come.
+  absl::Duration down = absl::InfiniteDuration();
+  std::vector<TraceSpan> spans;
+  // When it was received, if that is known more exactly than the time of the
+  // call. Not sent.
+  absl::Time came = absl::InfinitePast();
+  friend bool operator==(const SpanBatch&, const SpanBatch&) = default;
+};
+// The traces that run, and the dispatcher's clock.
+struct TraceOrder {
+  absl::Time clock;
+  std::vector<uint64_t> traces;
+  absl::Time came = absl::InfinitePast();  // as in SpanBatch
+  friend bool operator==(const TraceOrder&, const TraceOrder&) = default;
+};
+
 // ---- client ⇄ dispatcher
 // Opens a session or repeats that request; sent until answered.
 struct ClientHello {
@@ -127,6 +180,7 @@ struct ClientBeat {
   Seen seen;
   std::vector<LinkReport> links{};   // for operators
   std::optional<ReaderLoad> load{};  // for operators; not in every message
+  std::optional<SpanBatch> spans{};  // while the job is traced
 };
 struct LeaseRef {
   WorkerId worker;
@@ -181,6 +235,7 @@ struct ClientAnswer {
   // of ranks that must report their position before the run is settled (P-191).
   uint64_t awaited = 0;
   std::vector<uint64_t> awaited_ranks{};  // the first of these ranks
+  std::optional<TraceOrder> tracing{};    // while the job is traced
 };
 enum class RejectReason : uint8_t {
   kUnknown = 1,     // no such session: send a hello with your position
@@ -209,6 +264,7 @@ struct ClientLeave {
   std::vector<SplitReport> splits;  // the final report
   LeaveReason why = LeaveReason::kLeft;
   std::optional<ReaderLoad> load{};  // the final report
+  std::optional<SpanBatch> spans{};  // while the job is traced
 };
 
 // ---- worker ⇄ dispatcher
@@ -281,6 +337,7 @@ struct WorkerBeat {
   std::vector<ManifestResult> manifests;  // repeated until no longer requested
   Seen seen;
   std::optional<WorkerLoad> load{};  // for operators; sent on a change
+  std::vector<SpanBatch> spans{};    // one for each trace
 };
 struct Lease {
   SplitId split;
@@ -292,6 +349,7 @@ struct Lease {
   // The session's share. If each position makes one element, only elements of
   // the share are made and sent.
   Share share{};
+  uint64_t trace = 0;  // 0: not traced
 };
 struct PlanDefinition {
   PlanId plan;
@@ -315,12 +373,48 @@ struct WorkerAnswer {
   absl::Duration park_after;
   bool drained = false;  // the worker may stop: no client depends on it
   Seen seen;
+  std::optional<TraceOrder> tracing{};  // while a job is traced
 };
 
 // ---- any process → dispatcher
-struct StatusRequest {};
+// Begins a trace of a job, or asks for its spans. Repeated until it is
+// answered.
+struct TraceRequest {
+  JobName job;
+  uint64_t trace = 0;  // drawn by the sender
+  bool begin = false;  // false: NotFound unless the trace is known
+  absl::Duration duration;
+  uint64_t from = 0;  // number of the first wanted span; forgets earlier ones
+};
+struct TracedProcess {
+  std::string name;  // "dispatcher", "worker HOST:PORT", "reader JOB rank 1/2"
+  // To be added to the process's times. The true offset differs by at most
+  // `uncertainty`; infinite: it is not known.
+  absl::Duration offset;
+  absl::Duration uncertainty;
+  uint64_t lost = 0;  // spans that it dropped, or whose message was lost
+  friend bool operator==(const TracedProcess&, const TracedProcess&) = default;
+};
+struct TraceReport {
+  absl::Status status;  // not OK: the request was refused
+  uint64_t trace = 0;
+  absl::Time now;    // the dispatcher's clock
+  absl::Time begin;  // of the trace
+  absl::Time end;
+  bool complete = false;  // no more spans come
+  uint64_t first = 0;     // number of the first span
+  std::vector<TraceSpan> spans{};
+  std::vector<TracedProcess> processes{};  // 0: the dispatcher
+  std::vector<std::string> places{};       // names, by StepCost::place
+  uint64_t lost = 0;        // spans that the dispatcher had no room for
+  std::string waits_for{};  // Dispatcher::WaitsFor
+};
+struct StatusRequest {
+  std::optional<TraceRequest> trace{};  // absent: the status
+};
 struct StatusReply {
   std::string json;  // see `feedmill status --help`
+  std::optional<TraceReport> trace{};
 };
 // Registers `graph`, a CanonicalText, under `id`. An empty graph asks for the
 // registered one. Repeated until it is answered.

@@ -230,7 +230,9 @@ ClientLeave LeaveWithReport() {
   return {JobName("photos"), RunNumber(3), TheSession(), Beat().splits};
 }
 
-std::vector<Sample> SampleMessages() {
+namespace {
+
+std::vector<Sample> UntracedMessages() {
   ClientBeat linked = Beat();
   linked.links = {{"tcp://10.0.0.1:7000", LinkKind::kMemory,
                    LinkCompression::kNone, 7, 1 << 20, 4096},
@@ -331,6 +333,70 @@ std::vector<Sample> SampleMessages() {
       {"frame_costs", costly},
       {"frame_empty", FrameOf(EmptyPiece())},
       {"frame_wide", FrameOf(WidePiece())}};
+}
+
+SpanBatch TheBatch() {
+  const absl::Time at = absl::FromUnixNanos(5'000'000'000);
+  TraceSpan span{SpanKind::kComputes,
+                 {JournalId(5), 6},
+                 Attempt(2),
+                 at,
+                 at + absl::Milliseconds(3),
+                 {7, 8},
+                 {9, 10},
+                 11,
+                 12,
+                 13,
+                 14,
+                 15};
+  return {21, 22, at, absl::Milliseconds(-4), {span, span}};
+}
+
+std::vector<Sample> TracedMessages() {
+  const absl::Time at = absl::FromUnixNanos(6'000'000'000);
+  const TraceOrder order{at, {21, 23}};
+  ClientBeat beat = Beat();
+  beat.spans = TheBatch();
+  ClientAnswer answer = Answer();
+  answer.tracing = order;
+  ClientLeave leave = LeaveWithReport();
+  leave.spans = TheBatch();
+  WorkerBeat worker = BeatOfWorker();
+  worker.spans = {TheBatch(), {23, 0, at, absl::InfiniteDuration(), {}}};
+  WorkerAnswer leases = AnswerToWorker();
+  leases.tracing = order;
+  leases.leases.at(0).trace = 21;
+  TraceReport report;
+  report.status = NotFound("no job");
+  report.trace = 21;
+  report.now = report.begin = at;
+  report.end = at + absl::Seconds(10);
+  report.complete = true;
+  report.first = 3;
+  report.spans = TheBatch().spans;
+  report.processes = {
+      {"dispatcher", absl::ZeroDuration(), absl::ZeroDuration(), 0},
+      {"worker w", absl::Seconds(-1), absl::InfiniteDuration(), 4}};
+  report.places = {"", "source"};
+  report.lost = 5;
+  report.waits_for = "a worker";
+  return {{"client_beat_spans", beat},
+          {"client_answer_tracing", answer},
+          {"client_leave_spans", leave},
+          {"worker_beat_spans", worker},
+          {"worker_answer_tracing", leases},
+          {"status_request_trace",
+           StatusRequest{TraceRequest{JobName("photos"), 21, true,
+                                      absl::Seconds(10), 3}}},
+          {"status_reply_trace", StatusReply{"", report}}};
+}
+
+}  // namespace
+
+std::vector<Sample> SampleMessages() {
+  std::vector<Sample> samples = UntracedMessages();
+  for (Sample& traced : TracedMessages()) samples.push_back(std::move(traced));
+  return samples;
 }
 
 std::string Joined(const Parts& parts) {

@@ -240,6 +240,46 @@ TEST(Codec, LoadsHaveAllTheirFields) {
   EXPECT_FALSE(Returned(SampleOf<WorkerBeat>("worker_beat")).load.has_value());
 }
 
+TEST(Codec, TracesHaveAllTheirFields) {
+  const auto beat = SampleOf<ClientBeat>("client_beat_spans");
+  EXPECT_EQ(Returned(beat).spans, beat.spans);
+  EXPECT_FALSE(Returned(SampleOf<ClientBeat>("client_beat")).spans.has_value());
+  const auto answer = SampleOf<ClientAnswer>("client_answer_tracing");
+  EXPECT_EQ(Returned(answer).tracing, answer.tracing);
+  const auto leave = SampleOf<ClientLeave>("client_leave_spans");
+  EXPECT_EQ(Returned(leave).spans, leave.spans);
+  const auto worker = SampleOf<WorkerBeat>("worker_beat_spans");
+  EXPECT_EQ(Returned(worker).spans, worker.spans);
+  const auto leases = Returned(SampleOf<WorkerAnswer>("worker_answer_tracing"));
+  EXPECT_EQ(leases.tracing, answer.tracing);
+  EXPECT_EQ(leases.leases.at(0).trace, 21);
+  EXPECT_EQ(Returned(SampleOf<WorkerAnswer>("worker_answer")).leases[0].trace,
+            0);
+  const auto asked = SampleOf<StatusRequest>("status_request_trace").trace;
+  const auto request = Returned(StatusRequest{asked}).trace;
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->job, asked->job);
+  EXPECT_EQ(request->trace, asked->trace);
+  EXPECT_TRUE(request->begin);
+  EXPECT_EQ(request->duration, asked->duration);
+  EXPECT_EQ(request->from, asked->from);
+  EXPECT_FALSE(Returned(StatusRequest{}).trace.has_value());
+  const auto told = SampleOf<StatusReply>("status_reply_trace").trace;
+  const auto report = Returned(StatusReply{"", told}).trace;
+  ASSERT_TRUE(report.has_value());
+  EXPECT_EQ(report->status, told->status);
+  EXPECT_EQ(report->now, told->now);
+  EXPECT_EQ(report->begin, told->begin);
+  EXPECT_EQ(report->end, told->end);
+  EXPECT_TRUE(report->complete);
+  EXPECT_EQ(report->first, told->first);
+  EXPECT_EQ(report->spans, told->spans);
+  EXPECT_EQ(report->processes, told->processes);
+  EXPECT_EQ(report->places, told->places);
+  EXPECT_EQ(report->lost, told->lost);
+  EXPECT_EQ(report->waits_for, told->waits_for);
+}
+
 TEST(Codec, SmallMessagesHaveAllTheirFields) {
   const auto reject = Returned(SampleOf<ClientReject>("client_reject"));
   EXPECT_EQ(reject.reason, RejectReason::kRefused);
