@@ -111,7 +111,8 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
     void operator()(const ClientBeat& m) const { self.On(now, from, m); }
     void operator()(const ClientLeave& m) const { self.On(now, from, m); }
     void operator()(const WorkerBeat& m) const { self.On(now, from, m); }
-    void operator()(const StatusRequest&) const {
+    void operator()(const StatusRequest& m) const {
+      if (m.trace.has_value()) return self.On(now, from, *m.trace);
       self.Send(from, StatusReply{self.StatusJson(now)});
     }
     void operator()(const DatasetRequest& m) const { self.On(from, m); }
@@ -134,7 +135,8 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
     }
   };
   CompareWithSeen(message);
-  if (!behind_.ok() && !std::holds_alternative<StatusRequest>(message)) {
+  const auto* const status = std::get_if<StatusRequest>(&message);
+  if (!behind_.ok() && (status == nullptr || status->trace.has_value())) {
     RefuseAsBehind(from, message);
   } else {
     std::visit(Visitor{*this, now, from}, message);
@@ -186,8 +188,10 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
     const uint64_t share = std::min(kWindowMax, table_.slots() / consumers);
     table_.Fill(now, static_cast<uint32_t>(share));
   }
+  const std::vector<SplitId> changed = table_.TakeChangedSplits();
+  if (!traces_.empty()) TraceChanges(now, changed);
   const SessionKey* last = nullptr;  // successive splits often have one owner
-  for (const SplitId& id : table_.TakeChangedSplits()) {
+  for (const SplitId& id : changed) {
     const SplitState* split = state_.FindSplit(id);
     if (split == nullptr || (last != nullptr && *last == split->owner))
       continue;
@@ -203,7 +207,7 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
   }
   for (const SessionKey& key : dirty_sessions_) {
     const auto it = listeners_.find(key);
-    if (it != listeners_.end()) AnswerClient(key, it->second);
+    if (it != listeners_.end()) AnswerClient(now, key, it->second);
   }
   for (auto& [to, answer] : awaiting_) Send(to, std::move(answer));
   awaiting_.clear();
@@ -254,6 +258,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   if (now >= judge_from_) ReleaseSilentSessions(now);
   if (now >= judge_from_) SettleWithoutSilent(now);
   LookAtScale(now);
+  if (!traces_.empty()) EndTraces(now);
   return Finish(now);
 }
 
@@ -484,7 +489,8 @@ void Dispatcher::Reindex(const SessionState& session) {
 
 // ---- answers
 
-void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
+void Dispatcher::AnswerClient(absl::Time now, const SessionKey& key,
+                              Listener& listener) {
   const std::optional<absl::Time> beat_sent =
       std::exchange(listener.beat_sent, std::nullopt);
   const JobState* job = state_.FindJob(key.job);
@@ -528,6 +534,7 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
   answer.heartbeat_interval = Interval();
   answer.client_timeout = ClientTimeout(*job);
   answer.seen = seen();
+  if (!traces_.empty()) answer.tracing = OrderToTrace(now, key.job);
   Send(listener.address, std::move(answer));
 }
 
@@ -551,7 +558,8 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id,
                              split.begin,
                              work.suspect() ? work.stop : split.end,
                              lease->attempt,
-                             session.share});
+                             session.share,
+                             traces_.empty() ? 0 : TraceOf(now, job.name)});
     if (worker.plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;
     }
@@ -574,6 +582,7 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id,
   answer.park_after = Timeout(settings_.park_after);
   answer.drained = worker.draining && worker.leases.empty();
   answer.seen = seen();
+  if (!traces_.empty()) answer.tracing = OrderToTrace(now);
   Send(worker.address, std::move(answer));
 }
 

@@ -20,6 +20,7 @@
 #include "broker/dispatcher_state.h"
 #include "broker/event_ring.h"
 #include "broker/fleet_use.h"
+#include "broker/job_trace.h"
 #include "broker/lease_table.h"
 #include "broker/load_window.h"
 #include "broker/past_lives.h"
@@ -396,8 +397,25 @@ class Dispatcher {
   void NoteSkipped(const JobName& job, uint64_t elements, uint64_t all);
   void KeepEvents(absl::Time now);
 
+  // ---- traces (dispatcher_trace.cc)
+  void On(absl::Time now, const PeerId& from, const TraceRequest& request);
+  absl::Status BeginTrace(absl::Time now, const TraceRequest& request);
+  void EndTraces(absl::Time now);
+  void TellOfTrace(const JobName& job);
+  void TraceLeases(absl::Time now, JobTrace& trace, const SplitId& id);
+  void TraceChanges(absl::Time now, const std::vector<SplitId>& changed);
+  void TakeSpans(absl::Time now, const SessionKey& key, Incarnation incarnation,
+                 const SpanBatch& batch);
+  void TakeSpans(absl::Time now, const WorkerBeat& beat);
+  // Returns the id of the job's trace; 0 if the job is not traced now.
+  uint64_t TraceOf(absl::Time now, const JobName& job) const;
+  std::optional<TraceOrder> OrderToTrace(absl::Time now) const;
+  std::optional<TraceOrder> OrderToTrace(absl::Time now,
+                                         const JobName& job) const;
+  std::vector<std::string> PlacesOf(const JobState& job);
+
   // ---- answers
-  void AnswerClient(const SessionKey& key, Listener& listener);
+  void AnswerClient(absl::Time now, const SessionKey& key, Listener& listener);
   void AnswerWorker(absl::Time now, const WorkerId& id, KnownWorker& worker);
   absl::Duration Interval() const;
   absl::Duration Timeout(absl::Duration least) const;
@@ -451,6 +469,7 @@ class Dispatcher {
   ShellLoad shell_;
   Autoscaler autoscaler_;
   EventRing events_;
+  std::map<JobName, JobTrace> traces_;  // empty unless a job is traced
   // Sums of readers' reports by job, for operators. Jobs without a name share
   // the entry "".
   std::map<JobName, JobTotals> totals_;

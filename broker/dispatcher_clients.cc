@@ -442,6 +442,9 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.beat_sent = beat.sent;
   if (!beat.links.empty()) listener.links = beat.links;
   if (beat.load.has_value()) TakeLoad(now, beat.job, listener, *beat.load);
+  if (beat.spans.has_value()) {
+    TakeSpans(now, key, beat.session.incarnation, *beat.spans);
+  }
   dirty_sessions_.insert(key);
   TakeReports(now, key, beat.splits);
   FinishIfComplete(now, key.job);
@@ -499,6 +502,9 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   // Run 0: the reader never learned its run. It read nothing, so it has
   // finished nothing.
   const bool unread = leave.run == RunNumber();
+  if (leave.spans.has_value()) {
+    TakeSpans(now, key, leave.session.incarnation, *leave.spans);
+  }
   if (session != nullptr && (unread || job->run == leave.run) &&
       session->incarnation == leave.session.incarnation) {
     TakeReports(now, key, leave.splits);

@@ -82,6 +82,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 
   NoteComputed(*worker, beat.costs);
   if (beat.load.has_value()) TakeLoad(now, *worker, *beat.load);
+  if (!beat.spans.empty()) TakeSpans(now, beat);
   for (const HeldLease& held : beat.leases) {
     table_.Adopt(beat.worker, held.split, held.attempt);
   }

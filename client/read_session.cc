@@ -142,6 +142,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   const bool late = answer.seen.journal == seen_.journal &&
                     answer.seen.sequence < seen_.sequence;
   if (!late) seen_ = answer.seen;
+  TakeTraceOrder(now, answer);
   if (leaving_ || state_ == State::kFailed) return;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
     heartbeat_interval_ = answer.heartbeat_interval;
@@ -368,7 +369,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
     return NoteEmpty(piece);
   }
   buffered_bytes_ += bytes;
-  split.buffer.push_back({std::move(piece), bytes});
+  split.buffer.push_back({std::move(piece), bytes, now});
   if (shared()) pullable_.insert(id);
 }
 
@@ -439,6 +440,17 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
 
   Piece piece = std::move(split.buffer.front().piece);
   const uint64_t bytes = split.buffer.front().bytes;
+  pulled_split_ = id;
+  if (ring_.has_value()) {
+    AddSpan(now, {.kind = SpanKind::kBuffered,
+                  .split = id,
+                  .begin = split.buffer.front().arrived,
+                  .end = now,
+                  .from = piece.begin,
+                  .to = piece.end,
+                  .rows = piece.chunk.rows,
+                  .bytes = bytes});
+  }
   split.buffer.pop_front();
   Drained(split, bytes);
   cursor_ = piece.end;
@@ -488,6 +500,24 @@ void ReadSession::HandedOut(uint64_t rows) {
   if (state_ == State::kEnded && !leaving_ && pulled_.empty()) {
     next_leave_ = absl::InfinitePast();
   }
+}
+
+// ---- tracing
+
+void ReadSession::TakeTraceOrder(absl::Time now, const ClientAnswer& answer) {
+  if (!answer.tracing.has_value() || answer.tracing->traces.empty()) {
+    ring_.reset();
+    return;
+  }
+  const uint64_t trace = answer.tracing->traces.front();
+  if (!ring_.has_value() || ring_->trace() != trace) ring_.emplace(trace);
+  ring_->NoteClock(now, *answer.tracing);
+}
+
+void ReadSession::AddSpan(absl::Time now, const TraceSpan& span) {
+  if (!ring_.has_value()) return;
+  ring_->Add(span);
+  if (ring_->half_full()) BeatWithin(now, kCoalesce);
 }
 
 // ---- outgoing messages
@@ -565,6 +595,7 @@ void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
   beat.sent = now;
   beat.seen = seen_;
   beat.splits = Report();
+  if (ring_.has_value()) beat.spans = ring_->Take(now);
   effects.sends.push_back({kDispatcherPeer, std::move(beat)});
 }
 

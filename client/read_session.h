@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "client/arrival_rate.h"
 #include "core/wire/message.h"
+#include "core/wire/span_ring.h"
 
 namespace feedmill {
 
@@ -73,6 +74,12 @@ class ReadSession {
   // A piece with an error is the last one, unless SkipTo skips it. If the run
   // itself failed, the piece has only the error: no rows and no spec.
   std::optional<Piece> Pull(absl::Time now, ReadEffects& effects);
+  // The split of the last piece that Pull returned.
+  SplitId pulled_split() const { return pulled_split_; }
+  // True while the job is traced.
+  bool traced() const { return ring_.has_value(); }
+  // Adds a span of the application. No effect unless the job is traced.
+  void AddSpan(absl::Time now, const TraceSpan& span);
   // Reports that the first `rows` of all rows returned by Pull were handed to
   // the application. Used in the reports of sharing readers.
   void HandedOut(uint64_t rows);
@@ -174,6 +181,7 @@ class ReadSession {
   struct Buffered {
     Piece piece;
     uint64_t bytes = 0;
+    absl::Time arrived;
   };
   struct Split {
     Cursor begin;
@@ -214,6 +222,7 @@ class ReadSession {
   bool IsUnsettled(Cursor end) const;
   void TakeSplits(absl::Time now, const ClientAnswer& answer);
   void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
+  void TakeTraceOrder(absl::Time now, const ClientAnswer& answer);
   void OnReject(absl::Time now, const ClientReject& reject);
   bool ForgetFormer(const Session& session);
   void Rejoin(absl::Time now);
@@ -325,6 +334,8 @@ class ReadSession {
   std::vector<std::pair<uint64_t, uint64_t>> empties_;
   std::set<SplitId> pullable_;  // sharing readers: with a piece or an error
   std::deque<Pulled> pulled_;   // sharing readers: not handed out
+  SplitId pulled_split_;
+  std::optional<SpanRing> ring_;  // while the job is traced
   uint64_t pulled_rows_ = 0;
   uint64_t pulled_bytes_ = 0;
   uint64_t last_opening_ = 0;

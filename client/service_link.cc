@@ -152,6 +152,7 @@ std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
 void ServiceLink::Leave(bool unread, LeaveReason why) {
   reactor_.Post([this, unread, why] {
     session_.HandedOut(handed_out_.load());
+    TakeSpans(reactor_.now());
     Perform(session_.Leave(reactor_.now(), unread, why));
   });
 }
@@ -168,6 +169,12 @@ void ServiceLink::HandOut(uint64_t rows, bool soon) {
     if (!queue_.empty()) return;
   }
   reactor_.Wake();
+}
+
+// While the reactor stands still, spans beyond those of one ring are dropped.
+void ServiceLink::AddSpan(const TraceSpan& span) {
+  const std::lock_guard lock(mu_);
+  if (spans_.size() < SpanRing::kSpansMax) spans_.push_back(span);
 }
 
 void ServiceLink::Interrupt() {
@@ -351,6 +358,8 @@ void ServiceLink::OnTurn(absl::Time now) {
     session_.HandedOut(handed_out);
     handed_out_told_ = handed_out;
   }
+  if (session_.traced() != traced()) traced_.store(session_.traced());
+  if (session_.traced()) TakeSpans(now);
   if (now >= session_.NextDeadline()) Perform(session_.OnTick(now));
   std::vector<Handed> pulled;
   PullInto(now, pulled);
@@ -360,6 +369,15 @@ void ServiceLink::OnTurn(absl::Time now) {
   }
   Publish(now, std::move(pulled));
   CloseIdle(now);
+}
+
+void ServiceLink::TakeSpans(absl::Time now) {
+  std::vector<TraceSpan> spans;
+  {
+    const std::lock_guard lock(mu_);
+    spans.swap(spans_);
+  }
+  for (const TraceSpan& span : spans) session_.AddSpan(now, span);
 }
 
 absl::Time ServiceLink::NextDeadline() const { return session_.NextDeadline(); }
@@ -379,7 +397,8 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
     bytes += ElementBytes(*piece);
-    pulled.push_back({*std::move(piece), pulled_rows_, session_.drops()});
+    pulled.push_back({*std::move(piece), pulled_rows_, session_.drops(),
+                      session_.pulled_split()});
     pulled_rows_ += rows;
   }
   const std::lock_guard lock(mu_);

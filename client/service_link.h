@@ -42,6 +42,7 @@ class ServiceLink : private ReactorHandler {
     Piece piece;
     uint64_t first_row = 0;  // rows pulled before the piece
     uint64_t drops = 0;      // ReadSession::drops at that time
+    SplitId split{};
   };
   // State at the reactor's last iteration.
   struct View {
@@ -116,6 +117,10 @@ class ServiceLink : private ReactorHandler {
   void Interrupt();
   // Times of the application, sent with heartbeats.
   ReadTimes& times() { return times_; }
+  // True while the job is traced.
+  bool traced() const { return traced_.load(std::memory_order_relaxed); }
+  // Adds a span of the application.
+  void AddSpan(const TraceSpan& span);
 
  private:
   struct WorkerLink {
@@ -168,6 +173,7 @@ class ServiceLink : private ReactorHandler {
   void PullInto(absl::Time now, std::vector<Handed>& pulled);
   void Publish(absl::Time now, std::vector<Handed> pulled);
   void WatchWorkers(View& next) const;
+  void TakeSpans(absl::Time now);
 
   const std::string service_;  // the dispatcher's address
   const std::optional<Security> security_;
@@ -189,6 +195,7 @@ class ServiceLink : private ReactorHandler {
   uint64_t pulled_rows_ = 0;
 
   ReadTimes times_;
+  std::atomic<bool> traced_{false};  // set by the reactor's thread
   std::atomic<uint64_t> handed_out_{0};
   uint64_t handed_out_told_ = 0;  // the reactor's; last value sent
 
@@ -200,6 +207,7 @@ class ServiceLink : private ReactorHandler {
   bool full_ = false;  // guarded by mu_: pieces may be left to queue
   bool news_ = false;  // guarded by mu_: since the last Await
   std::map<PeerId, LinkReport> reports_;  // guarded by mu_
+  std::vector<TraceSpan> spans_;          // guarded by mu_
 };
 
 }  // namespace feedmill

@@ -57,6 +57,7 @@ class ServiceReader : public Reader {
   // Returns unused elements to the job's other readers.
   ~ServiceReader() override {
     Report(Unused());
+    EndHandingOut();
     link_->Leave(/*unread=*/false, WhyLeaves());
   }
 
@@ -85,6 +86,8 @@ class ServiceReader : public Reader {
     uint64_t drops = 0;  // ReadSession::drops then
     ClientStage::Output output;  // without the chunk
   };
+
+  class TracedWait;
 
   absl::StatusOr<std::optional<Chunk>> FetchChunk() override;
   bool OnProgress(uint64_t unread) override;
@@ -117,6 +120,7 @@ class ServiceReader : public Reader {
   // Waits for a piece; an error ends the sequence.
   void Fetch();
   void Feed(ServiceLink::Handed handed);
+  void EndHandingOut();
   void LetGo();
   void WatchPasses();
   // True if this reader may hand out elements. Waits for a fresh permission of
@@ -163,6 +167,8 @@ class ServiceReader : public Reader {
   const absl::Time made_ = SteadyNow();
   WaitLimits waits_{service_, options_};
   bool interrupted_ = false;  // the wait of this call ended without data
+  // While the job is traced: the piece whose elements the trainer is given.
+  std::optional<TraceSpan> handing_out_;
 };
 
 absl::Status ServiceReader::WaitForRun() {
@@ -320,6 +326,7 @@ bool ServiceReader::OnProgress(uint64_t unread) {
 
 bool ServiceReader::AwaitOutput() {
   while (!sequence_->ready()) {
+    if (handing_out_.has_value()) EndHandingOut();
     if (end()) {
       link_->Leave(false, WhyLeaves());  // unused elements go to other readers
       return false;
@@ -353,12 +360,36 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
     return;
   }
   const Cursor end = piece.end;
+  std::optional<TraceSpan> span;
+  if (link_->traced()) {
+    span = TraceSpan{.kind = SpanKind::kClientSteps,
+                     .split = handed.split,
+                     .begin = SteadyNow(),
+                     .from = piece.begin,
+                     .to = piece.end,
+                     .rows = piece.chunk.rows};
+  }
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
   fed_to_ = handed.first_row + piece.chunk.rows;
   InStage([&] { sequence_->Push(std::move(piece)); });
+  if (span.has_value()) {
+    span->end = SteadyNow();
+    link_->AddSpan(*span);
+    span->kind = SpanKind::kHandedOut;
+    span->begin = span->end;
+    handing_out_ = span;
+  }
   if (!shared_ && sequence_->needed() > end.p && !sequence_->done()) {
     link_->SkipTo({sequence_->needed(), 0});
   }
+}
+
+// The next piece is needed: the trainer has the elements of the last one.
+void ServiceReader::EndHandingOut() {
+  if (!handing_out_.has_value()) return;
+  handing_out_->end = SteadyNow();
+  link_->AddSpan(*handing_out_);
+  handing_out_.reset();
 }
 
 // The service sends no pieces without rows; it reports which positions passed.
@@ -369,9 +400,29 @@ void ServiceReader::WatchPasses() {
   }
 }
 
+// Records the wait for pieces as a span, if the job is traced when it begins.
+class ServiceReader::TracedWait {
+ public:
+  explicit TracedWait(ServiceLink& link) : link_(link) {
+    if (link.traced()) begun_ = SteadyNow();
+  }
+  ~TracedWait() {
+    if (!begun_.has_value()) return;
+    link_.AddSpan(
+        {.kind = SpanKind::kWaits, .begin = *begun_, .end = SteadyNow()});
+  }
+  TracedWait(const TracedWait&) = delete;
+  TracedWait& operator=(const TracedWait&) = delete;
+
+ private:
+  ServiceLink& link_;
+  std::optional<absl::Time> begun_;
+};
+
 void ServiceReader::Fetch() {
   const ProfileSpan span(ReadProfile::kWaiting);
   const ReadTimes::Wait waits(link_->times());
+  const TracedWait traced(*link_);
   const absl::Time begun = had_element_ ? SteadyNow() : made_;
   absl::Duration wait = absl::ZeroDuration();
   while (!end()) {

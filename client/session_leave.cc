@@ -24,7 +24,10 @@ ReadEffects ReadSession::Leave(absl::Time now, bool unread, LeaveReason why) {
 
 std::vector<ClientLeave> ReadSession::UnsaidLeaves() const {
   std::vector<ClientLeave> unsaid = former_leaves_;
-  if (leaving_ && known_) unsaid.push_back(leave_);
+  if (leaving_ && known_) {
+    unsaid.push_back(leave_);
+    unsaid.back().spans.reset();
+  }
   return unsaid;
 }
 
@@ -41,6 +44,7 @@ void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
       leave_.run = run_->run;
       leave_.splits = Report();
     }
+    if (ring_.has_value()) leave_.spans = ring_->Take(now);
   }
   next_leave_ = absl::InfiniteFuture();
   if (!known_) return;

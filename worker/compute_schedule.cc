@@ -47,7 +47,8 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
                                       absl::StatusOr<Piece> piece,
                                       absl::Duration busy,
                                       std::shared_ptr<const PackedParts> packed,
-                                      StepCosts costs) {
+                                      StepCosts costs,
+                                      std::optional<TaskTimes> times) {
   WorkerEffects effects;
   auto found = tasks_.find(id);
   FM_CHECK(found != tasks_.end());
@@ -65,27 +66,30 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
   }
   if (piece.ok()) Measure(now, task, *piece, busy);
   busy_ += busy;
+  if (times.has_value()) TraceTask(now, task, piece, costs, *times);
   if (const auto plan = plans_.find(task.plan); plan != plans_.end()) {
     NoteCosts(plan->second, costs);
     plan->second.served +=
         (absl::ToDoubleNanoseconds(busy) - task.expected_cost) / task.weight;
   }
-  DeliverAll(
-      now, id, task,
-      BufferPiece(task, std::move(piece), std::move(packed), std::move(costs)),
-      effects);
+  DeliverAll(now, id, task,
+             BufferPiece(times.has_value() ? times->end : now, task,
+                         std::move(piece), std::move(packed), std::move(costs)),
+             effects);
   Schedule(now, effects);
   return effects;
 }
 
 absl::StatusOr<BufferedPiecePtr> WorkerAgent::BufferPiece(
-    const Task& task, absl::StatusOr<Piece> piece,
+    absl::Time now, const Task& task, absl::StatusOr<Piece> piece,
     std::shared_ptr<const PackedParts> packed, StepCosts costs) {
   if (!piece.ok()) return piece.status();
   const auto plan = plans_.find(task.plan);
-  return std::make_shared<BufferedPiece>(
+  auto made = std::make_shared<BufferedPiece>(
       used_bytes_, plan == plans_.end() ? nullptr : plan->second.made_bytes,
       *std::move(piece), std::move(packed), std::move(costs));
+  if (task.trace != 0) made->at = now;
+  return made;
 }
 
 void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
@@ -124,7 +128,7 @@ void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
     return;
   }
   Store(stream, segment, *std::move(made));
-  Send(held, effects);
+  Send(now, held, effects);
   const bool complete =
       stream.frontier == stream.stop &&
       std::all_of(
@@ -463,13 +467,16 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
   served_ = Served(plan);
   plan.served = served_ + cost / plan.weight;
   const bool at_once = Cheap(plan) && AtOnceCost() + cost <= kAtOnceNanoseconds;
+  const uint64_t trace = held.lease.trace;
+  if (trace != 0) TraceBegun(now, held);
   tasks_.emplace(
       id, Task{held.lease.split, held.lease.plan, begin, end, expected, cost,
-               plan.weight, at_once, shelf, held.lease.share.ranks});
+               plan.weight, at_once, shelf, held.lease.share.ranks, trace,
+               held.lease.attempt, now});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression,
                              stream.profile, MayMeasure(now, plan), at_once,
-                             stream.link_rate});
+                             stream.link_rate, trace != 0});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);
@@ -534,7 +541,7 @@ void WorkerAgent::Adopt(absl::Time now, Held& held, WorkerEffects& effects) {
     Store(stream, segment, found->made);
     ready = true;
   }
-  if (ready) Send(held, effects);
+  if (ready) Send(now, held, effects);
 }
 
 // Returns the positions that fill a frame or take 10 ms, whichever are fewer.

@@ -36,6 +36,7 @@ BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
       piece(whole->piece.From(from)),
       costs(whole->costs),
       bytes(BytesOf(piece)),
+      at(whole->at),
       used_(nullptr) {}
 
 BufferedPiece::~BufferedPiece() {

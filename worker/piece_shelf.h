@@ -36,6 +36,8 @@ struct BufferedPiece {
   std::shared_ptr<const PackedParts> packed;  // of the piece, or null
   StepCosts costs;       // of the whole piece; null if not requested
   const uint64_t bytes;  // as credit counts them
+  // When it was made; infinite past: not traced.
+  absl::Time at = absl::InfinitePast();
 
  private:
   uint64_t* const used_;  // null: counted by the whole piece

@@ -155,6 +155,7 @@ void StageRunner::Compute(ComputeRequest request,
   Work work = [this, compiled = found->second, request = std::move(request),
                blocks = std::move(blocks), codec](int thread) {
     const BusyTime busy;
+    const absl::Time begun = request.trace ? SteadyNow() : absl::InfinitePast();
     Computed computed{request.task, request.plan,
                       Internal("the plan was not compiled"),
                       absl::ZeroDuration(), codec};
@@ -177,6 +178,10 @@ void StageRunner::Compute(ComputeRequest request,
       computed.packing = SteadyNow() - made;
     }
     computed.busy = busy.Elapsed();
+    if (request.trace) {
+      computed.times =
+          TaskTimes{begun, SteadyNow(), static_cast<uint32_t>(thread)};
+    }
     post_([this, computed = std::move(computed)]() mutable {
       Refill();
       results_.computed(std::move(computed));

@@ -33,7 +33,8 @@ struct Computed {
   LinkCompression codec = LinkCompression::kNone;
   std::shared_ptr<const PackedParts> packed{};
   absl::Duration packing{};
-  StepCosts costs{};  // of its steps, if requested
+  StepCosts costs{};                 // of its steps, if requested
+  std::optional<TaskTimes> times{};  // if requested
 };
 
 // Runs all slow work of a worker on the threads of an Executor: compiling

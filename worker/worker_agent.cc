@@ -132,6 +132,7 @@ void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
   if (answer.park_after > absl::ZeroDuration()) {
     park_after_ = answer.park_after;
   }
+  TakeTraceOrder(now, answer);
   TakeDefinitions(answer, effects);
   TakeLeases(now, answer, effects);
   TakeManifestRequests(answer, effects);
@@ -156,6 +157,7 @@ void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer,
   for (auto it = leases_.begin(); it != leases_.end();) {
     auto found = wanted.find(it->first);
     if (found != wanted.end() && SameLease(it->second.lease, *found->second)) {
+      it->second.lease.trace = found->second->trace;
       wanted.erase(found);
       ++it;
     } else {
@@ -166,6 +168,7 @@ void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer,
   for (const auto& [split, lease] : wanted) {
     Held& held = leases_[split];
     held.lease = *lease;
+    held.leased = now;
     auto plan = plans_.find(lease->plan);
     if (plan == plans_.end()) {
       BeatSoon(now);  // reports that the plan is missing
@@ -263,7 +266,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   stream.weight = grant.weight;
   stream.profile = grant.profile;
   stream.granted = std::max(stream.granted, now);
-  Send(held, effects);
+  Send(now, held, effects);
 }
 
 // Keeps a grant that arrives before its lease. The client would repeat it only
@@ -337,7 +340,7 @@ bool WorkerAgent::WaitsForCredit(const OutgoingStream& stream) {
 }
 
 // Sends ready pieces within the credit, in order.
-void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
+void WorkerAgent::Send(absl::Time now, Held& held, WorkerEffects& effects) {
   OutgoingStream& stream = *held.stream;
   while (!stream.segments.empty()) {
     Segment& first = stream.segments.begin()->second;
@@ -348,6 +351,7 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
     stream.next = first.end;
     const BufferedPiecePtr made = std::move(first.made);
     stream.segments.erase(stream.segments.begin());
+    if (held.lease.trace != 0) TraceSent(now, held.lease, *made);
     if (const auto shelf = ShelfOf(held)) {
       shelf_.Took(*shelf, made->piece.begin);
     }
@@ -406,6 +410,7 @@ void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
   for (auto& [plan, cost] : costs_) beat.costs.push_back(std::move(cost));
   costs_.clear();
   beat.load = TakeLoad(now);
+  for (auto& [trace, ring] : traces_) beat.spans.push_back(ring.Take(now));
   for (const auto& [fingerprint, result] : manifests_) {
     if (result) beat.manifests.push_back(*result);
   }

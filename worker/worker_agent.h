@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/wire/message.h"
+#include "core/wire/span_ring.h"
 #include "worker/piece_shelf.h"
 
 namespace feedmill {
@@ -45,6 +46,14 @@ struct ComputeRequest {
   bool at_once = false;
   // Bytes per second of the link, as reported by its reader; 0: unknown.
   uint64_t link_rate = 0;
+  bool trace = false;  // the times of the task are wanted
+};
+
+// When and where a task ran.
+struct TaskTimes {
+  absl::Time begin;
+  absl::Time end;
+  uint32_t thread = 0;
 };
 
 // Actions for the shell after a call: start work, then send.
@@ -70,11 +79,12 @@ class WorkerAgent {
                        const Message& message);
   WorkerEffects OnTick(absl::Time now);
   // A task ended. `busy`: thread time. `packed`: the packed parts, if any.
-  // `costs`: of its steps, if requested.
+  // `costs`: of its steps, if requested. `times`: if requested.
   WorkerEffects OnComputed(absl::Time now, TaskId task,
                            absl::StatusOr<Piece> piece, absl::Duration busy,
                            std::shared_ptr<const PackedParts> packed = nullptr,
-                           StepCosts costs = nullptr);
+                           StepCosts costs = nullptr,
+                           std::optional<TaskTimes> times = std::nullopt);
   // A definition was compiled, or failed; then the plan's leases fail with
   // `status`. `alike`: the leases of all ranks need the same pieces, so each
   // piece is computed once.
@@ -169,6 +179,8 @@ class WorkerAgent {
     Lease lease;
     std::optional<OutgoingStream> stream;
     absl::Status failure;  // not OK: reported until the lease ends
+    absl::Time leased;
+    bool begun = false;  // a task was started
   };
   struct Task {
     SplitId split;
@@ -181,6 +193,9 @@ class WorkerAgent {
     bool at_once = false;
     std::optional<PieceShelf::Key> shelf{};  // key if several ranks share it
     uint64_t ranks = 1;
+    uint64_t trace = 0;  // 0: not traced
+    Attempt attempt{};   // of the lease that is traced
+    absl::Time started{};
   };
   enum class PlanState { kDefining, kReady, kFailed };
   struct PlanRecord {
@@ -235,7 +250,7 @@ class WorkerAgent {
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
   absl::StatusOr<BufferedPiecePtr> BufferPiece(
-      const Task& task, absl::StatusOr<Piece> piece,
+      absl::Time now, const Task& task, absl::StatusOr<Piece> piece,
       std::shared_ptr<const PackedParts> packed, StepCosts costs);
   void DeliverAll(absl::Time now, TaskId id, const Task& task,
                   absl::StatusOr<BufferedPiecePtr> made,
@@ -246,7 +261,7 @@ class WorkerAgent {
                     BufferedPiecePtr made);
   static void DropFrom(OutgoingStream& stream, Cursor cursor);
   static bool WaitsForCredit(const OutgoingStream& stream);
-  void Send(Held& held, WorkerEffects& effects);
+  void Send(absl::Time now, Held& held, WorkerEffects& effects);
 
   // Starts as many tasks as threads, memory and streams allow.
   void Schedule(absl::Time now, WorkerEffects& effects);
@@ -290,6 +305,14 @@ class WorkerAgent {
   std::optional<WorkerLoad> TakeLoad(absl::Time now);
   PlanLoad LoadOf(absl::Time now, const PlanId& id,
                   const PlanRecord& plan) const;
+  // Tracing (agent_trace.cc).
+  void TakeTraceOrder(absl::Time now, const WorkerAnswer& answer);
+  void AddSpan(absl::Time now, uint64_t trace, const TraceSpan& span);
+  void TraceBegun(absl::Time now, Held& held);
+  void TraceTask(absl::Time now, const Task& task,
+                 const absl::StatusOr<Piece>& piece, const StepCosts& costs,
+                 const TaskTimes& times);
+  void TraceSent(absl::Time now, const Lease& lease, const Made& made);
   void Beat(absl::Time now, WorkerEffects& effects);
   void BeatSoon(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
@@ -318,7 +341,8 @@ class WorkerAgent {
   std::map<PlanId, PlanCost> costs_;  // since the last heartbeat
   absl::Duration busy_;               // of all threads, in tasks
   absl::Time next_load_ = absl::InfinitePast();
-  bool load_is_idle_ = false;  // in the last report
+  bool load_is_idle_ = false;            // in the last report
+  std::map<uint64_t, SpanRing> traces_;  // that run, by their id
   // Requested manifests by fingerprint; nullopt while being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };

@@ -283,9 +283,10 @@ void WorkerServer::Shell::MakeAgent() {
       links_->NotePacked(computed.plan, *computed.packed, computed.codec,
                          computed.packing);
     }
-    Perform(agent_->OnComputed(
-        reactor_->now(), computed.task, std::move(computed.piece),
-        computed.busy, std::move(computed.packed), std::move(computed.costs)));
+    Perform(agent_->OnComputed(reactor_->now(), computed.task,
+                               std::move(computed.piece), computed.busy,
+                               std::move(computed.packed),
+                               std::move(computed.costs), computed.times));
   };
   results.defined = [this](const PlanId& plan, absl::Status status,
                            bool alike) {

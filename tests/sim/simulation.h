@@ -73,6 +73,8 @@ struct Options {
   std::optional<bool> names_epochs{};
   // True if a process also registers datasets and looks them up.
   bool registers_datasets = false;
+  // True if a tool also traces jobs.
+  bool traces_jobs = false;
 };
 
 // Counters, by name: faults by kind, releases of leases, elements and so on.

@@ -117,6 +117,24 @@ TEST(Simulation, RegisteredDatasetsOutliveCrashes) {
   EXPECT_GE(totals["dispatcher crashes"], 50);
 }
 
+TEST(Simulation, TracedJobsHold) {
+  Totals totals;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Options options;
+    options.seed = seed;
+    options.traces_jobs = true;
+    const Result result = Simulate(options);
+    ASSERT_FALSE(result.violation)
+        << "seed " << seed << ": " << *result.violation;
+    for (const auto& [name, count] : result.totals) totals[name] += count;
+  }
+  EXPECT_GE(totals["traces asked for"], 200);
+  EXPECT_GE(totals["traces complete"], 50);
+  EXPECT_GE(totals["spans"], 5'000);
+  EXPECT_GE(totals["clocks compared"], 500);
+  EXPECT_GE(totals["dispatcher crashes"], 50);
+}
+
 TEST(Simulation, ASeedIsTheSameEachTime) {
   std::set<uint64_t> hashes;
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -122,6 +122,10 @@ World::World(const Options& options)
     registrar_.emplace(options_.seed);
     AskRegistry();
   }
+  if (options_.traces_jobs) {
+    tracer_.emplace(options_.seed);
+    AskForTrace();
+  }
   DrawFaults();
 }
 
@@ -186,6 +190,10 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
   } else if (to == kRegistrar) {
     TakeReply(std::get<DatasetReply>(message));
     return std::nullopt;
+  } else if (to == kTracer) {
+    const auto* reply = std::get_if<StatusReply>(&message);
+    if (reply != nullptr && reply->trace) TakeTrace(*reply->trace);
+    return std::nullopt;
   } else if (to != kDispatcher) {
     return std::nullopt;  // the process is gone
   } else if (!dispatcher_up_) {
@@ -222,6 +230,7 @@ void World::StartWorker(const std::string& name) {
   worker.life = ++lives_;
   worker.skew = DrawSkew();
   worker.slowness = random_.Choice<int64_t>({1, 2, 6});
+  trace_ = {};  // another life has another clock
   worker.threads = static_cast<uint32_t>(random_.Between(1, 2));
   worker.free_at.resize(worker.threads);
   WorkerAgentSettings settings;
@@ -355,10 +364,15 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
     outcome = Unavailable("the disk did not answer");
   }
   auto shared = std::make_shared<absl::StatusOr<Piece>>(std::move(outcome));
+  std::optional<TaskTimes> times;
+  if (request.trace) {
+    times = TaskTimes{free - busy + worker.skew, free + worker.skew, 0};
+  }
   timeline_.At(free, [this, name = worker.name, life = worker.life,
-                      task = request.task, shared, busy] {
-    OnWorker(name, life, [this, task, shared, busy](WorkerProcess& w) {
-      StepWorker(w, w.core->OnComputed(ClockOf(w), task, *shared, busy));
+                      task = request.task, shared, busy, times] {
+    OnWorker(name, life, [this, task, shared, busy, times](WorkerProcess& w) {
+      StepWorker(w, w.core->OnComputed(ClockOf(w), task, *shared, busy, nullptr,
+                                       nullptr, times));
     });
   });
 }

@@ -121,6 +121,7 @@ class World {
 
   static constexpr char kDispatcher[] = "dispatcher";
   static constexpr char kRegistrar[] = "registrar";
+  static constexpr char kTracer[] = "tracer";
 
   // ---- processes
   std::optional<absl::Time> Deliver(const std::string& from,
@@ -234,6 +235,11 @@ class World {
   void TakeReply(const DatasetReply& reply);
   void CheckDatasets();
 
+  // ---- traces of jobs (world_traces.cc)
+  void AskForTrace();
+  void TakeTrace(const TraceReport& report);
+  void CheckClocks(const TraceReport& report);
+
   void Fail(std::string violation);
   void Trace(const std::string& line);
   absl::Time now() const { return timeline_.now(); }
@@ -249,6 +255,9 @@ class World {
   std::optional<Random> speeds_;     // speeds of tasks, if they may be cheap
   std::optional<Random> registrar_;  // of the process that registers datasets
   std::map<std::string, std::string> registered_;  // acknowledged, by id
+  std::optional<Random> tracer_;  // of the tool that traces jobs
+  TraceRequest trace_;            // 0: none
+  uint64_t traces_ = 0;
   FakePlan plan_;
   Timeline timeline_;
   std::unique_ptr<Network> network_;

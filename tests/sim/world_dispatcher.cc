@@ -91,6 +91,7 @@ void World::Say(std::vector<Outgoing> sends) {
     // Rejects and replies answer single messages of the call.
     if (!std::holds_alternative<ClientReject>(outgoing.message) &&
         !std::holds_alternative<DatasetReply>(outgoing.message) &&
+        !std::holds_alternative<StatusReply>(outgoing.message) &&
         !told.insert(outgoing.to).second) {
       Fail(fmt::format("{} was told two things in one call",
                        outgoing.to.value()));
@@ -187,6 +188,7 @@ void World::StartDispatcher(bool wiped) {
     books_ = synced_books_ = Books{};
     journal_ = JournalId(options_.seed + 1 + (uint64_t{++journals_} << 32));
   }
+  trace_ = {};
   ++dispatcher_life_;
   dispatcher_began_ = now();
   begun_before_.reset();
