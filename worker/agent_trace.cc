@@ -82,7 +82,7 @@ void WorkerAgent::TraceTask(absl::Time now, const Task& task,
 }
 
 void WorkerAgent::TraceSent(absl::Time now, const Lease& lease,
-                            const Made& made) {
+                            const BufferedPiece& made) {
   const Piece& piece = made.piece;
   const absl::Time begin = made.at == absl::InfinitePast() ? now : made.at;
   AddSpan(now, lease.trace,

@@ -312,7 +312,7 @@ class WorkerAgent {
   void TraceTask(absl::Time now, const Task& task,
                  const absl::StatusOr<Piece>& piece, const StepCosts& costs,
                  const TaskTimes& times);
-  void TraceSent(absl::Time now, const Lease& lease, const Made& made);
+  void TraceSent(absl::Time now, const Lease& lease, const BufferedPiece& made);
   void Beat(absl::Time now, WorkerEffects& effects);
   void BeatSoon(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);

@@ -36,6 +36,7 @@ absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
 absl::StatusOr<int> RunTop(const Invocation& invocation);
+absl::StatusOr<int> RunTrace(const Invocation& invocation);
 absl::StatusOr<int> RunDoctor(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);
 absl::StatusOr<int> RunSimulate(const Invocation& invocation);

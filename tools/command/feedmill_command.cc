@@ -41,6 +41,7 @@ constexpr Command kCommands[] = {
     {"token", "merges and shows tokens, from which readers continue", RunToken},
     {"status", "shows what a service is doing", RunStatus},
     {"top", "shows the same in a terminal, live", RunTop},
+    {"trace", "records when and where the splits of a job are", RunTrace},
     {"doctor", "checks this machine and a service, and says what to do",
      RunDoctor},
     {"resolve", "shows the tasks of a cluster", RunResolve},

@@ -492,7 +492,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   if (!flags.save_token.empty() && IsTokenFile(flags.save_token)) {
     FM_ASSIGN_OR_RETURN(const std::string begin, reader->Save());
     FM_RETURN_IF_ERROR(
-        SaveToken("--save-token " + flags.save_token, flags.save_token, begin));
+        SaveFile("--save-token " + flags.save_token, flags.save_token, begin));
   }
   const bool prints = format == ElementWriter::Format::kJsonl;
   ReadWatch watch({.draw = isatty(STDERR_FILENO) != 0 &&
@@ -514,8 +514,8 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   uint64_t came = 0;
   const auto save = [&](uint64_t unread) -> absl::Status {
     FM_ASSIGN_OR_RETURN(const std::string token, reader->Save(unread));
-    return SaveToken("--save-token " + flags.save_token, flags.save_token,
-                     token);
+    return SaveFile("--save-token " + flags.save_token, flags.save_token,
+                    token);
   };
   TokenSaver saver(every, save);
   const std::optional<OnErrorStep> skips = SkippingOf(graph);

@@ -57,7 +57,7 @@ absl::StatusOr<int> RunToken(const Invocation& invocation) {
   }
   if (action == "show") return 0;
   FM_ASSIGN_OR_RETURN(const std::string merged, Token::Merge(tokens));
-  FM_RETURN_IF_ERROR(SaveToken("--output " + output, output, merged));
+  FM_RETURN_IF_ERROR(SaveFile("--output " + output, output, merged));
   return 0;
 }
 

@@ -53,8 +53,8 @@ absl::StatusOr<std::string> ReadStoredToken(const std::string& what,
   return bytes;
 }
 
-absl::Status WriteStoredToken(const std::string& what, const std::string& name,
-                              const std::string& bytes) {
+absl::Status WriteStored(const std::string& what, const std::string& name,
+                         const std::string& bytes) {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(name));
   return Annotate(files->Write(name, bytes), what);
 }
@@ -87,9 +87,9 @@ bool IsTokenFile(const std::string& path) {
          std::filesystem::is_regular_file(status);
 }
 
-absl::Status SaveToken(const std::string& what, const std::string& path,
-                       const std::string& bytes) {
-  if (!SchemeOf(path).empty()) return WriteStoredToken(what, path, bytes);
+absl::Status SaveFile(const std::string& what, const std::string& path,
+                      const std::string& bytes) {
+  if (!SchemeOf(path).empty()) return WriteStored(what, path, bytes);
   std::error_code error;
   const bool replaces = IsTokenFile(path);
   const std::string target = replaces ? path + ".partial" : path;
@@ -102,7 +102,7 @@ absl::Status SaveToken(const std::string& what, const std::string& path,
   const int reason = why != 0 ? why : error.value();
   const bool full = reason == ENOSPC || reason == EDQUOT;
   return Unavailable(
-      "{}: the token of {} bytes cannot be written: {}{}", what, bytes.size(),
+      "{}: {} bytes cannot be written: {}{}", what, bytes.size(),
       WriteErrorText(reason),
       full ? "; free space there, or save it on another disk" : "");
 }

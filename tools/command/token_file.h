@@ -13,7 +13,7 @@ namespace feedmill {
 
 // In all functions, `path` may also be the URL of an object ("s3://bucket/t0").
 
-// True if SaveToken creates or replaces a file at that path. False for a pipe
+// True if SaveFile creates or replaces a file at that path. False for a pipe
 // or device, where earlier output remains.
 bool IsTokenFile(const std::string& path);
 
@@ -22,8 +22,8 @@ bool IsTokenFile(const std::string& path);
 absl::StatusOr<std::string> LoadToken(const std::string& what,
                                       const std::string& path);
 // Saves atomically: the file has either the new or the old content.
-absl::Status SaveToken(const std::string& what, const std::string& path,
-                       const std::string& bytes);
+absl::Status SaveFile(const std::string& what, const std::string& path,
+                      const std::string& bytes);
 
 // When the token of a read is saved, besides its beginning and its end.
 struct SaveInterval {

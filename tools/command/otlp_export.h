@@ -1,0 +1,21 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_OTLP_EXPORT_H_
+#define FEEDMILL_TOOLS_COMMAND_OTLP_EXPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace feedmill {
+
+// Posts the requests to an OTLP/HTTP endpoint, "http://host:4318/v1/traces",
+// one after the other. `timeout`: for each. Unavailable or InvalidArgument name
+// the endpoint; so does a response that rejects spans.
+absl::Status ExportOtlp(const std::string& url,
+                        const std::vector<std::string>& requests,
+                        absl::Duration timeout);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_OTLP_EXPORT_H_
