@@ -1,0 +1,81 @@
+"""What tracing a job costs: a row of bench/run.
+
+The same reads through a service, traced by `feedmill trace` from their begin to their end and not traced, in
+alternating rounds: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a
+second, and CPU seconds of the service's processes (the tool's own are left out). The elements are checked."""
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import measure
+
+FEEDMILL = measure.BUILD / "bin" / "feedmill"
+PIPELINES = {
+    "range": "source: {range: {stop: 400000000}}\nsteps:\n  - map: 'x * x'\n  - batch: {size: 1024}\n",
+    "large": 'source: {range: {stop: 16000}}\nsteps:\n  - map: "full([1048576], cast(x % 256, uint8))"\n',
+}
+
+
+class Trace:
+    """Traces a job until it is ended."""
+
+    def __init__(self, service, job, folder):
+        self.file = pathlib.Path(folder) / f"{job}.json"
+        self.command = [FEEDMILL, "trace", job, "--service", service.address, "--seconds", "600", "-o", self.file]
+        self.process = None
+
+    def begin(self):
+        while self.process is None or self.process.poll() is not None:  # until the job is there
+            self.process = subprocess.Popen(self.command, stderr=subprocess.DEVNULL)
+            time.sleep(0.1)
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+        document = json.loads(self.file.read_text())
+        lost = document["otherData"]["lost_spans"] + sum(p["lost_spans"] for p in document["otherData"]["processes"])
+        return sum(event["ph"] == "X" for event in document["traceEvents"]), lost
+
+
+def read(service, pipeline, job, folder, traced):
+    before = service.cpu()
+    reader = subprocess.Popen([FEEDMILL, "read", pipeline, "--service", service.address, "--job", job,
+                               "--format", "summary"], stdout=subprocess.PIPE, text=True)
+    trace = Trace(service, job, folder)
+    if traced:
+        trace.begin()
+    out = reader.communicate(timeout=600)[0]
+    measure.check(reader.returncode == 0, f"{job}: the read failed")
+    result = json.loads(out.strip().splitlines()[-1])
+    result["cpu_s"] = service.cpu() - before
+    if traced:
+        result["spans"], result["lost"] = trace.end()
+        measure.check(result["spans"] > 0, f"{job}: spans")
+    return result
+
+
+def bench(folder, rounds, _rows):
+    ratios = {}
+    service = measure.Service(folder)
+    try:
+        for name, text in PIPELINES.items():
+            pipeline = measure.write(folder, f"{name}.yaml", text)
+            number = iter(range(2 * rounds))
+
+            def side(traced, name=name, pipeline=pipeline, number=number):
+                return read(service, pipeline, f"{name}{next(number)}", folder, traced)
+            got = measure.rounds(rounds, {"plain": lambda run=side: run(False), "traced": lambda run=side: run(True)})
+            hashes = {result["order_hash"] for results in got.values() for result in results}
+            measure.check(len(hashes) == 1, f"{name}: elements")
+            rate = measure.paired(got["traced"], got["plain"], lambda result: result["elements"] / result["seconds"])
+            cpu = measure.paired(got["traced"], got["plain"], lambda result: result["cpu_s"])
+            spans = measure.median(got["traced"], lambda result: result["spans"] / result["seconds"])
+            lost = sum(result["lost"] for result in got["traced"])
+            measure.say(f"{name}: rate {rate} and the service's CPU {cpu} of those without a trace; {spans:,.0f} spans/s, "
+                        f"{lost:,} dropped")
+            ratios |= {f"{name}_rate_vs_plain": rate, f"{name}_cpu_vs_plain": cpu}
+    finally:
+        service.stop()
+    return ratios
