@@ -180,7 +180,8 @@ absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
     const size_t bytes = RowsTogether::Max() == 1 ? 1 : kReadBytes;
     FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(at, bytes));
     reading_.SetNames(p, at, read);
-    const size_t step = heavy ? 1 : std::min(kBlockRows, RowsTogether::Max());
+    const size_t step =
+        std::min(program_.records->rows_together(), RowsTogether::Max());
     for (size_t row = 0; row < read; row += step) {
       std::vector<std::byte*>& direct = scratch_.records_in.direct;
       direct.clear();

@@ -68,10 +68,10 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
     }
   }
   const uint64_t base = at.i;
-  const size_t step = program_.records->heavy() ? 1
-                      : program_.records->empty()
-                          ? std::clamp<size_t>(rows, 1, RowsTogether::Max())
-                          : std::min(kBlockRows, RowsTogether::Max());
+  const size_t step =
+      program_.records->empty()
+          ? std::clamp<size_t>(rows, 1, RowsTogether::Max())
+          : std::min(program_.records->rows_together(), RowsTogether::Max());
   size_t row = 0;
   for (; row < rows && (row == 0 || !draft_.full()); row += step) {
     if (step == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {

@@ -64,6 +64,7 @@ class CompiledProgram final : public BlockProgram {
 
   bool empty() const override { return code_.passes; }
   bool heavy() const override { return code_.heavy; }
+  size_t rows_together() const override { return code_.rows; }
   bool filters() const override { return code_.filters; }
   bool random() const override { return code_.random; }
   bool takes_trailing() const override { return code_.takes_trailing; }

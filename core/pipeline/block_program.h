@@ -94,8 +94,10 @@ class BlockProgram {
   virtual void Run(const Input& input, Scratch& scratch,
                    Output& output) const = 0;
 
-  virtual bool empty() const = 0;    // passes its input through
-  virtual bool heavy() const = 0;    // takes microseconds or more for a row
+  virtual bool empty() const = 0;  // passes its input through
+  virtual bool heavy() const = 0;  // takes microseconds or more for a row
+  // Most rows of a run: more would take too long, or too much memory.
+  virtual size_t rows_together() const = 0;
   virtual bool filters() const = 0;  // may drop rows
   virtual bool random() const = 0;   // needs counters and passes
   virtual bool takes_trailing() const = 0;

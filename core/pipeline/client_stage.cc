@@ -32,7 +32,7 @@ class ProgramRows final : public ClientStep {
     Flow out;
     ChunkBuilder builder(output_);
     absl::Status error;
-    size_t step = program_->heavy() ? 1 : kBlockRows;
+    size_t step = program_->rows_together();
     size_t at = 0;
     while (at < flow.chunk.rows && error.ok()) {
       const size_t end = std::min(at + step, flow.chunk.rows);

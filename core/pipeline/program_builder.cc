@@ -185,7 +185,7 @@ absl::StatusOr<Operand> ProgramBuilder::CompileCall(
     // If folding fails, the first row that needs the value reports the error.
     if (folded.ok()) return folded;
   }
-  code_.heavy = code_.heavy || function->heavy;
+  if (function->heavy) SetHeavy();
   Operand result{type, false, NewValue(), nullptr};
   if (type.dtype != DType::kBytes && !HasUnknownDim(type.shape)) {
     const auto items = static_cast<size_t>(NumItems(type.shape));
@@ -244,7 +244,7 @@ void ProgramBuilder::FindDirect() {
                            spec_.components[c].IsStatic());
     // Large rows are processed one by one, directly in the chunk, because
     // copying them would cost more than the calls.
-    code_.heavy = code_.heavy || (large && code_.direct.back());
+    if (large && code_.direct.back()) SetHeavy();
   }
 }
 

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_PROGRAM_BUILDER_H_
 #define FEEDMILL_CORE_PIPELINE_PROGRAM_BUILDER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -38,6 +39,7 @@ class ProgramBuilder {
   // Number of leading dimensions of the components that are batches.
   size_t batches() const { return batches_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
+  const FunctionRegistry& functions() const { return functions_; }
   // The output of the step, without components that no later step needs.
   const ElementSpec& made() const { return *made_; }
   // The values of the components: the input of the step, until the step sets
@@ -59,7 +61,12 @@ class ProgramBuilder {
   std::optional<size_t> Touch(const std::string& component);
 
   // ---- properties of the program from now on
-  void SetHeavy() { code_.heavy = true; }
+  void SetHeavy() { SetHeavyRows(1); }
+  // The same for a step that costs less if up to `rows` rows run together.
+  void SetHeavyRows(size_t rows) {
+    code_.heavy = true;
+    code_.rows = std::min(code_.rows, rows);
+  }
   void SetFilters() { code_.filters = true; }
   // Instructions read the counters and passes of rows.
   void SetRandom() { code_.random = true; }

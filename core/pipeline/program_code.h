@@ -25,6 +25,7 @@ struct ProgramCode {
   std::vector<ValueId> outputs;  // by component
   bool passes = false;           // the outputs are the inputs
   bool heavy = false;
+  size_t rows = kBlockRows;  // most rows of a run
   bool filters = false;
   bool random = false;
   bool takes_trailing = false;

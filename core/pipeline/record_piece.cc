@@ -1,6 +1,7 @@
 #include "core/pipeline/record_piece.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/status.h"
 
@@ -8,7 +9,10 @@ namespace feedmill {
 
 absl::Status RecordPiece::Run() const {
   uint64_t p = draft_.begin.p;
-  const bool one_by_one = program_.records->heavy();
+  const size_t most = program_.records->heavy()
+                          ? std::min(program_.records->rows_together(),
+                                     RowsTogether::Max())
+                          : std::numeric_limits<size_t>::max();
   bool first = true;
   while (p < draft_.end.p && (first || !draft_.full())) {
     first = false;
@@ -18,11 +22,12 @@ absl::Status RecordPiece::Run() const {
     FM_ASSIGN_OR_RETURN(const size_t read,
                         reading_.ReadAhead(0, draft_.BytesAhead()));
     reading_.SetNames(p, 0, read);
-    const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
+    size_t step = 0;
     size_t row = 0;
     for (; row < read && (row == 0 || !draft_.full()); row += step) {
+      step = std::min(most, read - row);
       scratch_.at = {p + row, 0};
-      if (one_by_one && scratch_.block.dropped && !scratch_.block.Has(row)) {
+      if (most == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {
         continue;
       }
       draft_.ReserveDirect(step);
