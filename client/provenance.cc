@@ -18,6 +18,7 @@
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/provenance.h"
 #include "core/plan/plan_id.h"
+#include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/manifest_resolution.h"
 #include "feedmill/reader.h"
@@ -56,6 +57,9 @@ absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
   if (registry == nullptr) {
     FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());
   }
+  FM_ASSIGN_OR_RETURN(registry,
+                      WithPython(registry, {options.hooks.allow_python,
+                                            options.hooks.python_path}));
   Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   std::error_code error;

@@ -20,6 +20,7 @@
 #include "core/net/process_limits.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/local_reader.h"
+#include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
 
 namespace feedmill {
@@ -195,6 +196,10 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   if (options.hooks.registry == nullptr) {
     FM_ASSIGN_OR_RETURN(options.hooks.registry, DefaultFunctions());
   }
+  FM_ASSIGN_OR_RETURN(
+      options.hooks.registry,
+      WithPython(options.hooks.registry,
+                 {options.hooks.allow_python, options.hooks.python_path}));
   Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   if (options.processing_mode.has_value()) {

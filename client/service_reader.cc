@@ -14,6 +14,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/python_functions.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/operators/slotted_graph.h"
@@ -196,6 +197,9 @@ absl::Status ServiceReader::WaitForRun() {
   options.on_skipped = QuarantineOf(graph_->graph);
   options.shared = shared_;
   FM_ASSIGN_OR_RETURN(auto plan, MakePlan(*view.run));
+  FM_ASSIGN_OR_RETURN(const auto loaded,
+                      LoadPython(*graph_, *options_.hooks.registry,
+                                 "the reader", PythonPart::kClientStage));
   FM_ASSIGN_OR_RETURN(
       sequence_, SequenceReader::Make(std::move(plan), options_.hooks.registry,
                                       std::move(options)));

@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/python_functions.h"
 #include "core/definition/pipeline_text.h"
 #include "core/io/manifest.h"
 #include "core/net/clock.h"
@@ -38,6 +39,9 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, *registry));
+  FM_ASSIGN_OR_RETURN(
+      const auto loaded,
+      LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
   alike = !analyzed->numbered;
   auto manifest = std::make_shared<Manifest>();
   if (!definition.manifest.empty()) {
@@ -87,6 +91,9 @@ absl::StatusOr<std::string> FindFiles(
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, *registry));
+  FM_ASSIGN_OR_RETURN(
+      const auto loaded,
+      LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
   FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
   // Errors in files that expressions name are reported now.
   FM_RETURN_IF_ERROR(BindFiles(graph, &manifest, registry).status());

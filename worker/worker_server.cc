@@ -29,6 +29,7 @@
 #include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/process_quota.h"
 #include "core/process/thread_limit.h"
+#include "core/python/python_pool.h"
 #include "feedmill/worker.h"
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
@@ -168,6 +169,9 @@ absl::Status WorkerServer::Shell::Begin() {
   if (config_.registry == nullptr) {
     FM_ASSIGN_OR_RETURN(config_.registry, DefaultFunctions());
   }
+  FM_ASSIGN_OR_RETURN(config_.registry,
+                      WithPython(config_.registry,
+                                 {config_.allow_python, config_.python_path}));
   FM_ASSIGN_OR_RETURN(
       config_.element_bytes_max,
       ElementBytesMax(config_.element_bytes_max, kElementBytesMax));

@@ -312,6 +312,41 @@ std::string AnalyzedGraph::Explain() const {
 
 namespace {
 
+// Returns the name of a step before steps[s] that may make other values when it
+// runs again; "" if there is none.
+std::string UnrepeatableBefore(const AnalyzedGraph& graph, size_t s) {
+  for (size_t k = 0; k < s; ++k) {
+    const Step& step = graph.graph.steps[k];
+    if (TraitsOf(step).unrepeatable) {
+      return fmt::format("steps[{}] {}", k, step.name());
+    }
+  }
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const std::string name =
+        UnrepeatableBefore(*graph.inputs[i], graph.inputs[i]->steps.size());
+    if (!name.empty()) return fmt::format("inputs[{}] {}", i, name);
+  }
+  return "";
+}
+
+// Rejects steps[s] if it needs the same values each time that an earlier step
+// runs, and that step does not promise them.
+absl::Status CheckRepeatable(const AnalyzedGraph& graph, size_t s) {
+  const Step& step = graph.graph.steps[s];
+  const StepTraits traits = TraitsOf(step);
+  if (!traits.drops && traits.needs != StepNeeds::kSequence &&
+      !step.Is<CacheStep>()) {
+    return absl::OkStatus();
+  }
+  const std::string before = UnrepeatableBefore(graph, s);
+  if (before.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "steps[{}] {}: it needs the same elements each time that they are made, "
+      "and {} does not promise them; if equal elements always give equal "
+      "results there, say deterministic=True",
+      s, step.name(), before);
+}
+
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Graph& graph, const FunctionRegistry& registry, bool is_input,
     size_t& steps_before);
@@ -456,6 +491,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
           output.status(), fmt::format("steps[{}] {}", i, step.name()));
       return AtStep(WithReasonOfBytes(graph.source, error), i);
     }
+    FM_RETURN_IF_ERROR(AtStep(CheckRepeatable(*out, i), i));
     const absl::StatusOr<Home> found = homes.Next(i);
     if (!found.ok()) return AtStep(found.status(), i);
     const Home home = *found;

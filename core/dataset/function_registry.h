@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +18,8 @@
 #include "feedmill/expr.h"
 
 namespace feedmill {
+
+class PythonFunctions;  // core/dataset/python_functions.h
 
 // The type of an expression: a component without a name, or a constant.
 //
@@ -152,8 +155,15 @@ class FunctionRegistry {
   // Returns all names, sorted.
   std::vector<std::string_view> Names() const;
 
+  // Runs the Python functions of steps in this process. Null: it runs none.
+  void AllowPython(std::shared_ptr<PythonFunctions> python) {
+    python_ = std::move(python);
+  }
+  const std::shared_ptr<PythonFunctions>& python() const { return python_; }
+
  private:
   std::map<std::string, Function, std::less<>> functions_;
+  std::shared_ptr<PythonFunctions> python_;
 };
 
 }  // namespace feedmill

@@ -61,6 +61,8 @@ struct StepTraits {
   bool keeps_count = false;
   // Defines its own list of components; unneeded ones are dropped.
   bool lists_components = false;
+  // Made again, an element may have other values.
+  bool unrepeatable = false;
   // The only component that it changes; "": none, or several.
   std::string changes{};
   // Most input elements per output element, if known.

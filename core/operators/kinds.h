@@ -33,6 +33,7 @@ const StepKind& FlatMapKind();
 const StepKind& OnErrorKind();
 const StepKind& ParseSequenceExampleKind();
 const StepKind& CacheKind();
+const StepKind& PythonKind();
 
 inline std::vector<const StepKind*> BuiltinKinds() {
   return {
@@ -59,6 +60,7 @@ inline std::vector<const StepKind*> BuiltinKinds() {
       &OnErrorKind(),
       &ParseSequenceExampleKind(),
       &CacheKind(),
+      &PythonKind(),
   };
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/python_functions.h"
 #include "core/io/manifest.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/worker_stage.h"
@@ -87,6 +88,9 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                                                            : AvailableCpus()),
                    "give the reader fewer (--threads)"));
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
+  FM_ASSIGN_OR_RETURN(
+      const auto loaded,
+      LoadPython(*analyzed, *registry, "the reader", PythonPart::kAll));
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
   const auto manifest = std::make_shared<const Manifest>(std::move(resolved));
   const std::optional<LocalResume>& resume = options.resume;

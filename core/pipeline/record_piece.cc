@@ -3,16 +3,17 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 
 namespace feedmill {
 
 absl::Status RecordPiece::Run() const {
   uint64_t p = draft_.begin.p;
-  const size_t most = program_.records->heavy()
-                          ? std::min(program_.records->rows_together(),
-                                     RowsTogether::Max())
-                          : std::numeric_limits<size_t>::max();
+  const size_t most =
+      program_.records->heavy()
+          ? std::min(program_.records->rows_together(), RowsTogether::Max())
+          : std::numeric_limits<size_t>::max();
   bool first = true;
   while (p < draft_.end.p && (first || !draft_.full())) {
     first = false;

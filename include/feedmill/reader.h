@@ -172,6 +172,12 @@ struct ReadHooks {
   // Functions that expressions may call. Null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
+  // Absolute path of the Python interpreter that runs the Python functions of
+  // the steps that this process runs: all in a local read, those of the
+  // client's stage through a service. Empty: a pipeline with any is refused.
+  std::string allow_python{};
+  // PYTHONPATH of that interpreter. Empty: that of this process.
+  std::string python_path{};
   // Receives the time that each step took, on this process's threads and on the
   // workers of a service, when the reader is destroyed. Null: nothing is
   // measured, at no cost.

@@ -68,6 +68,26 @@ struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
   // JPEGs whose data ends early. kPad makes up the pixels that are missing.
   Truncated truncated = Truncated::kFail;
 };
+// A pickled Python function, which processes of the interpreter run that the
+// process allows (worker --allow-python).
+struct PythonStep {
+  // kElement: from an element to the components of `output`. kBatch: the same
+  // for many elements at once, along a new first axis. kFilter: from an element
+  // to one bool, true if it is kept.
+  enum class Call { kElement, kBatch, kFilter };
+  std::string function;  // Base64 of what cloudpickle made
+  Call call = Call::kElement;
+  Features output;     // of any dtype, without defaults; not for kFilter
+  std::string python;  // version that pickled it: "3.11.2"
+  // Packages and their versions that it needs: "numpy==2.4.6".
+  std::vector<std::string> packages;
+  // An element that takes longer is an error.
+  double timeout_seconds = 60;
+  // Bytes that a process may allocate. 0: any number.
+  int64_t memory_bytes = 0;
+  // Equal elements and random numbers give equal results, always.
+  bool deterministic = false;
+};
 struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
   enum class Method { kBilinear, kNearest };
   std::string component = "image";

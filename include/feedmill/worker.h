@@ -47,6 +47,12 @@ struct WorkerConfig {
   // Functions that expressions may call. Null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
+  // Absolute path of the Python interpreter that runs the Python functions of
+  // pipelines, in processes of its own. Empty: the worker refuses such
+  // pipelines. Any client may then run any code as this user.
+  std::string allow_python{};
+  // PYTHONPATH of that interpreter. Empty: that of this process.
+  std::string python_path{};
 };
 
 // A worker: reads, decodes and batches the splits that the dispatcher leases to

@@ -13,6 +13,7 @@ from feedmill import errors, functions
 from feedmill._certificates import offer_certifi
 from feedmill._feedmill import set_log_level
 from feedmill._feedmill import version as __version__
+from feedmill._python_functions import rng
 from feedmill.dataset import ComponentSpec, Dataset
 from feedmill.errors import (
     CancelledError,
@@ -24,6 +25,7 @@ from feedmill.errors import (
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
+    PythonError,
     ResourceExhaustedError,
     TraceError,
     UnavailableError,
@@ -49,6 +51,7 @@ __all__ = [
     "Loader",
     "NotFoundError",
     "OutOfRangeError",
+    "PythonError",
     "Reader",
     "ResourceExhaustedError",
     "TraceError",
@@ -63,6 +66,7 @@ __all__ = [
     "find_dispatcher",
     "functions",
     "merge_states",
+    "rng",
     "set_log_level",
 ]
 

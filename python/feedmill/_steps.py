@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from feedmill._python_functions import OutputTypes, Spec, python_step
 from feedmill._values import Expression, Outputs, Shape, Types, expression, options, outputs, shapes
+from feedmill.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -23,9 +25,31 @@ class Steps:
     def _with_step(self, name: str, value: Any) -> Self:
         raise NotImplementedError
 
+    def _spec_before(self) -> Spec:
+        """The spec of the elements so far."""
+        raise NotImplementedError
+
     # ---- steps on each element
 
-    def map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
+    @overload
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        /,
+        *,
+        python: Literal[True],
+        batched: bool = False,
+        output: OutputTypes | None = None,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        deterministic: bool = False,
+    ) -> Self: ...
+
+    @overload
+    def map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self: ...
+
+    def map(self, outputs_: Any = None, /, **named: Any) -> Self:
         """Makes exactly the components that the expressions name.
 
         One expression makes a single unnamed component; a dict, or keywords, make
@@ -40,18 +64,93 @@ class Steps:
         >>> next(squares.map(square="x", root="sqrt(x)").read())
         {'square': np.int64(0), 'root': np.float64(0.0)}
 
-        Raises TraceError if the function does what an expression cannot.
+        With ``python=True`` the function itself travels, and is called for each element
+        in processes of the workers' interpreters (docs/python_functions.md). It gets
+        NumPy values that it must not change: a dict by name, or a single unnamed one
+        alone; and returns a dict, or a value. ``fm.rng()`` is its random generator.
+
+        >>> def root(x):
+        ...     return {"root": x**0.5, "half": x // 2}
+        >>> next(fm.Dataset.range(4, 8).map(root, python=True).read())
+        {'root': np.float64(2.0), 'half': np.int64(2)}
+
+        Options of a Python function:
+          batched: The function gets many elements at once, along a new first axis, and
+            returns a row for each. How many is not defined.
+          output: What it returns: ``{"root": ("float64", ())}``, or one such pair for a
+            value alone. None is a dimension that may differ. Default: found out by
+            calling the function with an example.
+          packages: Names of packages of which a worker must have the same versions, as
+            well as of numpy and cloudpickle.
+          timeout: Seconds that a call may take.
+          memory_bytes: Bytes that a process may allocate. 0: any number.
+          deterministic: Equal elements always give equal results. A step that drops
+            elements, or a cache, may follow such a function only.
+
+        Raises TraceError if the function does what an expression cannot,
+        InvalidArgumentError if a Python function cannot be pickled or its result is not
+        known. Reading raises PythonError if a Python function fails.
         """
+        if named.get("python") is True:
+            named.pop("python")
+            return self._with_python(outputs_, named)
         return self._with_step("map", outputs(outputs_, named))
 
-    def filter(self, predicate: Expression) -> Self:
+    def filter(
+        self,
+        predicate: Expression | Callable[[Any], Any],
+        *,
+        python: bool = False,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        deterministic: bool = False,
+    ) -> Self:
         """Keeps the elements for which ``predicate``, one bool, is true.
 
         >>> import feedmill as fm
         >>> [int(x) for x in fm.Dataset.range(6).filter(lambda x: x % 2 == 1).read()]
         [1, 3, 5]
+
+        With ``python=True`` the predicate is a Python function, with the options of
+        :meth:`map`. It must be ``deterministic=True``.
         """
+        if python:
+            return self._with_step(
+                "python",
+                python_step(
+                    predicate,
+                    self._spec_before,
+                    call="filter",
+                    output=None,
+                    packages=packages,
+                    timeout=timeout,
+                    memory_bytes=memory_bytes,
+                    deterministic=deterministic,
+                ),
+            )
         return self._with_step("filter", expression(predicate))
+
+    def _with_python(self, function: Any, given: dict[str, Any]) -> Self:
+        batched = given.pop("batched", False)
+        settings: dict[str, Any] = {
+            "output": None,
+            "packages": (),
+            "timeout": 60,
+            "memory_bytes": 0,
+            "deterministic": False,
+        }
+        for name, value in given.items():
+            if name not in settings:
+                raise InvalidArgumentError(
+                    f"{name}: a Python function has no such option; it returns its components "
+                    "as a dict"
+                )
+            settings[name] = value
+        call: Literal["element", "batch"] = "batch" if batched else "element"
+        return self._with_step(
+            "python", python_step(function, self._spec_before, call=call, **settings)
+        )
 
     def flat_map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
         """Makes components as :meth:`map`, then an element of each row of them.

@@ -12,6 +12,7 @@ from feedmill import _arguments as check
 from feedmill import _feedmill, _plain_yaml
 from feedmill._absolute_paths import absolute_definition
 from feedmill._arguments import Even
+from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
 from feedmill._steps import Steps
 from feedmill._values import options
@@ -85,6 +86,9 @@ class Dataset(Sources, Steps):
     def _with_step(self, name: str, value: Any) -> Self:
         steps = [*self._definition.get("steps", ()), {name: None if value == {} else value}]
         return self._checked({**self._definition, "steps": steps})
+
+    def _spec_before(self) -> Spec:
+        return self.element_spec
 
     def _input(self) -> dict[str, Any]:
         """The definition as an input of another dataset."""
@@ -292,9 +296,12 @@ class Dataset(Sources, Steps):
         job.
         """
         pipeline = self._pipeline()
+        python, python_path = local_interpreter()
         return Reader(
             pipeline,
             {
+                "allow_python": python,
+                "python_path": python_path,
                 "service": check.text("service", "" if service is None else service),
                 "job": pipeline.job if job is None else check.text("job", job),
                 "consumer": check.text("consumer", consumer),

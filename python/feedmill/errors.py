@@ -32,6 +32,14 @@ class DataLossError(Error, ValueError):
     """A record, a file or a journal is corrupt."""
 
 
+class PythonError(DataLossError):
+    """A Python function of a step failed for an element.
+
+    The message names the element, and has the whole traceback, or how the function's
+    process ended.
+    """
+
+
 class OutOfRangeError(Error, IndexError):
     """The end of the data was reached where more was promised."""
 
@@ -82,4 +90,7 @@ _BY_CODE: dict[str, type[Error]] = {
 
 def make_error(code: str, message: str) -> Error:
     """Returns the exception for an ``absl::StatusCode``. The extension calls it."""
-    return _BY_CODE.get(code, InternalError)(message)
+    kind = _BY_CODE.get(code, InternalError)
+    if kind is DataLossError and ": the Python function " in message:
+        kind = PythonError
+    return kind(message)

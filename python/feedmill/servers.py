@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
+from feedmill._python_functions import interpreter
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -142,6 +143,9 @@ class WorkerServer(_Server[_feedmill.Worker]):
       threads: 0 for as many as this process may use.
       memory_bytes: Bound of what is computed and not yet sent.
       server_key: The dispatcher's public key. Default: dispatcher.pub in ``keys``.
+      allow_python: Interpreter that runs the Python functions of pipelines
+        (docs/python_functions.md); True: that of this process. Any reader may then run
+        any code as this user. Default: such pipelines are refused.
     """
 
     def __init__(
@@ -157,9 +161,13 @@ class WorkerServer(_Server[_feedmill.Worker]):
         keys: str | os.PathLike[str] = "",
         server_key: str = "",
         insecure_bind: bool = False,
+        allow_python: str | os.PathLike[str] | bool | None = None,
         start: bool = True,
     ) -> None:
+        python, python_path = interpreter(allow_python)
         self._native = _feedmill.Worker(
+            allow_python=python,
+            python_path=python_path,
             dispatcher=check.text("dispatcher", dispatcher),
             host=check.text("host", host),
             port=check.count("port", port, most=65535),

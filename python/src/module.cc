@@ -105,7 +105,7 @@ ReadOptions MakeReadOptions(
     double first_timeout, double timeout, uint64_t budget_bytes,
     const std::string& transport, const std::string& compression,
     uint32_t weight, int threads, std::string cluster_id, std::string keys,
-    std::string server_key) {
+    std::string server_key, std::string allow_python, std::string python_path) {
   ReadOptions options;
   options.service = std::move(service);
   options.job.name = std::move(job);
@@ -128,6 +128,8 @@ ReadOptions MakeReadOptions(
   options.limits.threads = threads;
   options.cluster_id = std::move(cluster_id);
   options.security = {std::move(keys), std::move(server_key)};
+  options.hooks.allow_python = std::move(allow_python);
+  options.hooks.python_path = std::move(python_path);
   return options;
 }
 
@@ -179,7 +181,8 @@ void BindReader(nb::module_& m) {
            "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "even"_a,
            "agree"_a.none(), "take_over"_a, "first_timeout"_a, "timeout"_a,
            "budget_bytes"_a, "transport"_a, "compression"_a, "weight"_a,
-           "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a);
+           "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
+           "allow_python"_a, "python_path"_a);
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
       .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
            "options"_a)
@@ -299,7 +302,8 @@ void BindServers(nb::module_& m) {
           [](Worker* self, std::string dispatcher, std::string host,
              uint16_t port, int threads, uint64_t memory_bytes,
              std::string advertise, std::string cluster_id, std::string keys,
-             std::string server_key, bool insecure_bind) {
+             std::string server_key, bool insecure_bind,
+             std::string allow_python, std::string python_path) {
             WorkerConfig config;
             config.dispatcher = std::move(dispatcher);
             config.endpoint.host = std::move(host);
@@ -310,11 +314,13 @@ void BindServers(nb::module_& m) {
             config.endpoint.cluster_id = std::move(cluster_id);
             config.endpoint.security = {std::move(keys), std::move(server_key)};
             config.endpoint.insecure_bind = insecure_bind;
+            config.allow_python = std::move(allow_python);
+            config.python_path = std::move(python_path);
             new (self) Worker("worker", std::move(config));
           },
           nb::kw_only(), "dispatcher"_a, "host"_a, "port"_a, "threads"_a,
           "memory_bytes"_a, "advertise"_a, "cluster_id"_a, "keys"_a,
-          "server_key"_a, "insecure_bind"_a)
+          "server_key"_a, "insecure_bind"_a, "allow_python"_a, "python_path"_a)
       .def("start", &Worker::Start)
       .def("stop", &Worker::Stop)
       .def("join", &Worker::Join)

@@ -44,6 +44,10 @@ def test_the_page_of_the_package(folder):
     run_page((ROOT / "docs/python.md").read_text())
 
 
+def test_the_page_of_python_functions(folder):
+    run_page((ROOT / "docs/python_functions.md").read_text())
+
+
 def test_the_page_of_tf(folder):
     run_page((ROOT / "docs/tf.md").read_text())
 

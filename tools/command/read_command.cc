@@ -118,6 +118,7 @@ struct ReadFlags {
   std::string skip_batches;
   uint64_t show_batch = kNoLimit;
   OpPluginFlag op_plugins;
+  std::string allow_python;
 
   void Declare(FlagSet& flags) {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
@@ -219,6 +220,10 @@ struct ReadFlags {
                &cluster_id);
     DeclareKeys(flags, &security);
     DeclareServerKey(flags, &security);
+    flags.Text("--allow-python", "FILE",
+               "Interpreter that runs the Python functions of the steps that "
+               "this process runs; default: none",
+               &allow_python);
     op_plugins.Declare(flags);
     flags.Configurable();
     flags.Count("--threads", 1, 1024,
@@ -401,6 +406,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.limits.threads = static_cast<int>(flags.threads);
   options.limits.element_bytes_max = flags.element_bytes_max;
   options.hooks.registry = std::move(functions);
+  options.hooks.allow_python = flags.allow_python;
   options.hooks.cancel = &g_cancel;
   return options;
 }

@@ -136,6 +136,10 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--shared-memory",
               "Shared memory, at most; default: as much as --memory",
               &shared_memory);
+  flags.Text("--allow-python", "FILE",
+             "Interpreter that runs the Python functions of pipelines; any "
+             "reader may then run any code as this user; default: none",
+             &config.allow_python);
   flags.Duration(
       "--drain-timeout",
       "How long a worker that is asked to stop may take to finish its splits",

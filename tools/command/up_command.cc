@@ -14,6 +14,7 @@
 #include "core/base/status.h"
 #include "core/net/log.h"
 #include "core/pipeline/executor.h"
+#include "core/python/python_pool.h"
 #include "server/address_file.h"
 #include "tools/command/child_process.h"
 #include "tools/command/commands.h"
@@ -50,7 +51,8 @@ struct UpFlags {
   uint64_t element_bytes_max = 0;  // of each worker
   std::string transport = "auto";
 
-  std::string work_dir;  // of the dispatcher
+  std::string work_dir;      // of the dispatcher
+  std::string allow_python;  // of each worker
   OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
@@ -76,6 +78,10 @@ struct UpFlags {
                 "How elements are transported: auto shares memory with readers "
                 "on this host",
                 &transport);
+    flags.Text("--allow-python", "FILE",
+               "Interpreter that runs the Python functions of pipelines; any "
+               "reader may then run any code as this user; default: none",
+               &allow_python);
     flags.Text("--work-dir", "DIR",
                "Folder that keeps the dispatcher's state through its restarts",
                &work_dir);
@@ -443,6 +449,10 @@ class Supervisor {
           child.arguments.end(),
           {"--element-max", fmt::format("{}", flags_.element_bytes_max)});
     }
+    if (!flags_.allow_python.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--allow-python", flags_.allow_python});
+    }
     AddSharedFlags(child);
     return child;
   }
@@ -530,6 +540,8 @@ absl::StatusOr<int> RunUp(const Invocation& invocation) {
   FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
   // Reported once here, instead of by each child.
   FM_RETURN_IF_ERROR(up.op_plugins.AddTo(invocation.registry).status());
+  FM_RETURN_IF_ERROR(
+      WithPython(invocation.registry, {up.allow_python}).status());
   StopSignals signals({SIGINT, SIGTERM, SIGCHLD});
   FM_RETURN_IF_ERROR(Supervisor(up, signals).Run());
   return 0;

@@ -48,6 +48,15 @@ TEST_F(JobPlannerTest, ARangeNeedsNoFilesAndBeginsWithLargeSplits) {
   EXPECT_GE(shape.first_split, 1000);
 }
 
+TEST_F(JobPlannerTest, AWorkerLoadsPythonFunctionsBeforeAnySplit) {
+  const std::string graph = Canonical(
+      "source: {range: {stop: 1000}}\n"
+      "steps: [{python: {function: AAAA, python: '3.11', output: {a: "
+      "int64}}}]");
+  EXPECT_TRUE(*planner_.needs_manifest(graph));
+  EXPECT_EQ(planner_.shape(graph, "", 7, 0)->positions, 1000);
+}
+
 TEST_F(JobPlannerTest, HeavyCallsBeginWithSmallSplits) {
   auto registry = std::make_shared<FunctionRegistry>(BuiltinFunctions());
   FunctionRegistry::Function slow = *registry->Find("abs");

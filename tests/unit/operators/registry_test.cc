@@ -52,7 +52,9 @@ std::vector<Step> BuiltSteps() {
           .Skip(2)
           .Shard(2, 0)
           .Enumerate();
-  return all.graph().steps;
+  std::vector<Step> steps = all.graph().steps;
+  steps.push_back(MakeStep(PythonStep{.function = "AAAA", .python = "3.11"}));
+  return steps;
 }
 
 TEST(StepRegistry, HasTheStepsOfTheBuilder) {

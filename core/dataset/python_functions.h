@@ -1,0 +1,81 @@
+#ifndef FEEDMILL_CORE_DATASET_PYTHON_FUNCTIONS_H_
+#define FEEDMILL_CORE_DATASET_PYTHON_FUNCTIONS_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/function_registry.h"
+#include "feedmill/chunk.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/steps.h"
+
+// The Python functions of steps, as the engine sees them. core/python runs them
+// in processes.
+
+namespace feedmill {
+
+// A step's function, and the types of what it gets and makes.
+struct PythonCall {
+  PythonStep step;
+  ElementSpec input;
+  ElementSpec output;
+};
+
+// A function that is ready to be called.
+//
+// Thread-safety: any thread.
+class PythonFunction {
+ public:
+  virtual ~PythonFunction() = default;
+
+  // Loads the function. FailedPrecondition says why this process cannot run
+  // it: versions differ, or a module is missing.
+  virtual absl::Status Prepare() = 0;
+  // Computes `rows` rows of `inputs`, the components of PythonCall::input.
+  // `bits` are the random bits of each row. `outputs` has a column for each
+  // component of PythonCall::output; null if it is not needed.
+  // DataLoss if the function failed in row `failed_row`; all earlier rows are
+  // good. Other errors are of this process.
+  virtual absl::Status Run(std::span<const Column* const> inputs,
+                           const Column& bits, size_t rows,
+                           std::span<OutputColumn* const> outputs,
+                           size_t& failed_row) = 0;
+};
+
+// Runs the Python functions of a process.
+//
+// Thread-safety: any thread.
+class PythonFunctions {
+ public:
+  virtual ~PythonFunctions() = default;
+  // Returns the function of a step. Equal calls share it while it is used.
+  // Cheap: it starts nothing.
+  virtual std::shared_ptr<PythonFunction> Load(const PythonCall& call) = 0;
+};
+
+// Returns what the step makes: PythonStep::output, or one bool of a filter.
+ElementSpec PythonOutput(const PythonStep& step);
+// Returns the call of steps[s]. REQUIRES: it is a PythonStep.
+PythonCall PythonCallOf(const AnalyzedGraph& graph, size_t s);
+
+// The steps that a process runs.
+enum class PythonPart { kAll, kWorker, kClientStage };
+
+// True if `part` of the graph runs a Python function.
+bool HasPython(const AnalyzedGraph& graph, PythonPart part);
+
+// Loads the functions of `graph` that `part` runs. They stay loaded as long as
+// the result lives. FailedPrecondition names the process (`who`: "a worker"),
+// what differs, and what to set.
+absl::StatusOr<std::vector<std::shared_ptr<PythonFunction>>> LoadPython(
+    const AnalyzedGraph& graph, const FunctionRegistry& registry,
+    std::string_view who, PythonPart part);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_PYTHON_FUNCTIONS_H_

@@ -1,0 +1,157 @@
+#ifndef FEEDMILL_CORE_PYTHON_PYTHON_PROCESS_H_
+#define FEEDMILL_CORE_PYTHON_PYTHON_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+// Processes of worker_process.py. Private to core/python.
+
+namespace feedmill {
+
+class RequestLayout;
+
+// A descriptor, closed by the destructor.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// Anonymous memory that is shared with a process. It can grow, and no process
+// can shrink it, so that no access fails.
+class SharedMemory {
+ public:
+  // Makes a page of memory.
+  static absl::StatusOr<SharedMemory> Make(const char* name);
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&&) = delete;
+  ~SharedMemory();
+
+  int fd() const { return fd_.get(); }
+  // Grows it to at least `bytes`, and maps it. REQUIRES: the other process does
+  // not grow it.
+  absl::Status Grow(size_t bytes);
+  // Maps what the other process made of it.
+  absl::Status MapAll();
+  std::span<std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  explicit SharedMemory(Descriptor fd) : fd_(std::move(fd)) {}
+  absl::Status Map(size_t bytes);
+
+  Descriptor fd_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// How a slot's process ended.
+struct ProcessEnd {
+  int status = 0;     // as of waitpid
+  std::string trace;  // where the function was; "" if unknown
+};
+
+// The process that has loaded a function and forks slots. Its process group has
+// all its slots; the destructor ends them.
+//
+// Thread-safety: any thread.
+class PythonZygote {
+ public:
+  struct Options {
+    std::string interpreter;
+    std::string modules;  // PYTHONPATH; "": that of this process
+    std::string setup;    // JSON for worker_process.py
+    std::string pickled;
+    absl::Duration timeout = absl::Minutes(2);  // for loading the function
+  };
+
+  // Starts it and waits until the function is loaded. The process ends with the
+  // calling thread, which must live as long as the zygote.
+  // FailedPrecondition if the function cannot be loaded.
+  static absl::StatusOr<std::shared_ptr<PythonZygote>> Start(
+      const Options& options);
+  ~PythonZygote();
+  PythonZygote(const PythonZygote&) = delete;
+  PythonZygote& operator=(const PythonZygote&) = delete;
+
+  // Forks a slot, which gets these descriptors. Returns its process id.
+  absl::StatusOr<pid_t> Fork(int link, int input, int output);
+  // Ends a slot's process. If it `hangs`, it first reports where it is.
+  absl::StatusOr<ProcessEnd> End(pid_t slot, bool hangs);
+
+ private:
+  PythonZygote(pid_t pid, Descriptor control);
+  // Waits until the function is loaded.
+  absl::Status AwaitLoaded(const Options& options) const;
+  // Sends a message and returns the answer; Unavailable if the zygote has
+  // ended.
+  absl::StatusOr<std::string> Exchange(std::string_view message,
+                                       std::span<const int> fds);
+
+  const pid_t pid_;
+  std::mutex mu_;       // one exchange at a time
+  Descriptor control_;  // guarded by mu_
+};
+
+// A process that makes elements, one request after another. One thread at a
+// time.
+class PythonSlot {
+ public:
+  // The result of a call.
+  struct Outcome {
+    enum class Kind { kMade, kFailed, kEnded, kHung, kStopped };
+    Kind kind = Kind::kMade;
+    size_t row = 0;    // that failed, or that it was making
+    std::string text;  // why it failed
+  };
+
+  static absl::StatusOr<std::unique_ptr<PythonSlot>> Fork(
+      std::shared_ptr<PythonZygote> zygote);
+  ~PythonSlot();
+  PythonSlot(const PythonSlot&) = delete;
+  PythonSlot& operator=(const PythonSlot&) = delete;
+
+  // Computes a request. No row may take longer than `timeout`. After kEnded,
+  // kHung, kStopped and errors the slot is of no more use.
+  absl::StatusOr<Outcome> Call(const RequestLayout& request,
+                               absl::Duration timeout);
+  // The columns of the last result.
+  std::span<const std::byte> result() const { return output_.bytes(); }
+  // Ends the process, and says how it ended.
+  absl::StatusOr<ProcessEnd> End(bool hangs);
+
+ private:
+  PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid, Descriptor link,
+             SharedMemory input, SharedMemory output);
+  int64_t RowBeingMade() const;
+  absl::StatusOr<Outcome> Await(absl::Duration timeout);
+
+  const std::shared_ptr<PythonZygote> zygote_;
+  const pid_t pid_;
+  const Descriptor link_;
+  SharedMemory input_;
+  SharedMemory output_;
+  bool ended_ = false;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PYTHON_PYTHON_PROCESS_H_

@@ -1,0 +1,264 @@
+"""Python functions as steps: pickling them, and finding out what they return."""
+
+from __future__ import annotations
+
+import base64
+import os
+import platform
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import metadata
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from feedmill._values import plain
+from feedmill.errors import FailedPreconditionError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from feedmill.dataset import ComponentSpec
+
+Call: TypeAlias = Literal["element", "batch", "filter"]
+# The types of what a function returns: (dtype, shape) by name, or of a bare value.
+OutputType: TypeAlias = "tuple[Any, Sequence[int | None]]"
+OutputTypes: TypeAlias = "Mapping[str, OutputType] | OutputType"
+Spec: TypeAlias = "ComponentSpec | dict[str, ComponentSpec]"
+
+# Every function needs them; a worker must have the same versions.
+_PACKAGES = ("numpy", "cloudpickle")
+_DTYPES = frozenset(
+    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
+)
+
+_generator: np.random.Generator | None = None
+
+
+def rng() -> np.random.Generator:
+    """Returns the random generator of the element that a Python function makes.
+
+    It is seeded by the dataset's seed, the epoch, the step and the element's place, so
+    that an element gets the same numbers on every worker and after every crash.
+
+    Raises FailedPreconditionError outside of a function given to ``map(…,
+    python=True)`` or ``filter(…, python=True)``.
+    """
+    if _generator is None:
+        raise FailedPreconditionError(
+            "fm.rng() is for a function given to map(…, python=True) or filter(…, python=True): "
+            "it is called while an element is made"
+        )
+    return _generator
+
+
+# The process of the function has a module of that name with this one function.
+rng.__module__ = "feedmill"
+
+
+class Element(dict[str, Any]):
+    """The components of an element by name; ``e.image`` is ``e["image"]``."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def local_interpreter() -> tuple[str, str]:
+    """Returns the interpreter of this process, and its PYTHONPATH."""
+    if not sys.executable or not os.access(sys.executable, os.X_OK):
+        return "", ""
+    return sys.executable, os.pathsep.join(path for path in sys.path if path)
+
+
+def interpreter(allow: str | os.PathLike[str] | bool | None) -> tuple[str, str]:
+    """Returns the interpreter of a worker's ``allow_python``, and its PYTHONPATH."""
+    if allow is True:
+        return local_interpreter()
+    return ("" if not allow else os.fspath(allow)), ""
+
+
+def python_step(
+    function: Any,
+    spec: Callable[[], Spec],
+    *,
+    call: Call,
+    output: OutputTypes | None,
+    packages: Sequence[str],
+    timeout: float,
+    memory_bytes: int,
+    deterministic: bool,
+) -> dict[str, Any]:
+    """Returns the options of a step that calls ``function``."""
+    if not callable(function):
+        raise InvalidArgumentError(
+            f"python=True needs a function, and {function!r} is a {type(function).__name__}"
+        )
+    step: dict[str, Any] = {
+        "function": base64.b64encode(_pickled(function)).decode(),
+        "python": platform.python_version(),
+        "packages": _versions(packages),
+        "timeout_seconds": plain(timeout),
+    }
+    if call != "element":
+        step["call"] = call
+    if call != "filter":
+        step["output"] = (
+            _declared(output) if output is not None else _inferred(function, spec(), call)
+        )
+    if memory_bytes:
+        step["memory_bytes"] = plain(memory_bytes)
+    if deterministic:
+        step["deterministic"] = True
+    return step
+
+
+def _pickled(function: Callable[..., Any]) -> bytes:
+    try:
+        import cloudpickle
+    except ImportError:
+        raise ImportError(
+            "python=True needs the package cloudpickle: pip install cloudpickle"
+        ) from None
+    try:
+        return bytes(cloudpickle.dumps(function))
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"the function cannot be pickled: {type(error).__name__}: {error}; make what it "
+            "refers to (files, locks, connections) inside the function"
+        ) from error
+
+
+def _versions(packages: Sequence[str]) -> list[str]:
+    if isinstance(packages, str):
+        raise InvalidArgumentError(f'packages: expected names like ["{packages}"]')
+    names = [*_PACKAGES, *(name for name in packages if name not in _PACKAGES)]
+    try:
+        return [f"{name}=={metadata.version(name)}" for name in names]
+    except metadata.PackageNotFoundError as error:
+        raise InvalidArgumentError(f"packages: {error.name} is not installed here") from None
+
+
+# ---- types
+
+
+def _type_text(dtype: Any, shape: Sequence[int | None]) -> str:
+    try:
+        name = "bytes" if dtype in (bytes, "bytes") else np.dtype(dtype).name
+    except TypeError:
+        raise InvalidArgumentError(f"output: {dtype!r} is no dtype") from None
+    if name != "bytes" and name not in _DTYPES:
+        raise InvalidArgumentError(
+            f"output: there are no components of {name}; there are bytes, "
+            + ", ".join(sorted(_DTYPES))
+        )
+    dims = ", ".join("?" if dim is None else str(int(dim)) for dim in shape)
+    return f"{name}[{dims}]" if dims else name
+
+
+def _declared(output: OutputTypes) -> dict[str, str]:
+    types: Mapping[str, Any] = output if isinstance(output, Mapping) else {"": output}
+    texts = {}
+    for name, one in types.items():
+        if not isinstance(one, tuple) or len(one) != 2:
+            raise InvalidArgumentError(
+                f"output: expected (dtype, shape) such as ('float32', (224, 224, 3)), found {one!r}"
+            )
+        dtype, shape = one
+        texts[str(name)] = _type_text(dtype, (shape,) if isinstance(shape, int) else shape)
+    if not texts:
+        raise InvalidArgumentError("output: an element needs a component")
+    return texts
+
+
+def _example(spec: ComponentSpec, unknown: int, rows: int | None) -> Any:
+    """Returns an example of a component; ``unknown`` stands for unknown dimensions."""
+    shape = tuple(unknown if dim is None else dim for dim in spec.shape)
+    if rows is not None:
+        shape = (rows, *shape)
+    if spec.dtype == "bytes":
+        if not shape:
+            return b""
+        return np.full(shape, b"", dtype=object)
+    example: Any = np.ones(shape, spec.dtype)
+    example.flags.writeable = False
+    return example if shape else example[()]
+
+
+def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -> dict[str, Any]:
+    """Calls the function with an example, and returns the components of its result."""
+    global _generator
+    rows = unknown if call == "batch" else None
+    argument = (
+        Element({name: _example(one, unknown, rows) for name, one in spec.items()})
+        if isinstance(spec, dict)
+        else _example(spec, unknown, rows)
+    )
+    _generator = np.random.default_rng(0) if call == "element" else None
+    try:
+        result = function(argument)
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"the function raised {type(error).__name__}: {error}, when it was called with an "
+            f"example element of ones to find out what it returns; declare it: "
+            'output={"image": ("float32", (224, 224, 3))}'
+        ) from error
+    finally:
+        _generator = None
+    if result is None:
+        raise InvalidArgumentError("the function returned None: does it lack a return?")
+    made = result if isinstance(result, Mapping) else {"": result}
+    return {str(name): _as_array(str(name), value) for name, value in made.items()}
+
+
+def _as_array(name: str, value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray, str)):
+        return np.empty((), object)
+    if isinstance(value, Mapping):
+        raise InvalidArgumentError(
+            f"component '{name}' is a {type(value).__name__}; return one dict of arrays"
+        )
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InvalidArgumentError(f"component '{name}' is no array: {error}") from None
+
+
+def _inferred(function: Callable[..., Any], spec: Spec, call: Call) -> dict[str, str]:
+    """Returns the types of what the function returns for two examples.
+
+    Dimensions that differ between them are unknown.
+    """
+    first = _trial(function, spec, 2, call)
+    second = _trial(function, spec, 3, call)
+    if first.keys() != second.keys():
+        raise InvalidArgumentError("the function does not always return the same components")
+    if not first:
+        raise InvalidArgumentError("the function returned an empty dict")
+    texts = {}
+    for name, array in first.items():
+        other = second[name]
+        what = f"component '{name}'" if name else "the result"
+        if array.ndim != other.ndim or array.dtype != other.dtype:
+            raise InvalidArgumentError(f"{what} has not always the same dtype and rank")
+        if array.dtype.kind not in "biufOSU" or array.dtype.name == "float16":
+            raise InvalidArgumentError(f"{what} has the dtype {array.dtype}; return numbers")
+        if array.dtype.kind == "O" and not _holds_bytes(array):
+            raise InvalidArgumentError(
+                f"{what} is a {type(array.flat[0]).__name__}; return numbers, arrays or bytes"
+            )
+        shape = [a if a == b else None for a, b in zip(array.shape, other.shape, strict=True)]
+        if call == "batch":
+            if not array.ndim or array.shape[0] != 2 or other.shape[0] != 3:
+                raise InvalidArgumentError(
+                    f"{what} of a batch of 2 elements has the shape {array.shape}; a batched "
+                    "function returns a row for each element"
+                )
+            shape = shape[1:]
+        kind = "bytes" if array.dtype.kind in "OSU" else array.dtype
+        texts[name] = _type_text(kind, shape)
+    return texts
+
+
+def _holds_bytes(array: Any) -> bool:
+    return all(item is None or isinstance(item, (bytes, str)) for item in array.flat)

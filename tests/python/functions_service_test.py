@@ -1,0 +1,171 @@
+"""Python functions through a service."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import cloudpickle
+import feedmill as fm
+import numpy as np
+import pytest
+from process_tree import alive, descendants
+
+# The workers cannot import this file.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a server of the feedmill command; returns the process and address."""
+    started = []
+
+    def run(*arguments):
+        ready = tmp_path / f"{len(started)}.ready"
+        process = subprocess.Popen(
+            [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", ready],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None, arguments
+            assert time.monotonic() < deadline, arguments
+            time.sleep(0.01)
+        return process, ready.read_text().strip()
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait(timeout=20)
+
+
+def worker(start, target, *flags):
+    return start("worker", "--dispatcher", target, "--threads", 2, *flags)[0]
+
+
+def allowed(start, target):
+    return worker(start, target, "--allow-python", sys.executable)
+
+
+def noisy(x):
+    return {"x": x, "noise": fm.rng().integers(0, 1 << 60)}
+
+
+def read(dataset, target):
+    with dataset.read(target) as reader:
+        return [(int(e["x"]), int(e["noise"])) for e in reader]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_results_are_those_of_a_local_read(start, workers):
+    dataset = fm.Dataset.range(2000).shuffle().map(noisy, python=True).with_options(seed=4)
+    expected = read(dataset, None)
+    assert sorted(x for x, _ in expected) == list(range(2000))
+    _, target = start("dispatcher")
+    for _ in range(workers):
+        allowed(start, target)
+    assert read(dataset, target) == expected
+
+
+def test_a_worker_that_is_killed_loses_nothing_and_leaves_nothing(start):
+    dataset = fm.Dataset.range(3000).map(noisy, python=True).with_options(seed=4)
+    expected = read(dataset, None)
+    _, target = start("dispatcher")
+    killed = allowed(start, target)
+    allowed(start, target)
+    taken, left = [], []
+    with dataset.read(target, budget_bytes=1 << 12) as reader:
+        for e in reader:
+            taken.append((int(e["x"]), int(e["noise"])))
+            if len(taken) == 200:
+                left = descendants(killed.pid)
+                os.kill(killed.pid, signal.SIGKILL)
+    assert taken == expected
+    deadline = time.monotonic() + 20
+    while any(alive(pid) for pid in left):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.01)
+
+
+def test_a_worker_without_the_flag_refuses_it(start):
+    _, target = start("dispatcher")
+    worker(start, target)
+    dataset = fm.Dataset.range(10).map(noisy, python=True)
+    with pytest.raises(fm.FailedPreconditionError, match="--allow-python"):
+        read(dataset, target)
+
+
+def test_versions_that_differ_are_refused(start):
+    _, target = start("dispatcher")
+    allowed(start, target)
+    text = fm.Dataset.range(10).map(noisy, python=True).to_yaml()
+    other = text.replace(f"numpy=={np.__version__}", "numpy==1.0.1")
+    with pytest.raises(fm.FailedPreconditionError, match=rf"numpy 1\.0\.1, .*{np.__version__}"):
+        read(fm.Dataset.from_yaml(other), target)
+
+
+def test_an_interpreter_that_is_missing_ends_the_worker_at_once(tmp_path):
+    done = subprocess.run(
+        [
+            os.environ["FEEDMILL"],
+            "worker",
+            "--dispatcher",
+            "localhost:1",
+            "--allow-python",
+            tmp_path / "python",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"{tmp_path}/python: No such file" in done.stderr
+
+
+def test_an_error_names_the_element_and_has_the_traceback(start):
+    _, target = start("dispatcher")
+    allowed(start, target)
+    dataset = fm.Dataset.range(100).map(
+        lambda x: {"x": x, "noise": [0][int(x) // 60]},
+        python=True,
+        output={"x": ("int64", ()), "noise": ("int64", ())},
+    )
+    with pytest.raises(fm.PythonError, match=r"record 60 of the range.*raised IndexError"):
+        read(dataset, target)
+
+
+def test_workers_of_this_process_may_be_allowed():
+    dataset = fm.Dataset.range(100).map(noisy, python=True).with_options(seed=1)
+    with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target, allow_python=True):
+        assert read(dataset, dispatcher.target) == read(dataset, None)
+
+
+def test_up_passes_the_interpreter_on(tmp_path):
+    ready = tmp_path / "ready"
+    process = subprocess.Popen(
+        [
+            os.environ["FEEDMILL"],
+            "up",
+            "--workers",
+            "2",
+            "--ready-file",
+            ready,
+            "--allow-python",
+            sys.executable,
+        ],
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        dataset = fm.Dataset.range(100).map(noisy, python=True).with_options(seed=1)
+        assert read(dataset, ready.read_text().strip()) == read(dataset, None)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)

@@ -1,0 +1,441 @@
+"""Python functions as steps: results, failures, and processes that end."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import feedmill as fm
+import numpy as np
+import pytest
+from process_tree import alive, descendants
+
+
+def children():
+    """The processes of this process, zombies included."""
+    found = set()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/children") as file:
+                found.update(file.read().split())
+        except FileNotFoundError:
+            continue
+    return found
+
+
+def descriptors():
+    """What this process's descriptors are, but for sockets, pipes and events of others."""
+    names = []
+    for descriptor in os.listdir("/proc/self/fd"):
+        try:
+            names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        except FileNotFoundError:
+            continue
+    return names
+
+
+@pytest.fixture(autouse=True)
+def nothing_remains():
+    """No process, memory file or descriptor outlives a test."""
+    before = len(descriptors()), children()
+    yield
+    deadline = time.monotonic() + 20
+    while (len(descriptors()), children()) != before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert (len(descriptors()), children()) == before
+    assert not [name for name in descriptors() if "memfd:feedmill_" in name]
+
+
+def values(dataset, *service, **options):
+    with dataset.read(*service, **options) as reader:
+        return [
+            element.tolist() if isinstance(element, np.ndarray) else element for element in reader
+        ]
+
+
+def square(x):
+    return x * x
+
+
+# ---- results
+
+
+def test_results_are_those_of_a_plain_loop():
+    dataset = fm.Dataset.range(1000).map(square, python=True)
+    assert dataset.element_spec == fm.ComponentSpec("int64", ())
+    assert values(dataset) == [x * x for x in range(1000)]
+
+
+def test_order_and_shuffle_are_kept():
+    plain = fm.Dataset.range(500).shuffle().with_options(seed=3)
+    expected = [3 * x for x in values(plain)]
+    assert values(plain.map(lambda x: 3 * x, python=True)) == expected
+
+
+def test_components_have_names_dtypes_and_shapes():
+    def make(e):
+        return {
+            "sum": np.float32(e["a"] + e.b),
+            "pair": np.stack([e.a, e.b]),
+            "text": f"{e.a}/{e.b}",
+        }
+
+    dataset = fm.Dataset.range(20).map(a="x", b="x * 2").map(make, python=True)
+    assert dataset.element_spec == {
+        "sum": fm.ComponentSpec("float32", ()),
+        "pair": fm.ComponentSpec("int64", (2,)),
+        "text": fm.ComponentSpec("bytes", ()),
+    }
+    for x, element in enumerate(dataset.read()):
+        assert element["sum"] == np.float32(3 * x)
+        assert element["sum"].dtype == np.float32
+        assert element["pair"].tolist() == [x, 2 * x]
+        assert element["text"] == f"{x}/{2 * x}".encode()
+
+
+def test_rows_of_unknown_shape_and_bytes_go_both_ways():
+    def grow(x):
+        return {"many": np.full((x % 4, 2), x), "words": np.array([b"ab"] * (x % 3), object)}
+
+    types = {"many": ("int64", (None, 2)), "words": ("bytes", (None,))}
+    dataset = fm.Dataset.range(200).map(grow, python=True, output=types)
+    totals = dataset.map(
+        lambda e: {"sum": e.many.sum(), "words": len(e.words), "length": len(b"".join(e.words))},
+        python=True,
+        output={"sum": ("int64", ()), "words": (int, ()), "length": (int, ())},
+    )
+    for x, (element, total) in enumerate(zip(dataset.read(), totals.read(), strict=True)):
+        assert np.array_equal(element["many"], np.full((x % 4, 2), x))
+        assert list(element["words"]) == [b"ab"] * (x % 3)
+        assert total == {"sum": x % 4 * 2 * x, "words": x % 3, "length": x % 3 * 2}
+
+
+def test_batches_before_and_after_the_function():
+    dataset = fm.Dataset.range(10).batch(4).map(lambda x: x + 1, python=True)
+    assert dataset.element_spec == fm.ComponentSpec("int64", (None,))
+    assert values(dataset) == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10]]
+    assert values(fm.Dataset.range(10).map(square, python=True).batch(5)) == [
+        [0, 1, 4, 9, 16],
+        [25, 36, 49, 64, 81],
+    ]
+
+
+def test_batched_functions_get_rows():
+    dataset = fm.Dataset.range(1000).map(a="x", b="x * 2")
+
+    def both(e):
+        assert e.a.ndim == 1
+        return {"sum": e.a + e.b, "text": [f"{a}" for a in e.a]}
+
+    made = dataset.map(both, python=True, batched=True)
+    assert made.element_spec["text"] == fm.ComponentSpec("bytes", ())
+    with made.read() as reader:
+        assert [(e["sum"], e["text"]) for e in reader] == [
+            (3 * x, str(x).encode()) for x in range(1000)
+        ]
+
+
+def test_a_filter_keeps_elements():
+    dataset = fm.Dataset.range(300).filter(
+        lambda x: bool(x % 3 == 0), python=True, deterministic=True
+    )
+    assert values(dataset) == list(range(0, 300, 3))
+    assert values(dataset.batch(50)) == [list(range(0, 150, 3)), list(range(150, 300, 3))]
+
+
+def test_the_random_generator_is_of_the_element():
+    def draw(x):
+        return {"x": x, "noise": fm.rng().normal(size=3)}
+
+    dataset = fm.Dataset.range(200).map(draw, python=True).with_options(seed=9)
+    first = [e["noise"].tolist() for e in dataset.read(threads=1)]
+    assert [e["noise"].tolist() for e in dataset.read(threads=3)] == first
+    assert len({tuple(noise) for noise in first}) == 200
+    assert [e["noise"].tolist() for e in dataset.read(epoch=1)] != first
+
+
+def test_a_reading_goes_on_from_a_state():
+    dataset = fm.Dataset.range(100).map(square, python=True).batch(7)
+    with dataset.read() as reader:
+        taken = [next(reader).tolist() for _ in range(5)]
+        state = reader.state_dict()
+    assert taken + values(dataset, state=state) == values(dataset)
+
+
+def test_a_function_closes_over_values():
+    table = np.arange(100) ** 2
+    assert values(fm.Dataset.range(100).map(lambda x: table[x], python=True)) == table.tolist()
+
+
+def test_yaml_keeps_the_function(tmp_path):
+    dataset = fm.Dataset.range(5).map(square, python=True, deterministic=True)
+    assert values(fm.Dataset.from_yaml(dataset.to_yaml())) == [0, 1, 4, 9, 16]
+
+
+# ---- what is wrong before anything runs
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda d: d.map("x", python=True), "needs a function"),
+        (lambda d: d.map(square, python=True, color=1), "color: a Python function"),
+        (lambda d: d.map(lambda x: None, python=True), "does it lack a return"),
+        (lambda d: d.map(lambda x: {}, python=True), "empty dict"),
+        (lambda d: d.map(lambda x: {"a": {"b": 1}}, python=True), "one dict of arrays"),
+        (lambda d: d.map(lambda x: object(), python=True), "is a object"),
+        (lambda d: d.map(lambda x: 1 // int(x - 1), python=True), "ZeroDivisionError"),
+        (lambda d: d.map(lambda x: 1j, python=True), "complex128"),
+        (lambda d: d.map(square, python=True, packages="numpy"), "expected names"),
+        (lambda d: d.map(square, python=True, packages=["no-such-package"]), "not installed"),
+        (lambda d: d.map(square, python=True, output={"a": "int64"}), "expected .dtype, shape."),
+        (lambda d: d.map(square, python=True, output=("int4", ())), "no dtype"),
+        (lambda d: d.map(square, python=True, timeout=0).element_spec, "timeout_seconds"),
+        (
+            lambda d: (
+                d.map(square, python=True, batched=True)
+                .batch(2)
+                .map(lambda x: x.sum(), python=True, batched=True)
+            ),
+            "a batched",
+        ),
+        (lambda d: d.filter(lambda x: True, python=True).element_spec, "deterministic=True"),
+        (lambda d: d.map(square, python=True).cache().element_spec, "deterministic=True"),
+        (lambda d: d.map(square, python=True).filter("x > 3").element_spec, "deterministic=True"),
+    ],
+)
+def test_wrong_arguments_are_refused(make, message):
+    with pytest.raises(fm.InvalidArgumentError, match=message):
+        make(fm.Dataset.range(5)).element_spec  # noqa: B018
+
+
+def test_a_closure_that_cannot_be_pickled_is_refused():
+    lock = threading.Lock()
+    with pytest.raises(fm.InvalidArgumentError, match=r"cannot be pickled: TypeError.*lock"):
+        fm.Dataset.range(5).map(lambda x: (lock, x)[1], python=True)
+
+
+def test_the_generator_is_only_for_functions():
+    with pytest.raises(fm.FailedPreconditionError, match=r"fm\.rng\(\) is for a function"):
+        fm.rng()
+
+
+def test_a_deterministic_function_may_be_cached():
+    dataset = fm.Dataset.range(20).map(square, python=True, deterministic=True).cache()
+    assert values(dataset.repeat(2)) == 2 * [x * x for x in range(20)]
+
+
+# ---- functions that fail
+
+
+def failure(function, output=("int64", ()), count=100, **options):
+    """The error of a read, after the elements before it came."""
+    dataset = fm.Dataset.range(count).map(function, python=True, output=output, **options)
+    taken = []
+    with pytest.raises(fm.PythonError) as caught, dataset.read() as reader:
+        for element in reader:
+            taken.append(int(element))
+    return taken, str(caught.value)
+
+
+def test_an_exception_comes_with_its_traceback_and_element():
+    def innermost(x):
+        raise KeyError(f"no {x}")
+
+    def sometimes(x):
+        return innermost(x) if x == 70 else x
+
+    taken, message = failure(sometimes)
+    assert taken == list(range(70))
+    assert "record 70 of the range" in message
+    assert "steps[0] python: the Python function raised KeyError: 'no 70'" in message
+    assert "Traceback (most recent call last)" in message
+    assert "in sometimes" in message
+    assert "in innermost" in message
+    assert "worker_process" not in message
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (lambda: np.float64(1), "the result is float64 instead of int64"),
+        (lambda: np.arange(2), r"the result is int64[2] instead of int64"),
+        (lambda: object(), "the result is a object instead of int64"),
+        (lambda: None, "the result is a NoneType instead of int64"),
+        (lambda: "text", "the result is a str instead of int64"),
+        (lambda: True, "the result is bool instead of int64"),
+    ],
+)
+def test_another_dtype_shape_or_object_is_an_error(value, message):
+    taken, text = failure(lambda x: value() if x == 33 else x)
+    assert taken == list(range(33))
+    assert "record 33 of the range" in text
+    assert message in text
+
+
+def test_other_components_are_an_error():
+    _, text = failure(lambda x: {"b": x}, output={"a": ("int64", ())})
+    assert "the result has the components 'b' instead of 'a'" in text
+    _, text = failure(lambda x: x, output={"a": ("int64", ())})
+    assert "instead of a dict with 'a'" in text
+
+
+def test_inputs_cannot_be_written():
+    def write(x):
+        x[0] = 1
+        return x
+
+    dataset = fm.Dataset.range(10).batch(2).map(write, python=True, output=("int64", (None,)))
+    with pytest.raises(fm.PythonError, match="read-only"):
+        values(dataset)
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (lambda: os._exit(3), "ended its process with status 3"),
+        (lambda: sys.exit(3), "raised SystemExit"),
+        (lambda: ctypes.string_at(0), "by signal SIGSEGV"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "by signal SIGKILL"),
+        (lambda: os.abort(), "by signal SIGABRT"),
+    ],
+)
+def test_a_process_that_ends_is_an_error_of_its_element(end, message):
+    taken, text = failure(lambda x: end() if x == 41 else x)
+    assert taken == list(range(41))
+    assert "record 41 of the range" in text
+    assert message in text
+
+
+def test_a_crash_is_skipped_if_the_pipeline_says_so():
+    dataset = (
+        fm.Dataset.range(100)
+        .map(lambda x: os._exit(1) if x % 40 == 20 else x, python=True, output=("int64", ()))
+        .on_error("skip")
+    )
+    with dataset.read() as reader:
+        assert [int(x) for x in reader] == [x for x in range(100) if x % 40 != 20]
+        assert reader.skipped == 2
+
+
+def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path):
+    marker = tmp_path / "crashed"
+
+    def once(x):
+        if x == 50 and not marker.exists():
+            marker.touch()
+            os._exit(1)
+        return x
+
+    dataset = fm.Dataset.range(100).map(once, python=True, output=("int64", ()))
+    assert values(dataset) == list(range(100))
+    assert marker.exists()
+
+
+def test_an_endless_loop_ends_at_its_timeout():
+    def endless(x):
+        while x == 5:
+            pass
+        return x
+
+    taken, text = failure(endless, timeout=0.3)
+    assert taken == list(range(5))
+    assert "took longer than 0.3 s" in text
+    assert "in endless" in text  # where it was
+
+
+def test_memory_has_a_limit():
+    def large(x):
+        return len(np.ones(1 << 28, np.uint8).tobytes()) if x == 8 else x
+
+    taken, text = failure(large, memory_bytes=1 << 27)
+    assert taken == list(range(8))
+    assert "MemoryError" in text
+
+
+def test_a_module_that_is_missing_is_named():
+    def needs(x):
+        return x
+
+    needs.__module__ = "no_such_module_anywhere"
+    sys.modules["no_such_module_anywhere"] = module = type(sys)("no_such_module_anywhere")
+    module.needs = needs
+    needs.__qualname__ = "needs"
+    try:
+        dataset = fm.Dataset.range(3).map(needs, python=True, output=("int64", ()))
+    finally:
+        del sys.modules["no_such_module_anywhere"]
+    with pytest.raises(fm.FailedPreconditionError, match="No module named 'no_such_module"):
+        values(dataset)
+
+
+def test_an_import_that_fails_is_an_error_of_the_element():
+    def importing(x):
+        import no_such_module_anywhere
+
+        return no_such_module_anywhere.x
+
+    _, text = failure(importing)
+    assert "ModuleNotFoundError: No module named 'no_such_module_anywhere'" in text
+
+
+def test_other_names_of_feedmill_are_not_there():
+    _, text = failure(lambda x: len(fm.Dataset.range(3).read()))
+    assert "feedmill.Dataset.range: a Python function runs without feedmill" in text
+
+
+def changed(dataset, old, new):
+    text = dataset.to_yaml()
+    assert old in text
+    return fm.Dataset.from_yaml(text.replace(old, new))
+
+
+def test_versions_that_differ_are_refused():
+    dataset = fm.Dataset.range(3).map(square, python=True)
+    here = ".".join(map(str, sys.version_info[:3]))
+    other = changed(dataset, f'python: "{here}"', 'python: "3.9.1"')
+    with pytest.raises(fm.FailedPreconditionError, match=rf"Python 3\.9\.1, and .* Python {here}"):
+        values(other)
+    other = changed(dataset, f"numpy=={np.__version__}", "numpy==1.0.1")
+    with pytest.raises(fm.FailedPreconditionError, match=rf"numpy 1\.0\.1, .*{np.__version__}"):
+        values(other)
+    other = changed(dataset, f"numpy=={np.__version__}", "no-such-package==1")
+    with pytest.raises(fm.FailedPreconditionError, match="needs no-such-package 1"):
+        values(other)
+
+
+KILLED = """
+import sys, time
+import feedmill as fm
+dataset = fm.Dataset.range(9).map(lambda x: time.sleep(1000), python=True, output=("int64", ()))
+reader = dataset.read(threads=2)
+print("reads", flush=True)
+next(reader)
+"""
+
+
+def test_processes_end_with_a_killed_trainer():
+    trainer = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
+    assert trainer.stdout.readline() == b"reads\n"
+    deadline = time.monotonic() + 20
+    while len(started := descendants(trainer.pid)) < 2:  # the zygote and a slot
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    trainer.kill()
+    trainer.wait(timeout=20)
+    while any(map(alive, started)):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    trainer.stdout.close()
+
+
+def test_closing_does_not_wait_for_the_function():
+    dataset = fm.Dataset.range(100).map(
+        lambda x: time.sleep(1000) or x if x > 10 else x, python=True, output=("int64", ())
+    )
+    with dataset.read() as reader:
+        assert int(next(reader)) == 0
+    # The fixture sees that its processes have ended.
