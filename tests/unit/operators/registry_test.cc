@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -53,7 +54,10 @@ std::vector<Step> BuiltSteps() {
           .Shard(2, 0)
           .Enumerate();
   std::vector<Step> steps = all.graph().steps;
-  steps.push_back(MakeStep(PythonStep{.function = "AAAA", .python = "3.11"}));
+  PythonStep python;
+  python.function = "AAAA";
+  python.python = "3.11";
+  steps.push_back(MakeStep(std::move(python)));
   return steps;
 }
 
