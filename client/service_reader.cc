@@ -412,8 +412,9 @@ class ServiceReader::TracedWait {
   }
   ~TracedWait() {
     if (!begun_.has_value()) return;
-    link_.AddSpan(
-        {.kind = SpanKind::kWaits, .begin = *begun_, .end = SteadyNow()});
+    const absl::Time now = SteadyNow();
+    if (now - *begun_ < kShortestWait) return;
+    link_.AddSpan({.kind = SpanKind::kWaits, .begin = *begun_, .end = now});
   }
   TracedWait(const TracedWait&) = delete;
   TracedWait& operator=(const TracedWait&) = delete;

@@ -58,7 +58,7 @@ void WorkerAgent::TraceTask(absl::Time now, const Task& task,
   span.kind = SpanKind::kWaitsForThread;
   span.begin = task.started;
   span.end = times.begin;
-  AddSpan(now, task.trace, span);
+  if (span.end - span.begin >= kShortestWait) AddSpan(now, task.trace, span);
   span.kind = SpanKind::kComputes;
   span.begin = times.begin;
   span.end = times.end;

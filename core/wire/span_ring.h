@@ -10,6 +10,9 @@
 
 namespace feedmill {
 
+// Waits that are shorter are not recorded: of cheap pieces there are many.
+inline constexpr absl::Duration kShortestWait = absl::Microseconds(20);
+
 // The spans that a process recorded for one trace and has not sent. Bounded: a
 // full ring drops its oldest span. Numbers count dropped spans, so that the
 // receiver knows how many are missing.
