@@ -137,7 +137,8 @@ struct PythonOperator {
   static std::string Describe(const PythonStep& s) {
     std::string out = fmt::format("Python {}", s.python);
     if (s.call == PythonStep::Call::kBatch) out += ", batched";
-    if (!CallFilters(s)) out += ": " + DescribeFeatures(s.output);
+    const std::string names = DescribeFeatures(s.output);
+    if (!names.empty()) out += ": " + names;
     return Shortened(out);
   }
   static absl::StatusOr<ElementSpec> Output(const PythonStep& s,

@@ -175,6 +175,13 @@ def test_yaml_keeps_the_function(tmp_path):
     assert values(fm.Dataset.from_yaml(dataset.to_yaml())) == [0, 1, 4, 9, 16]
 
 
+def test_explain_tells_how_it_runs():
+    text = fm.Dataset.range(5).map(lambda x: {"a": x, "b": x}, python=True).explain()
+    assert "steps[0] python: Python 3." in text
+    assert ": a, b -> " in text
+    assert "up to 64 records at a time" in text
+
+
 # ---- what is wrong before anything runs
 
 

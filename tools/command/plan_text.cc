@@ -102,8 +102,11 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
     out +=
         fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.home,
                     Names(*graph, pass.steps, " + "),
-                    (*program)->heavy()
+                    (*program)->rows_together() == 1
                         ? fmt::format("{} one at a time", pass.rows)
+                    : (*program)->heavy()
+                        ? fmt::format("up to {} {} at a time",
+                                      (*program)->rows_together(), pass.rows)
                         : fmt::format("over blocks of up to {} {} in the cache",
                                       kBlockRows, pass.rows));
   }
