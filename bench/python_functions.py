@@ -3,13 +3,14 @@
 
     PYTHONPATH=build/release/python bench/python_functions.py [--processes 2] [--rounds 3]
 
-prints elements a second and the ratio, for functions of one number and of one
-image, with the same number of processes. imap runs with chunksize 1, its
+prints elements a second and CPU time, for functions of one number and of one
+image, with the same number of processes, and feedmill's advantage in both. imap runs with chunksize 1, its
 default, and with 64, as many as a call of feedmill's processes has at most.
 Needs numpy and cloudpickle.
 """
 import argparse
 import multiprocessing
+import resource
 import statistics
 import time
 
@@ -30,23 +31,37 @@ def images(count):
         yield np.full((224, 224, 3), k % 251, np.uint8)
 
 
-def pool_rate(function, elements, count, processes, chunksize):
+def cpu_seconds():
+    """Of this process and of its children that have ended."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def pool_run(function, elements, count, processes, chunksize):
+    """Returns elements a second, and CPU microseconds an element, start included."""
+    used = cpu_seconds()
     with multiprocessing.Pool(processes) as pool:
         for _ in pool.imap(function, range(processes) if function is number else images(2)):
             pass  # the processes have started
         begin = time.perf_counter()
         for _ in pool.imap(function, elements, chunksize):
             pass
-        return count / (time.perf_counter() - begin)
+        rate = count / (time.perf_counter() - begin)
+        pool.close()
+        pool.join()
+    return rate, (cpu_seconds() - used) * 1e6 / count
 
 
-def feedmill_rate(dataset, count, processes):
+def feedmill_run(dataset, count, processes):
+    """The same for a local read."""
+    used = cpu_seconds()
     with dataset.read(threads=processes) as reader:
         next(reader)
         begin = time.perf_counter()
         for _ in reader:
             pass
-        return (count - 1) / (time.perf_counter() - begin)
+        rate = (count - 1) / (time.perf_counter() - begin)
+    return rate, (cpu_seconds() - used) * 1e6 / count
 
 
 def main():
@@ -62,19 +77,18 @@ def main():
         ("image", image, 2_000, images,
          lambda n: numbers(n).map(pixels).map(image, python=True)),
     ]
-    print(f"{'workload':10}{'feedmill/s':>12}{'imap/s':>12}{'ratio':>8}{'imap 64/s':>12}{'ratio':>8}")
+    print(f"{'workload':9}{'':13}{'elements/s':>11}{'ratio':>7}{'CPU us each':>13}{'ratio':>7}")
     for name, function, count, elements, dataset in workloads:
         count = int(count * flags.scale)
-        rates = {"feedmill": [], 1: [], 64: []}
+        runs = {"feedmill": [], "imap": [], "imap by 64": []}
         for _ in range(flags.rounds):
-            rates["feedmill"].append(feedmill_rate(dataset(count), count, flags.processes))
-            for chunksize in (1, 64):
-                rates[chunksize].append(
-                    pool_rate(function, elements(count), count, flags.processes, chunksize)
-                )
-        ours, one, many = (statistics.median(rates[key]) for key in ("feedmill", 1, 64))
-        print(f"{name:10}{ours:12.0f}{one:12.0f}{ours / one:8.2f}{many:12.0f}{ours / many:8.2f}",
-              flush=True)
+            runs["feedmill"].append(feedmill_run(dataset(count), count, flags.processes))
+            for key, chunksize in (("imap", 1), ("imap by 64", 64)):
+                runs[key].append(pool_run(function, elements(count), count, flags.processes, chunksize))
+        median = {key: [statistics.median(column) for column in zip(*of)] for key, of in runs.items()}
+        ours = median["feedmill"]
+        for key, (rate, cpu) in median.items():
+            print(f"{name:9}{key:13}{rate:11.0f}{ours[0] / rate:7.2f}{cpu:13.0f}{cpu / ours[1]:7.2f}", flush=True)
 
 
 if __name__ == "__main__":
