@@ -1,6 +1,3 @@
-#include <utility>
-#include <vector>
-
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/kinds.h"
@@ -49,17 +46,7 @@ struct FilterOperator : DropsUnneeded {
   static absl::Status Compile(const FilterStep& s, ProgramBuilder& program) {
     FM_ASSIGN_OR_RETURN(const ValueId predicate,
                         program.CompileValue(s.predicate));
-    program.Keep(program.made());
-    std::vector<ValueId> inputs{predicate};
-    std::vector<ValueId> outputs;
-    for (ValueId& component : program.components()) {
-      inputs.push_back(component);
-      component = program.NewValue();
-      outputs.push_back(component);
-      program.MarkPlaced(component);
-    }
-    program.Emit(MakeFilter(std::move(inputs), std::move(outputs)));
-    program.SetFilters();
+    program.KeepRowsWhere(predicate);
     return absl::OkStatus();
   }
 };

@@ -198,26 +198,11 @@ struct PythonOperator {
     program.Emit(std::make_unique<RunPython>(
         std::move(function), std::move(in), out, std::move(components), count));
     if (CallFilters(s)) {
-      KeepRows(out.front(), program);
+      program.KeepRowsWhere(out.front());
     } else {
       program.components() = std::move(out);
     }
     return absl::OkStatus();
-  }
-
- private:
-  static void KeepRows(ValueId keep, ProgramBuilder& program) {
-    program.Keep(program.made());
-    std::vector<ValueId> inputs{keep};
-    std::vector<ValueId> outputs;
-    for (ValueId& component : program.components()) {
-      inputs.push_back(component);
-      component = program.NewValue();
-      outputs.push_back(component);
-      program.MarkPlaced(component);
-    }
-    program.Emit(MakeFilter(std::move(inputs), std::move(outputs)));
-    program.SetFilters();
   }
 };
 

@@ -85,6 +85,20 @@ void ProgramBuilder::Keep(const ElementSpec& output) {
   spec_ = output;
 }
 
+void ProgramBuilder::KeepRowsWhere(ValueId keep) {
+  Keep(made());
+  std::vector<ValueId> inputs{keep};
+  std::vector<ValueId> outputs;
+  for (ValueId& component : components_) {
+    inputs.push_back(component);
+    component = NewValue();
+    outputs.push_back(component);
+    MarkPlaced(component);
+  }
+  Emit(MakeFilter(std::move(inputs), std::move(outputs)));
+  SetFilters();
+}
+
 ProgramCode ProgramBuilder::Finish() && {
   code_.outputs = components_;
   code_.passes =

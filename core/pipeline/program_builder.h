@@ -56,6 +56,9 @@ class ProgramBuilder {
   absl::Status SetOutputs(const Outputs& outputs);
   // Returns the value of an expression; a constant is repeated for every row.
   absl::StatusOr<ValueId> CompileValue(const Expr& expr);
+  // Keeps the components of made(), and the rows for which `keep`, one bool a
+  // row, is true.
+  void KeepRowsWhere(ValueId keep);
   // Keeps the components of made(). Returns the index of `component` among
   // them; nullopt if no step needs it, so that the step has nothing to do.
   std::optional<size_t> Touch(const std::string& component);

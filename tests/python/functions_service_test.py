@@ -16,32 +16,6 @@ from process_tree import alive, descendants
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.fixture
-def start(tmp_path):
-    """Starts a server of the feedmill command; returns the process and address."""
-    started = []
-
-    def run(*arguments):
-        ready = tmp_path / f"{len(started)}.ready"
-        process = subprocess.Popen(
-            [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", ready],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        started.append(process)
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None, arguments
-            assert time.monotonic() < deadline, arguments
-            time.sleep(0.01)
-        return process, ready.read_text().strip()
-
-    yield run
-    for process in started:
-        process.kill()
-        process.wait(timeout=20)
-
-
 def worker(start, target, *flags):
     return start("worker", "--dispatcher", target, "--threads", 2, *flags)[0]
 
