@@ -129,8 +129,8 @@ parts_are_the_whole() {
     exec 9< "$FILES/out"
     rm "$FILES/out"
     next=0
-    until ((next > 0)); do  # cat reads on where time alone saves a token
-      if [[ $every == 5ms ]]; then timeout 0.1 cat <&9 >> "$FILES/$every" || true; fi
+    until ((next > 0)); do  # more is read where time alone saves a token
+      if [[ $every == 5ms ]]; then head -c 65536 <&9 >> "$FILES/$every"; fi
       next=$(feedmill token show "$FILES/token" 2> /dev/null | field next_element || echo 0)
     done
     kill -9 "$!"
