@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "core/base/machine_error.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -89,6 +90,9 @@ absl::Status StatusOf(const MemoryRefused& refused) {
 }
 
 absl::Status StatusOf(const std::exception& error) {
+  if (const auto* of_machine = dynamic_cast<const MachineError*>(&error)) {
+    return of_machine->status();
+  }
   if (const auto* refused = dynamic_cast<const MemoryRefused*>(&error)) {
     return StatusOf(*refused);
   }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "core/base/machine_error.h"
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
 #include "core/operators/kinds.h"
@@ -18,6 +19,12 @@ namespace {
 // Most elements of a call of a process. It costs about as much as 30 calls of
 // an empty function.
 constexpr size_t kPythonRows = 64;
+
+// True if no process could be had, or the reading ends: no fault of an element.
+bool IsOfMachine(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
+         absl::IsFailedPrecondition(status) || absl::IsCancelled(status);
+}
 
 // Computes components by a process of the interpreter.
 class RunPython final : public Instruction {
@@ -36,8 +43,8 @@ class RunPython final : public Instruction {
 
   absl::Status Run(BlockState& state) const override {
     if (function_ == nullptr) {
-      state.failed_row = 0;
-      return FailedPrecondition("this process allows no Python functions");
+      throw MachineError(
+          FailedPrecondition("this process allows no Python functions"));
     }
     std::vector<const Column*> columns;
     for (const ValueId in : inputs) columns.push_back(state.values[in]);
@@ -47,8 +54,10 @@ class RunPython final : public Instruction {
     for (size_t k = 0; k < outputs.size(); ++k) {
       made[components_[k]] = &state.registers[registers[k]].storage;
     }
-    FM_RETURN_IF_ERROR(
-        function_->Run(columns, bits, state.rows, made, state.failed_row));
+    absl::Status status =
+        function_->Run(columns, bits, state.rows, made, state.failed_row);
+    if (IsOfMachine(status)) throw MachineError(std::move(status));
+    FM_RETURN_IF_ERROR(status);
     for (size_t k = 0; k < outputs.size(); ++k) {
       state.values[outputs[k]] = &state.registers[registers[k]].storage.View();
     }

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/base/check.h"
+#include "core/base/machine_error.h"
 #include "core/base/status.h"
 #include "core/pipeline/batch_piece.h"
 #include "core/pipeline/block_piece.h"
@@ -169,6 +170,9 @@ absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
         }
       }
       return piece;
+    } catch (const MachineError& error) {
+      Renew(scratch);
+      return error.status();
     } catch (const std::bad_alloc& error) {
       const Cursor at = scratch.at;
       Renew(scratch);

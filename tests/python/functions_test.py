@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -326,6 +327,25 @@ def test_a_crash_is_skipped_if_the_pipeline_says_so():
     with dataset.read() as reader:
         assert [int(x) for x in reader] == [x for x in range(100) if x % 40 != 20]
         assert reader.skipped == 2
+
+
+def test_a_process_that_cannot_be_had_is_no_error_of_an_element():
+    dataset = (
+        fm.Dataset.range(1_000_000).map(lambda x: np.full(1000, x), python=True).on_error("skip")
+    )
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with dataset.read(threads=1) as reader:
+        next(reader)
+        processes = descendants(os.getpid())
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, limit[1]))  # no new descriptor
+        try:
+            for process in processes:
+                os.kill(process, signal.SIGKILL)
+            with pytest.raises(fm.ResourceExhaustedError, match="Python"):
+                for _ in reader:
+                    pass
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
 
 
 def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path):
