@@ -242,7 +242,7 @@ TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
 }
 
 // Flips a bit of a cache file in that folder, truncates it or deletes it.
-// Returns false if there is none yet.
+// Returns false if there is none yet, or if the reader has just deleted it.
 bool DamageAFile(const std::string& folder, std::mt19937_64& random) {
   std::vector<std::filesystem::path> files;
   std::error_code none;
@@ -252,13 +252,15 @@ bool DamageAFile(const std::string& folder, std::mt19937_64& random) {
   }
   if (files.empty()) return false;
   const std::filesystem::path& path = files[random() % files.size()];
-  const uint64_t at = random() % std::filesystem::file_size(path);
+  const uintmax_t size = std::filesystem::file_size(path, none);
+  if (none || size == 0) return false;
+  const uint64_t at = random() % size;
   switch (random() % 4) {
     case 0:
-      std::filesystem::remove(path);
+      std::filesystem::remove(path, none);
       break;
     case 1:
-      std::filesystem::resize_file(path, at);
+      std::filesystem::resize_file(path, at, none);
       break;
     default: {
       std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
