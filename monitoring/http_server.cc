@@ -24,6 +24,7 @@ namespace {
 
 constexpr size_t kHttpThreads = 4;
 constexpr size_t kWaitingMax = 64;
+constexpr int kBacklog = 128;
 constexpr size_t kRequestBytesMax = 64 << 10;
 constexpr absl::Duration kReadTime = absl::Seconds(5);
 constexpr absl::Duration kConnectionTime = absl::Seconds(10);
@@ -136,6 +137,10 @@ class TimedServer : public httplib::Server {
  public:
   explicit TimedServer(const std::unique_ptr<EventStreams>& streams)
       : streams_(streams) {}
+
+  // httplib lets 5 connections wait to be accepted. Of a burst of more, the
+  // kernel drops some, and they try again after 1, 3 and 7 s. REQUIRES: bound.
+  void LetMoreWait() { ::listen(svr_sock_, kBacklog); }
 
  private:
   bool process_and_close_socket(socket_t fd) override {
@@ -297,6 +302,7 @@ absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
         "of this machine",
         host, port);
   }
+  static_cast<TimedServer&>(*impl_->server).LetMoreWait();
   address_ =
       "http://" + Address{host, static_cast<uint16_t>(bound)}.ToString().substr(
                       std::string_view("tcp://").size());

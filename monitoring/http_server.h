@@ -14,7 +14,8 @@
 
 namespace feedmill {
 
-struct HttpRequest {
+// A request to this process.
+struct ServedRequest {
   std::string argument;  // match of the pattern's group; "" without a group
   std::string body;
   // Returns the first header of that name; "" if the request has none.
@@ -41,7 +42,7 @@ struct HttpReply {
 // methods from one thread.
 class HttpServer {
  public:
-  using Handler = std::function<HttpReply(const HttpRequest& request)>;
+  using Handler = std::function<HttpReply(const ServedRequest& request)>;
 
   HttpServer();
   ~HttpServer();  // stops

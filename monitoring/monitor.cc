@@ -50,42 +50,42 @@ HttpReply ActionReply(const absl::Status& done) {
 
 Monitor::Monitor(MonitorSources sources, OperatorGate gate)
     : sources_(std::move(sources)), gate_(std::move(gate)) {
-  server_.Get("/metrics", [this](const HttpRequest&) { return Metrics(); });
+  server_.Get("/metrics", [this](const ServedRequest&) { return Metrics(); });
   server_.Get("/healthz",
-              [](const HttpRequest&) { return HttpReply{.body = "ok\n"}; });
-  server_.Get("/readyz", [this](const HttpRequest&) { return Ready(); });
+              [](const ServedRequest&) { return HttpReply{.body = "ok\n"}; });
+  server_.Get("/readyz", [this](const ServedRequest&) { return Ready(); });
   if (sources_.status) ServeDispatcher();
   if (sources_.drain && sources_.cancel) ServeOperator();
 }
 
 void Monitor::ServeDispatcher() {
-  server_.Get("/", [this](const HttpRequest&) { return Page(); });
-  server_.Get("/api/status", [this](const HttpRequest&) {
+  server_.Get("/", [this](const ServedRequest&) { return Page(); });
+  server_.Get("/api/status", [this](const ServedRequest&) {
     return JsonReply(sources_.status());
   });
   server_.Stream("/api/stream", sources_.status);
   if (sources_.verdict) {
-    server_.Get("/api/jobs/(.+)/verdict", [this](const HttpRequest& request) {
+    server_.Get("/api/jobs/(.+)/verdict", [this](const ServedRequest& request) {
       return JsonReply(sources_.verdict(request.argument));
     });
   }
   if (sources_.events) {
-    server_.Get("/api/events", [this](const HttpRequest&) {
+    server_.Get("/api/events", [this](const ServedRequest&) {
       return JsonReply(sources_.events());
     });
   }
 }
 
 void Monitor::ServeOperator() {
-  server_.Get("/api/operator", [this](const HttpRequest&) {
+  server_.Get("/api/operator", [this](const ServedRequest&) {
     return JsonReply(std::string(gate_.has_token() ? R"({"actions":true})"
                                                    : R"({"actions":false})"));
   });
   // Checks the operator's token and changes nothing.
-  server_.Post("/api/operator", [this](const HttpRequest& request) {
+  server_.Post("/api/operator", [this](const ServedRequest& request) {
     return gate_.Refuse(request).value_or(ActionReply(absl::OkStatus()));
   });
-  server_.Post("/api/workers/drain", [this](const HttpRequest& request) {
+  server_.Post("/api/workers/drain", [this](const ServedRequest& request) {
     if (auto refused = gate_.Refuse(request)) return *std::move(refused);
     const Fields fields = Fields::parse(request.body, nullptr, false);
     const std::string worker = TextField(fields, "worker");
@@ -95,7 +95,7 @@ void Monitor::ServeOperator() {
     }
     return ActionReply(sources_.drain(worker, fields["drain"].get<bool>()));
   });
-  server_.Post("/api/jobs/cancel", [this](const HttpRequest& request) {
+  server_.Post("/api/jobs/cancel", [this](const ServedRequest& request) {
     if (auto refused = gate_.Refuse(request)) return *std::move(refused);
     const std::string job =
         TextField(Fields::parse(request.body, nullptr, false), "job");

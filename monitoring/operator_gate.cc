@@ -86,7 +86,7 @@ absl::StatusOr<OperatorGate> OperatorGate::FromFile(const std::string& path) {
 }
 
 std::optional<HttpReply> OperatorGate::Refuse(
-    const HttpRequest& request) const {
+    const ServedRequest& request) const {
   if (token_.empty()) {
     return Refused(403,
                    "this server takes no requests of operators; start it with "

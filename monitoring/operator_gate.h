@@ -21,7 +21,7 @@ class OperatorGate {
   bool has_token() const { return !token_.empty(); }
   // Nullopt if the request may change something, else the answer that refuses
   // it.
-  std::optional<HttpReply> Refuse(const HttpRequest& request) const;
+  std::optional<HttpReply> Refuse(const ServedRequest& request) const;
 
  private:
   std::string token_;

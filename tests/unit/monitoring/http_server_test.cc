@@ -84,7 +84,7 @@ class Caller {
 class HttpServerTest : public ::testing::Test {
  protected:
   HttpServerTest() {
-    server_.Get("/hello/(.+)", [](const HttpRequest& request) {
+    server_.Get("/hello/(.+)", [](const ServedRequest& request) {
       return HttpReply{.body = "hello " + request.argument};
     });
     EXPECT_TRUE(server_.Start("127.0.0.1", 0).ok());
@@ -187,8 +187,9 @@ TEST(Monitors, ListenBeyondThisMachineOnlyIfTold) {
 class StreamTest : public ::testing::Test {
  protected:
   StreamTest() {
-    server_.Get("/hello",
-                [](const HttpRequest&) { return HttpReply{.body = "hello"}; });
+    server_.Get("/hello", [](const ServedRequest&) {
+      return HttpReply{.body = "hello"};
+    });
     server_.Stream("/api/stream", [this]() -> absl::StatusOr<std::string> {
       ++made_;
       return text_;
