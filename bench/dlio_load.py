@@ -11,7 +11,7 @@ import pathlib
 import statistics
 import tempfile
 
-from measure import BUILD, CACHE, ROOT, Service, check, ratio, run_logged, say
+from measure import BUILD, CACHE, ROOT, check, ratio, run_logged, say, service_rows
 
 VENV = CACHE / "dlio" / "venv"
 PLUGIN = ROOT / "bench" / "dlio"
@@ -131,12 +131,4 @@ def bench(folder, count, names):
     if not (VENV / "dlio.txt").exists():
         say("dlio: not installed (tools/setup --dlio); nothing is shown")
         return {}
-    ratios = {}
-    service = Service(folder)
-    try:
-        for name in names or ROWS:
-            ratios |= ROWS[name](folder, service, count)
-    finally:
-        service.stop()
-    say(f"load of the machine in the last minute: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores")
-    return ratios
+    return service_rows(ROWS, names, folder, count)

@@ -223,6 +223,19 @@ def make_photos(photos):
     return data
 
 
+def service_rows(rows, names, folder, count):
+    """Runs the rows `names` of a benchmark, or all, through one service; returns their ratios."""
+    ratios = {}
+    service = Service(folder)
+    try:
+        for name in names or rows:
+            ratios |= rows[name](folder, service, count)
+    finally:
+        service.stop()
+    say(f"load of the machine in the last minute: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores")
+    return ratios
+
+
 def cpu_name():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

@@ -11,7 +11,6 @@ from measure import (
     FRAMEWORKS,
     PYTHON_TOOLS,
     ROOT,
-    Service,
     check,
     large_pipeline,
     make_photos,
@@ -24,6 +23,7 @@ from measure import (
     rounds,
     run_json,
     say,
+    service_rows,
     shown,
     sum_of_squares,
     tfdata_service,
@@ -192,14 +192,7 @@ def verdict(name, value):
 
 
 def bench(folder, count, names):
-    ratios = {}
-    service = Service(folder)
-    try:
-        for name in names or ROWS:
-            ratios |= ROWS[name](folder, service, count)
-    finally:
-        service.stop()
-    say(f"load of the machine in the last minute: {os.getloadavg()[0]:.1f} of {os.cpu_count()} cores")
+    ratios = service_rows(ROWS, names, folder, count)
     for name in MARKS:
         if name in ratios:
             say(verdict(name, ratios[name]))

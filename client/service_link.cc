@@ -34,10 +34,6 @@ constexpr absl::Duration kSilent = absl::Seconds(5);
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
-uint64_t ElementBytes(const Piece& piece) {
-  return piece.chunk.rows > 0 ? piece.chunk.ElementBytes() : 0;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
@@ -136,7 +132,7 @@ std::optional<ServiceLink::Handed> ServiceLink::Take() {
     if (queue_.empty()) return std::nullopt;
     handed = std::move(queue_.front());
     queue_.pop_front();
-    queue_bytes_ -= ElementBytes(handed->piece);
+    queue_bytes_ -= handed->bytes;
     refill = full_ && queue_bytes_ <= kQueueBytes / 2;
     if (refill) full_ = false;
   }
@@ -396,8 +392,9 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
     Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
-    bytes += ElementBytes(*piece);
-    pulled.push_back({*std::move(piece), pulled_rows_, session_.drops(),
+    const uint64_t size = rows > 0 ? piece->chunk.ElementBytes() : 0;
+    bytes += size;
+    pulled.push_back({*std::move(piece), pulled_rows_, session_.drops(), size,
                       session_.pulled_split()});
     pulled_rows_ += rows;
   }
@@ -446,7 +443,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
     empties_.insert(empties_.end(), empties.begin(), empties.end());
   }
   for (Handed& handed : pulled) {
-    queue_bytes_ += ElementBytes(handed.piece);
+    queue_bytes_ += handed.bytes;
     queue_.push_back(std::move(handed));
   }
   news_ = news_ || news;

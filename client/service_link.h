@@ -42,6 +42,7 @@ class ServiceLink : private ReactorHandler {
     Piece piece;
     uint64_t first_row = 0;  // rows pulled before the piece
     uint64_t drops = 0;      // ReadSession::drops at that time
+    uint64_t bytes = 0;      // of its elements
     SplitId split{};
   };
   // State at the reactor's last iteration.

@@ -6,14 +6,16 @@
 #include <utility>
 #include <variant>
 
+#include "absl/time/clock.h"
 #include "client/dispatcher_question.h"
 #include "core/base/status.h"
-#include "core/net/clock.h"
 
 namespace feedmill {
 namespace {
 
 constexpr absl::Duration kAskInterval = absl::Milliseconds(250);
+// After a report of 1,000 spans or more, the next is asked for at once.
+constexpr size_t kSpansOfMany = 1'000;
 
 uint64_t DrawTraceId() {
   std::random_device device;
@@ -53,10 +55,8 @@ absl::StatusOr<TraceReport> AskOnce(const TraceWish& wish,
 void Add(TraceReport report, CollectedTrace& trace) {
   trace.begin = report.begin;
   trace.end = report.end;
-  // The wall clock, as an incarnation tells it; the smallest difference is that
-  // of the answer that took the least time.
-  const absl::Duration to_unix =
-      absl::FromUnixNanos(static_cast<int64_t>(NextIncarnation())) - report.now;
+  // The smallest difference is that of the answer that took the least time.
+  const absl::Duration to_unix = absl::Now() - report.now;
   trace.to_unix = trace.id == 0 ? to_unix : std::min(trace.to_unix, to_unix);
   trace.id = report.trace;
   trace.spans.insert(trace.spans.end(), report.spans.begin(),
@@ -85,7 +85,7 @@ absl::StatusOr<CollectedTrace> CollectTrace(
     request.begin = false;
     request.from = report->first + report->spans.size();
     const bool complete = report->complete;
-    const bool more = report->spans.size() >= 1'000;
+    const bool more = report->spans.size() >= kSpansOfMany;
     Add(*std::move(report), trace);
     if (complete) return trace;
     if (!more && !pause(kAskInterval)) {

@@ -21,9 +21,10 @@ struct TraceWish {
 };
 
 // Has the dispatcher trace a job, and collects the spans until the trace is
-// complete. `pause` waits; false ends the trace early, with what was collected.
-// So does a dispatcher that stops to answer. NotFound without such a job,
-// FailedPrecondition if it is over or is being traced.
+// complete. `pause` waits, and returns false to end the trace early. A trace
+// also ends early if the dispatcher stops answering. The result then has the
+// spans collected so far, and `incomplete`. NotFound if there is no such job,
+// FailedPrecondition if the job is over or is being traced already.
 absl::StatusOr<CollectedTrace> CollectTrace(
     const TraceWish& wish, const std::function<bool(absl::Duration)>& pause);
 

@@ -51,19 +51,6 @@ absl::StatusOr<OwnedFd> OpenSocket() {
 
 }  // namespace
 
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  if (this == &other) return *this;
-  if (fd_ >= 0) close(fd_);
-  fd_ = other.Release();
-  return *this;
-}
-
-OwnedFd::~OwnedFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-int OwnedFd::Release() { return std::exchange(fd_, -1); }
-
 absl::StatusOr<int> MakeSharedFile(const char* name, size_t bytes) {
   // Above RLIMIT_FSIZE, ftruncate would raise SIGXFSZ.
   if (!MayWriteFile(bytes)) {

@@ -9,29 +9,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/process/owned_fd.h"
 
 // Linux primitives for shared memory: anonymous files, and local connections
 // that carry descriptors and identify the peer's user. All of them end with the
 // processes that hold them. Private to core/net.
 
 namespace feedmill {
-
-// A file descriptor, closed by the destructor.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  ~OwnedFd();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  int Release();
-
- private:
-  int fd_ = -1;
-};
 
 // Makes an anonymous file of `bytes` that can be sealed later.
 absl::StatusOr<int> MakeSharedFile(const char* name, size_t bytes);

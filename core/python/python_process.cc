@@ -26,12 +26,9 @@
 #include "core/python/column_layout.h"
 #include "worker_process.h"
 
-extern char** environ;  // NOLINT(readability-redundant-declaration)
-
 namespace feedmill {
 namespace {
 
-constexpr size_t kAnswerMax = size_t{128} << 10;
 constexpr size_t kMemoryBytesMin = 4096;
 constexpr int kFirstFreeFd = 10;  // above those that the process gets
 // Interval of checks whether the reading ends.
@@ -63,12 +60,16 @@ absl::StatusOr<bool> AwaitReadable(int fd, absl::Duration timeout) {
 
 // Receives a message; "" if the other side has closed the socket.
 std::string Receive(int fd) {
-  std::string message(kAnswerMax, '\0');
-  ssize_t size = 0;
-  do {
-    size = recv(fd, message.data(), message.size(), 0);
-  } while (size < 0 && errno == EINTR);
-  message.resize(size < 0 ? 0 : static_cast<size_t>(size));
+  const auto receive = [fd](void* data, size_t size, int flags) {
+    ssize_t got = 0;
+    do {
+      got = recv(fd, data, size, flags);
+    } while (got < 0 && errno == EINTR);
+    return static_cast<size_t>(std::max<ssize_t>(got, 0));
+  };
+  // Most answers are short, and each call of a function has one.
+  std::string message(receive(nullptr, 0, MSG_PEEK | MSG_TRUNC), '\0');
+  message.resize(receive(message.data(), message.size(), 0));
   return message;
 }
 
@@ -94,19 +95,19 @@ bool Send(int fd, const void* data, size_t size, std::span<const int> fds) {
   return sent == static_cast<ssize_t>(size);
 }
 
-absl::StatusOr<std::pair<Descriptor, Descriptor>> MakeLink() {
+absl::StatusOr<std::pair<OwnedFd, OwnedFd>> MakeLink() {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
     return ResourceExhausted("no socket for a Python process: {}",
                              std::strerror(errno));
   }
-  return std::make_pair(Descriptor(ends[0]), Descriptor(ends[1]));
+  return std::make_pair(OwnedFd(ends[0]), OwnedFd(ends[1]));
 }
 
 // Makes a file with these parts that reads from its begin.
-absl::StatusOr<Descriptor> MakeFile(
+absl::StatusOr<OwnedFd> MakeFile(
     std::initializer_list<std::string_view> parts) {
-  Descriptor fd(memfd_create("feedmill_python", MFD_CLOEXEC));
+  OwnedFd fd(memfd_create("feedmill_python", MFD_CLOEXEC));
   off_t at = 0;
   for (std::string_view part : parts) {
     while (fd.valid() && !part.empty()) {
@@ -159,9 +160,12 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 absl::StatusOr<pid_t> Spawn(const std::string& interpreter,
                             const std::string& modules,
                             std::initializer_list<int> fds) {
-  std::vector<Descriptor> moved;  // so that none is one of the targets
+  std::vector<OwnedFd> moved;  // so that none is one of the targets
   for (const int fd : fds) {
-    moved.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd));
+    if (!moved.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)).valid()) {
+      return ResourceExhausted("no descriptor for a Python process: {}",
+                               std::strerror(errno));
+    }
   }
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -170,7 +174,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& interpreter,
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, 2, 1);
   int target = 3;
-  for (const Descriptor& fd : moved) {
+  for (const OwnedFd& fd : moved) {
     posix_spawn_file_actions_adddup2(&actions, fd.get(), target++);
   }
   sigset_t none;
@@ -200,22 +204,10 @@ absl::StatusOr<pid_t> Spawn(const std::string& interpreter,
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 // ---- shared memory
 
 absl::StatusOr<SharedMemory> SharedMemory::Make(const char* name) {
-  Descriptor fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  OwnedFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid() ||
       fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0) {
     return ResourceExhausted("no shared memory for a Python process: {}",
@@ -270,7 +262,7 @@ absl::Status SharedMemory::Map(size_t bytes) {
 
 // ---- the zygote
 
-PythonZygote::PythonZygote(pid_t pid, Descriptor control)
+PythonZygote::PythonZygote(pid_t pid, OwnedFd control)
     : pid_(pid), control_(std::move(control)) {}
 
 PythonZygote::~PythonZygote() {
@@ -285,9 +277,9 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::Start(
     const Options& options) {
   FM_ASSIGN_OR_RETURN(auto link, MakeLink());
   const auto size = static_cast<int64_t>(options.setup.size());
-  FM_ASSIGN_OR_RETURN(const Descriptor script, MakeFile({kWorkerProcess}));
+  FM_ASSIGN_OR_RETURN(const OwnedFd script, MakeFile({kWorkerProcess}));
   FM_ASSIGN_OR_RETURN(
-      const Descriptor setup,
+      const OwnedFd setup,
       MakeFile({{reinterpret_cast<const char*>(&size), sizeof size},
                 options.setup,
                 options.pickled}));
@@ -296,7 +288,7 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::Start(
                             {link.second.get(), script.get(), setup.get()}));
   std::shared_ptr<PythonZygote> zygote(
       new PythonZygote(pid, std::move(link.first)));
-  { const Descriptor closed = std::move(link.second); }
+  { const OwnedFd closed = std::move(link.second); }
   FM_RETURN_IF_ERROR(zygote->AwaitLoaded(options));
   return zygote;
 }
@@ -323,17 +315,18 @@ absl::Status PythonZygote::AwaitLoaded(const Options& options) const {
 absl::StatusOr<std::string> PythonZygote::Exchange(std::string_view message,
                                                    std::span<const int> fds) {
   const std::lock_guard lock(mu_);
-  // The wait ignores ReadStop: the next exchange would get this answer.
+  // The wait ignores ReadStop, and so ends with the answer.
   pollfd one{control_.get(), POLLIN, 0};
-  if (!Send(control_.get(), message.data(), message.size(), fds) ||
+  std::string answer;
+  if (!broken_ && Send(control_.get(), message.data(), message.size(), fds) &&
       poll(&one, 1,
-           static_cast<int>(absl::ToInt64Milliseconds(kExchangeTimeout))) !=
+           static_cast<int>(absl::ToInt64Milliseconds(kExchangeTimeout))) ==
           1) {
-    return Unavailable("a Python process has ended");
+    answer = Receive(control_.get());
   }
-  std::string answer = Receive(control_.get());
-  if (answer.size() < sizeof(int64_t)) {
-    return Unavailable("a Python process has ended");
+  broken_ = answer.size() < sizeof(int64_t);
+  if (broken_) {
+    return Unavailable("a Python process has ended, or does not answer");
   }
   return answer;
 }
@@ -375,7 +368,7 @@ absl::StatusOr<std::unique_ptr<PythonSlot>> PythonSlot::Fork(
 }
 
 PythonSlot::PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid,
-                       Descriptor link, SharedMemory input, SharedMemory output)
+                       OwnedFd link, SharedMemory input, SharedMemory output)
     : zygote_(std::move(zygote)),
       pid_(pid),
       link_(std::move(link)),

@@ -13,28 +13,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/process/owned_fd.h"
 
 // Processes of worker_process.py. Private to core/python.
 
 namespace feedmill {
 
 class RequestLayout;
-
-// A descriptor, closed by the destructor.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // Anonymous memory that is shared with a process. It can grow, and no process
 // can shrink it, so that no access fails.
@@ -55,10 +40,10 @@ class SharedMemory {
   std::span<std::byte> bytes() const { return {data_, size_}; }
 
  private:
-  explicit SharedMemory(Descriptor fd) : fd_(std::move(fd)) {}
+  explicit SharedMemory(OwnedFd fd) : fd_(std::move(fd)) {}
   absl::Status Map(size_t bytes);
 
-  Descriptor fd_;
+  OwnedFd fd_;
   std::byte* data_ = nullptr;
   size_t size_ = 0;
 };
@@ -98,17 +83,19 @@ class PythonZygote {
   absl::StatusOr<ProcessEnd> End(pid_t slot, bool hangs);
 
  private:
-  PythonZygote(pid_t pid, Descriptor control);
+  PythonZygote(pid_t pid, OwnedFd control);
   // Waits until the function is loaded.
   absl::Status AwaitLoaded(const Options& options) const;
-  // Sends a message and returns the answer; Unavailable if the zygote has
-  // ended.
+  // Sends a message and returns the answer. Unavailable if the zygote has ended
+  // or does not answer; then also from then on, because a late answer would be
+  // taken for that of the next message.
   absl::StatusOr<std::string> Exchange(std::string_view message,
                                        std::span<const int> fds);
 
   const pid_t pid_;
-  std::mutex mu_;       // one exchange at a time
-  Descriptor control_;  // guarded by mu_
+  std::mutex mu_;        // one exchange at a time
+  OwnedFd control_;      // guarded by mu_
+  bool broken_ = false;  // guarded by mu_: an answer did not come
 };
 
 // A process that makes elements, one request after another. One thread at a
@@ -139,14 +126,14 @@ class PythonSlot {
   absl::StatusOr<ProcessEnd> End(bool hangs);
 
  private:
-  PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid, Descriptor link,
+  PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid, OwnedFd link,
              SharedMemory input, SharedMemory output);
   int64_t RowBeingMade() const;
   absl::StatusOr<Outcome> Await(absl::Duration timeout);
 
   const std::shared_ptr<PythonZygote> zygote_;
   const pid_t pid_;
-  const Descriptor link_;
+  const OwnedFd link_;
   SharedMemory input_;
   SharedMemory output_;
   bool ended_ = false;

@@ -612,8 +612,7 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     options, pickled = setup(5)
     end_with_parent(options["parent"])
-    for descriptor in (CONTROL,):
-        os.set_inheritable(descriptor, False)
+    os.set_inheritable(CONTROL, False)
     if sys.path and sys.path[0] == "":
         del sys.path[0]
     control = socket.socket(fileno=CONTROL)

@@ -196,22 +196,6 @@ bool MayPass(const Expr& predicate, std::span<const SourceField> fields,
   return !range || MayHold(field->dtype, *range, comparison);
 }
 
-void MarkCompared(const Expr& predicate, std::span<const SourceField> fields,
-                  std::vector<bool>& compared) {
-  const auto& call = std::get<Call>(predicate.node());
-  if (IsJunction(call)) {
-    for (const Expr& argument : call.arguments) {
-      MarkCompared(argument, fields, compared);
-    }
-    return;
-  }
-  const auto field =
-      std::ranges::find(fields, ComparisonOf(call)->column, &SourceField::name);
-  if (field != fields.end()) {
-    compared[static_cast<size_t>(field - fields.begin())] = true;
-  }
-}
-
 // Returns true for steps that choose or order elements and change none.
 bool OnlyChooses(const Step& step) {
   return step.Is<ShuffleStep>() || step.Is<TakeStep>() || step.Is<SkipStep>() ||
@@ -230,15 +214,6 @@ RowFilter RowFilter::Of(const AnalyzedGraph& graph) {
     filter.predicates_.push_back(predicate);
   }
   return filter;
-}
-
-std::vector<bool> RowFilter::Compared(
-    std::span<const SourceField> fields) const {
-  std::vector<bool> compared(fields.size());
-  for (const Expr& predicate : predicates_) {
-    MarkCompared(predicate, fields, compared);
-  }
-  return compared;
 }
 
 bool RowFilter::MayPass(

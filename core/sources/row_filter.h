@@ -26,8 +26,6 @@ class RowFilter {
   static RowFilter Of(const AnalyzedGraph& graph);
 
   bool empty() const { return predicates_.empty(); }
-  // Returns true for the fields that a filter compares.
-  std::vector<bool> Compared(std::span<const SourceField> fields) const;
   // False if no row passes whose values of `fields` are within `ranges` (one
   // per field; nullopt: unknown). Then every row within these ranges fails,
   // also a row that is not in the file.

@@ -65,6 +65,16 @@ std::shared_ptr<const WholeFile> HttpStore::FindKept(
   return nullptr;
 }
 
+absl::Status HttpStore::Run(const std::shared_ptr<Transfer>& transfer) {
+  loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
+  absl::Status status = transfer->WaitForEnd();
+  if (!status.ok()) {
+    transfer->Abandon();
+    loop.Wake();
+  }
+  return status;
+}
+
 absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
     const RemoteFile& file, const std::optional<FileIdentity>& known) {
   if (known) {
@@ -72,12 +82,7 @@ absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
   }
   FM_RETURN_IF_ERROR(file.Prepare());
   const auto transfer = Transfer::Whole(file, known, options);
-  loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
-  if (absl::Status status = transfer->WaitForEnd(); !status.ok()) {
-    transfer->Abandon();
-    loop.Wake();
-    return status;
-  }
+  FM_RETURN_IF_ERROR(Run(transfer));
   auto whole = std::make_shared<WholeFile>();
   whole->url = file.name;
   whole->identity = transfer->identity();

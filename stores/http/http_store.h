@@ -54,6 +54,8 @@ class HttpStore {
   void Add(const HttpFile* file);
   void Remove(const HttpFile* file);
 
+  // Runs a transfer to its end; abandons it if it fails.
+  absl::Status Run(const std::shared_ptr<Transfer>& transfer);
   // Reads a whole file. `known`: the required version, if known.
   absl::StatusOr<std::shared_ptr<const WholeFile>> ReadWhole(
       const RemoteFile& file, const std::optional<FileIdentity>& known);

@@ -185,13 +185,8 @@ absl::Status S3Bucket::FindRegion() {
       {NameOf(""), std::make_shared<RegionRequest>(BucketUrl(bucket_, access) +
                                                    "?list-type=2&max-keys=0")},
       std::nullopt, store_->options);
-  store_->loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
-  const absl::Status status = transfer->WaitForEnd();
-  if (absl::IsCancelled(status) || absl::IsUnavailable(status)) {
-    transfer->Abandon();
-    store_->loop.Wake();
-    return status;
-  }
+  const absl::Status status = store_->Run(transfer);
+  if (absl::IsCancelled(status) || absl::IsUnavailable(status)) return status;
   const std::string region = transfer->head().bucket_region();
   if (region.empty() && !status.ok()) return status;
   const std::lock_guard lock(mutex_);

@@ -141,14 +141,7 @@ absl::Status S3Files::Write(const std::string& name,
   const RemoteFile object = BucketOf(url)->NewObject(
       url.key, std::make_shared<const std::string>(bytes));
   FM_RETURN_IF_ERROR(object.Prepare());
-  const auto transfer = Transfer::Whole(object, std::nullopt, store_->options);
-  store_->loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
-  const absl::Status status = transfer->WaitForEnd();
-  if (!status.ok()) {
-    transfer->Abandon();
-    store_->loop.Wake();
-  }
-  return status;
+  return store_->Run(Transfer::Whole(object, std::nullopt, store_->options));
 }
 
 // Lists all tasks in parallel. The next page of a task is requested when its

@@ -52,7 +52,7 @@ FILE_HEADERS = re.compile(
     r"|sys/(mman|stat|uio)\.h|core/io/local_files\.h)$")
 
 # The only files that include libcurl.
-CURL_USERS = ("cloud/http_client.cc", "stores/http/transfer_loop.cc", "tools/command/otlp_export.cc")
+CURL_USERS = ("cloud/http_client.cc", "stores/http/transfer_loop.cc")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
