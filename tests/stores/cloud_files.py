@@ -122,19 +122,24 @@ def refusals(feedmill):
 
 def replaced_during_the_read(feedmill):
     content = (feedmill.files / "text/0.txt").read_bytes()
+    changes = {"other": lambda server, name: server.put(name, content.replace(b"line", b"LINE")),
+               "shorter": lambda server, name: server.put(name, b"line\n"),
+               "deleted": lambda server, name: server.delete(name)}
+    # Each read has an object of its own: a request that the read before left behind must not change its object.
     with objects(feedmill) as (server, proxy):
-        for change in (lambda: server.put("text/0.txt", content.replace(b"line", b"LINE")),
-                       lambda: server.put("text/0.txt", b"line\n"), lambda: server.delete("text/0.txt")):
-            server.put("text/0.txt", content)
+        for kind, change in changes.items():
+            name = f"replaced/{kind}/0.txt"
+            server.put(name, content)
             replaced = threading.Event()
 
-            def fault(request, change=change, replaced=replaced):
-                if request.begin > 4_000_000 and not replaced.is_set():
+            def fault(request, name=name, change=change, replaced=replaced):
+                if any(form in request.path for form in (name, name.replace("/", "%2F"))) \
+                        and request.begin > 4_000_000 and not replaced.is_set():
                     replaced.set()
-                    change()
+                    change(server, name)
 
             proxy.fault = fault
-            done = feedmill.refused(text_of(), f"{Store.place()}/text/0.txt: changed since the job began")
+            done = feedmill.refused(text_of(name), f"{Store.place()}/{name}: changed since the job began")
             assert replaced.is_set()
             assert "LINE" not in done.stdout, "bytes of two versions"
 

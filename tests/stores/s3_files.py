@@ -314,40 +314,44 @@ def refusals(feedmill):
 
 def replaced_during_the_read(feedmill):
     content = (feedmill.files / "text/0.txt").read_bytes()
+    # Each read has an object of its own: a request that the read before left behind must not replace its object.
     with objects(feedmill) as (gateway, proxy):
-        size_only = feedmill.folder / "list.jsonl"
-        size_only.write_text(json.dumps({"url": f"{PLACE}/text/0.txt", "size": len(content)}) + "\n")
-        for text in (text_of(), text_of("text/*"), f"source: {{text: {{files: {{manifest: '{size_only}'}}}}}}\n"):
-            gateway.put("text/0.txt", content)
+        for kind in ("named", "listed", "manifest"):
+            name = f"replaced/{kind}/0.txt"
+            gateway.put(name, content)
+            size_only = feedmill.folder / "list.jsonl"
+            size_only.write_text(json.dumps({"url": f"{PLACE}/{name}", "size": len(content)}) + "\n")
+            text = {"named": text_of(name), "listed": text_of(f"replaced/{kind}/*"),
+                    "manifest": f"source: {{text: {{files: {{manifest: '{size_only}'}}}}}}\n"}[kind]
             replaced = threading.Event()
 
-            def fault(request, replaced=replaced):
-                if request.begin > 4_000_000 and not replaced.is_set():
+            def fault(request, name=name, replaced=replaced):
+                if name in request.path and request.begin > 4_000_000 and not replaced.is_set():
                     replaced.set()
-                    gateway.put("text/0.txt", content.replace(b"line", b"LINE"))
+                    gateway.put(name, content.replace(b"line", b"LINE"))
 
             proxy.fault = fault
             done = feedmill.read(text)
             assert replaced.is_set()
             assert done.returncode == 1, f"{text}: exit {done.returncode}: {done.stderr}"
-            assert f"{PLACE}/text/0.txt: changed since the job began" in done.stderr, done.stderr
+            assert f"{PLACE}/{name}: changed since the job began" in done.stderr, done.stderr
             # A list without an ETag names no version: each opening of the file holds the first that it sees.
-            assert "manifest" in text or "LINE" not in done.stdout, f"{text}: bytes of two versions"
-        # Deleted, and shorter.
-        for body, part in ((None, "changed since the job began"), (b"line\n", "changed since the job began")):
-            gateway.put("text/0.txt", content)
+            assert kind == "manifest" or "LINE" not in done.stdout, f"{text}: bytes of two versions"
+        for kind, body in (("deleted", None), ("shorter", b"line\n")):
+            name = f"replaced/{kind}/0.txt"
+            gateway.put(name, content)
             replaced = threading.Event()
 
-            def change(request, body=body, replaced=replaced):
-                if request.is_range and not replaced.is_set():
+            def change(request, name=name, body=body, replaced=replaced):
+                if name in request.path and request.is_range and not replaced.is_set():
                     replaced.set()
                     if body is None:
-                        gateway.request("DELETE", "/data/text/0.txt")
+                        gateway.request("DELETE", f"/data/{name}")
                     else:
-                        gateway.put("text/0.txt", body)
+                        gateway.put(name, body)
 
             proxy.fault = change
-            feedmill.refused(text_of(), f"{PLACE}/text/0.txt", part)
+            feedmill.refused(text_of(name), f"{PLACE}/{name}", "changed since the job began")
 
 
 def stores_that_are_away(feedmill):
