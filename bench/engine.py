@@ -185,11 +185,17 @@ def lines(folder, count):
     return {"lines_vs_memchr": ratio(cpu(got["loop"]), cpu(got["feedmill"]))}
 
 
-def csv(folder, count):
-    rows = 5_000_000
+def csv_rows(rows=5_000_000):
+    """Returns the path of a file of so many rows, made once."""
     path = ROOT / "build" / f"rows-{rows}.csv"
     if not path.exists():
         limit("make-csv", path, rows)
+    return path
+
+
+def csv(folder, count):
+    rows = 5_000_000
+    path = csv_rows(rows)
     text = pipeline(folder, "csv.yaml", f'{{csv: {{files: "{path}"}}}}')
     sides = {"feedmill": lambda: local(text, "sum", "--threads", 1),
              "pyarrow": lambda: run_peer("pyarrow", "pyarrow_csv.py", path)}

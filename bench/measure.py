@@ -215,6 +215,11 @@ def large_pipeline(folder, n, size):
                  f'  - map: "full([{size}], cast(x % 256, uint8))"\noptions: {{seed: 7}}\n')
 
 
+def small_pipeline(folder, n):
+    return write(folder, "small.yaml", f'source: {{range: {{stop: {n}}}}}\nsteps:\n'
+                 '  - map: "full([100], cast(x % 256, uint8))"\noptions: {seed: 7}\n')
+
+
 def make_photos(photos):
     data = ROOT / "build" / f"photos-{photos}"
     subprocess.run([str(BUILD / "bin" / "make_photos"), str(data), str(photos),
