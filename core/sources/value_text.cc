@@ -64,13 +64,6 @@ bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values) {
   });
 }
 
-std::string_view TrimmedValue(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-}
-
 bool AppendMissing(DType dtype, BufferBuilder& values) {
   switch (dtype) {
     case DType::kFloat32:
