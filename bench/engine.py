@@ -186,7 +186,7 @@ def lines(folder, count):
 
 
 def csv_rows(rows=5_000_000):
-    """Returns the path of a file of so many rows, made once."""
+    """Returns the path of a file with `rows` rows, made once."""
     path = ROOT / "build" / f"rows-{rows}.csv"
     if not path.exists():
         limit("make-csv", path, rows)

@@ -3,8 +3,8 @@
 
     PYTHONPATH=build/release/python bench/python_functions.py [--processes 2] [--rounds 3]
 
-prints elements a second and CPU time, for functions of one number and of one
-image, with the same number of processes, and feedmill's advantage in both. imap runs with chunksize 1, its
+prints elements a second, CPU time, and feedmill's advantage in both. The functions take
+one number or one image, with the same number of processes. imap runs with chunksize 1, its
 default, and with 64, as many as a call of feedmill's processes has at most.
 Needs numpy and cloudpickle.
 """
@@ -32,7 +32,7 @@ def images(count):
 
 
 def cpu_seconds():
-    """Of this process and of its children that have ended."""
+    """Returns those of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

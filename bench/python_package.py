@@ -30,7 +30,7 @@ from measure import (
     write,
 )
 
-# At least so much, or at most if `most`.
+# Lower limits of the figures, or upper limits if `most`.
 MARKS = {
     "batches_vs_client": 0.9,
     "elements_per_s": 3e6,

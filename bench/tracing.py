@@ -1,4 +1,4 @@
-"""What tracing a job costs: a row of bench/run.
+"""Cost of tracing a job: a row of bench/run.
 
 The same reads through a service, traced by `feedmill trace` from their begin to their end and not traced, in
 alternating rounds: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a

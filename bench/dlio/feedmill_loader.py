@@ -76,4 +76,4 @@ class FeedmillDataLoader(BaseDataLoader):
         self.epoch_number += 1
 
     def finalize(self):
-        """Called after each epoch: the next one goes on with the same loader."""
+        """Called after each epoch: the next one uses the same loader."""

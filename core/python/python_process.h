@@ -48,7 +48,7 @@ class SharedMemory {
   size_t size_ = 0;
 };
 
-// How a slot's process ended.
+// The way in which a slot's process ended.
 struct ProcessEnd {
   int status = 0;     // as of waitpid
   std::string trace;  // where the function was; "" if unknown

@@ -412,7 +412,7 @@ class Output:
                     to.reshape(value.shape)[...] = value
                     done += value.nbytes
                 head += [size, at, -1, self.write(shapes)]
-        # Growing the memory has moved it: take the columns' addresses anew.
+        # Growing the memory has moved it: take the columns' addresses again.
         self.columns = None
         np.frombuffer(self.memory, np.int64, len(head), ROWS_WORD)[:] = head
 

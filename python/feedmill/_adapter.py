@@ -60,7 +60,7 @@ class Adapter:
         return None
 
     def _check(self, ranks: int) -> None:
-        """Raises InvalidArgumentError if so many ranks cannot read the dataset."""
+        """Raises InvalidArgumentError if this many ranks cannot read the dataset."""
 
     # ---- elements
 

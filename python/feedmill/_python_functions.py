@@ -36,8 +36,8 @@ _generator: np.random.Generator | None = None
 def rng() -> np.random.Generator:
     """Returns the random generator of the element that a Python function makes.
 
-    It is seeded by the dataset's seed, the epoch, the step and the element's place, so
-    that an element gets the same numbers on every worker and after every crash.
+    Its seed depends on the dataset's seed, the epoch, the step and the element's place.
+    An element gets the same numbers on every worker and after every crash.
 
     Raises FailedPreconditionError outside of a function given to ``map(…,
     python=True)`` or ``filter(…, python=True)``.

@@ -270,8 +270,8 @@ class Steps:
     ) -> Self:
         """Gives the elements a random order, another one in each epoch and pass.
 
-        By default all elements change places. ``window``: only within runs of so many.
-        ``block``: blocks of so many records do, and ``window`` of them are mixed.
+        By default all elements change places. ``window``: only within runs of that length.
+        ``block``: blocks of that many records do, and ``window`` of them are mixed.
         ``files``: whole files do.
         ``seed`` replaces the seed of the pipeline for this step.
         """

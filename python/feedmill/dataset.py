@@ -43,7 +43,7 @@ class Dataset(Sources, Steps):
     """A source and a list of steps to run on its records.
 
     A dataset is a value. Class methods such as :meth:`images` and :meth:`csv` make
-    one, each other method returns a new one with one step more, and nothing is read
+    one; each other method returns a new one with one step more. Nothing is read
     before :meth:`read`. Sources, steps and options have the names of the YAML
     (docs/steps.md).
 
@@ -290,9 +290,9 @@ class Dataset(Sources, Steps):
           cluster_id: The dispatcher must be of this cluster.
           keys, server_key: The folder of this reader's keys (docs/security.md).
 
-        Raises InvalidArgumentError for a wrong pipeline, option or state,
-        NotFoundError for a missing file, DeadlineExceededError if no dispatcher or
-        worker answers in time, FailedPreconditionError if another reader reads the
+        Raises InvalidArgumentError for a wrong pipeline, option or state;
+        NotFoundError for a missing file; DeadlineExceededError if no dispatcher or
+        worker answers in time; FailedPreconditionError if another reader reads the
         job.
         """
         pipeline = self._pipeline()

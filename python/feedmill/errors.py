@@ -65,7 +65,7 @@ class InternalError(Error, RuntimeError):
 
 
 class UnknownLengthError(Error, TypeError):
-    """How many elements there are is known only by reading them, or without end."""
+    """The number of elements is unknown before they are read, or infinite."""
 
 
 class TraceError(Error, TypeError):

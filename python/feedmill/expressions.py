@@ -19,7 +19,7 @@ from feedmill.errors import TraceError
 Scalar: TypeAlias = "bool | int | float | str | bytes | np.generic"
 Operand: TypeAlias = "Expr | Scalar | Sequence[Any] | np.ndarray[Any, Any]"
 
-# How tightly a text binds, as in Python's grammar.
+# Precedence of a text, as in Python's grammar.
 _ANY, _OR, _AND, _COMPARE, _BIT_OR, _BIT_XOR, _BIT_AND, _SHIFT = range(8)
 _SUM, _PRODUCT, _SIGN, _POWER, _ATOM = range(8, 13)
 
@@ -116,7 +116,7 @@ class Expr:
     """An expression over the components of an element. Immutable.
 
     Operators, NumPy's functions that docs/expressions.md lists and
-    :mod:`feedmill.functions` make larger expressions of it. Whatever needs a
+    :mod:`feedmill.functions` make larger expressions of it. Code that needs a
     value now (``if``, ``int()``, a chained comparison) raises
     :class:`~feedmill.TraceError`.
 

@@ -37,7 +37,7 @@ class JaxLoader(Adapter):
     a copy where it begins at a multiple of 64 bytes; JAX never writes to it.
 
     With ``sharding``, an array is global: each process puts in its own elements of the
-    batch, by ``jax.make_array_from_process_local_data``, so that the global batch has
+    batch, by ``jax.make_array_from_process_local_data``. The global batch has
     ``jax.process_count()`` times as many rows as the dataset's ``batch``. Every batch
     must then have the same shape: ``batch(…, drop_remainder=True)``.
 

@@ -54,7 +54,7 @@ class Loader:
       **options: Other keywords of :meth:`Dataset.read`.
 
     Raises InvalidArgumentError for a wrong option. Later errors are those of
-    :meth:`Dataset.read`; after one, only :meth:`load_state_dict` goes on.
+    :meth:`Dataset.read`; after one, only :meth:`load_state_dict` continues.
     """
 
     def __init__(

@@ -105,7 +105,7 @@ class Service:
     def scale(self, workers: int, timeout: float = 60) -> None:
         """Starts workers, or drains the youngest ones, until there are ``workers``.
 
-        Nothing is lost or repeated in reads that go on meanwhile.
+        Nothing is lost or repeated in reads that run meanwhile.
 
         Raises DeadlineExceededError if a worker does not register within ``timeout`` (its
         actor may wait for resources: ``ray status`` says it). It stays and may come later.

@@ -37,8 +37,8 @@ class Reader:
     - a NumPy scalar where the component is a number of one element;
     - ``bytes`` for a byte string, and an array of dtype object for several.
 
-    Waiting releases the GIL, and Ctrl-C ends a wait within 50 ms; the reading can go
-    on after it. One thread at a time may use a reader; :meth:`close` may be called
+    Waiting releases the GIL, and Ctrl-C ends a wait within 50 ms; reading can
+    continue after it. One thread at a time may use a reader; :meth:`close` may be called
     from any. A reader does not survive ``os.fork``.
 
     >>> import feedmill as fm
@@ -69,7 +69,7 @@ class Reader:
     # ---- elements
 
     def __iter__(self) -> Iterator[Element]:
-        """Goes on after the element that was handed out last."""
+        """Continues after the element that was handed out last."""
         return iter(self._native)
 
     def __next__(self) -> Element:
@@ -91,7 +91,7 @@ class Reader:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Gives the rest of the elements to Arrow, chunk by chunk: a row each.
 
-        ``pyarrow.table(reader)``, ``polars.DataFrame(reader)`` and whatever reads the
+        ``pyarrow.table(reader)``, ``polars.DataFrame(reader)`` and other readers of the
         Arrow C stream call it. Columns of numbers use the memory of the chunk without a
         copy; those of bools and byte strings, and of arrays of different lengths, are
         copied. A single unnamed component is the column ``value``. Arrays of one shape
@@ -131,7 +131,7 @@ class Reader:
     def state_dict(self) -> State:
         """Returns the place after the last element that was handed out.
 
-        ``Dataset.read(state=…)`` goes on there, in any process, with or without a
+        ``Dataset.read(state=…)`` continues there, in any process, with or without a
         service. Elements that were fetched ahead do not count. The state is a dict
         of an int and a str, which JSON and pickle keep. Cheap enough for every step.
 
@@ -148,7 +148,7 @@ class Reader:
         return make_state(self._native.save())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on after the element at which ``state`` was saved.
+        """Continues after the element at which ``state`` was saved.
 
         Raises FailedPreconditionError if this reader has handed out an element, and
         InvalidArgumentError if the state is another dataset's; the reader then
@@ -202,7 +202,7 @@ class Reader:
 
     @property
     def skipped(self) -> int:
-        """How many elements ``on_error("skip")`` has left out so far."""
+        """Number of elements that ``on_error("skip")`` has left out so far."""
         return self._native.skipped
 
     def provenance(self) -> list[dict[str, Any]]:
@@ -276,7 +276,7 @@ def merge_states(states: Sequence[Mapping[str, Any]]) -> State:
     """Returns one state for all ranks of a reading, from one of each.
 
     The states are of readers or of loaders (``Loader.state_dict``) and must be saved
-    after the same number of elements. Reading goes on from the merged state with any
+    after the same number of elements. Reading continues from the merged state with any
     number of ranks. InvalidArgumentError says why they do not fit.
     """
     return make_state(_feedmill.merge_tokens([token_of(state) for state in states]))

@@ -49,9 +49,9 @@ class TorchDataset(Adapter, IterableDataset):
 
     A tensor is a copy of its own, which in-place operations may change. With
     ``copy=False`` a tensor on the CPU is a view of the memory in which the element came.
-    **That memory is read-only**, which PyTorch does not know: an in-place operation on
-    such a tensor (``batch.div_(255)``) changes the data of other elements or, with memory
-    shared with a worker, ends the process with SIGSEGV. Such a tensor keeps its memory
+    **That memory is read-only**, which PyTorch does not know. An in-place operation on
+    such a tensor (``batch.div_(255)``) changes the data of other elements. With memory
+    shared with a worker, it ends the process with SIGSEGV. Such a tensor keeps its memory
     alive.
 
     Each loop is the next epoch, or the one of :meth:`set_epoch`. If several processes
@@ -160,7 +160,7 @@ class TorchDataset(Adapter, IterableDataset):
     def state_dict(self) -> State:
         """Returns the place after the last element that was trained on.
 
-        That is the last one that was handed out, but for ``lookahead``.
+        It is the last one that was handed out, but for ``lookahead``.
         """
         return self._ahead[0] if self._ahead else Adapter.state_dict(self)
 
@@ -197,7 +197,7 @@ class TorchDataset(Adapter, IterableDataset):
 def ranks_of_process() -> tuple[int, int]:
     """Returns (rank, ranks) of this process.
 
-    Those of torch.distributed where it is initialized; else of the environment
+    The numbers are those of torch.distributed where it is initialized; else of the environment
     variables ``RANK`` and ``WORLD_SIZE``, which torchrun sets; else (0, 1).
     """
     if _initialized():

@@ -4,7 +4,7 @@
     PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
       tests/columnar/columnar_files.py --binary build/release/bin/feedmill [TEST …]
 
-What pyarrow reads from a file is what feedmill must give."""
+feedmill must give the values that pyarrow reads from a file."""
 import argparse
 import base64
 import datetime
@@ -282,7 +282,7 @@ def nulls(feedmill):
 
 
 def order(feedmill):
-    """The same order as of the same data in jsonl, wherever it is read."""
+    """The same order as of the same data in jsonl, locally and through a service."""
     table = numbers_table(5000).select(["row", "text", "f64", "i32", "flag"])
     with open(feedmill.folder / "t.jsonl", "w") as file:
         for row in rows_of(table):
@@ -403,7 +403,7 @@ def truncated(feedmill):
 
 
 def changed_bytes(feedmill):
-    """Whatever bytes a file has, reading ends with rows or an error."""
+    """Reading ends with rows or an error for any bytes in a file."""
     table = numbers_table(300).select(["row", "text", "f64", "u16", "flag"])
     table = table.append_column("list", pa.array([[k] * (k % 4) for k in range(300)]))
     table = table.append_column("dict", pa.array([f"d{k % 5}" for k in range(300)]).dictionary_encode())
@@ -423,7 +423,7 @@ def changed_bytes(feedmill):
 
 
 def row_counts(feedmill):
-    """A damaged number of rows is an error, and no endless read."""
+    """A damaged number of rows is an error; the read does not hang."""
     write_ipc(feedmill.folder / "t.arrows", pa.table({"a": range(0x12345)}), rows=0x12345, stream=True)
     data = (feedmill.folder / "t.arrows").read_bytes()
     count = (0x12345).to_bytes(8, "little")
@@ -599,7 +599,7 @@ def unread_groups(feedmill):
     feedmill.refused(source, "row group 1", steps=[{"map": {"n": "n + 1"}}, {"filter": "n > 25"}])
     equal(feedmill.read(source, [{"filter": "n > 37"}]), [{"n": 38, "f": 19.0}, {"n": 39, "f": 19.5}])
     equal(feedmill.read(source, ["shuffle", {"filter": "f < 1 or n == 39"}, {"map": "n"}, {"batch": 3}, {"map": "sum(x)"}]), [40])
-    # A null where there is no value for it stays an error, whatever the filter says.
+    # A null where there is no value for it stays an error, with any filter.
     write_parquet(path, pa.table({"n": range(20), "m": [None if k == 3 else k for k in range(20)]}), row_group_size=10)
     feedmill.refused(source, "record 3", "null", steps=[{"filter": "n > 15"}])
     equal(feedmill.read({"parquet": {"files": "t.parquet", "columns": ["n"]}}, [{"filter": "n > 18"}]), [{"n": 19}])

@@ -4,7 +4,7 @@
 //   sized: {files: "*.sized", magic: "SIZE"}
 //
 // reads files that begin with `magic` and have records one after the other: a
-// byte that is the length, and so many bytes. It makes one component, `data`.
+// byte that is the length, and the bytes. It makes one component, `data`.
 
 #include <memory>
 #include <span>

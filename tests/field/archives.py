@@ -85,7 +85,7 @@ def tar_trailing_bytes(feedmill):
 
 def cut_tars(feedmill):
     sound = tar_of(MEMBERS)
-    # Where the last member of the last sample begins, and its data.
+    # The places of the last member of the last sample, and of its data.
     header = sound.rindex(b"s39.txt\0")
     data = header + BLOCK
     size = len(MEMBERS[-1][1])
@@ -306,7 +306,7 @@ def bz2_and_xz(feedmill):
         feedmill.write(name, data)
         equal(feedmill.read(source.replace("FILE", name)), ROWS)
         equal(feedmill.read(f"{{jsonl: {{files: {name}}}}}"), ROWS)
-    # As `bzip2 -d`: bytes after the last stream are ignored, with a warning.
+    # The same as `bzip2 -d`: bytes after the last stream are ignored, with a warning.
     for tail in (b"junk", bytes(300_000), b"BZhjunk!", b"BZ"):
         by_bzip2 = subprocess.run(["bzip2", "-dc"], input=cases["one.jsonl.bz2"] + tail, capture_output=True, check=False)
         feedmill.write("tail.jsonl.bz2", cases["one.jsonl.bz2"] + tail)
@@ -314,7 +314,7 @@ def bz2_and_xz(feedmill):
         if by_bzip2.returncode == 0:
             assert done.returncode == 0 and "warning" in done.stderr, (tail[:4], done.stderr)
         assert [json.loads(line) for line in done.stdout.splitlines()] == ROWS
-    # As `xz -d`: they are an error, after all records.
+    # The same as `xz -d`: such bytes are an error, after all records.
     for tail in (b"junk", bytes(3), bytes(6), b"\xfd7zX", bytes(4) + b"xxxx"):
         by_xz = subprocess.run(["xz", "-dc"], input=cases["one.jsonl.xz"] + tail, capture_output=True, check=False)
         assert by_xz.returncode == 1, tail
@@ -332,7 +332,7 @@ def bz2_and_xz(feedmill):
 
 
 def first_bytes(feedmill):
-    """Compression is told by the first bytes, whatever a file is called."""
+    """Compression is recognised by the first bytes, with any file name."""
     packed = {"gzip": gzip.compress(LINES), "zstd": zstandard.compress(LINES), "bz2": bz2.compress(LINES),
               "xz": lzma.compress(LINES), "none": LINES,
               "skip": struct.pack("<II", 0x184D2A53, 5) + b"hello" + zstandard.compress(LINES)}

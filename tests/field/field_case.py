@@ -1,4 +1,4 @@
-"""What the tests of this folder share: reading a pipeline file, and running tests."""
+"""Shared by the tests of this folder: reading a pipeline file, and running tests."""
 import argparse
 import json
 import pathlib

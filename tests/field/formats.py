@@ -45,7 +45,7 @@ def mds_columns(feedmill):
     shard = gzip.decompress((MDS / "gz" / "shard.00000.mds.gz").read_bytes())
     feedmill.write("both/shard.00000.mds", shard)
     equal(len(feedmill.read("{mds: {files: both}}", decode)), 9)
-    # A shard that is named is read whatever it is called.
+    # A shard that is named is read with any file name.
     feedmill.write("other.bin", shard)
     equal(len(feedmill.read("{mds: {files: other.bin}}", decode)), 9)
 
@@ -95,7 +95,7 @@ def write_lmdb(path, entries, **options):
 
 
 def entries_of(path):
-    """What liblmdb finds in a file."""
+    """The entries that liblmdb finds in a file."""
     with lmdb.open(str(path), subdir=False, readonly=True, lock=False) as environment:
         with environment.begin() as transaction:
             return [{"key": name.decode("latin-1"), "value": value.decode("latin-1")}

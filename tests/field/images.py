@@ -31,7 +31,7 @@ def opened(data, mode):
 
 
 def by_pillow(data, mode="RGB"):
-    """The pixels, and whether Pillow reads the file only when it is told to accept truncated ones."""
+    """The pixels, and whether Pillow reads the file only when it accepts truncated ones."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -119,7 +119,7 @@ def types_that_change_late(feedmill):
             for steps in ("[map: price * 2]", "[filter: price > 2]", "[map: {p: price}, map: p + 1]",
                           "[shuffle, map: sum(price)]"):
                 feedmill.refused(source, "steps[", *parts, steps=f"steps: {steps}")
-            # What the error says works.
+            # The advice of the error works.
             declared = f"{{{kind}: {{files: {file}, fields: {{id: int64, price: int64}}}}}}"
             equal(feedmill.read(declared, "steps: [on_error: skip, map: price]"), want[:count])
         feedmill.refused(f"{{jsonl: {{files: late{place}.jsonl}}}}", '"list" is bytes', f'"{word}"', f"record {place} ",

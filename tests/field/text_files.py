@@ -111,7 +111,7 @@ def line_ends(feedmill):
                                 ("declared", "x\ry\rz\r", ", header: false, fields: {f0: bytes}")):
         feedmill.write(f"{name}.csv", text)
         feedmill.refused(f"{{csv: {{files: {name}.csv{options}}}}}", f"{name}.csv", "carriage return", "convert")
-    # Within quotes it is text; elsewhere it is an error of its record alone, wherever blocks and chunks end.
+    # Within quotes it is text; elsewhere it is an error of its record alone, at any place of blocks and chunks.
     rows = 3000
     feedmill.write("quoted.csv", "a,b\r\n" + "".join(f'{k},"x\ry"\r\n' for k in range(rows)))
     equal(feedmill.read("{csv: {files: quoted.csv}}"), [{"a": k, "b": "x\ry"} for k in range(rows)])
@@ -146,7 +146,7 @@ def folders_with_wildcards(feedmill):
                               ("sub", [f"{name} y"]), ("s?b/y.txt", [f"{name} y"])):
             equal(feedmill.read(f"{{text: {{files: '{pattern}'}}}}", folder=folder), want)
         feedmill.refused("{text: {files: missing.txt}}", f"{name}/missing.txt: no such file", folder=folder)
-    # What the user writes is a pattern still.
+    # The user's own text is still a pattern.
     equal(feedmill.read("{text: {files: 'run[12]/x.txt'}}"), ["run1"])
     # A name that exists is taken literally.
     feedmill.write("data[1].txt", "literal\n")

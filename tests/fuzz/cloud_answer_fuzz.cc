@@ -1,5 +1,5 @@
-// What the APIs of clouds answer, and kubeconfigs: no crash, no endless
-// reading, and a cluster only of addresses that are such.
+// Answers of cloud APIs, and kubeconfigs, of arbitrary bytes. Parsing them
+// neither crashes nor hangs, and a cluster has only valid addresses.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,7 @@
-// DecodeEvent and DecodeState on arbitrary bytes, and what they lead to. The
-// first byte of an input says how many events follow, each after its length in
-// two bytes; what is left is a state.
+// DecodeEvent and DecodeState on arbitrary bytes, and the states that the
+// events lead to. The first byte of an input is the number of events. Each
+// event follows its length, which is two bytes. The bytes behind them are a
+// state.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>

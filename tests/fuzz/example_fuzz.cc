@@ -1,6 +1,6 @@
-// tf.train.Example and SequenceExample records from outside: any bytes give
-// rows or DataLoss, and a record that is written in an unusual way gives the
-// same as one that is written as all writers do, whatever was parsed before.
+// tf.train.Example and SequenceExample records from outside. Any bytes give
+// rows or DataLoss. A record in an unusual form gives the same rows as one in
+// the usual form, with any records parsed before it.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace feedmill {
 namespace {
 
-// What a record gives; nothing for one that is refused.
+// Returns the hash of a record's rows; "" if the record is refused.
 std::string Parsed(ExampleParser& parser, const ElementSpec& spec,
                    std::string_view record) {
   ChunkBuilder builder(std::make_shared<ElementSpec>(spec));
@@ -36,11 +36,12 @@ void Check(const ExampleParser& fresh, const ElementSpec& spec,
            std::string_view record) {
   ExampleParser parser = fresh;
   const std::string parsed = Parsed(parser, spec, record);
-  // A field that nobody knows stands before it.
+  // An unknown field precedes it.
   const std::string unusual = std::string("\x78\x00", 2).append(record);
   FM_CHECK(Parsed(parser, spec, unusual) == parsed);
   FM_CHECK(Parsed(parser, spec, record) == parsed);
-  // So often that the parser knows it, and then others of that size.
+  // Often enough that the parser learns the form; then other forms of that
+  // size.
   for (int again = 0; again < 16; ++again) {
     FM_CHECK(Parsed(parser, spec, record) == parsed);
   }

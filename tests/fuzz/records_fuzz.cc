@@ -1,6 +1,6 @@
-// The bytes of a file in any format: records are the same wherever a window
-// ends, decoding them ends, and what is JSON is what nlohmann says is JSON.
-// The first byte chooses the format, the second where the window ends.
+// Arbitrary bytes as a file in any format. The records do not depend on where
+// a window ends, decoding them ends, and a text is JSON if nlohmann accepts it.
+// The first byte chooses the format, the second the end of the window.
 
 #include <algorithm>
 #include <cstring>

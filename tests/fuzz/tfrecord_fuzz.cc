@@ -43,7 +43,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const bool lines : {false, true}) {
     const auto index = (lines ? text : tfrecords)->Find(file, size);
     if (!index.ok()) continue;
-    // Of a file whose rest is lost, not all is there.
+    // A file that was cut has fewer records.
     FM_CHECK(index->offsets.front() == 0 && index->offsets.back() <= size);
     FM_CHECK(!lines || index->offsets.back() == size);
     for (size_t k = 0; k < index->records(); ++k) {

@@ -1,8 +1,8 @@
-// Decode on arbitrary parts. An input is like a golden frame: parts one after
-// another, each after its length in eight bytes (cut to what is left). The
-// header's version is replaced by this one's, so that inputs outlive versions,
-// and its last eight bytes by the right checksum, so that what lies behind the
-// checksum is reached.
+// Decode on arbitrary parts. An input has the form of a golden frame: parts one
+// after another, each after its length in eight bytes. A length beyond the
+// input is cut. Two fields of the header are replaced. The version becomes the
+// present one, so that inputs stay useful in later versions. The last eight
+// bytes become the right checksum, so that the code behind it is reached.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Parts PartsOf(std::span<const std::byte> input) {
   return parts;
 }
 
-// What stands at `place`; 0 where nothing does.
+// Returns the number at `place`, or 0 if the bytes end before it.
 template <class T>
 T At(std::span<const std::byte> bytes, uint64_t place) {
   T value{};
@@ -114,7 +114,7 @@ void Try(const Parts& parts) {
   static Memory memory;
   const auto message = Decode(parts, kCluster, &memory);
   if (!message.ok()) return;
-  // What was understood is said again in the same way ever after.
+  // A decoded message encodes to the same bytes each time.
   const Parts again = Encode(*message, kCluster);
   const auto back = Decode(again, kCluster);
   FM_CHECK(back.ok());

@@ -1,5 +1,6 @@
 // A dispatcher with a work-dir, as a process of its own that is killed in the
-// middle of reads: readers and workers go on, and nothing is lost or repeated.
+// middle of reads: readers and workers continue, and nothing is lost or
+// repeated.
 //
 // The process is this binary again ("--dispatch"), so that it knows nap().
 
@@ -264,7 +265,7 @@ TEST_F(Durable, AReadGoesOnWhenTheDispatcherIsKilledAgainAndAgain) {
             Local());
 }
 
-// That its reader leaves is what the dispatcher cannot hear then.
+// The reader leaves while no dispatcher runs that could hear it.
 TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
   constexpr char kShuffled[] =
       "source: {range: {stop: 1000}}\n"

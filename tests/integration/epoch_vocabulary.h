@@ -49,8 +49,8 @@ class Epochs : public ::testing::Test {
     }
   }
 
-  // Where an application may read: in its process, through the service, and
-  // there in a job with a name.
+  // The places where an application may read: in its process, through the
+  // service, and through the service in a job with a name.
   enum class Way { kLocal, kService, kNamedJob };
   static constexpr Way kWays[] = {Way::kLocal, Way::kService, Way::kNamedJob};
   ReadOptions Of(Way way, const std::string& job = "job") const {

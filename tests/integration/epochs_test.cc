@@ -1,6 +1,6 @@
-// Epochs: what Read gives for ReadOptions::epoch, and a Loader one after the
-// other, in this process and through a service, in a job with a name or
-// without, by one reader or by ranks, and on from a token.
+// Epochs: the elements of Read with ReadOptions::epoch, and of a Loader's
+// loops. They are read in this process and through a service, in a job with a
+// name or without. One reader or several ranks read them, also from a token.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -174,7 +174,7 @@ TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
     Loader loader(graph, options);
     const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 6);
     EXPECT_EQ(ReadNext(loader), Elements(whole.begin() + 4, whole.end()));
-    // What is left out is of the first epoch.
+    // The skipped elements are those of the first epoch.
     EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 7));
   }
 }
@@ -224,7 +224,7 @@ TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
           EXPECT_EQ(ReadNext(loader), wholes[0]);
           ReadNext(loader, 7);
           tokens.push_back(Saved(loader));
-          // A loop that goes on within the epoch is over its reader.
+          // A loop that continues within the epoch is a loop over its reader.
           EXPECT_EQ(Rest(*loader.reader()),
                     Elements(wholes[1].begin() + 7, wholes[1].end()));
           tokens.push_back(Saved(loader));
@@ -339,7 +339,7 @@ class LoadersOfRanks : public Epochs {
     }
     return loaders;
   }
-  // What they give of their next epoch, put together from element `from` on.
+  // Returns the elements of their next epoch from element `from` on, merged.
   static Elements ReadTogether(
       const std::vector<std::unique_ptr<Loader>>& loaders, size_t count,
       size_t from = 0) {

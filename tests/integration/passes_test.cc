@@ -1,6 +1,6 @@
-// Reader::pass: the pass of `repeat` that a reading has reached, in this
-// process and through a service, from a token, for ranks and for readers that
-// share a job.
+// Reader::pass, the pass of `repeat` that a reader has reached: in this process
+// and through a service, from a token, for ranks, and for readers that share a
+// job.
 
 #include <gtest/gtest.h>
 
@@ -31,9 +31,9 @@ constexpr const char* kRepeats[] = {
     "[{filter: 'x % 3 != 0'}, {shuffle: {window: 20}}, {repeat: 3}]",
     "[{repeat: 2}, {filter: 'x > 97'}, {repeat: 2}, {batch: {size: 5}}]",
 };
-constexpr size_t kPassesCompared = 130;  // of elements of an endless pipeline
+constexpr size_t kPassesCompared = 130;  // of elements of an infinite pipeline
 
-// What pass() says at each of the next elements.
+// Returns pass() at each of the next elements.
 std::vector<uint64_t> PassesOf(Reader& reader, size_t count) {
   std::vector<uint64_t> passes;
   if (count == 0) return passes;

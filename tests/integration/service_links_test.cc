@@ -45,7 +45,7 @@ class ServiceLinks : public ::testing::Test {
     EXPECT_TRUE(workers_.back()->WaitRegistered(absl::Seconds(20)).ok());
     return *workers_.back();
   }
-  // Nobody listens where it says that it does.
+  // No process listens at the address that it advertises.
   WorkerServer& GivenWorkerOutOfReach() {
     return GivenWorker(false, fmt::format("127.0.0.1:{}", ++nowhere_));
   }

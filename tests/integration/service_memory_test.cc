@@ -1,5 +1,5 @@
 // Real servers and readers on one host, whose large parts go through shared
-// memory: what the service gives is the same, whatever happens to the memory.
+// memory: the elements are the same with any fault of that memory.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr size_t kElementBytes = 200'000;
 
-// Whether the bytes are a client's view of a worker's memory.
+// Returns true if the bytes are a client's view of a worker's memory.
 bool IsShared(const Buffer& buffer) {
   const auto at = reinterpret_cast<uintptr_t>(buffer.data());
   std::ifstream maps("/proc/self/maps");

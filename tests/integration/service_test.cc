@@ -1,5 +1,5 @@
-// Real servers and readers in one process, on 127.0.0.1: what the service gives
-// is what one thread makes, whatever happens to workers and dispatcher.
+// Real servers and readers in one process, on 127.0.0.1: the service gives the
+// elements that one thread makes, with any fault of workers and dispatcher.
 
 #include <arpa/inet.h>
 #include <gmock/gmock.h>
@@ -125,7 +125,7 @@ class Service : public ::testing::Test {
     return options;
   }
 
-  // What reading to the end gives, folded.
+  // The elements up to the end, folded.
   struct Outcome {
     uint64_t elements = 0;
     std::string hash;
@@ -457,7 +457,7 @@ TEST_F(Service, AWorkerIsNoDispatcher) {
       FetchStatus(options.service, absl::Seconds(20)).status()));
 }
 
-// The one consumer of a job has it created again and goes on where it stands.
+// The only consumer of a job has it created again and continues at its place.
 TEST_F(Service, ADispatcherThatLostItsStateIsToldWhereTheReaderStands) {
   GivenWorker();
   auto reader = Read(Pipeline(kNaps), ThroughService());

@@ -143,7 +143,7 @@ TEST_F(SharersThatStop, UsedTheElementsThatALoopReached) {
   }
 }
 
-// What such steps let out of its order may come again.
+// Elements that such steps emit out of order may come again.
 TEST_F(SharersThatStop, LoseNothingThatAClientStepHolds) {
   for (const char* yaml : {kShuffled, kRebatched}) {
     for (const size_t count : {1U, 13U, 501U}) {
@@ -311,7 +311,7 @@ TEST_F(SharersThatAreSilent, MayNotUseTheRestOfAChunk) {
             absl::StatusCode::kDeadlineExceeded);
 }
 
-// What holds for all readers.
+// Facts that hold for all readers.
 TEST(ReadersThatStop, GoOnWithTheElementAfterTheOneTheyStoppedAt) {
   auto reader = Read(Dataset::Range(100).WithSeed(1));
   ASSERT_TRUE(reader.ok()) << reader.status();

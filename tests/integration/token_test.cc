@@ -1,7 +1,7 @@
-// Readers that stop anywhere and go on from their tokens: on the same
+// Readers that stop at any element and resume from their tokens: on the same
 // dispatcher, on one that knows nothing, in one process, with other workers
-// and another number of ranks. What they read together is what one
-// uninterrupted reader reads.
+// and another number of ranks. Together they read what one uninterrupted reader
+// reads.
 
 #include "feedmill/token.h"
 
@@ -32,7 +32,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kTrials = 100;
-constexpr size_t kElementsMax = 400;  // compared of an endless pipeline
+constexpr size_t kElementsMax = 400;  // compared of an infinite pipeline
 constexpr size_t kInOrderBytesMax = 1024;
 
 // The last one of each pair says whether its client stage holds rows.
@@ -218,7 +218,7 @@ TEST_F(Tokens, RanksThatStopAnywhereGoOnInAnyNumber) {
           "trial-" + std::to_string(where == 1 ? trial : 1'000 + trial);
       const uint64_t ranks = 1 + up_to(3);
       const uint64_t left = whole.size() - from;
-      // Endless ones are compared as far as `whole` goes.
+      // Infinite pipelines are compared up to the length of `whole`.
       const size_t steps =
           stop == stops ? (left + ranks - 1) / ranks : up_to(left / ranks);
       options.resume.token =
@@ -251,7 +251,7 @@ TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
   EXPECT_THAT(merged({at(0, 2, 3), at(0, 2, 3)}), HasSubstr("two tokens"));
   EXPECT_THAT(merged({at(0, 2, 3), at(1, 3, 3)}), HasSubstr("consumers"));
   EXPECT_THAT(merged({}), HasSubstr("no token"));
-  // That of one alone is its own.
+  // The token of one rank does not resume the whole job.
   ReadOptions options;
   options.resume.token = at(0, 2, 3);
   EXPECT_THAT(ErrorText(Read(graph, options).status()),
@@ -294,7 +294,7 @@ TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {
         options.service = target;
         options.job.name = "skip-" + std::to_string(ranks) + c.steps;
         options.resume.skip_batches = {{2, 4}, {5, 7}};
-        // What is left has numbers of its own; ranks take turns in it.
+        // The remaining elements are numbered from 0; ranks take turns in them.
         std::vector<std::string> got(rest.size());
         const size_t first = 3 / ranks;
         options.resume.token =

@@ -8,7 +8,8 @@
 
 namespace feedmill::testing {
 
-// So many elements of uint8 [bytes], each full of its number modulo 251.
+// Range of `elements` elements of uint8 [bytes], each full of its number modulo
+// 251.
 inline Graph WideElements(int elements, size_t bytes) {
   auto graph = ParseGraphYaml(
       fmt::format("source: {{range: {{stop: {}}}}}\n"

@@ -3,7 +3,7 @@
   cluster.py [--nodes N] [--folder DIR] [--image NAME:TAG=BINARY] COMMAND...
 
 starts etcd, the API server, the controllers, the scheduler, CoreDNS and N nodes
-(each containerd and kubelet in a network namespace), runs COMMAND with
+(each containerd and kubelet in a network namespace). Then it runs COMMAND with
 KUBECONFIG set, and removes all of it. Exits with COMMAND's status.
 
 All of it is in a network, a mount and a process namespace that `unshare` makes,

@@ -1,4 +1,4 @@
-"""What the chart does on a real cluster. Runs inside of `cluster.py`.
+"""The chart on a real cluster. Runs inside of `cluster.py`.
 
   kubernetes.py --feedmill BINARY --resolver BINARY [CHECK...]
 

@@ -6,11 +6,11 @@
 leftovers   SIGKILLs dispatcher, worker, reader and supervisor in turn, 50 times: no file, no shared memory and no socket
             of theirs is there afterwards, beyond the journal in the work-dir
 fairness    64 readers of one worker, one of them stopped: the others are served as before, memory stays bounded
-resets      a proxy resets connections at random, 200 times: what comes is what a local read gives
+resets      a proxy resets connections at random, 200 times: the elements are those of a local read
 delay       a proxy that is late by 50 ms and carries 1 Gbit/s: at least 80 % of it are used
 killer      a record that kills its workers: it is found and named, all before it comes, and so does what others read;
             on_error leaves it out and lists it
-packing     a proxy that carries 30 MB/s and holds whatever waits: `--compression auto` brings data that shrinks faster than that
+packing     a proxy that carries 30 MB/s and holds all bytes that wait: `--compression auto` brings data that shrinks faster than that
 namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; ten seconds without a link lose nothing
             (needs root and iproute2)
 
@@ -210,7 +210,7 @@ def leftovers(binary, times=50):
                 require(again == service, f"the dispatcher came back as {again}")
             elif victim == "worker":
                 worker = scene.worker(service, "--threads", 1)
-                # Whoever read its memory lets go of it when the new one serves.
+                # Readers of its memory let go of it when the new one serves.
             elif victim == "reader":
                 reader = new_reader()
             left = sorted(p.name for p in scene.tmp.iterdir())
@@ -287,7 +287,7 @@ def fairness(binary, readers=64):
 
 
 def describe(process):
-    """What a process waits for, and the states of its TCP connections."""
+    """The calls in which a process waits, and the states of its TCP connections."""
     lines = []
     for task in sorted(os.listdir(f"/proc/{process.pid}/task")):
         facts = [pathlib.Path(f"/proc/{process.pid}/task/{task}/{name}").read_text().strip()
@@ -371,7 +371,7 @@ def packing(binary):
         pipeline = scene.pipeline("large", large(1_000))
         order = scene.read(pipeline, "--local")["order_hash"]
         dispatcher, service = scene.dispatcher()
-        # They take whatever the reader allows, so that the connections to them seem fast.
+        # The proxies take all that the reader allows, so that the connections to them seem fast.
         to_worker, to_dispatcher = (Proxy(rate=rate, queue_bytes=1 << 30) for _ in range(2))
         scene.worker_behind(to_worker, service)
         to_dispatcher.set_target(listening_port(dispatcher.pid))
@@ -470,7 +470,7 @@ def namespaces(binary):
         scene.worker(service, *host, prefix=far)
         pipeline = scene.pipeline("large", large(1_000))
         got = scene.read(pipeline, "--service", service, prefix=near)
-        # What of each packet of 1,514 bytes and 24 on the wire is payload does not count: the link's own counter does.
+        # The link's own counter counts, not the payload of each packet (1,514 bytes, and 24 more on the wire).
         sent = net.sent(0)
         used = sent / got["seconds"] / GIGABIT
         require(used >= 0.9, f"{used:.3f} of 1 Gbit/s")

@@ -18,7 +18,7 @@ class Direction:
         try:
             while data := self.source.recv(CHUNK):
                 with self.changed:
-                    # What is on the link, and a queue before it as routers have.
+                    # Bytes on the link, and in a queue before it as routers have.
                     self.changed.wait_for(lambda: self.bytes < self.proxy.queue_bytes or self.ended)
                     self.waiting.append((time.monotonic() + self.proxy.delay, data))
                     self.bytes += len(data)
@@ -57,7 +57,7 @@ class Direction:
 
 
 class Link:
-    """What all connections share: when the next bytes have passed."""
+    """Shared by all connections: the time when the next bytes have passed."""
 
     def __init__(self, rate):
         self.rate, self.free, self.lock = rate, 0.0, threading.Lock()
@@ -94,7 +94,7 @@ class Proxy:
             self.accepted += 1
             try:
                 server = socket.create_connection(("127.0.0.1", self.target))
-            except (OSError, TypeError):  # nobody is there (yet)
+            except (OSError, TypeError):  # no process listens there (yet)
                 client.close()
                 continue
             for end in (client, server):
@@ -125,7 +125,7 @@ class Proxy:
         return True
 
     def describe(self):
-        """For whoever looks for why nothing comes."""
+        """Facts for a search for why nothing comes."""
         with self.lock:
             ends = [[end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] for end in pair] for pair in self.pairs]
         return (f"proxy at {self.port} of {self.target}: {self.accepted} accepted, {self.resets} reset, TCP states {ends}, "

@@ -1,20 +1,16 @@
 """Plain English: comments that a reader understands at the first reading.
 
-A comment begins with its subject, has sentences of at most WORDS_MAX words, and
+A comment begins with its subject. Its sentences have at most WORDS_MAX words. It
 says the field's terms instead of private ones (docs/tour.md has a glossary).
 """
+import ast
+import io
 import re
+import tokenize
 
 WORDS_MAX = 25
-# Folders whose comments follow the rules. Others are added as they are
-# rewritten.
-FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/cluster", "core/dataset", "core/definition",
-           "core/formats", "core/io", "core/net", "core/operators", "core/ops", "core/pipeline", "core/plan",
-           "core/process", "core/sources", "core/storage", "core/wire", "broker", "client", "worker", "server", "cloud",
-           "monitoring", "stores", "plugins", "python/src", "tools", "examples", "bench", "schemas", "tests/conformance",
-           "tests/reference", "tests/sim", "tests/unit")
-ENDINGS = (".h", ".cc", ".fbs")
-# Words that begin a riddle: the subject comes later, never, or in another comment.
+ENDINGS = (".h", ".cc", ".fbs", ".py")
+# Beginnings without a subject: it comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
     r"|They|Their|Them|Else|Others|Such) ")
@@ -35,6 +31,7 @@ PRIVATE = {
 }
 TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how) ", re.I)
 TRAILING = re.compile(r"^(?!#).*\S\s+// (.*)$")
+TABLE_ROW = re.compile(r"\S+( \S+){0,5}  +\S|[=\s]+$")
 COMMENT = re.compile(r"^\s*(?://|///<?)( ?)(.*)$")
 
 
@@ -53,6 +50,25 @@ def comments(text):
         if lines:
             yield first, " ".join(lines)
         lines = []
+
+
+def python_comments(text):
+    """Yields the same of a Python file, and the paragraphs of its docstrings."""
+    lines = [""] * (text.count("\n") + 2)
+    after_code = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not token.string.startswith(("#!", "# noqa", "# type:", "# ruff:", "#  ")):
+            if token.line[:token.start[1]].strip():
+                after_code.append((token.start[0], token.string[1:].strip()))
+            else:
+                lines[token.start[0]] = "// " + token.string[1:].strip()
+    yield from comments("\n".join(lines[1:]))
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (words := ast.get_docstring(node)):
+            first = node.body[0].lineno
+            prose = "\n".join("//" if TABLE_ROW.match(line) else "// " + line for line in words.splitlines())
+            yield from ((first + number - 1, comment) for number, comment in comments(prose))
+    yield from after_code
 
 
 def sentences(comment):
@@ -78,11 +94,11 @@ def words(path, number, comment):
 
 
 def faults(path, text):
-    for number, comment in trailing(text):
+    for number, comment in [] if path.endswith(".py") else trailing(text):
         if found := TRAILING_BEGINNINGS.match(comment):
             yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
         yield from words(path, number, comment)
-    for number, comment in comments(text):
+    for number, comment in (python_comments if path.endswith(".py") else comments)(text):
         if found := BEGINNINGS.match(comment):
             yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
         for sentence in sentences(comment):
@@ -94,6 +110,5 @@ def faults(path, text):
 
 def english(tree, _libraries, _allowed, _build):
     """Comments are plain English."""
-    folders = tuple(folder + "/" for folder in FOLDERS)
-    for path in sorted(path for path in tree.files if path.endswith(ENDINGS) and path.startswith(folders)):
+    for path in sorted(path for path in tree.files if path.endswith(ENDINGS)):
         yield from faults(path, tree.text(path))

@@ -23,7 +23,7 @@ CODE = (".h", ".cc")
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
                 "manager", "managers", "impl"}
 
-# What a pure library must not call …
+# Functions that a pure library must not call …
 IMPURE_SYMBOLS = re.compile(
     r"^(zmq_\w+|pthread_create|GOMP_\w+|omp_\w+"
     r"|clock_gettime|gettimeofday|time|clock|nanosleep|usleep|sleep"
@@ -130,7 +130,7 @@ class Allowed:
 
 
 def dependencies(tree, libraries, allowed, _build):
-    """Who may include whom."""
+    """Includes between libraries that are allowed."""
     for path in tree.code(*SHIPPED):
         top = path.split("/")[0]
         library = libraries.of_file.get(path)

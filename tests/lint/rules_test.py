@@ -144,7 +144,7 @@ class PlantedBreaches(unittest.TestCase):
 
     def test_english(self):
         self.write("core/ops/good.h", "// Returns the size, in bytes.\nint f();  // never negative\n")
-        self.write("tests/integration/later.h", "// What is not rewritten yet.\n")
+        self.write("tools/good.py", '"""Makes files.\n\nWhat    a table\n"""\nx = 1  # in bytes\n')
         self.assertEqual(self.run_rule("english"), "")
         self.write("core/ops/bad.h",
                    "// What comes of it.\nint a;\n// Others are told of it.\nint b;  // whatever it is\n"
@@ -154,6 +154,11 @@ class PlantedBreaches(unittest.TestCase):
                      "bad.h:5: a comment begins with 'Others'", "bad.h:5: 'told'; say sent",
                      "bad.h:6: a comment begins with 'whatever'", "bad.h:7: a sentence of 26 words",
                      "bad.h:8: 'so many'"):
+            self.assertIn(part, found)
+        self.write("tools/bad.py", '"""What it makes."""\n# As above, but\nx = 1  # whatever\n\n\ndef f():\n    """Returns the rest of it."""\n')
+        found = self.run_rule("english")
+        for part in ("bad.py:1: a comment begins with 'What'", "bad.py:2: a comment begins with 'As'",
+                     "bad.py:3: 'whatever'", "bad.py:7: 'the rest of it'"):
             self.assertIn(part, found)
 
     def test_format(self):

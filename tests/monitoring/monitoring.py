@@ -1,4 +1,4 @@
-"""What operators see of real processes: states, waits, logs, HTTP, metrics, the verdict.
+"""Operators' view of real processes: states, waits, logs, HTTP, metrics, the verdict.
 
     monitoring.py CHECK --binary feedmill_sleepy    (a function below; it has sleep_ms, bench/sleepy_main.cc)
 """
@@ -473,7 +473,7 @@ def straggler(cluster):
 
 
 def shared_workers(cluster):
-    """A job that gets little of busy workers is told so."""
+    """The verdict names a job that gets little of busy workers."""
     cluster.dispatcher()
     cluster.worker("w0")
     cluster.read(SLOW_STEP, "--weight", "10000", name="greedy")
@@ -483,7 +483,7 @@ def shared_workers(cluster):
 
 
 def one_slow_rank(cluster):
-    """Of ranks, the one that does not wait for data is named where none does."""
+    """The verdict names the rank that does not wait for data."""
     cluster.dispatcher()
     cluster.worker("w0")
     readers = [cluster.read(CHEAP, "--consumer", f"{rank}/2", output="jsonl", stdout=subprocess.PIPE) for rank in range(2)]
@@ -498,7 +498,7 @@ def one_slow_rank(cluster):
 
 
 def idle(cluster):
-    """Nothing bounds a job that is over, or that nobody reads."""
+    """Nothing bounds a job that is over, or that no client reads."""
     cluster.dispatcher()
     cluster.worker("w0")
     cluster.read("source: {range: {stop: 100}}\n").wait(30)

@@ -35,7 +35,7 @@ def two_workers(cluster):
 
 
 def begin_trace(cluster, path, *flags):
-    """A trace that goes on until it is interrupted."""
+    """Starts a trace that ends when it is interrupted."""
     process = subprocess.Popen([cluster.binary, "trace", "train", "--service", cluster.service, "--seconds", "600", "-o",
                                 str(path), *flags], stderr=subprocess.PIPE, text=True)
     said = process.stderr.readline()
@@ -146,7 +146,7 @@ def file(cluster):
 
 
 def errors(cluster):
-    """What cannot be traced is refused at once, in one clear line."""
+    """Jobs that cannot be traced are refused at once, in one clear line."""
     cluster.dispatcher()
     path = cluster.folder / "trace.json"
 

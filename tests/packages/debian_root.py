@@ -49,7 +49,7 @@ class DebianRoot:
         (CACHE / "archives/partial").mkdir(parents=True, exist_ok=True)
         (self.path / "packages").mkdir()
         (self.path / "first").mkdir()
-        # As an installed system has it; mmdebstrap leaves it out.
+        # An installed system has this file; mmdebstrap leaves it out.
         (self.path / "etc/hosts").write_text("127.0.0.1 localhost\n")
 
     def __enter__(self):

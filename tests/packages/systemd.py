@@ -61,7 +61,7 @@ def processes_killed(root):
     def local_read():
         return json.loads(root.run("feedmill read /srv/p.yaml --local --format summary"))
     pipeline(5_000_000)
-    # As many elements as take 40 s here, so that all of it happens meanwhile.
+    # Enough elements for 40 s here, so that all of it happens meanwhile.
     elements = int(5_000_000 * 40 / local_read()["seconds"]) // 1000 * 1000
     pipeline(elements)
     local = local_read()

@@ -11,7 +11,7 @@ import pytest
 from conftest import ROOT, make_photos
 from page_runner import run_page
 
-# They import packages that are not installed here (frameworks/pages_test.py).
+# These modules import packages that are not installed here (frameworks/pages_test.py).
 FRAMEWORKS = [
     "feedmill._arrow",
     "feedmill.huggingface",

@@ -28,7 +28,7 @@ def children():
 
 
 def descriptors():
-    """What this process's descriptors are, but for sockets, pipes and events of others."""
+    """The targets of this process's descriptors, but for sockets, pipes and events of others."""
     names = []
     for descriptor in os.listdir("/proc/self/fd"):
         try:

@@ -5,7 +5,7 @@
   ```text            all that the block before it prints
   ```sh              runs if shell is true
 
-As a program, `page_runner.py PAGE`, it needs nothing but what the page imports.
+The program `page_runner.py PAGE` needs nothing but the packages that the page imports.
 """
 
 import contextlib

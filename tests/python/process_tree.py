@@ -1,4 +1,4 @@
-"""What /proc says of processes."""
+"""Facts of /proc about processes."""
 
 import os
 

@@ -35,7 +35,7 @@ assert len(list(local)) == len(list(remote)) == 99999
 print("done")
 """
 
-# A child reads anew, although its parent used threads.
+# A child reads from the start, although its parent used threads.
 READ_IN_CHILD = """
 import os, sys
 import feedmill as fm

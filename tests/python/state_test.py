@@ -1,4 +1,4 @@
-"""States: a reading goes on after the last element that was handed out."""
+"""States: reading continues after the last element that was handed out."""
 
 import base64
 import json

@@ -4,7 +4,7 @@ trials.py [--framework none|torch|jax] [--trials N] [--seed S] [--first K]
 
 Each trial starts a dispatcher with a journal, some workers, and the ranks of a job, a process each.
 SIGKILL ends a worker or the dispatcher at a step of the ranks; it is started again. At a later step
-all ranks are killed. Other processes go on from their last common states: with another number of
+all ranks are killed. Other processes resume from their last common states: with another number of
 ranks, on the same service or on a new one with another number of workers. Again a server is killed.
 The batches of both must be those of a local read.
 
@@ -128,7 +128,7 @@ class Ranks:
             process.communicate(timeout=TIMEOUT)
 
     def entries(self):
-        """What each rank has written. The last line of one that was killed may be cut off."""
+        """The lines that each rank has written. The last line of one that was killed may be cut off."""
         found = []
         for log in self.logs:
             lines = log.read_text().splitlines() if log.exists() else []
@@ -195,7 +195,7 @@ class Trial:
         return {**common, "service": service.target, "pauses": pauses}
 
     def kill_server(self, service, ranks, place):
-        """Kills the server while the ranks stand, or as they go on."""
+        """Kills the server while the ranks stand, or as they continue."""
         if not self.before[place]:
             ranks.go_on()
         service.kill(self.killed[place], self.random.randrange(3))

@@ -155,7 +155,7 @@ def check_damage(scene, seed):
     else:
         expected = scene.hash(plain, "--local")
     local = seed % 10 in (0, 8)
-    # What the only worker has written itself, or all have found there: nothing is in two files.
+    # The only worker has written the cache itself, or all have found it there: nothing is in two files.
     if moment != "between two reads" or workers > 1 or local:
         scene.read(kept, "--local", "--format", "none")
     service = ["--local"] if local else scene.cluster(workers)
@@ -250,7 +250,7 @@ def check_leftovers(scene, seed):
     require(alive.get("abandoned_files") == 0 and alive["bytes"] >= left, f"the file of a live writer: {alive}")
     cache("--max-size", "1000GiB")
     require(path.exists(), "the file of a live writer was deleted")
-    if seed % 5 == 0:  # it goes on as if nothing had happened
+    if seed % 5 == 0:  # it continues as if nothing had happened
         process.send_signal(signal.SIGCONT)
         require(process.wait(PATIENCE) == 0, "the writer that was stopped fails")
         require(not scene.unfinished(), "it left something")

@@ -2,8 +2,8 @@
 """Sources against the libraries of their formats.
 
 Each case writes files with the format's own library (csv, json, tarfile, numpy,
-gzip, zstandard), reads them with `feedmill read --local` and compares every
-line with what that library says is in them.
+gzip, zstandard) and reads them with `feedmill read --local`. It compares every
+line with the data that the library finds in them.
 
   oracle_test.py FEEDMILL [-v] [TestClass.test]
 """

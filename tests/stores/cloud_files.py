@@ -166,7 +166,7 @@ def a_signal_ends_waits(feedmill):
 
 
 def tokens(feedmill):
-    """Tokens are objects: a read goes on from them in another process."""
+    """Tokens are objects: a read resumes from them in another process."""
     with objects(feedmill):
         if Store.kind is Azure:
             return feedmill.refused(text_of(), "only read", "gs://", flags=("--local", "--save-token", f"{Store.place()}/t0"))

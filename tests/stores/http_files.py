@@ -44,7 +44,7 @@ def same_as_files(feedmill):
 
 
 def same_by_time_of_change(feedmill):
-    """A server without ETags: versions are told apart by Last-Modified."""
+    """A server without ETags: versions differ in Last-Modified."""
     with RangeServer(feedmill.files, version="modified") as server:
         same_elements(feedmill, server.url, kinds=("text", "csv", "images"), workers=(2,))
 
@@ -166,7 +166,7 @@ def servers_that_are_away(feedmill):
 
 
 def errors_through_a_service(feedmill):
-    """They reach the reader with the URL, and in bounded time."""
+    """Errors reach the reader with the URL, and in bounded time."""
     with RangeServer(feedmill.files) as server, feedmill.cluster(2, patience="1s") as (address, _, _):
         for fault, parts in ((("status", 503), ("answers 503",)), (("status", 403), ("refuses it (403)",)),
                              (("status", 404), ("no such file (404)",)), (("hang",), ("no byte came for",))):
@@ -267,7 +267,7 @@ def secrets_are_not_shown(feedmill):
             text = f"source: {{{kind}: {{files: ['{place}/{name}?sig=s1gn4ture']}}}}\n"
             for flags in (["--local"], ["--service", address], ["--explain"], ["--local", "--show-batch", "0"]):
                 done = feedmill.read(text, *flags, patience="1s")
-                # What a file holds is printed, its name is not.
+                # The content of a file is printed, its name is not.
                 shown += done.stderr + (done.stdout if len(flags) != 2 else "")
                 if done.returncode != 0:
                     assert f"{server.url}/{name}" in done.stderr, done.stderr

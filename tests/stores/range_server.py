@@ -24,7 +24,7 @@ class RangeServer:
     """Answers GET for the files below `folder`.
 
     version: "etag", "modified" (Last-Modified only) or "none"
-    ranges:  False: answers 200 with the whole file, whatever is asked
+    ranges:  False: answers 200 with the whole file to each request
     delay:   seconds before each answer
     fault:   called with each Request; None, or what to do instead:
              ("status", code, {header: value}), ("cut", bytes), ("short", bytes),

@@ -498,7 +498,7 @@ def latency_is_hidden(feedmill):
 
 
 def tokens(feedmill):
-    """Tokens are objects: a read goes on from them in another process."""
+    """Tokens are objects: a read resumes from them in another process."""
     with objects(feedmill) as (_, proxy):
         text = text_of()
         whole = feedmill.read(text, "--local").stdout.splitlines()

@@ -1,4 +1,4 @@
-// What a user of the library writes: squares of a range, read in this process
+// A program of a user of the library: squares of a range, read in this process
 // and through a service, with nothing but public headers. Every public header
 // compiles by itself and beside the others.
 #include <feedmill/chunk.h>

@@ -1,7 +1,7 @@
 """One rank of a training with DistributedDataParallel on gloo.
 
 ddp_trainer.py FOLDER SERVICE KIND JOB. Writes each step to "FOLDER/rank R", and a
-checkpoint every fifth step. Goes on from the checkpoint if there is one, also with
+checkpoint every fifth step. Resumes from the checkpoint if there is one, also with
 another number of ranks.
 """
 

@@ -1,7 +1,7 @@
 """One of two JAX processes that sum global batches.
 
 jax_process.py COORDINATOR PROCESS SERVICE KIND STATE STEPS FILE. Writes the
-sums and the state after so many steps to a file, as JSON.
+sums and the state after STEPS steps to a file, as JSON.
 """
 
 import json

@@ -105,8 +105,8 @@ def hear(connection, count):
 
 
 def shake_hands(connection):
-    """As a peer without keys does: what it says before the other side is ready
-    would end the handshake."""
+    """Greets like a peer without keys. Bytes that it sends before the other side
+    is ready would end the handshake."""
     connection.sendall(greeting(b"NULL") + READY)
     hear(connection, GREETING_BYTES)
     command = hear(connection, 2)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Ranks of one job under a supervisor that starts each with --token F --save-token F --take-over, whatever happened.
+"""Ranks of one job under a supervisor that starts each with --token F --save-token F --take-over after any end.
 
     rank_supervisor.py BINARY SERVICE FOLDER --seed S [--ranks N] [--iterations N]
 
 Each rank reads iteration after iteration, more than a pipe holds, and is killed, stopped or limited at moments drawn from
-the seed. In each iteration one rank stands still in the middle until all others have come to the end of it, and wait for
+the seed. In each iteration one rank stands still in the middle until all others have come to the end. They wait for
 it in the next one. What a rank printed is cut to what its token counts. In the end all must be what one reader of the job
-prints, each line once; no process may end in another way than it was told to, or say that its place was taken."""
+prints, each line once; no process may end in an unexpected way, or say that its place was taken."""
 import argparse, json, os, pathlib, random, select, signal, subprocess, sys, threading, time
 
 PATIENCE = 90  # seconds that anything may take
@@ -99,7 +99,7 @@ class Rank:
             raise Failure(f"rank {self.number} ended iteration {self.iteration} after {len(have)} of {len(expected)} lines")
 
     def counted(self, lines):
-        """What was printed, as far as the token counts it."""
+        """The printed lines that the token counts."""
         if not self.token.exists():
             return []
         shown = subprocess.run([self.group.binary, "token", "show", self.token], stdout=subprocess.PIPE, check=True)
@@ -188,7 +188,7 @@ class Group:
         self.all = [Rank(self, number) for number in range(ranks)]
 
     def make_reference(self):
-        """What one reader of a job of its own prints, iteration after iteration."""
+        """Makes the lines that one reader of a job of its own prints, iteration after iteration."""
         self.expected = []
         for _ in range(self.iterations):
             done = subprocess.run(

@@ -2,7 +2,7 @@
 """stop_reads.py WHAT FEEDMILL FOLDER: stops real reads at random moments.
 
 sharers  Three readers share a job of order any, and two of them stop. Each element must have been printed once.
-tokens   One reader with --save-token stops, locally and through the service; another goes on from the token. Together
+tokens   One reader with --save-token stops, locally and through the service; another resumes from the token. Together
          they must print what one prints.
 frozen   A reader that shares a job is frozen within a chunk, until the others have its rest. Awake again it must print
          nothing of that. One variant.
@@ -73,7 +73,7 @@ def until(fact, what):
 
 
 class Taker:
-    """A feedmill read, and what comes out of its pipe."""
+    """A feedmill read, and the output in its pipe."""
 
     def __init__(self, command, log, pause=0.0, pipe_bytes=1 << 16, held=False):
         self.may_take = threading.Event()
@@ -246,7 +246,7 @@ def frozen(command, folder):
         until(lambda: sleeper.waiting() > 1 << 15, "a pipe that is half full")
         until(lambda: sleeper.stands_still(), "a full pipe")
         full = time.monotonic()
-        # It has told of what it printed.
+        # It has reported the lines that it printed.
         until(lambda: any(time.monotonic() - session["last_heard_s"] > full + 0.3 for session in cluster.sessions()), "a beat")
         sleeper.process.send_signal(signal.SIGSTOP)
         until(lambda: cluster.status()["faults"]["sessions_released"] == 1, "the reader to be released")

@@ -30,7 +30,7 @@ class ClusterResolver(abc.ABC):
     """Finds out which tasks a cluster has. The base of all resolvers; subclass it.
 
     A subclass has ``cluster_spec``, ``master``, and the attributes or properties
-    ``task_type``, ``task_id`` and ``rpc_layer``. Each call looks anew.
+    ``task_type``, ``task_id`` and ``rpc_layer``. Each call looks again.
 
     >>> class Fixed(ClusterResolver):
     ...     task_type, task_id, rpc_layer = "worker", 0, "tcp"

@@ -233,9 +233,9 @@ def register_dataset(
       dataset_id: The id. Default: one that is derived from the definition, so that the
         same dataset has the same id.
 
-    Raises InvalidArgumentError for a wrong dataset or id, FailedPreconditionError if
-    the id is another dataset's, ResourceExhaustedError if the dispatcher has as many
-    datasets as it may, DeadlineExceededError if none answers.
+    Raises InvalidArgumentError for a wrong dataset or id; FailedPreconditionError if
+    the id is another dataset's; ResourceExhaustedError if the dispatcher has as many
+    datasets as it may; DeadlineExceededError if none answers.
     """
     if compression not in ("AUTO", None):
         raise InvalidArgumentError(f'compression: expected "AUTO" or None, found {compression!r}')
@@ -299,7 +299,7 @@ def from_dataset_id(
 
 
 def _plain_spec(spec: Any) -> Any:
-    """Returns dtype and shape of each component, whatever type the specs are of."""
+    """Returns dtype and shape of each component, for specs of any type."""
     if isinstance(spec, Mapping):
         return {name: _plain_spec(one) for name, one in spec.items()}
     if not hasattr(spec, "dtype") or not hasattr(spec, "shape"):
