@@ -15,6 +15,7 @@
 #include "broker/job_planner.h"
 #include "broker/relay_post.h"
 #include "broker/state_journal.h"
+#include "broker/status_report.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "broker/dispatcher.h"
+#include "broker/planner.h"
 #include "core/dataset/function_registry.h"
 
 namespace feedmill {

@@ -128,6 +128,9 @@ class LeaseTable {
            std::optional<Kin> kin = std::nullopt);
   // Ends the split's leases and removes it. No effect on an unknown split.
   void Remove(const SplitId& split);
+  void RemoveAll(const std::set<SplitId>& splits) {
+    for (const SplitId& split : splits) Remove(split);
+  }
   void SetDepth(const SplitId& split, uint32_t depth);
   void NoteProgress(const SplitId& split, absl::Time now);
   // Restores a lease that was given before a restart. False if the split is

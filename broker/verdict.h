@@ -60,7 +60,7 @@ struct VerdictInput {
   };
   bool planned = true;  // false: files are being listed
   bool over = false;
-  std::string waits_for;  // Dispatcher::WaitsFor, e.g. "rank 1 of 2"
+  std::string waits_for;  // JobVerdicts::WaitsFor, e.g. "rank 1 of 2"
   std::vector<Reader> readers;
   std::vector<Worker> workers;
   std::vector<Step> steps;

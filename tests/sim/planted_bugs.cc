@@ -134,25 +134,20 @@ class HoleLeftOpen : public WorkerAgent {
 
 // Accepts any incarnation of a consumer, and gives splits of different
 // incarnations equal names (rules 2 and 3).
-class AnyIncarnation : public Dispatcher {
+class AnyIncarnation : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
   bool IsCurrent(Incarnation, Incarnation) const override { return true; }
-  SplitId NameSplit(const SessionKey& owner, Cursor begin) const override {
-    const uint64_t rank = state().FindSession(owner)->share.rank;
+  SplitId NameSplit(const DispatcherState& state, const SessionKey& owner,
+                    Cursor begin) const override {
+    const uint64_t rank = state.FindSession(owner)->share.rank;
     const uint64_t job = owner.job.value().size();  // there are two
-    return {state().journal, (job << 40) + (rank << 32) + begin.p};
+    return {state.journal, (job << 40) + (rank << 32) + begin.p};
   }
 };
 
 // Moves the window by handed-out elements (rule 16).
-class WindowByOut : public Dispatcher {
+class WindowByOut : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
   size_t WindowUsed(const SessionState& session) const override {
     return session.splits.size();
   }
@@ -160,45 +155,37 @@ class WindowByOut : public Dispatcher {
 
 // Rejects a live reader as replaced, because an emptied store met its dead
 // predecessor first (rule 2).
-class WipedKillsLive : public Dispatcher {
+class WipedKillsLive : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
-  RejectReason WhyUnknown(const ClientBeat& beat) const override {
+  RejectReason WhyUnknown(const DispatcherState& state,
+                          const ClientBeat& beat) const override {
     const SessionState* session =
-        state().FindSession({beat.job, beat.session.consumer});
+        state.FindSession({beat.job, beat.session.consumer});
     return session != nullptr ? RejectReason::kSuperseded
-                              : Dispatcher::WhyUnknown(beat);
+                              : DeliveryRules::WhyUnknown(state, beat);
   }
 };
 
 // A repeated hello revives a released name (rule 4).
-class HelloRaisesDead : public Dispatcher {
+class HelloRaisesDead : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
-  bool IsClosed(const SessionKey&, Incarnation) const override { return false; }
+  bool IsClosed(const DispatcherState&, const SessionKey&,
+                Incarnation) const override {
+    return false;
+  }
 };
 
 // A rank that takes over does not wait for other ranks (P-180).
-class TakeOverEjects : public Dispatcher {
+class TakeOverEjects : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
   bool WaitsForRanks(const ClientHello& hello) const override {
     return !hello.take_over;
   }
 };
 
 // A reader that begins a run replaces one that reads it (P-188).
-class BeginEjects : public Dispatcher {
+class BeginEjects : public DeliveryRules {
  public:
-  using Dispatcher::Dispatcher;
-
- protected:
   bool GoesOn(const ClientHello& hello) const override {
     return hello.run.has_value();
   }
@@ -227,8 +214,9 @@ PlantedBug DispatcherBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
   makers.dispatcher = [](DispatcherSettings settings, Planner planner,
                          DispatcherState state, absl::Time now) {
-    return std::make_unique<Bug>(settings, std::move(planner), std::move(state),
-                                 now);
+    return std::make_unique<Dispatcher>(settings, std::move(planner),
+                                        std::move(state), now,
+                                        std::make_unique<Bug>());
   };
   return {std::move(name), std::move(rule), std::move(makers)};
 }

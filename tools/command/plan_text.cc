@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "broker/dispatcher.h"
 #include "broker/job_planner.h"
+#include "broker/planner.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -24,6 +24,7 @@
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/record_format.h"
 #include "core/sources/source_plan.h"
+#include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
 #include "tools/command/element_sizes.h"

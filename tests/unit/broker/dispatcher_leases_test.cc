@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broker/dispatcher.h"
+#include "broker/split_sizer.h"
 #include "tests/unit/broker/dispatcher_vocabulary.h"
 
 namespace feedmill::testing {

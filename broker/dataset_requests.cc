@@ -1,9 +1,10 @@
+#include "broker/dataset_requests.h"
+
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
-#include "broker/dispatcher.h"
 #include "core/base/status.h"
-
-// Datasets that are registered under an id. They outlive jobs and sessions.
 
 namespace feedmill {
 namespace {
@@ -12,13 +13,13 @@ constexpr size_t kDatasetIdMax = 256;
 
 }  // namespace
 
-void Dispatcher::On(const PeerId& from, const DatasetRequest& request) {
+void DatasetRequests::Take(const PeerId& from, const DatasetRequest& request) {
   DatasetReply reply;
   reply.id = request.id;
-  reply.seen = seen();
+  reply.seen = state_.seen();
   const bool registers = !request.graph.empty();
-  const auto known = state_.datasets.find(request.id);
-  if (known != state_.datasets.end()) {
+  const auto known = state_->datasets.find(request.id);
+  if (known != state_->datasets.end()) {
     if (registers && known->second != request.graph) {
       reply.status = FailedPrecondition(
           "dataset '{}' is registered with another pipeline; choose another "
@@ -28,31 +29,31 @@ void Dispatcher::On(const PeerId& from, const DatasetRequest& request) {
   } else if (!registers) {
     reply.status = NotFound(
         "there is no dataset '{}': the dispatcher has {}; register it first",
-        request.id, state_.datasets.size());
+        request.id, state_->datasets.size());
   } else {
-    reply.status = CheckNewDataset(request);
+    reply.status = CheckNew(request);
     if (reply.status.ok()) {
-      Commit(DatasetRegistered{request.id, request.graph});
+      state_.Commit(DatasetRegistered{request.id, request.graph});
     }
   }
-  if (reply.status.ok()) reply.graph = state_.datasets.at(request.id);
-  Send(from, std::move(reply));
+  if (reply.status.ok()) reply.graph = state_->datasets.at(request.id);
+  outbox_.Send(from, std::move(reply));
 }
 
-absl::Status Dispatcher::CheckNewDataset(const DatasetRequest& request) const {
+absl::Status DatasetRequests::CheckNew(const DatasetRequest& request) const {
   if (request.id.empty() || request.id.size() > kDatasetIdMax) {
     return InvalidArgument("the id of a dataset has 1 to {} bytes, not {}",
                            kDatasetIdMax, request.id.size());
   }
   FM_RETURN_IF_ERROR(planner_.fingerprint(request.graph).status());
-  if (state_.datasets.size() >= settings_.datasets_max) {
+  if (state_->datasets.size() >= settings_.datasets_max) {
     return ResourceExhausted(
         "the dispatcher has {} datasets, its limit; use one of them, or start "
         "it with another work-dir",
-        state_.datasets.size());
+        state_->datasets.size());
   }
   uint64_t bytes = request.id.size() + request.graph.size();
-  for (const auto& [id, graph] : state_.datasets) {
+  for (const auto& [id, graph] : state_->datasets) {
     bytes += id.size() + graph.size();
   }
   if (bytes <= settings_.dataset_bytes_max) return absl::OkStatus();

@@ -1,15 +1,12 @@
+#include "broker/slot_settler.h"
+
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "broker/dispatcher.h"
 #include "broker/run_choice.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
-
-// Runs with slots (mode off): one slot for each worker that joins before the
-// first slot has ended.
 
 namespace feedmill {
 namespace {
@@ -33,46 +30,36 @@ bool IsAlone(const Share& share, const JobState& job) {
 
 }  // namespace
 
-uint64_t Dispatcher::SlotsNow() const {
+uint64_t SlotSettler::SlotsNow() const {
   const auto stays = [](const auto& worker) { return !worker.second.draining; };
-  const auto& workers = table_.workers();
+  const auto& workers = leases_.workers();
   const auto count = std::count_if(workers.begin(), workers.end(), stays);
   return std::clamp<uint64_t>(static_cast<uint64_t>(count), 1, kSlotsMax);
 }
 
-// Adds slots for workers that joined, to runs whose first slot has not ended. A
-// worker that replaces a lost worker continues that worker's slot.
-void Dispatcher::GrowRuns() {
+void SlotSettler::GrowRuns() {
   std::optional<uint64_t> slots;  // computed at most once, and only if needed
-  for (const auto& [name, work] : runs_) {
-    const JobState& job = *state_.FindJob(name);
-    if (job.settled) continue;
+  for (const JobName& name : binder_.UnsettledJobs()) {
     if (!slots) slots = SlotsNow();
-    if (job.slots < *slots) Extend(name, *slots, false);
+    if (state_->FindJob(name)->slots < *slots) Extend(name, *slots, false);
   }
 }
 
-void Dispatcher::Extend(const JobName& name, uint64_t slots, bool last) {
-  const JobState& job = *state_.FindJob(name);
+void SlotSettler::Extend(const JobName& name, uint64_t slots, bool last) {
+  const JobState& job = *state_->FindJob(name);
   if (slots < job.slots) {  // splits are bound again
-    for (const auto& [consumer, session] : job.sessions) DropWork(session);
+    for (const auto& [consumer, session] : job.sessions) {
+      leases_.RemoveAll(session.splits);
+    }
   }
-  Commit(RunExtended{name, slots, last});
-  const auto run = runs_.find(name);
-  if (run != runs_.end()) {
-    run->second.dry_told = job.dry();
-    run->second.awaits = run->second.awaits && !last;
-  }
-  for (const auto& [consumer, session] : job.sessions) {
-    dirty_sessions_.insert({name, consumer});
-  }
+  state_.Commit(RunExtended{name, slots, last});
+  binder_.NoteDryTold(job);
+  if (last) awaiting_.erase(name);
+  outbox_.AnswerSessions(job);
 }
 
-// Takes over the number of slots that a reader learned before, from a
-// dispatcher whose store was lost or from another dispatcher. If the run is
-// settled and other readers have read it so, its slots do not change.
-void Dispatcher::LearnSlots(const ClientHello& hello) {
-  const JobState& job = *state_.FindJob(hello.job);
+void SlotSettler::Learn(const ClientHello& hello) {
+  const JobState& job = *state_->FindJob(hello.job);
   const bool planning = job.phase == RunPhase::kPlanning;
   if (hello.slots == 0 || job.over() || (!planning && job.slots == 0)) return;
   uint64_t slots = std::min(hello.slots, kSlotsMax);
@@ -89,10 +76,8 @@ void Dispatcher::LearnSlots(const ClientHello& hello) {
   }
 }
 
-// Refuses a reader that has begun a run with another number of slots than the
-// other ranks read. The ranks would end at different positions.
-absl::Status Dispatcher::CheckSlots(const ClientHello& hello,
-                                    const JobState& job) const {
+absl::Status SlotSettler::Check(const ClientHello& hello,
+                                const JobState& job) const {
   if (!hello.settled || hello.slots == 0 || hello.cursor == Cursor{} ||
       job.order != Order::kDeterministic || IsAlone(hello.share, job)) {
     return absl::OkStatus();
@@ -109,10 +94,8 @@ absl::Status Dispatcher::CheckSlots(const ClientHello& hello,
       hello.slots, hello.session.consumer.value());
 }
 
-// Settles the run when a reader has passed its first slot. All ranks must agree
-// on the run's end before a rank reaches it.
-void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
-  const JobState& job = *state_.FindJob(name);
+void SlotSettler::SettleIfDue(absl::Time now, const JobName& name) {
+  const JobState& job = *state_->FindJob(name);
   if (job.phase != RunPhase::kRunning || job.settled) return;
   const uint64_t slot = job.positions / job.slots;
   bool due = job.DoneRanks() > 0 || job.ended_positions >= slot;
@@ -121,29 +104,36 @@ void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
       const Cursor taken =
           session.waiting.empty()
               ? session.next
-              : state_.FindSplit(*session.waiting.begin())->taken;
+              : state_->FindSplit(*session.waiting.begin())->taken;
       due = due || taken.p >= slot;
     }
   }
   const bool awaits = due && AwaitsRanks(now, job);
   if (due && !awaits) Extend(name, job.slots, true);
-  const auto run = runs_.find(name);
-  if (run == runs_.end()) return;
-  if (std::exchange(run->second.awaits, awaits) == awaits) return;
-  for (const auto& [consumer, session] : job.sessions) {
-    dirty_sessions_.insert({name, consumer});
+  if (!binder_.Binds(name) || Awaits(name) == awaits) return;
+  if (awaits) {
+    awaiting_.insert(name);
+  } else {
+    awaiting_.erase(name);
   }
+  outbox_.AnswerSessions(job);
 }
 
 // ---- runs that began before the store was emptied
 
-// Starts to wait for the other ranks if the run began before the store was
-// emptied. Signs of that: a rank that this store has not met has already read,
-// or peers have seen the journal of another store.
-void Dispatcher::NoteBegunBefore(absl::Time now, const ClientHello& hello) {
-  const JobState& job = *state_.FindJob(hello.job);
+void SlotSettler::NoteOtherStore() {
+  if (follows_) return;
+  follows_ = true;
+  for (const auto& [name, job] : state_->jobs) AwaitRanks(job, began_);
+}
+
+// Signs of a run that began before the store was emptied: a rank that this
+// store has not met has already read, or peers have seen the journal of another
+// store.
+void SlotSettler::NoteReader(absl::Time now, const ClientHello& hello) {
+  const JobState& job = *state_->FindJob(hello.job);
   const bool other = job.ranks != hello.share.ranks;
-  if (other) begun_before_.erase(hello.job);
+  if (other) Forget(hello.job);
   if (hello.share.whole()) return;
   const bool met = !other && job.finished.contains(hello.share.rank);
   const bool reads = hello.slots > 0 || hello.cursor != Cursor{};
@@ -151,22 +141,22 @@ void Dispatcher::NoteBegunBefore(absl::Time now, const ClientHello& hello) {
   if (!met && reads) AwaitRanks(job, now);
 }
 
-void Dispatcher::AwaitRanks(const JobState& job, absl::Time since) {
+void SlotSettler::AwaitRanks(const JobState& job, absl::Time since) {
   if (job.order != Order::kDeterministic || job.settled) return;
-  begun_before_.try_emplace(job.name, since + ClientTimeout(job));
+  begun_before_.try_emplace(job.name, since + clock_.ClientTimeout(job));
 }
 
-// True while the dispatcher waits for ranks that it has not met. The wait is
+// True while the settler waits for ranks that it has not met. The wait is
 // bounded: ranks that read send a hello soon, but ranks that reached their end
 // before the store was emptied never do.
-bool Dispatcher::AwaitsRanks(absl::Time now, const JobState& job) const {
+bool SlotSettler::AwaitsRanks(absl::Time now, const JobState& job) const {
   const auto until = begun_before_.find(job.name);
   return until != begun_before_.end() &&
-         now < std::max(until->second, judge_from_) &&
+         now < std::max(until->second, clock_.judge_from()) &&
          job.finished.size() < job.ranks;
 }
 
-void Dispatcher::SettleWithoutSilent(absl::Time now) {
+void SlotSettler::SettleWithoutSilent(absl::Time now) {
   std::vector<JobName> due;
   for (const auto& [name, until] : begun_before_) {
     if (until <= now) due.push_back(name);

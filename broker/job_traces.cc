@@ -1,10 +1,11 @@
+#include "broker/job_traces.h"
+
 #include <algorithm>
 #include <utility>
+#include <variant>
 
-#include "broker/dispatcher.h"
+#include "broker/status_report.h"
 #include "core/base/status.h"
-
-// Traces of jobs, for operators. No decision depends on them.
 
 namespace feedmill {
 namespace {
@@ -26,37 +27,34 @@ std::string ReaderProcess(const SessionKey& key) {
 
 }  // namespace
 
-void Dispatcher::On(absl::Time now, const PeerId& from,
-                    const TraceRequest& request) {
-  EndTraces(now);
+TraceReport JobTraces::Answer(absl::Time now, const TraceRequest& request) {
+  EndDue(now);
   TraceReport report;
   const auto known = traces_.find(request.job);
   if (known == traces_.end() || known->second.id() != request.trace) {
-    report.status = BeginTrace(now, request);
+    report.status = Begin(now, request);
   }
-  if (report.status.ok()) {
-    report = traces_.at(request.job).Report(now, request.from);
-    if (const JobState* job = state_.FindJob(request.job); job != nullptr) {
-      report.waits_for = WaitsFor(*job);
-      report.places = PlacesOf(*job);
-    }
+  if (!report.status.ok()) return report;
+  report = traces_.at(request.job).Report(now, request.from);
+  if (const JobState* job = state_->FindJob(request.job); job != nullptr) {
+    report.waits_for = verdicts_.WaitsFor(*job);
+    report.places = plans_.PlacesOf(*job);
   }
-  Send(from, StatusReply{"", std::move(report)});
+  return report;
 }
 
-absl::Status Dispatcher::BeginTrace(absl::Time now,
-                                    const TraceRequest& request) {
+absl::Status JobTraces::Begin(absl::Time now, const TraceRequest& request) {
   if (!request.begin) {
     return NotFound(
         "the dispatcher does not know this trace of job '{}' any more: it was "
         "restarted, or was not asked for {}; trace the job again",
         request.job.value(), absl::FormatDuration(kTraceForgotten));
   }
-  const JobState* job = state_.FindJob(request.job);
+  const JobState* job = state_->FindJob(request.job);
   if (job == nullptr) {
     std::string names;
     size_t count = 0;
-    for (const auto& [name, each] : state_.jobs) {
+    for (const auto& [name, each] : state_->jobs) {
       if (++count > kJobsNamed) break;
       names += (names.empty() ? "'" : ", '") + name.value() + "'";
     }
@@ -89,55 +87,51 @@ absl::Status Dispatcher::BeginTrace(absl::Time now,
   JobTrace& trace =
       traces_
           .try_emplace(request.job, request.trace, now, request.duration,
-                       std::max(kGrace, 3 * Interval()))
+                       std::max(kGrace, 3 * clock_.Interval()))
           .first->second;
   for (const auto& [consumer, session] : job->sessions) {
     for (const SplitId& id : session.waiting) {
-      const SplitState& split = *state_.FindSplit(id);
+      const SplitState& split = *state_->FindSplit(id);
       trace.NoteBound(now, id, split.begin, split.end);
-      TraceLeases(now, trace, id);
+      NoteLeases(now, trace, id);
     }
   }
-  TellOfTrace(request.job);
+  TellPeers(request.job);
   return absl::OkStatus();
 }
 
 // Has the processes of the job hear that its trace begins or ends.
-void Dispatcher::TellOfTrace(const JobName& name) {
-  for (const auto& [id, worker] : table_.workers()) {
-    dirty_workers_.try_emplace(id, nullptr);
+void JobTraces::TellPeers(const JobName& name) {
+  for (const auto& [id, worker] : leases_.workers()) {
+    outbox_.AnswerWorker(id);
   }
-  const JobState* job = state_.FindJob(name);
-  if (job == nullptr) return;
-  for (const auto& [consumer, session] : job->sessions) {
-    dirty_sessions_.insert({name, consumer});
-  }
+  const JobState* job = state_->FindJob(name);
+  if (job != nullptr) outbox_.AnswerSessions(*job);
 }
 
-void Dispatcher::EndTraces(absl::Time now) {
+void JobTraces::EndDue(absl::Time now) {
   for (auto it = traces_.begin(); it != traces_.end();) {
     const auto trace = it++;
     const JobName job = trace->first;
     const bool forgotten = now - trace->second.asked() > kTraceForgotten;
     const bool ends = trace->second.TakeEnd(now);
     if (forgotten) traces_.erase(trace);
-    if (ends || forgotten) TellOfTrace(job);
+    if (ends || forgotten) TellPeers(job);
   }
 }
 
-void Dispatcher::TraceLeases(absl::Time now, JobTrace& trace,
-                             const SplitId& id) {
-  const SplitState* split = state_.FindSplit(id);
-  const LeaseTable::Work* work = table_.Find(id);
+void JobTraces::NoteLeases(absl::Time now, JobTrace& trace, const SplitId& id) {
+  const SplitState* split = state_->FindSplit(id);
+  const LeaseTable::Work* work = leases_.Find(id);
   if (split == nullptr || work == nullptr) return trace.NoteOver(now, id);
   trace.NoteLeases(now, id, split->begin, split->end, work->leases, true);
 }
 
 // Notes in the traces the changes of the present call.
-void Dispatcher::TraceChanges(absl::Time now,
-                              const std::vector<SplitId>& changed) {
+void JobTraces::NoteChanges(absl::Time now,
+                            const std::vector<SplitId>& changed) {
   bool ended = false;
-  for (const DispatcherEvent& event : effects_.events) {
+  for (const DispatcherEvent& event : state_.events()) {
     ended = ended || std::holds_alternative<SessionClosed>(event) ||
             std::holds_alternative<JobForgotten>(event);
     const auto* bound = std::get_if<SplitsBound>(&event);
@@ -153,25 +147,25 @@ void Dispatcher::TraceChanges(absl::Time now,
   }
   for (auto& [job, trace] : traces_) {
     for (const SplitId& id : changed) {
-      const SplitState* split = state_.FindSplit(id);
+      const SplitState* split = state_->FindSplit(id);
       if (split != nullptr && split->owner.job != job) continue;
-      TraceLeases(now, trace, id);
+      NoteLeases(now, trace, id);
     }
     if (!ended) continue;
     for (const SplitId& id : trace.open()) {
-      if (state_.FindSplit(id) == nullptr) trace.NoteOver(now, id);
+      if (state_->FindSplit(id) == nullptr) trace.NoteOver(now, id);
     }
   }
 }
 
-void Dispatcher::TakeSpans(absl::Time now, const SessionKey& key,
-                           Incarnation incarnation, const SpanBatch& batch) {
+void JobTraces::TakeSpans(absl::Time now, const SessionKey& key,
+                          Incarnation incarnation, const SpanBatch& batch) {
   const auto trace = traces_.find(key.job);
   if (trace == traces_.end() || trace->second.id() != batch.trace) return;
   trace->second.Add(now, {ReaderProcess(key), incarnation}, batch);
 }
 
-void Dispatcher::TakeSpans(absl::Time now, const WorkerBeat& beat) {
+void JobTraces::TakeSpans(absl::Time now, const WorkerBeat& beat) {
   for (const SpanBatch& batch : beat.spans) {
     for (auto& [job, trace] : traces_) {
       if (trace.id() != batch.trace) continue;
@@ -181,14 +175,14 @@ void Dispatcher::TakeSpans(absl::Time now, const WorkerBeat& beat) {
   }
 }
 
-uint64_t Dispatcher::TraceOf(absl::Time now, const JobName& job) const {
+uint64_t JobTraces::TraceOf(absl::Time now, const JobName& job) const {
   const auto trace = traces_.find(job);
   return trace == traces_.end() || !trace->second.runs(now)
              ? 0
              : trace->second.id();
 }
 
-std::optional<TraceOrder> Dispatcher::OrderToTrace(absl::Time now) const {
+std::optional<TraceOrder> JobTraces::OrderFor(absl::Time now) const {
   TraceOrder order{now, {}};
   for (const auto& [job, trace] : traces_) {
     if (trace.runs(now)) order.traces.push_back(trace.id());
@@ -197,21 +191,11 @@ std::optional<TraceOrder> Dispatcher::OrderToTrace(absl::Time now) const {
   return order;
 }
 
-std::optional<TraceOrder> Dispatcher::OrderToTrace(absl::Time now,
-                                                   const JobName& job) const {
+std::optional<TraceOrder> JobTraces::OrderFor(absl::Time now,
+                                              const JobName& job) const {
   const uint64_t trace = TraceOf(now, job);
   if (trace == 0) return std::nullopt;
   return TraceOrder{now, {trace}};
-}
-
-// Returns the names of the job's steps, by StepCost::place.
-std::vector<std::string> Dispatcher::PlacesOf(const JobState& job) {
-  const auto plan = plans_.find(job.plan);
-  if (plan == plans_.end()) return {};
-  if (plan->second.places.empty() && planner_.name_places) {
-    plan->second.places = planner_.name_places(RunGraph(job));
-  }
-  return plan->second.places;
 }
 
 }  // namespace feedmill

@@ -1,35 +1,43 @@
+#include "broker/fleet_scale.h"
+
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
-#include "broker/dispatcher.h"
-
-// Figures for the autoscaler.
+#include "broker/fleet_use.h"
 
 namespace feedmill {
+namespace {
 
 // Returns the job's key. Each reader without a job name has a job of its own;
 // all these jobs count as one.
-std::string Dispatcher::ScaleKey(const JobState& job) const {
+std::string ScaleKey(const JobState& job) {
   return job.anonymous() ? "" : job.name.value();
 }
 
-void Dispatcher::LookAtScale(absl::Time now) {
-  uint64_t workers = 0;
-  for (const auto& [id, worker] : table_.workers()) {
-    workers += worker.draining ? 0 : 1;
-  }
-  if (!autoscaler_.Due(now, workers)) return;
-  std::optional<std::string> change =
-      autoscaler_.Look(now, FiguresOf(now, workers));
-  if (!change.has_value()) return;
-  effects_.workers_wanted = autoscaler_.workers_wanted();
-  effects_.notes.push_back(
-      {DispatcherNote::Kind::kScale, false, *std::move(change)});
+}  // namespace
+
+const JobScale* FleetScale::Find(const JobState& job) const {
+  if (!autoscaler_.workers_wanted().has_value()) return nullptr;
+  return autoscaler_.FindJob(ScaleKey(job));
 }
 
-ScaleFigures Dispatcher::FiguresOf(absl::Time now, uint64_t workers) const {
-  const FleetUse fleet = FleetUse::Of(table_, now);
+std::optional<uint64_t> FleetScale::Look(absl::Time now) {
+  uint64_t workers = 0;
+  for (const auto& [id, worker] : leases_.workers()) {
+    workers += worker.draining ? 0 : 1;
+  }
+  if (!autoscaler_.Due(now, workers)) return std::nullopt;
+  std::optional<std::string> change =
+      autoscaler_.Look(now, FiguresOf(now, workers));
+  if (!change.has_value()) return std::nullopt;
+  log_.ScaleChanged(*std::move(change));
+  return autoscaler_.workers_wanted();
+}
+
+ScaleFigures FleetScale::FiguresOf(absl::Time now, uint64_t workers) const {
+  const FleetUse fleet = FleetUse::Of(leases_, now);
   ScaleFigures figures;
   figures.workers = workers;
   if (fleet.threads > 0) figures.busy = fleet.busy / fleet.threads;
@@ -39,25 +47,24 @@ ScaleFigures Dispatcher::FiguresOf(absl::Time now, uint64_t workers) const {
           : std::max(1.0, fleet.threads / static_cast<double>(workers));
   std::map<std::string, ScaleFigures::Job> jobs;
   double busy_workers = 0;
-  for (const auto& [name, job] : state_.jobs) {
+  for (const auto& [name, job] : state_->jobs) {
     if (job.over() || job.sessions.empty()) continue;
     const std::string key = ScaleKey(job);
     ScaleFigures::Job& figure = jobs[key];
     figure.name = key;
     figure.readers += job.sessions.size();
-    const BoundBy bound = Judge(InputOf(now, job, fleet)).bound_by;
+    const BoundBy bound = verdicts_.Judge(now, job, fleet).bound_by;
     if (bound != BoundBy::kNone) figure.bound_by = bound;
-    if (const auto totals = totals_.find(JobName(key));
-        totals != totals_.end()) {
-      figure.reader_s = totals->second.elapsed_s;
-      figure.waited_s = totals->second.waited_s;
-      figure.elements = totals->second.elements;
+    if (const JobTotals* totals = readers_.TotalsOf(JobName(key));
+        totals != nullptr) {
+      figure.reader_s = totals->elapsed_s;
+      figure.waited_s = totals->waited_s;
+      figure.elements = totals->elements;
     }
     const auto own = fleet.by_plan.find(job.plan);
-    const auto plan = plans_.find(job.plan);
-    if (own == fleet.by_plan.end() || plan == plans_.end()) continue;
+    if (own == fleet.by_plan.end() || !plans_.Knows(job.plan)) continue;
     const double sharers =
-        std::max<double>(1, static_cast<double>(plan->second.jobs.size()));
+        std::max<double>(1, static_cast<double>(plans_.JobsOf(job.plan)));
     for (const VerdictInput::Worker& worker : own->second) {
       const double part =
           worker.busy * worker.threads * worker.share / threads / sharers;

@@ -1,0 +1,57 @@
+#ifndef FEEDMILL_BROKER_ADMISSION_H_
+#define FEEDMILL_BROKER_ADMISSION_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/committed_state.h"
+#include "broker/delivery_rules.h"
+#include "broker/peer_clock.h"
+#include "broker/planner.h"
+#include "broker/reader_table.h"
+#include "broker/slot_settler.h"
+#include "core/wire/message.h"
+#include "feedmill/dispatcher.h"
+
+namespace feedmill {
+
+// True if both shares have elements in common: the same rank, or different
+// numbers of ranks.
+bool Conflict(const Share& a, const Share& b);
+
+// Decides whether a reader may open a session. Changes nothing. Pure.
+class Admission {
+ public:
+  // The references must outlive this object.
+  Admission(const DispatcherSettings& settings, const DeliveryRules& rules,
+            const Planner& planner, const PeerClock& clock,
+            const CommittedState& state, const ReaderTable& readers,
+            const SlotSettler& settler)
+      : settings_(settings),
+        rules_(rules),
+        planner_(planner),
+        clock_(clock),
+        state_(state),
+        readers_(readers),
+        settler_(settler) {}
+
+  // InvalidArgument for a hello that no client sends.
+  static absl::Status CheckForm(const ClientHello& hello);
+  // True if this reader would replace a session that was not heard since the
+  // dispatcher's last stall. That session's leave or beat may be still unread.
+  bool FindsUnread(absl::Time now, const ClientHello& hello) const;
+  // OK if this reader may join the job in its present state.
+  absl::Status Check(absl::Time now, const ClientHello& hello) const;
+
+ private:
+  const DispatcherSettings& settings_;
+  const DeliveryRules& rules_;
+  const Planner& planner_;
+  const PeerClock& clock_;
+  const CommittedState& state_;
+  const ReaderTable& readers_;
+  const SlotSettler& settler_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_ADMISSION_H_

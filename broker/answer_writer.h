@@ -1,0 +1,66 @@
+#ifndef FEEDMILL_BROKER_ANSWER_WRITER_H_
+#define FEEDMILL_BROKER_ANSWER_WRITER_H_
+
+#include "absl/time/time.h"
+#include "broker/absent_ranks.h"
+#include "broker/committed_state.h"
+#include "broker/job_traces.h"
+#include "broker/lease_table.h"
+#include "broker/manifest_requests.h"
+#include "broker/outbox.h"
+#include "broker/peer_clock.h"
+#include "broker/plan_table.h"
+#include "broker/reader_table.h"
+#include "broker/slot_settler.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// Writes the answers to peers from the state at the end of a call: full sets of
+// a reader's splits and of a worker's leases. Pure.
+class AnswerWriter {
+ public:
+  // The references must outlive this object.
+  AnswerWriter(const PeerClock& clock, const CommittedState& state,
+               const ManifestRequests& manifests, const SlotSettler& settler,
+               const JobTraces& traces, LeaseTable& leases,
+               ReaderTable& readers, PlanTable& plans, Outbox& outbox)
+      : clock_(clock),
+        state_(state),
+        manifests_(manifests),
+        settler_(settler),
+        traces_(traces),
+        leases_(leases),
+        readers_(readers),
+        plans_(plans),
+        outbox_(outbox) {}
+
+  // Answers the peers that the outbox names: workers, then readers, so that a
+  // worker has its lease when the client's grant arrives.
+  void AnswerAll(absl::Time now);
+  // Answers a hello at the end of the call without a session; the reader
+  // repeats its hello.
+  void AnswerAwaiting(const PeerId& to, const ClientHello& hello,
+                      const JobState& job, AwaitedRanks behind);
+
+ private:
+  void AnswerReader(absl::Time now, const SessionKey& key, KnownReader& reader);
+  void AnswerWorker(absl::Time now, const WorkerId& id, KnownWorker& worker);
+  // Returns an answer with the fields that every reader of the job gets.
+  ClientAnswer AnswerFor(const JobState& job, const Session& session) const;
+  void AddSplits(const SessionState& session, ClientAnswer& answer) const;
+
+  const PeerClock& clock_;
+  const CommittedState& state_;
+  const ManifestRequests& manifests_;
+  const SlotSettler& settler_;
+  const JobTraces& traces_;
+  LeaseTable& leases_;
+  ReaderTable& readers_;
+  PlanTable& plans_;
+  Outbox& outbox_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_ANSWER_WRITER_H_

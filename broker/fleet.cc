@@ -1,0 +1,227 @@
+#include "broker/fleet.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "broker/fleet_use.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kWorkerSlotsMax = 4'096;  // of one worker
+constexpr size_t kPlansMax = 10'000;         // definitions that one worker has
+constexpr size_t kPlansCounted = 1'000;      // of a worker, for operators
+constexpr uint32_t kUnansweredMax = 3;       // beats in a row
+
+void NoteComputed(KnownWorker& worker, const std::vector<PlanCost>& costs) {
+  if (worker.computed.size() > kPlansCounted) worker.computed.clear();
+  for (const PlanCost& cost : costs) {
+    worker.computed[cost.plan] += cost.positions;
+  }
+}
+
+std::set<PlanId> PlansOf(const WorkerBeat& beat) {
+  const auto count =
+      static_cast<ptrdiff_t>(std::min(beat.plans.size(), kPlansMax));
+  return {beat.plans.begin(), beat.plans.begin() + count};
+}
+
+}  // namespace
+
+const PeerId* Fleet::AddressOf(const WorkerId& worker) const {
+  const auto found = leases_.workers().find(worker);
+  return found == leases_.workers().end() ? nullptr : &found->second.address;
+}
+
+// ---- beat
+
+void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
+  KnownWorker* worker = leases_.FindWorker(beat.worker);
+  if (worker != nullptr && beat.incarnation < worker->incarnation) {
+    return;  // a late message of an earlier process
+  }
+  if (worker != nullptr && beat.incarnation > worker->incarnation) {
+    Lose(beat.worker, /*died=*/true,
+         "another process with its address took its place");
+    worker = nullptr;
+  }
+  LoseRenamed(from, beat.worker);
+  const bool joined = worker == nullptr;
+  const size_t workers = leases_.workers().size();
+  if (joined &&
+      (beat.worker.value().empty() || workers >= settings_.workers_max)) {
+    return outbox_.Send(from, Refusal{ResourceExhausted(
+                                  "worker '{}' cannot join: it has no address, "
+                                  "or there are {} workers already",
+                                  beat.worker.value(), workers)});
+  }
+  if (joined) {
+    worker = &leases_.AddWorker(beat.worker, beat.incarnation);
+    log_.WorkerJoined(beat, workers + 1);
+  }
+  const bool moved = Move(beat.worker, *worker, from);
+  worker->heard = now;
+  worker->gone = false;
+  std::set<PlanId> plans = PlansOf(beat);
+  const bool changed = TakeCapacity(beat, *worker, joined);
+  const bool news =
+      changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
+  worker->plans = std::move(plans);
+  if (news || worker->unanswered++ >= kUnansweredMax) {
+    outbox_.AnswerWorker(beat.worker, worker);
+  }
+  TakeWork(now, beat, *worker);
+  if (changed) runs_.TakeFleetChange(now);
+}
+
+bool Fleet::Move(const WorkerId& id, KnownWorker& worker, const PeerId& to) {
+  if (worker.address == to) return false;
+  worker_at_.erase(worker.address);
+  worker_at_.insert_or_assign(to, id);
+  worker.address = to;
+  return true;
+}
+
+// Returns true if the worker joined or its slots or its drain changed.
+bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
+                         bool joined) {
+  const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
+  const bool draining = beat.draining || worker.drain_asked;
+  const bool changed =
+      joined || slots != worker.slots || draining != worker.draining;
+  const bool drains = draining && !worker.draining;
+  if (changed) leases_.SetCapacity(beat.worker, slots, draining);
+  if (drains) log_.WorkerDrains(beat.worker, worker);
+  return changed;
+}
+
+// True if the beat needs an answer. Thousands of idle workers beat only to show
+// that they live, and most of these beats need none.
+bool Fleet::WantsAnswer(const KnownWorker& worker,
+                        const WorkerBeat& beat) const {
+  const bool idle = worker.leases.empty() && worker.resolving.empty() &&
+                    !worker.draining && beat.leases.empty() &&
+                    beat.costs.empty() && beat.failures.empty() &&
+                    beat.manifests.empty();
+  const absl::Duration drift =
+      absl::AbsDuration(worker.interval - clock_.Interval());
+  return !idle || beat.seen.journal != state_->journal ||
+         drift > worker.interval / 4;
+}
+
+// Takes the beat's reports: loads, spans, leases, costs, failures, manifests.
+void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
+                     KnownWorker& worker) {
+  NoteComputed(worker, beat.costs);
+  if (beat.load.has_value()) TakeLoad(now, worker, *beat.load);
+  if (!beat.spans.empty()) traces_.TakeSpans(now, beat);
+  for (const HeldLease& held : beat.leases) {
+    leases_.Adopt(beat.worker, held.split, held.attempt);
+  }
+  for (const PlanCost& cost : beat.costs) plans_.AddCost(cost);
+  for (const LeaseFailure& failure : beat.failures) {
+    reports_.TakeFailure(beat.worker, failure);
+  }
+  for (const ManifestResult& result : beat.manifests) {
+    if (result.status.ok()) {
+      runs_.TakeManifest(now, result);
+    } else {
+      runs_.TakeManifest(now, {result.graph_fingerprint,
+                               WithWorker(result.status, beat.worker), ""});
+    }
+  }
+}
+
+void Fleet::TakeLoad(absl::Time now, KnownWorker& worker,
+                     const WorkerLoad& load) {
+  // The speed is computed from positions computed, not from elements sent: a
+  // worker sends in bursts, when readers have credit.
+  WorkerLoad computed = load;
+  for (PlanLoad& each : computed.plans) {
+    const auto positions = worker.computed.find(each.plan);
+    each.elements = positions == worker.computed.end() ? 0 : positions->second;
+  }
+  worker.window.Add(now, computed);
+  for (const PlanLoad& each : load.plans) plans_.AddSteps(now, each, *state_);
+}
+
+// ---- drain and loss
+
+absl::Status Fleet::Drain(absl::Time now, const std::string& address,
+                          bool drains) {
+  const WorkerId* id = nullptr;
+  for (const auto& [each, worker] : leases_.workers()) {
+    if (each.value() == address || WorkerName(each) == address) id = &each;
+  }
+  if (id == nullptr) return NotFound("there is no worker '{}'", address);
+  const WorkerId name = *id;
+  KnownWorker& worker = *leases_.FindWorker(name);
+  if (worker.drain_asked == drains) return absl::OkStatus();
+  if (worker.draining && drains) {
+    return FailedPrecondition("worker '{}' drains already", address);
+  }
+  worker.drain_asked = drains;
+  leases_.SetCapacity(name, worker.slots, drains);
+  log_.OperatorDrains(name, drains);
+  outbox_.AnswerWorker(name, &worker);
+  runs_.TakeFleetChange(now);
+  return absl::OkStatus();
+}
+
+void Fleet::NotePeerGone(const PeerId& peer) {
+  const auto it = worker_at_.find(peer);
+  if (it != worker_at_.end()) leases_.FindWorker(it->second)->gone = true;
+}
+
+// Drops the former worker of a peer whose name changed with its address: a peer
+// is one worker.
+void Fleet::LoseRenamed(const PeerId& from, const WorkerId& name) {
+  const auto it = worker_at_.find(from);
+  if (it == worker_at_.end() || it->second == name) return;
+  const WorkerId former = it->second;
+  Lose(former, /*died=*/false,
+       fmt::format("it has the address {} now", name.value()));
+}
+
+void Fleet::Lose(const WorkerId& id, bool died, const std::string& why) {
+  const KnownWorker& worker = *leases_.FindWorker(id);
+  died = died && !worker.draining;
+  log_.WorkerLost(id, worker, died, why, leases_.workers().size());
+  manifests_.Unassign(worker);
+  worker_at_.erase(worker.address);
+  outbox_.ForgetWorker(id);
+  reports_.DropWorker(id, died);
+}
+
+// Visits the workers only if oldest_heard_ is too old, because there may be
+// thousands of them.
+void Fleet::LoseSilent(absl::Time now) {
+  const absl::Time last = now - clock_.WorkerTimeout();
+  if (oldest_heard_ >= last) return;
+  oldest_heard_ = now;
+  std::vector<WorkerId> lost;
+  for (const auto& [id, worker] : leases_.workers()) {
+    // The interval grows with the number of workers. A worker may still use a
+    // long interval after others left.
+    if (worker.heard < std::min(last, now - 4 * worker.interval)) {
+      lost.push_back(id);
+    } else {
+      oldest_heard_ = std::min(oldest_heard_, worker.heard);
+    }
+  }
+  for (const WorkerId& id : lost) {
+    const KnownWorker& worker = *leases_.FindWorker(id);
+    Lose(id, worker.gone,
+         fmt::format("{} {:.1f} s ago",
+                     worker.gone ? "its connection ended, and its last "
+                                   "heartbeat came"
+                                 : "its last heartbeat came",
+                     absl::ToDoubleSeconds(now - worker.heard)));
+  }
+  if (!lost.empty()) manifests_.Assign();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,83 @@
+#ifndef FEEDMILL_BROKER_FLEET_H_
+#define FEEDMILL_BROKER_FLEET_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/committed_state.h"
+#include "broker/job_traces.h"
+#include "broker/lease_table.h"
+#include "broker/manifest_requests.h"
+#include "broker/operator_log.h"
+#include "broker/outbox.h"
+#include "broker/peer_clock.h"
+#include "broker/plan_table.h"
+#include "broker/run_lifecycle.h"
+#include "broker/split_reports.h"
+#include "core/wire/message.h"
+#include "feedmill/dispatcher.h"
+
+namespace feedmill {
+
+// The workers: handles their heartbeats, and drains and loses them. Pure.
+class Fleet {
+ public:
+  // The references must outlive this object.
+  Fleet(const DispatcherSettings& settings, const PeerClock& clock,
+        const CommittedState& state, LeaseTable& leases, PlanTable& plans,
+        ManifestRequests& manifests, RunLifecycle& runs, SplitReports& reports,
+        JobTraces& traces, Outbox& outbox, OperatorLog& log)
+      : settings_(settings),
+        clock_(clock),
+        state_(state),
+        leases_(leases),
+        plans_(plans),
+        manifests_(manifests),
+        runs_(runs),
+        reports_(reports),
+        traces_(traces),
+        outbox_(outbox),
+        log_(log) {}
+
+  void Take(absl::Time now, const PeerId& from, const WorkerBeat& beat);
+  // Loses the workers that are silent for too long.
+  void LoseSilent(absl::Time now);
+  // The peer's connection has ended. If the peer is silent afterwards, it
+  // counts as dead.
+  void NotePeerGone(const PeerId& peer);
+  // An operator drains the worker, or lets it work again.
+  absl::Status Drain(absl::Time now, const std::string& address, bool drains);
+  // Returns the address of a worker; null if the worker is unknown.
+  const PeerId* AddressOf(const WorkerId& worker) const;
+
+ private:
+  void Lose(const WorkerId& id, bool died, const std::string& why);
+  void LoseRenamed(const PeerId& from, const WorkerId& name);
+  bool Move(const WorkerId& id, KnownWorker& worker, const PeerId& to);
+  bool TakeCapacity(const WorkerBeat& beat, KnownWorker& worker, bool joined);
+  bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
+  void TakeWork(absl::Time now, const WorkerBeat& beat, KnownWorker& worker);
+  void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
+
+  const DispatcherSettings& settings_;
+  const PeerClock& clock_;
+  const CommittedState& state_;
+  LeaseTable& leases_;
+  PlanTable& plans_;
+  ManifestRequests& manifests_;
+  RunLifecycle& runs_;
+  SplitReports& reports_;
+  JobTraces& traces_;
+  Outbox& outbox_;
+  OperatorLog& log_;
+  std::map<PeerId, WorkerId> worker_at_;  // by address
+  // No worker was last heard before this time.
+  absl::Time oldest_heard_ = absl::InfinitePast();
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_FLEET_H_

@@ -1,0 +1,55 @@
+#ifndef FEEDMILL_BROKER_FLEET_SCALE_H_
+#define FEEDMILL_BROKER_FLEET_SCALE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/time/time.h"
+#include "broker/autoscaler.h"
+#include "broker/committed_state.h"
+#include "broker/job_verdicts.h"
+#include "broker/lease_table.h"
+#include "broker/operator_log.h"
+#include "broker/plan_table.h"
+#include "broker/reader_table.h"
+
+namespace feedmill {
+
+// Asks the autoscaler, with the figures of the present fleet and jobs, how many
+// workers are wanted. Pure.
+class FleetScale {
+ public:
+  // The references must outlive this object.
+  FleetScale(const ScaleSettings& settings, const CommittedState& state,
+             const LeaseTable& leases, const PlanTable& plans,
+             const ReaderTable& readers, const JobVerdicts& verdicts,
+             OperatorLog& log)
+      : state_(state),
+        leases_(leases),
+        plans_(plans),
+        readers_(readers),
+        verdicts_(verdicts),
+        log_(log),
+        autoscaler_(settings) {}
+
+  // Returns the wanted number of workers if it changed.
+  std::optional<uint64_t> Look(absl::Time now);
+  const Autoscaler& autoscaler() const { return autoscaler_; }
+  // Returns the wishes of the job; null if there are none yet.
+  const JobScale* Find(const JobState& job) const;
+
+ private:
+  ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
+
+  const CommittedState& state_;
+  const LeaseTable& leases_;
+  const PlanTable& plans_;
+  const ReaderTable& readers_;
+  const JobVerdicts& verdicts_;
+  OperatorLog& log_;
+  Autoscaler autoscaler_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_FLEET_SCALE_H_

@@ -1,0 +1,110 @@
+#include "broker/job_verdicts.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kSourcePlace = 1;
+
+// "rank 1 of 4", "ranks 1, 2 and 3 of 4", "ranks 0, 1, … and 40 more of 64".
+std::string RanksText(const std::vector<uint64_t>& ranks, uint64_t all) {
+  constexpr size_t kRanksNamed = 8;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const size_t named = std::min(ranks.size(), kRanksNamed);
+  for (size_t k = 0; k < named; ++k) {
+    const bool last = k + 1 == ranks.size();
+    text += fmt::format("{}{}", k == 0 ? "" : last ? " and " : ", ", ranks[k]);
+  }
+  if (ranks.size() > named) {
+    text += fmt::format(" and {} more", ranks.size() - named);
+  }
+  return text + fmt::format(" of {}", all);
+}
+
+}  // namespace
+
+std::string JobVerdicts::WaitsFor(const JobState& job) const {
+  if (job.over()) return "";
+  if (job.phase == RunPhase::kPlanning && !job.resolved) {
+    const WorkerId* const asked = manifests_.WorkerOf(job.fingerprint);
+    return asked != nullptr ? "the files to be listed by " + asked->value()
+                            : "a worker";
+  }
+  if (settler_.Awaits(job.name)) {
+    const AwaitedRanks unmet = AbsentRanks::Unmet(job);
+    return RanksText(unmet.ranks, job.ranks) + " to say how far they are";
+  }
+  if (job.order == Order::kDeterministic && job.ranks > 1) {
+    const RanksLeft left = ranks_.ToEnd(job);
+    if (!left.missing.empty()) return RanksText(left.missing, job.ranks);
+    if (left.next_is_asked_for && !left.reading.empty()) {
+      return RanksText(left.reading, job.ranks) + " to finish";
+    }
+  } else if (job.sessions.empty()) {
+    return "a reader";
+  }
+  return leases_.slots() == 0 ? "a worker" : "";
+}
+
+VerdictInput::Reader JobVerdicts::InputOf(absl::Time now, const SessionKey& key,
+                                          const SessionState& session) const {
+  VerdictInput::Reader reader;
+  reader.name = key.consumer.value();
+  const auto recent = readers_.At(key).window.Recent(now);
+  if (recent.has_value()) {
+    reader.elapsed_s = absl::ToDoubleSeconds(recent->elapsed);
+    reader.waited_s = absl::ToDoubleSeconds(recent->waited);
+    reader.stage_s = absl::ToDoubleSeconds(recent->stage);
+    reader.elements = recent->elements;
+  }
+  if (session.waiting.empty()) return reader;
+  const LeaseTable::Work* work = leases_.Find(*session.waiting.begin());
+  if (work == nullptr || work->leases.empty()) return reader;
+  reader.head_worker = WorkerName(work->leases.front().worker);
+  reader.head_s = absl::ToDoubleSeconds(now - work->progress);
+  return reader;
+}
+
+VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
+                                  const FleetUse& fleet) const {
+  VerdictInput input;
+  input.over = job.over();
+  input.planned = job.phase != RunPhase::kPlanning;
+  input.waits_for = WaitsFor(job);
+  input.dispatcher_busy = shell_.busy;
+  if (input.over || !input.planned) return input;
+  for (const auto& [consumer, session] : job.sessions) {
+    const SessionKey key{job.name, consumer};
+    for (const SplitId& split : session.waiting) {
+      const LeaseTable::Work* work = leases_.Find(split);
+      if (work != nullptr && work->leases.empty()) {
+        ++input.splits_without_lease;
+      }
+    }
+    VerdictInput::Reader reader = InputOf(now, key, session);
+    if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
+  }
+  input.workers = fleet.WorkersFor(job.plan);
+  const StepUse* const steps = plans_.StepsOf(job.plan);
+  if (steps == nullptr) return input;
+  for (const auto& [place, cost] : steps->steps()) {
+    input.steps.push_back({plans_.PlaceName(job.plan, place),
+                           place == kSourcePlace,
+                           static_cast<double>(cost.wall_ns) * 1e-9,
+                           static_cast<double>(cost.cpu_ns) * 1e-9});
+  }
+  return input;
+}
+
+Verdict JobVerdicts::Judge(absl::Time now, const JobState& job,
+                           const FleetUse& fleet) const {
+  return feedmill::Judge(InputOf(now, job, fleet));
+}
+
+}  // namespace feedmill

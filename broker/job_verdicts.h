@@ -1,0 +1,66 @@
+#ifndef FEEDMILL_BROKER_JOB_VERDICTS_H_
+#define FEEDMILL_BROKER_JOB_VERDICTS_H_
+
+#include <string>
+
+#include "absl/time/time.h"
+#include "broker/absent_ranks.h"
+#include "broker/committed_state.h"
+#include "broker/dispatcher_snapshot.h"
+#include "broker/fleet_use.h"
+#include "broker/lease_table.h"
+#include "broker/manifest_requests.h"
+#include "broker/plan_table.h"
+#include "broker/reader_table.h"
+#include "broker/slot_settler.h"
+#include "broker/verdict.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// Explains, for operators, what a job waits for and what bounds its rate.
+// Pure.
+class JobVerdicts {
+ public:
+  // The references must outlive this object.
+  JobVerdicts(const CommittedState& state, const LeaseTable& leases,
+              const PlanTable& plans, const ReaderTable& readers,
+              const AbsentRanks& ranks, const ManifestRequests& manifests,
+              const SlotSettler& settler)
+      : state_(state),
+        leases_(leases),
+        plans_(plans),
+        readers_(readers),
+        ranks_(ranks),
+        manifests_(manifests),
+        settler_(settler) {}
+
+  void NoteShell(const ShellLoad& load) { shell_ = load; }
+  const ShellLoad& shell() const { return shell_; }
+
+  // Returns the cause for which a job that is not over waits, e.g. "rank 1 of
+  // 2". "" if the job waits only for its workers and readers.
+  std::string WaitsFor(const JobState& job) const;
+  // Returns the bound of the job's rate, from the reports of the last seconds.
+  Verdict Judge(absl::Time now, const JobState& job,
+                const FleetUse& fleet) const;
+
+ private:
+  VerdictInput InputOf(absl::Time now, const JobState& job,
+                       const FleetUse& fleet) const;
+  VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
+                               const SessionState& session) const;
+
+  const CommittedState& state_;
+  const LeaseTable& leases_;
+  const PlanTable& plans_;
+  const ReaderTable& readers_;
+  const AbsentRanks& ranks_;
+  const ManifestRequests& manifests_;
+  const SlotSettler& settler_;
+  ShellLoad shell_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_JOB_VERDICTS_H_

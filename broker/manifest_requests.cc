@@ -1,0 +1,64 @@
+#include "broker/manifest_requests.h"
+
+#include <cstddef>
+
+namespace feedmill {
+
+void ManifestRequests::Await(const JobState& job) {
+  Request& request = requests_[job.fingerprint];
+  request.graph = job.graph;
+  request.jobs.insert(job.name);
+}
+
+void ManifestRequests::Stop(const JobState& job) {
+  const auto it = requests_.find(job.fingerprint);
+  if (it == requests_.end()) return;
+  it->second.jobs.erase(job.name);
+  if (!it->second.jobs.empty()) return;
+  if (it->second.worker.has_value()) {
+    KnownWorker* worker = leases_.FindWorker(*it->second.worker);
+    worker->resolving.erase(job.fingerprint);
+    outbox_.AnswerWorker(*it->second.worker, worker);
+  }
+  requests_.erase(it);
+}
+
+void ManifestRequests::Assign() {
+  for (auto& [fingerprint, request] : requests_) {
+    if (request.worker.has_value()) continue;
+    const WorkerId* least = nullptr;
+    size_t fewest = 0;
+    for (const auto& [id, worker] : leases_.workers()) {
+      if (worker.draining) continue;
+      if (least != nullptr && worker.resolving.size() >= fewest) continue;
+      least = &id;
+      fewest = worker.resolving.size();
+    }
+    if (least == nullptr) return;
+    request.worker = *least;
+    KnownWorker* const worker = leases_.FindWorker(*least);
+    worker->resolving.insert(fingerprint);
+    outbox_.AnswerWorker(*least, worker);
+  }
+}
+
+void ManifestRequests::Unassign(const KnownWorker& worker) {
+  for (const std::string& fingerprint : worker.resolving) {
+    requests_.at(fingerprint).worker.reset();
+  }
+}
+
+std::set<JobName> ManifestRequests::JobsOf(
+    const std::string& fingerprint) const {
+  const auto it = requests_.find(fingerprint);
+  return it == requests_.end() ? std::set<JobName>() : it->second.jobs;
+}
+
+const WorkerId* ManifestRequests::WorkerOf(
+    const std::string& fingerprint) const {
+  const auto it = requests_.find(fingerprint);
+  if (it == requests_.end() || !it->second.worker.has_value()) return nullptr;
+  return &*it->second.worker;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,56 @@
+#ifndef FEEDMILL_BROKER_MANIFEST_REQUESTS_H_
+#define FEEDMILL_BROKER_MANIFEST_REQUESTS_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "broker/dispatcher_state.h"
+#include "broker/lease_table.h"
+#include "broker/outbox.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// Graphs whose files a worker lists, and the jobs that wait for the manifest.
+// Pure.
+class ManifestRequests {
+ public:
+  // The references must outlive this object.
+  ManifestRequests(LeaseTable& leases, Outbox& outbox)
+      : leases_(leases), outbox_(outbox) {}
+
+  // Adds and removes a job that waits for its manifest.
+  void Await(const JobState& job);
+  void Stop(const JobState& job);
+  // Assigns each graph without a manifest to one worker, which lists its files.
+  // The worker with the fewest such requests is chosen.
+  void Assign();
+  // The worker is lost: its graphs are assigned again at the next Assign.
+  void Unassign(const KnownWorker& worker);
+
+  // Returns the jobs that wait for the graph's manifest. Empty if none waits.
+  std::set<JobName> JobsOf(const std::string& fingerprint) const;
+  // REQUIRES: a job waits for the graph's manifest.
+  const std::string& GraphOf(const std::string& fingerprint) const {
+    return requests_.at(fingerprint).graph;
+  }
+  // Returns the worker that lists the graph's files; null if there is none.
+  const WorkerId* WorkerOf(const std::string& fingerprint) const;
+
+ private:
+  struct Request {
+    std::string graph;
+    std::optional<WorkerId> worker;
+    std::set<JobName> jobs;
+  };
+
+  LeaseTable& leases_;
+  Outbox& outbox_;
+  std::map<std::string, Request> requests_;  // by fingerprint
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_MANIFEST_REQUESTS_H_

@@ -1,0 +1,49 @@
+#include "broker/reader_table.h"
+
+namespace feedmill {
+
+KnownReader* ReaderTable::Find(const SessionKey& key) {
+  const auto it = readers_.find(key);
+  return it == readers_.end() ? nullptr : &it->second;
+}
+
+KnownReader& ReaderTable::Hear(const SessionKey& key, const PeerId& from,
+                               absl::Time now) {
+  KnownReader& reader = readers_[key];
+  reader.address = from;
+  reader.heard = now;
+  return reader;
+}
+
+void ReaderTable::DropAll(const JobState& job) {
+  for (const auto& [consumer, session] : job.sessions) {
+    readers_.erase({job.name, consumer});
+  }
+}
+
+uint64_t ReaderTable::AddLoad(absl::Time now, const JobName& job,
+                              KnownReader& reader, const ReaderLoad& load) {
+  // Another life of a reader counts from zero.
+  const bool anew = load.elapsed < reader.window.last().elapsed;
+  const ReaderLoad before = anew ? ReaderLoad() : reader.window.last();
+  JobTotals& totals = totals_[job.value().starts_with('@') ? JobName() : job];
+  const auto rise = [](uint64_t last, uint64_t first) {
+    return last < first ? 0 : last - first;
+  };
+  totals.elements += rise(load.elements, before.elements);
+  totals.bytes += rise(load.bytes, before.bytes);
+  const uint64_t skipped = rise(load.skipped, before.skipped);
+  totals.skipped += skipped;
+  totals.elapsed_s += absl::ToDoubleSeconds(load.elapsed - before.elapsed);
+  totals.waited_s += absl::ToDoubleSeconds(load.waited - before.waited);
+  totals.stage_s += absl::ToDoubleSeconds(load.stage - before.stage);
+  reader.window.Add(now, load);
+  return skipped;
+}
+
+const JobTotals* ReaderTable::TotalsOf(const JobName& job) const {
+  const auto it = totals_.find(job);
+  return it == totals_.end() ? nullptr : &it->second;
+}
+
+}  // namespace feedmill

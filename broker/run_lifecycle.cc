@@ -1,0 +1,187 @@
+#include "broker/run_lifecycle.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "broker/run_choice.h"
+#include "core/base/status.h"
+#include "core/plan/plan_id.h"
+
+namespace feedmill {
+namespace {
+
+// Workers compute the order that the dispatcher plans.
+static_assert(kPlanVersion == 2 && kProtocolVersion == 4,
+              "another plan version needs another protocol version");
+
+PlanId MakePlanId(const JobState& job, const JobShape& shape) {
+  return PlanId(PlanIdOf(shape.fingerprint, shape.manifest_hash, job.seed,
+                         job.iteration));
+}
+
+}  // namespace
+
+void RunLifecycle::Restore(const JobState& job) {
+  if (job.phase == RunPhase::kPlanning && !job.resolved) manifests_.Await(job);
+  if (job.phase == RunPhase::kRunning) binder_.Begin(job);
+}
+
+absl::Status RunLifecycle::Prepare(const ClientHello& hello) {
+  const JobState* job = state_->FindJob(hello.job);
+  if (job != nullptr && job->phase == RunPhase::kFailed) {
+    Forget(hello.job);  // planning failed: try again
+    job = nullptr;
+  }
+  if (job == nullptr) return Create(hello);
+  if (job->run == RunNumber()) {  // a crash lost its first run
+    FM_ASSIGN_OR_RETURN(const bool needs_manifest,
+                        planner_.needs_manifest(job->graph));
+    if (!job->resolved && !needs_manifest) {
+      state_.Commit(ManifestKnown{hello.job, ""});
+    }
+    Start(hello.job, hello.run.value_or(RunNumber(1)));
+  } else if (const RunNumber run = RunOf(hello, *job);
+             run != job->run || (job->over() && !job->planned())) {
+    Start(hello.job, run);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunLifecycle::Create(const ClientHello& hello) {
+  if (!hello.seed.has_value()) {
+    return InvalidArgument("the hello of a new job carries no seed");
+  }
+  if (readers_.size() >= settings_.sessions_max) {
+    return ResourceExhausted(
+        "the dispatcher has {} readers, its limit; try again later",
+        readers_.size());
+  }
+  FM_ASSIGN_OR_RETURN(const bool needs_manifest,
+                      planner_.needs_manifest(hello.graph));
+  FM_ASSIGN_OR_RETURN(const std::string fingerprint,
+                      planner_.fingerprint(hello.graph));
+  if (state_->jobs.size() >= settings_.jobs_max) {
+    if (state_->idle_jobs.empty()) {
+      return ResourceExhausted(
+          "the dispatcher has {} jobs with readers, its limit; try again "
+          "later",
+          state_->jobs.size());
+    }
+    Forget(JobName(state_->idle_jobs.begin()->second));
+  }
+  state_.Commit(JobCreated{hello.job, hello.graph, fingerprint, hello.order,
+                           *hello.seed});
+  if (!needs_manifest) state_.Commit(ManifestKnown{hello.job, ""});
+  Start(hello.job, hello.run.value_or(RunNumber(1)));
+  return absl::OkStatus();
+}
+
+void RunLifecycle::Start(const JobName& name, RunNumber run) {
+  const JobState& job = *state_->FindJob(name);
+  DropRun(job);
+  ranks_.NoteRunsEnd(job, readers_);
+  readers_.DropAll(job);
+  settler_.Forget(name);
+  state_.Commit(RunStarted{name, run, run.value() - 1});
+  log_.JobBegan(job);
+}
+
+void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
+  const JobState& job = *state_->FindJob(name);
+  if (job.phase != RunPhase::kPlanning) return;
+  if (job.resolved) return Plan(now, name);
+  manifests_.Await(job);
+  manifests_.Assign();
+}
+
+void RunLifecycle::Plan(absl::Time now, const JobName& name) {
+  const JobState& job = *state_->FindJob(name);
+  const absl::StatusOr<JobShape> shape =
+      planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
+  if (!shape.ok()) return Fail(name, shape.status());
+  uint64_t slots = 0;
+  if (shape->slotted) {
+    slots = std::max(job.slots, job.settled ? 1 : settler_.SlotsNow());
+  }
+  state_.Commit(RunPlanned{name, shape->source_size,
+                           shape->positions * std::max<uint64_t>(1, slots),
+                           shape->first_split, MakePlanId(job, *shape), slots});
+  binder_.Begin(job);
+  plans_.SetSourceRound(job.plan, shape->source_round);
+  outbox_.AnswerSessions(job);
+  FinishIfComplete(now, name);
+}
+
+void RunLifecycle::TakeManifest(absl::Time now, const ManifestResult& result) {
+  // Empty if another worker was faster.
+  const std::set<JobName> jobs = manifests_.JobsOf(result.graph_fingerprint);
+  for (const JobName& name : jobs) {
+    if (!result.status.ok()) {
+      Fail(name, result.status);
+      continue;
+    }
+    state_.Commit(ManifestKnown{name, result.manifest});
+    manifests_.Stop(*state_->FindJob(name));
+    Plan(now, name);
+    if (binder_.Binds(name)) binder_.BindJob(now, name);
+  }
+}
+
+void RunLifecycle::TakeFleetChange(absl::Time now) {
+  settler_.GrowRuns();
+  manifests_.Assign();
+  binder_.BindAll(now);
+}
+
+void RunLifecycle::Fail(const JobName& name, const absl::Status& status) {
+  const JobState& job = *state_->FindJob(name);
+  DropRun(job);
+  state_.Commit(RunFailed{name, status});
+  log_.JobEnded(job);
+  outbox_.AnswerSessions(job);
+}
+
+void RunLifecycle::Finish(const JobName& name, bool complete) {
+  const JobState& job = *state_->FindJob(name);
+  DropRun(job);
+  state_.Commit(RunFinished{name, complete});
+  log_.JobEnded(job);
+  outbox_.AnswerSessions(job);
+}
+
+void RunLifecycle::FinishIfComplete(absl::Time now, const JobName& name) {
+  settler_.SettleIfDue(now, name);
+  const JobState& job = *state_->FindJob(name);
+  if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
+  if (job.order == Order::kDeterministic && job.sessions.empty()) return;
+  if (job.dry()) Finish(name, true);
+}
+
+void RunLifecycle::NoteEnding(const JobState& job, LeaveReason why) {
+  const RunEnding ending = EndingOf(why);
+  if (!job.over() && job.ending < ending) {
+    state_.Commit(EndingNoted{job.name, ending});
+  }
+}
+
+void RunLifecycle::Forget(const JobName& name) {
+  const JobState& job = *state_->FindJob(name);
+  DropRun(job);
+  readers_.DropAll(job);
+  readers_.ForgetTotals(name);
+  ranks_.Forget(name);
+  settler_.Forget(name);
+  state_.Commit(JobForgotten{name});
+}
+
+// Drops all volatile data of a run that ends or begins again.
+void RunLifecycle::DropRun(const JobState& job) {
+  manifests_.Stop(job);
+  settler_.EndRun(job.name);
+  binder_.End(job);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,87 @@
+#ifndef FEEDMILL_BROKER_RUN_LIFECYCLE_H_
+#define FEEDMILL_BROKER_RUN_LIFECYCLE_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/absent_ranks.h"
+#include "broker/committed_state.h"
+#include "broker/manifest_requests.h"
+#include "broker/operator_log.h"
+#include "broker/outbox.h"
+#include "broker/plan_table.h"
+#include "broker/planner.h"
+#include "broker/reader_table.h"
+#include "broker/slot_settler.h"
+#include "broker/split_binder.h"
+#include "core/wire/message.h"
+#include "feedmill/dispatcher.h"
+
+namespace feedmill {
+
+// Creates jobs, and begins, plans, ends and forgets their runs. Commits the
+// events of a job's life and keeps the volatile data of its run (manifest
+// request, plan, leases) in step with them. Pure.
+class RunLifecycle {
+ public:
+  // The references must outlive this object.
+  RunLifecycle(const DispatcherSettings& settings, const Planner& planner,
+               CommittedState& state, ReaderTable& readers, AbsentRanks& ranks,
+               PlanTable& plans, ManifestRequests& manifests,
+               SplitBinder& binder, SlotSettler& settler, Outbox& outbox,
+               OperatorLog& log)
+      : settings_(settings),
+        planner_(planner),
+        state_(state),
+        readers_(readers),
+        ranks_(ranks),
+        plans_(plans),
+        manifests_(manifests),
+        binder_(binder),
+        settler_(settler),
+        outbox_(outbox),
+        log_(log) {}
+
+  // After a restart: creates the volatile data of a job of the journal.
+  void Restore(const JobState& job);
+  // Creates the job if it is missing, and starts the run that this reader
+  // joins.
+  absl::Status Prepare(const ClientHello& hello);
+  // Plans the job's run, or has its files listed first. No effect on a run that
+  // is planned.
+  void PlanIfDue(absl::Time now, const JobName& job);
+  // A worker has listed the files of a graph.
+  void TakeManifest(absl::Time now, const ManifestResult& result);
+  // The number of workers or of their slots changed.
+  void TakeFleetChange(absl::Time now);
+
+  void FinishIfComplete(absl::Time now, const JobName& job);
+  // `complete`: every element was reported out.
+  void Finish(const JobName& job, bool complete);
+  void Fail(const JobName& job, const absl::Status& status);
+  // Records a reader's reason to leave if it is greater than the reasons so
+  // far. The greatest reason is the run's ending.
+  void NoteEnding(const JobState& job, LeaveReason why);
+  void Forget(const JobName& job);
+
+ private:
+  absl::Status Create(const ClientHello& hello);
+  void Start(const JobName& job, RunNumber run);
+  void Plan(absl::Time now, const JobName& job);
+  void DropRun(const JobState& job);
+
+  const DispatcherSettings& settings_;
+  const Planner& planner_;
+  CommittedState& state_;
+  ReaderTable& readers_;
+  AbsentRanks& ranks_;
+  PlanTable& plans_;
+  ManifestRequests& manifests_;
+  SplitBinder& binder_;
+  SlotSettler& settler_;
+  Outbox& outbox_;
+  OperatorLog& log_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_RUN_LIFECYCLE_H_

@@ -1,0 +1,93 @@
+#ifndef FEEDMILL_BROKER_SESSIONS_H_
+#define FEEDMILL_BROKER_SESSIONS_H_
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/absent_ranks.h"
+#include "broker/admission.h"
+#include "broker/answer_writer.h"
+#include "broker/committed_state.h"
+#include "broker/delivery_rules.h"
+#include "broker/job_traces.h"
+#include "broker/lease_table.h"
+#include "broker/operator_log.h"
+#include "broker/outbox.h"
+#include "broker/peer_clock.h"
+#include "broker/reader_table.h"
+#include "broker/run_lifecycle.h"
+#include "broker/slot_settler.h"
+#include "broker/split_binder.h"
+#include "broker/split_reports.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// Opens, renews, replaces and closes the sessions of readers: handles the
+// messages of clients, and releases sessions that are silent. Pure.
+class Sessions {
+ public:
+  // The references must outlive this object.
+  Sessions(const DeliveryRules& rules, const PeerClock& clock,
+           const Admission& admission, CommittedState& state,
+           LeaseTable& leases, ReaderTable& readers, AbsentRanks& ranks,
+           SplitBinder& binder, SlotSettler& settler, RunLifecycle& runs,
+           SplitReports& reports, JobTraces& traces, AnswerWriter& answers,
+           Outbox& outbox, OperatorLog& log)
+      : rules_(rules),
+        clock_(clock),
+        admission_(admission),
+        state_(state),
+        leases_(leases),
+        readers_(readers),
+        ranks_(ranks),
+        binder_(binder),
+        settler_(settler),
+        runs_(runs),
+        reports_(reports),
+        traces_(traces),
+        answers_(answers),
+        outbox_(outbox),
+        log_(log) {}
+
+  void Take(absl::Time now, const PeerId& from, const ClientHello& hello);
+  void Take(absl::Time now, const PeerId& from, const ClientBeat& beat);
+  void Take(absl::Time now, const PeerId& from, const ClientLeave& leave);
+  // Releases the sessions of readers that are silent for too long.
+  void ReleaseSilent(absl::Time now);
+
+ private:
+  void Refuse(const PeerId& to, const ClientHello& hello,
+              const absl::Status& status);
+  void RejectOver(const PeerId& to, const JobName& job, const Session& session,
+                  RejectReason reason);
+  bool MustWait(absl::Time now, const PeerId& from, const ClientHello& hello,
+                const JobState& job);
+  void Open(absl::Time now, const ClientHello& hello);
+  void Replace(const SessionKey& key, const ClientHello& by);
+  void Close(const SessionKey& key, bool for_good);
+  void TakeLast(absl::Time now, const SessionKey& key,
+                const ClientLeave& leave);
+  void TakeLate(absl::Time now, const ClientLeave& leave);
+  void TakeLoad(absl::Time now, const JobName& job, KnownReader& reader,
+                const ReaderLoad& load);
+
+  const DeliveryRules& rules_;
+  const PeerClock& clock_;
+  const Admission& admission_;
+  CommittedState& state_;
+  LeaseTable& leases_;
+  ReaderTable& readers_;
+  AbsentRanks& ranks_;
+  SplitBinder& binder_;
+  SlotSettler& settler_;
+  RunLifecycle& runs_;
+  SplitReports& reports_;
+  JobTraces& traces_;
+  AnswerWriter& answers_;
+  Outbox& outbox_;
+  OperatorLog& log_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_SESSIONS_H_

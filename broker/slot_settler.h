@@ -1,0 +1,89 @@
+#ifndef FEEDMILL_BROKER_SLOT_SETTLER_H_
+#define FEEDMILL_BROKER_SLOT_SETTLER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/committed_state.h"
+#include "broker/lease_table.h"
+#include "broker/outbox.h"
+#include "broker/peer_clock.h"
+#include "broker/split_binder.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// Decides how many slots (passes) a run of processing mode off has: one for
+// each worker that joins before the first slot has ended. A run without slots
+// is settled from its beginning. Pure.
+class SlotSettler {
+ public:
+  // The references must outlive this object.
+  SlotSettler(const PeerClock& clock, CommittedState& state, LeaseTable& leases,
+              SplitBinder& binder, Outbox& outbox, absl::Time now)
+      : clock_(clock),
+        state_(state),
+        leases_(leases),
+        binder_(binder),
+        outbox_(outbox),
+        began_(now) {}
+
+  // Returns the slots of a run that is planned now.
+  uint64_t SlotsNow() const;
+  // Adds slots for workers that joined, to runs whose first slot has not ended.
+  // A worker that replaces a lost worker continues that worker's slot.
+  void GrowRuns();
+  // Settles the run when a reader has passed its first slot. All ranks must
+  // agree on the run's end before a rank reaches it.
+  void SettleIfDue(absl::Time now, const JobName& job);
+  // True if the run is due to be settled, but waits for ranks.
+  bool Awaits(const JobName& job) const { return awaiting_.contains(job); }
+  void EndRun(const JobName& job) { awaiting_.erase(job); }
+
+  // ---- readers
+  // Refuses a reader that has begun a run with another number of slots than the
+  // other ranks read. The ranks would end at different positions.
+  absl::Status Check(const ClientHello& hello, const JobState& job) const;
+  // Takes over the number of slots that a reader learned before, from a
+  // dispatcher whose store was lost or from another dispatcher. If the run is
+  // settled and other readers have read it so, its slots do not change.
+  void Learn(const ClientHello& hello);
+
+  // ---- runs that began before the store was emptied. The settler waits for
+  // ranks that this store has not met.
+  // The reader opens a session of the job.
+  void NoteReader(absl::Time now, const ClientHello& hello);
+  // The dispatcher restarted; it has the job from its journal.
+  void NoteRestart(absl::Time now, const JobState& job) {
+    AwaitRanks(job, now);
+  }
+  // A peer has seen the journal of another store.
+  void NoteOtherStore();
+  // Settles runs whose wait for ranks is over.
+  void SettleWithoutSilent(absl::Time now);
+  void Forget(const JobName& job) { begun_before_.erase(job); }
+
+ private:
+  void Extend(const JobName& job, uint64_t slots, bool last);
+  void AwaitRanks(const JobState& job, absl::Time since);
+  bool AwaitsRanks(absl::Time now, const JobState& job) const;
+
+  const PeerClock& clock_;
+  CommittedState& state_;
+  LeaseTable& leases_;
+  SplitBinder& binder_;
+  Outbox& outbox_;
+  const absl::Time began_;
+  bool follows_ = false;  // peers have seen the journal of another store
+  std::set<JobName> awaiting_;
+  // Jobs whose run another store may have settled before this one. The value is
+  // the time until which the settler waits for ranks.
+  std::map<JobName, absl::Time> begun_before_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_SLOT_SETTLER_H_

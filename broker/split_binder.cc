@@ -1,0 +1,153 @@
+#include "broker/split_binder.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+// Maximum number of splits ahead of a consumer, for any number of slots.
+constexpr uint64_t kWindowMax = 4'096;
+// Maximum number of ranges kept for ranks that are behind.
+constexpr size_t kRangesMax = 4'096;
+
+}  // namespace
+
+void SplitBinder::Begin(const JobState& job) {
+  runs_.insert_or_assign(
+      job.name, Run{SplitSizer({settings_.split_time, settings_.split_bytes},
+                               job.first_split)});
+  plans_.Begin(job);
+}
+
+void SplitBinder::End(const JobState& job) {
+  for (const auto& [consumer, session] : job.sessions) {
+    leases_.RemoveAll(session.splits);
+  }
+  runs_.erase(job.name);
+  plans_.End(job);
+}
+
+std::vector<JobName> SplitBinder::UnsettledJobs() const {
+  std::vector<JobName> jobs;
+  for (const auto& [name, run] : runs_) {
+    if (!state_->FindJob(name)->settled) jobs.push_back(name);
+  }
+  return jobs;
+}
+
+void SplitBinder::Restore(absl::Time now, const JobState& job,
+                          const SessionState& session) {
+  uint32_t depth = 0;
+  for (const SplitId& id : session.waiting) {
+    if (!state_->FindSplit(id)->error.ok()) continue;
+    leases_.Add(id, depth++, now, Remember(job, id, runs_.at(job.name)));
+  }
+}
+
+void SplitBinder::BindAll(absl::Time now) {
+  for (const auto& [key, reader] : readers_.readers()) Bind(now, key);
+}
+
+void SplitBinder::BindJob(absl::Time now, const JobName& name) {
+  const JobState& job = *state_->FindJob(name);
+  for (const auto& [consumer, session] : job.sessions) {
+    Bind(now, {name, consumer});
+  }
+}
+
+void SplitBinder::Bind(absl::Time now, const SessionKey& key) {
+  const auto run = runs_.find(key.job);
+  if (run == runs_.end() || leases_.slots() == 0) return;
+  if (now - readers_.At(key).heard > clock_.ParkAfter()) return;
+  const JobState& job = *state_->FindJob(key.job);
+  const uint64_t sharers =
+      Together(job) ? 1 : std::max<size_t>(1, job.sessions.size());
+  const uint64_t window = std::min(
+      kWindowMax,
+      std::max<uint64_t>(settings_.window_min, 2 * leases_.slots() / sharers));
+  const SessionState& session = *state_->FindSession(key);
+  for (size_t used = rules_.WindowUsed(session); used < window;
+       used = rules_.WindowUsed(session)) {
+    if (!BindSome(now, key, run->second, window - used)) break;
+  }
+  TellIfDry(job, run->second);
+}
+
+// Binds up to `room` splits of one size. False if no position is left.
+bool SplitBinder::BindSome(absl::Time now, const SessionKey& key, Run& run,
+                           uint64_t room) {
+  const JobState& job = *state_->FindJob(key.job);
+  const SessionState& session = *state_->FindSession(key);
+  RangePool::Range left{session.next, {job.positions, 0}};
+  if (job.order == Order::kAny) left = job.Unbound();
+  if (left.begin >= left.end) return false;
+  SplitsBound bound{rules_.NameSplit(*state_, key, left.begin), key, left.begin,
+                    left.begin, 0};
+  for (uint64_t count = 0; count < room && bound.end < left.end; ++count) {
+    const uint64_t remaining = left.end.p - bound.end.p;
+    SplitSizer sizer = run.sizer;
+    const uint64_t size = SplitSize(job, bound.end, remaining, run, sizer);
+    if (count == 0) bound.size = size;
+    if (size != bound.size) break;
+    run.sizer = sizer;
+    bound.end = {bound.end.p + std::min(size, remaining), 0};
+  }
+  const uint64_t count = bound.count();
+  state_.Commit(bound);
+  auto depth = static_cast<uint32_t>(session.waiting.size() - count);
+  for (uint64_t k = 0; k < count; ++k) {
+    const SplitId id = bound.name(k);
+    leases_.Add(id, depth++, now, Remember(job, id, run));
+  }
+  outbox_.AnswerSession(key);
+  return true;
+}
+
+// Returns the number of positions of the next split. If another rank was bound
+// to a range there, the split ends where that range ends, so that workers
+// compute the data of both once.
+uint64_t SplitBinder::SplitSize(const JobState& job, Cursor begin,
+                                uint64_t remaining, const Run& run,
+                                SplitSizer& sizer) const {
+  const auto next = run.ranges.upper_bound(begin.p);
+  if (next != run.ranges.begin() && std::prev(next)->second > begin.p) {
+    return std::prev(next)->second - begin.p;
+  }
+  const uint64_t size =
+      sizer.Next(plans_.CostOf(job.plan), remaining, leases_.slots());
+  return next == run.ranges.end() ? size
+                                  : std::min(size, next->first - begin.p);
+}
+
+// True if all ranks of the job need the same data: the rank of an element is
+// known only when all elements before it are made.
+bool SplitBinder::Together(const JobState& job) {
+  return job.ranks >= 2 && !plans_.Numbered(job);
+}
+
+// Keeps the split's range for the other ranks and returns the key of the
+// co-located splits. Nullopt if the other ranks do not need the same data.
+std::optional<Kin> SplitBinder::Remember(const JobState& job, const SplitId& id,
+                                         Run& run) {
+  if (!Together(job)) return std::nullopt;
+  const SplitState& split = *state_->FindSplit(id);
+  run.ranges.insert_or_assign(split.begin.p, split.end.p);
+  if (run.ranges.size() > kRangesMax) run.ranges.erase(run.ranges.begin());
+  return Kin{job.plan, split.end.p};
+}
+
+void SplitBinder::TellIfDry(const JobState& job, Run& run) {
+  const bool dry = job.dry();
+  if (std::exchange(run.dry_told, dry) == dry) return;
+  // Otherwise the answer with the next bound splits says so.
+  if (dry) outbox_.AnswerSessions(job);
+}
+
+void SplitBinder::NoteDryTold(const JobState& job) {
+  const auto run = runs_.find(job.name);
+  if (run != runs_.end()) run->second.dry_told = job.dry();
+}
+
+}  // namespace feedmill

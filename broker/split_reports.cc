@@ -1,0 +1,139 @@
+#include "broker/split_reports.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Clamps a report to the split and to its known progress: a late report must
+// not move the cursors back.
+SplitReport Clamped(const SplitReport& report, const SplitState& split) {
+  const Cursor taken = std::clamp(report.taken, split.taken, split.end);
+  return {report.split, taken, std::clamp(report.out, split.out, taken)};
+}
+
+}  // namespace
+
+absl::Status WithWorker(const absl::Status& status, const WorkerId& worker) {
+  absl::Status out = Annotate(status, "worker " + worker.value());
+  if (!absl::IsNotFound(status)) return out;
+  return NotFound(
+      "{}; workers read the files, so each machine of a worker needs them at "
+      "this same absolute path (a shared folder, say)",
+      ErrorText(out));
+}
+
+void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
+                                const std::vector<SplitReport>& reports) {
+  SplitsTaken taken;
+  std::vector<SplitId> served;
+  std::vector<SplitId> ended;
+  for (const SplitReport& report : reports) {
+    const SplitState* split = state_->FindSplit(report.split);
+    if (split == nullptr || split->owner != key) continue;
+    const SplitReport now_at = Clamped(report, *split);
+    // The split is out, but still bound: a crash lost its end.
+    if (now_at.out >= split->end) {
+      ended.push_back(report.split);
+    } else if (now_at.taken != split->taken || now_at.out != split->out) {
+      if (now_at.taken >= split->end) served.push_back(report.split);
+      taken.reports.push_back(now_at);
+      leases_.NoteProgress(report.split, now);
+    }
+  }
+  if (!taken.reports.empty()) state_.Commit(taken);
+  for (const SplitReport& report : taken.reports) Advance(report.split);
+  EndSplits(ended);
+  for (const SplitId& split : served) leases_.Remove(split);
+  if (served.empty() && ended.empty()) return;
+  // The head moved: each unserved split has a new depth.
+  uint32_t depth = 0;
+  for (const SplitId& split : state_->FindSession(key)->waiting) {
+    leases_.SetDepth(split, depth++);
+  }
+}
+
+void SplitReports::EndSplits(std::vector<SplitId>& splits) {
+  if (splits.empty()) return;
+  std::sort(splits.begin(), splits.end());
+  splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
+  SplitsEnded ended;
+  for (const SplitId& split : splits) {
+    leases_.Remove(split);
+    if (ended.ranges.empty() ||
+        ended.ranges.back().name(ended.ranges.back().count) != split) {
+      ended.ranges.push_back({split, 0});
+    }
+    ++ended.ranges.back().count;
+  }
+  state_.Commit(std::move(ended));
+}
+
+void SplitReports::Advance(const SplitId& id) {
+  const SplitState* split = state_->FindSplit(id);
+  if (split != nullptr) leases_.Advance(id, split->taken, split->end);
+}
+
+void SplitReports::TakeFailure(const WorkerId& worker,
+                               const LeaseFailure& failure) {
+  if (!leases_.Fail(worker, failure.split, failure.attempt)) return;
+  const bool last =
+      leases_.Find(failure.split)->failures >= settings_.attempts_max;
+  log_.AttemptFailed(worker, failure, state_->FindSplit(failure.split), last);
+  if (!last) return;
+  absl::Status status = failure.status;
+  if (status.ok()) status = Internal("the worker gave no reason");
+  if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
+    status = WithWorker(status, worker);
+  }
+  leases_.Remove(failure.split);
+  log_.SplitFailed();
+  state_.Commit(SplitFailed{failure.split, std::move(status)});
+}
+
+void SplitReports::DropWorker(const WorkerId& id, bool died) {
+  const std::set<SplitId> had = leases_.FindWorker(id)->leases;
+  std::vector<SplitId> blamed;
+  for (const SplitId& held : had) {
+    if (!died) continue;
+    const SplitState& split = *state_->FindSplit(held);
+    const uint32_t deaths = leases_.NoteDeath(held, id, split.taken, split.end);
+    if (deaths >= settings_.deaths_alone_max) blamed.push_back(held);
+  }
+  leases_.DropWorker(id);
+  for (const SplitId& split : had) Advance(split);
+  for (const SplitId& split : blamed) Blame(split);
+}
+
+// Skips or fails the next position of this split, because workers died while
+// they ran it and nothing else.
+void SplitReports::Blame(const SplitId& id) {
+  const SplitState& split = *state_->FindSplit(id);
+  const JobState& job = *state_->FindJob(split.owner.job);
+  PositionName name{fmt::format("position {}", split.taken.p)};
+  if (planner_.name_position) {
+    name = planner_.name_position(plans_.RunGraph(job), job.manifest, job.seed,
+                                  job.iteration, split.taken.p);
+  }
+  std::string why = fmt::format(
+      "{} kills the workers that read it: one after another died with it, at "
+      "last while it ran nothing else; look at their logs, and take it out of "
+      "the data",
+      name.text);
+  if (name.skips) {
+    log_.PositionSkipped(split.owner.job, why);
+    leases_.Skip(id, {split.taken, std::move(name.records), std::move(why)});
+    outbox_.AnswerSession(split.owner);
+    return;
+  }
+  leases_.Remove(id);
+  log_.SplitFailed();
+  state_.Commit(SplitFailed{id, DataLoss("{}", why)});
+}
+
+}  // namespace feedmill

@@ -1,0 +1,65 @@
+#ifndef FEEDMILL_BROKER_SPLIT_REPORTS_H_
+#define FEEDMILL_BROKER_SPLIT_REPORTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "broker/committed_state.h"
+#include "broker/lease_table.h"
+#include "broker/operator_log.h"
+#include "broker/outbox.h"
+#include "broker/plan_table.h"
+#include "broker/planner.h"
+#include "core/wire/message.h"
+#include "feedmill/dispatcher.h"
+
+namespace feedmill {
+
+// Returns the status of a worker that looked for files, as readers get it.
+absl::Status WithWorker(const absl::Status& status, const WorkerId& worker);
+
+// Applies what readers and workers report of splits: progress, failed attempts,
+// and deaths of workers. Keeps the lease table in step with the state. Pure.
+class SplitReports {
+ public:
+  // The references must outlive this object.
+  SplitReports(const DispatcherSettings& settings, const Planner& planner,
+               CommittedState& state, LeaseTable& leases, PlanTable& plans,
+               Outbox& outbox, OperatorLog& log)
+      : settings_(settings),
+        planner_(planner),
+        state_(state),
+        leases_(leases),
+        plans_(plans),
+        outbox_(outbox),
+        log_(log) {}
+
+  // A reader reports how far it is. REQUIRES: the session is known.
+  void TakeProgress(absl::Time now, const SessionKey& key,
+                    const std::vector<SplitReport>& reports);
+  // An attempt ended with an error. The split fails after the last attempt.
+  void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
+  // Ends the leases of a worker that is lost, and drops the worker. `died`: its
+  // splits may have killed it. A position that killed workers which ran nothing
+  // else is skipped or fails its split.
+  void DropWorker(const WorkerId& id, bool died);
+
+ private:
+  void EndSplits(std::vector<SplitId>& splits);
+  void Advance(const SplitId& id);
+  void Blame(const SplitId& id);
+
+  const DispatcherSettings& settings_;
+  const Planner& planner_;
+  CommittedState& state_;
+  LeaseTable& leases_;
+  PlanTable& plans_;
+  Outbox& outbox_;
+  OperatorLog& log_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_SPLIT_REPORTS_H_

@@ -1,0 +1,85 @@
+#ifndef FEEDMILL_BROKER_STATUS_REPORT_H_
+#define FEEDMILL_BROKER_STATUS_REPORT_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "absl/time/time.h"
+#include "broker/committed_state.h"
+#include "broker/dispatcher_snapshot.h"
+#include "broker/fleet_scale.h"
+#include "broker/fleet_use.h"
+#include "broker/job_verdicts.h"
+#include "broker/lease_table.h"
+#include "broker/operator_log.h"
+#include "broker/peer_clock.h"
+#include "broker/plan_table.h"
+#include "broker/reader_table.h"
+#include "broker/verdict.h"
+
+namespace feedmill {
+
+// Returns the name of a job's state in status and metrics: "planning",
+// "running", "finished", "left", "cancelled" or "failed".
+const char* StateName(const JobState& job);
+// Returns JSON: {"bound_by", "where", "gain", "sentence", "evidence"}.
+std::string VerdictText(const Verdict& verdict);
+
+// Describes the whole service for operators and for metrics. Pure.
+class StatusReport {
+ public:
+  // The references must outlive this object.
+  StatusReport(const PeerClock& clock, const CommittedState& state,
+               const LeaseTable& leases, const PlanTable& plans,
+               const ReaderTable& readers, const JobVerdicts& verdicts,
+               const FleetScale& scale, const OperatorLog& log)
+      : clock_(clock),
+        state_(state),
+        leases_(leases),
+        plans_(plans),
+        readers_(readers),
+        verdicts_(verdicts),
+        scale_(scale),
+        log_(log) {}
+
+  void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
+  // Returns the data of `feedmill status`: {jobs, workers, totals, faults,
+  // events}. Other programs read it, too.
+  std::string StatusJson(absl::Time now) const;
+  // Returns the last events, oldest first: [{id, age_s, kind, warning, text,
+  // …}].
+  std::string EventsJson(absl::Time now) const;
+  DispatcherSnapshot Snapshot(absl::Time now) const;
+
+ private:
+  nlohmann::ordered_json JobJson(absl::Time now, const JobState& job,
+                                 const FleetUse& fleet) const;
+  nlohmann::ordered_json SessionJson(absl::Time now, const SessionKey& key,
+                                     const SessionState& session) const;
+  // Adds the positions that the job's readers were given and have taken.
+  void AddPositions(const JobState& job, nlohmann::ordered_json& entry) const;
+  // Adds the names of the causes for which the job is not faster, and the wish
+  // for workers.
+  void AddVerdict(absl::Time now, const JobState& job, const FleetUse& fleet,
+                  nlohmann::ordered_json& entry) const;
+  // Returns the workers' time by step of the job.
+  nlohmann::ordered_json StepsOf(const JobState& job) const;
+  nlohmann::ordered_json TotalsJson(const FleetUse& fleet) const;
+  nlohmann::ordered_json FaultsJson() const;
+  JobSnapshot SnapshotOf(absl::Time now, const JobState& job,
+                         const FleetUse& fleet) const;
+
+  const PeerClock& clock_;
+  const CommittedState& state_;
+  const LeaseTable& leases_;
+  const PlanTable& plans_;
+  const ReaderTable& readers_;
+  const JobVerdicts& verdicts_;
+  const FleetScale& scale_;
+  const OperatorLog& log_;
+  TransportFaults transport_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_STATUS_REPORT_H_
