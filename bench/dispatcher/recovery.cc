@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/dispatcher/load.h"
+#include "broker/dispatcher.h"
 #include "broker/job_planner.h"
 #include "broker/state_journal.h"
 #include "core/base/status.h"
