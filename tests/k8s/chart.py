@@ -48,6 +48,21 @@ def pods(items: list[Json]) -> list[Json]:
 
 
 class Chart(unittest.TestCase):
+    def test_the_version_is_the_projects(self) -> None:
+        project = (SOURCE / "CMakeLists.txt").read_text()
+        version = project.split("project(feedmill VERSION ")[1].split()[0]
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
+        for example in (SOURCE / "deploy/k8s").glob("*.yaml"):
+            self.assertIn(f"image: feedmill:{version}\n", example.read_text(), example.name)
+
+    def test_the_dispatcher_knows_the_bounds_of_an_autoscaler(self) -> None:
+        for items, expected in [(template(*KEYS), False), (template(*ALL), True)]:
+            arguments = of_kind(items, "StatefulSet")[0]["spec"]["template"]["spec"]["containers"][
+                0
+            ]["args"]
+            self.assertEqual("--scale=1..16" in arguments, expected)
+
     def test_lint_has_no_complaint(self) -> None:
         done = helm("lint", "--strict", CHART, *ALL)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
