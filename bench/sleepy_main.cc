@@ -1,5 +1,7 @@
-// The feedmill command with two more functions. sleep_ms(x, 10) returns x after
-// 10 ms; it measures how waiting work scales over workers. die_at(x, 57)
+// The feedmill command with three more functions. sleep_ms(x, 10) returns x
+// after 10 ms; it measures how waiting work scales over workers.
+// sleep_value_ms(x, 1) returns x after x ms: records differ in their cost.
+// die_at(x, 57)
 // returns x, but ends the process if x is 57; it tests records that crash their
 // reader.
 
@@ -57,6 +59,11 @@ int main(int argc, char** argv) {
   registry.Add("sleep_ms", After([](int64_t, int64_t ms) {
                  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
                }));
+  registry.Add(
+      "sleep_value_ms", After([](int64_t value, int64_t unit) {
+        if (value <= 0) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(value * unit));
+      }));
   registry.Add("die_at", After([](int64_t value, int64_t killer) {
                  if (value == killer) std::raise(SIGKILL);
                }));

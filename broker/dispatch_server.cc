@@ -24,6 +24,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
+#include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
 #include "feedmill/dispatcher.h"
 
@@ -159,6 +160,7 @@ class DispatchServer::Shell : public ReactorHandler {
   SocketId peers_;
   std::unique_ptr<StateJournal> journal_;       // null: state is in memory
   std::vector<Dispatcher::Incoming> incoming_;  // of this turn
+  SplitLog split_log_;
   std::vector<DispatcherEvent> unsynced_;
   std::vector<Outgoing> unsent_;  // of this turn
   bool must_sync_ = false;        // sync before `unsent_` is sent
@@ -278,6 +280,7 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                   std::move(*relay));
     return;
   }
+  split_log_.Came(from, *message);
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 
@@ -360,6 +363,7 @@ void DispatchServer::Shell::Settle(absl::Time now) {
     }
   }
   for (const Outgoing& outgoing : unsent_) {
+    split_log_.Sent(outgoing.to.value(), outgoing.message);
     messenger_.Send(peers_, outgoing.to.value(), outgoing.message);
   }
   unsent_.clear();

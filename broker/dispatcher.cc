@@ -271,6 +271,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   parts.scheduler.RetryHeads(now);
   if (may_judge) parts.sessions.ReleaseSilent(now);
   if (may_judge) parts.settler.SettleWithoutSilent(now);
+  parts.verdicts.Look(now);
   const std::optional<uint64_t> workers_wanted = parts.scale.Look(now);
   if (!parts.traces.empty()) parts.traces.EndDue(now);
   DispatcherEffects effects = Finish(now);
@@ -346,7 +347,8 @@ std::optional<Verdict> Dispatcher::JudgeJob(absl::Time now,
                                             const JobName& name) const {
   const JobState* job = state().FindJob(name);
   if (job == nullptr) return std::nullopt;
-  return parts_->verdicts.Judge(now, *job, FleetUse::Of(parts_->leases, now));
+  return parts_->verdicts.Reported(now, *job,
+                                   FleetUse::Of(parts_->leases, now));
 }
 
 DispatcherSnapshot Dispatcher::Snapshot(absl::Time now) const {

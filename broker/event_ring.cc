@@ -25,6 +25,18 @@ void CutText(std::string& text) {
   text += "…";
 }
 
+// Adds the records of a later event.
+void AddRecords(std::vector<std::string> added, OperatorEvent& event) {
+  std::vector<std::string>& kept = event.records;
+  for (std::string& record : added) {
+    CutText(record);
+    kept.push_back(std::move(record));
+  }
+  if (kept.size() <= EventRing::kRecordsKept) return;
+  kept.erase(kept.begin(),
+             kept.end() - static_cast<ptrdiff_t>(EventRing::kRecordsKept));
+}
+
 }  // namespace
 
 const char* NoteName(NoteKind kind) {
@@ -70,9 +82,11 @@ void EventRing::Add(absl::Time now, OperatorEvent event) {
       known->last = now;
       ++known->count;
       known->text = std::move(event.text);
+      AddRecords(std::move(event.records), *known);
       return;
     }
   }
+  AddRecords(std::exchange(event.records, {}), event);
   event.id = ++last_id_;
   event.first = event.last = now;
   ring.push_back(std::move(event));

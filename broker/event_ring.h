@@ -39,12 +39,18 @@ struct OperatorEvent {
   std::string text{};  // of the last occurrence
   std::string job{};
   std::string worker{};
+  // Elements that were left out (kSkipped): file, record and error. The last
+  // EventRing::kRecordsKept of them.
+  std::vector<std::string> records{};
 };
 
 // Keeps the last kEventsKept warnings and, apart from them, the last
 // kEventsKept other events. Many jobs that begin therefore do not push out the
-// loss of a worker. Events of the kinds kAttempt, kRetry, kReader and kSkipped
-// of one job and worker within kEventsTogether are merged into one event.
+// loss of a worker.
+//
+// Events of the kinds kAttempt, kRetry, kReader and kSkipped of one job and
+// worker within kEventsTogether are merged into one event. It has the records
+// of all of them.
 class EventRing {
  public:
   void Add(absl::Time now, OperatorEvent event);
@@ -54,6 +60,7 @@ class EventRing {
   static constexpr size_t kEventsKept = 500;
   static constexpr absl::Duration kEventsTogether = absl::Seconds(10);
   static constexpr size_t kTextMax = 1'000;  // bytes of each text
+  static constexpr size_t kRecordsKept = 8;  // of each event
 
  private:
   std::deque<OperatorEvent> warnings_;

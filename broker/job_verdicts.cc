@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,36 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
 Verdict JobVerdicts::Judge(absl::Time now, const JobState& job,
                            const FleetUse& fleet) const {
   return feedmill::Judge(InputOf(now, job, fleet));
+}
+
+Verdict JobVerdicts::Reported(absl::Time now, const JobState& job,
+                              const FleetUse& fleet) const {
+  Verdict fresh = Judge(now, job, fleet);
+  const auto steady = steady_.find(job.name);
+  if (steady == steady_.end()) return fresh;
+  return steady->second.Report(std::move(fresh));
+}
+
+// A judgement costs about 10 us: with many jobs it is made less often.
+void JobVerdicts::Look(absl::Time now) {
+  if (now < next_look_) return;
+  const auto is_read = [](const JobState& job) {
+    return !job.over() && !job.sessions.empty();
+  };
+  std::erase_if(steady_, [&](const auto& entry) {
+    const JobState* const job = state_->FindJob(entry.first);
+    return job == nullptr || !is_read(*job);
+  });
+  std::optional<FleetUse> fleet;
+  int64_t judged = 0;
+  for (const auto& [name, job] : state_->jobs) {
+    if (!is_read(job)) continue;
+    if (!fleet.has_value()) fleet = FleetUse::Of(leases_, now);
+    steady_[name].Add(Judge(now, job, *fleet));
+    ++judged;
+  }
+  next_look_ =
+      now + std::max(SteadyVerdict::kInterval, judged * absl::Milliseconds(1));
 }
 
 }  // namespace feedmill

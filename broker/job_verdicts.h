@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_BROKER_JOB_VERDICTS_H_
 #define FEEDMILL_BROKER_JOB_VERDICTS_H_
 
+#include <map>
 #include <string>
 
 #include "absl/time/time.h"
@@ -13,6 +14,7 @@
 #include "broker/plan_table.h"
 #include "broker/reader_table.h"
 #include "broker/slot_settler.h"
+#include "broker/steady_verdict.h"
 #include "broker/verdict.h"
 #include "core/wire/message.h"
 
@@ -44,6 +46,12 @@ class JobVerdicts {
   // Returns the bound of the job's rate, from the reports of the last seconds.
   Verdict Judge(absl::Time now, const JobState& job,
                 const FleetUse& fleet) const;
+  // Returns the verdict that operators see. It changes less often than the
+  // judgements.
+  Verdict Reported(absl::Time now, const JobState& job,
+                   const FleetUse& fleet) const;
+  // Judges the jobs with readers. Call at each tick.
+  void Look(absl::Time now);
 
  private:
   VerdictInput InputOf(absl::Time now, const JobState& job,
@@ -59,6 +67,8 @@ class JobVerdicts {
   const ManifestRequests& manifests_;
   const SlotSettler& settler_;
   ShellLoad shell_;
+  std::map<JobName, SteadyVerdict> steady_;  // of jobs with readers
+  absl::Time next_look_ = absl::InfinitePast();
 };
 
 }  // namespace feedmill

@@ -136,21 +136,26 @@ void OperatorLog::JobEnded(const JobState& job) {
 }
 
 void OperatorLog::ElementsSkipped(const JobName& job, uint64_t elements,
-                                  uint64_t all) {
+                                  uint64_t all,
+                                  std::vector<std::string> records) {
   notes_.push_back(
       {.kind = Kind::kSkipped,
        .warning = true,
        .text = fmt::format("job '{}' left out {} (on_error), {} so far",
                            job.value(), Count(elements, "element"), all),
        .job = job.value(),
+       .records = std::move(records),
        .logged = false});
 }
 
-void OperatorLog::PositionSkipped(const JobName& job, std::string why) {
+void OperatorLog::PositionSkipped(const JobName& job, std::string_view position,
+                                  std::string why) {
   notes_.push_back({.kind = Kind::kSkipped,
                     .warning = true,
-                    .text = std::move(why),
+                    .text = fmt::format("job '{}' leaves out {} (on_error)",
+                                        job.value(), position),
                     .job = job.value(),
+                    .records = {std::move(why)},
                     .logged = false});
 }
 
@@ -199,17 +204,19 @@ void OperatorLog::AttemptFailed(const WorkerId& worker,
   ++faults_.leases_failed;
   if (split == nullptr) return;
   const std::string& job = split->owner.job.value();
-  notes_.push_back({.kind = Kind::kAttempt,
-                    .warning = true,
-                    .text = fmt::format(
-                        "worker {} failed at position {} of job '{}'{}: {}",
-                        WorkerName(worker), split->taken.p, job,
-                        last ? ", which was tried as often as it may be" : "",
-                        failure.status.ok() ? "it gave no reason"
-                                            : ErrorText(failure.status)),
-                    .job = job,
-                    .worker = WorkerName(worker),
-                    .logged = false});
+  notes_.push_back(
+      {.kind = Kind::kAttempt,
+       .warning = true,
+       .text = fmt::format(
+           "worker {} failed at position {} (split {}) of job "
+           "'{}'{}: {}",
+           WorkerName(worker), split->taken.p, failure.split.number, job,
+           last ? ", which was tried as often as it may be" : "",
+           failure.status.ok() ? "it gave no reason"
+                               : ErrorText(failure.status)),
+       .job = job,
+       .worker = WorkerName(worker),
+       .logged = false});
 }
 
 void OperatorLog::SecondAttempt(const SessionKey& key, const WorkerId& slow,
@@ -233,7 +240,8 @@ std::vector<DispatcherNote> OperatorLog::TakeNotes(absl::Time now) {
                       .warning = note.warning,
                       .text = note.text,
                       .job = note.job,
-                      .worker = note.worker});
+                      .worker = note.worker,
+                      .records = note.records});
   }
   std::erase_if(notes_,
                 [](const DispatcherNote& note) { return !note.logged; });

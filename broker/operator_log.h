@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,7 +28,8 @@ struct DispatcherNote {
   std::string text;
   std::string job{};
   std::string worker{};
-  bool logged = true;  // false: an event only
+  std::vector<std::string> records{};  // elements that were left out
+  bool logged = true;                  // false: an event only
 };
 
 // Writes notes about workers, readers and jobs, and counts faults. No decision
@@ -46,9 +48,11 @@ class OperatorLog {
   // ---- jobs
   void JobBegan(const JobState& job);
   void JobEnded(const JobState& job);
-  void ElementsSkipped(const JobName& job, uint64_t elements, uint64_t all);
+  void ElementsSkipped(const JobName& job, uint64_t elements, uint64_t all,
+                       std::vector<std::string> records);
   // A position that kills workers is skipped.
-  void PositionSkipped(const JobName& job, std::string why);
+  void PositionSkipped(const JobName& job, std::string_view position,
+                       std::string why);
 
   // ---- readers
   void SessionReleased(const SessionKey& key, absl::Duration silent);

@@ -21,8 +21,10 @@ void ReaderTable::DropAll(const JobState& job) {
   }
 }
 
-uint64_t ReaderTable::AddLoad(absl::Time now, const JobName& job,
-                              KnownReader& reader, const ReaderLoad& load) {
+ReaderTable::SkippedElements ReaderTable::AddLoad(absl::Time now,
+                                                  const JobName& job,
+                                                  KnownReader& reader,
+                                                  const ReaderLoad& load) {
   // Another life of a reader counts from zero.
   const bool anew = load.elapsed < reader.window.last().elapsed;
   const ReaderLoad before = anew ? ReaderLoad() : reader.window.last();
@@ -37,8 +39,10 @@ uint64_t ReaderTable::AddLoad(absl::Time now, const JobName& job,
   totals.elapsed_s += absl::ToDoubleSeconds(load.elapsed - before.elapsed);
   totals.waited_s += absl::ToDoubleSeconds(load.waited - before.waited);
   totals.stage_s += absl::ToDoubleSeconds(load.stage - before.stage);
-  reader.window.Add(now, load);
-  return skipped;
+  ReaderLoad kept = load;
+  kept.skipped_elements.clear();
+  reader.window.Add(now, kept);
+  return {skipped, totals.skipped};
 }
 
 const JobTotals* ReaderTable::TotalsOf(const JobName& job) const {

@@ -62,10 +62,13 @@ class ReaderTable {
   }
 
   // ---- loads, for operators
-  // Adds a report of a reader of the job. Returns the elements that the reader
-  // skipped since its last report.
-  uint64_t AddLoad(absl::Time now, const JobName& job, KnownReader& reader,
-                   const ReaderLoad& load);
+  struct SkippedElements {
+    uint64_t added = 0;  // since the reader's last report
+    uint64_t all = 0;    // of the job; jobs without a name are counted together
+  };
+  // Adds a report of a reader of the job.
+  SkippedElements AddLoad(absl::Time now, const JobName& job,
+                          KnownReader& reader, const ReaderLoad& load);
   // Sums of the reports of a job's readers; null before the first one. Jobs
   // without a name share the entry JobName().
   const JobTotals* TotalsOf(const JobName& job) const;

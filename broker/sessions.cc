@@ -195,9 +195,11 @@ void Sessions::Take(absl::Time now, const PeerId& from,
 
 void Sessions::TakeLoad(absl::Time now, const JobName& job, KnownReader& reader,
                         const ReaderLoad& load) {
-  const uint64_t skipped = readers_.AddLoad(now, job, reader, load);
-  if (skipped > 0) {
-    log_.ElementsSkipped(job, skipped, readers_.TotalsOf(job)->skipped);
+  const ReaderTable::SkippedElements skipped =
+      readers_.AddLoad(now, job, reader, load);
+  if (skipped.added > 0) {
+    log_.ElementsSkipped(job, skipped.added, skipped.all,
+                         load.skipped_elements);
   }
 }
 

@@ -126,7 +126,7 @@ void SplitReports::Blame(const SplitId& id) {
       "the data",
       name.text);
   if (name.skips) {
-    log_.PositionSkipped(split.owner.job, why);
+    log_.PositionSkipped(split.owner.job, name.text, why);
     leases_.Skip(id, {split.taken, std::move(name.records), std::move(why)});
     outbox_.AnswerSession(split.owner);
     return;

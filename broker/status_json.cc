@@ -160,6 +160,7 @@ OrderedJson EventsOf(absl::Time now, const std::vector<OperatorEvent>& events) {
                       {"count", event.count}};
     if (!event.job.empty()) entry["job"] = event.job;
     if (!event.worker.empty()) entry["worker"] = event.worker;
+    if (!event.records.empty()) entry["records"] = event.records;
     list.push_back(std::move(entry));
   }
   return list;

@@ -247,7 +247,7 @@ void StatusReport::AddVerdict(absl::Time now, const JobState& job,
     entry["waits_for"] = std::move(waits_for);
   }
   if (job.over()) return;
-  entry["verdict"] = VerdictJson(verdicts_.Judge(now, job, fleet));
+  entry["verdict"] = VerdictJson(verdicts_.Reported(now, job, fleet));
   entry["bound_by"] = entry["verdict"]["bound_by"];
   if (const JobScale* scale = scale_.Find(job); scale != nullptr) {
     entry["workers_wanted"] = scale->workers_wanted;
@@ -317,7 +317,7 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
   snapshot.name = job.name.value();
   snapshot.anonymous = job.anonymous();
   snapshot.state = StateName(job);
-  snapshot.bound_by = BoundName(verdicts_.Judge(now, job, fleet).bound_by);
+  snapshot.bound_by = BoundName(verdicts_.Reported(now, job, fleet).bound_by);
   const JobTotals* const totals = readers_.TotalsOf(job.name);
   if (totals != nullptr) snapshot.totals = *totals;
   snapshot.readers = job.sessions.size();

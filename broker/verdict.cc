@@ -337,13 +337,14 @@ Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
                        [](const Reader& a, const Reader& b) {
                          return WaitShare(a) < WaitShare(b);
                        });
-  if (WaitShare(*longest) < kWaitNoticed) return WithoutWait(input);
   // The reader's own steps take longer than its wait.
-  if (StageShare(*longest) > WaitShare(*longest) &&
-      StageShare(*longest) >= kStageNoticed) {
-    return WithoutWait(input);
-  }
-  return WithWait(input, *longest, fleet);
+  const bool in_steps = StageShare(*longest) > WaitShare(*longest) &&
+                        StageShare(*longest) >= kStageNoticed;
+  Verdict verdict = WaitShare(*longest) < kWaitNoticed || in_steps
+                        ? WithoutWait(input)
+                        : WithWait(input, *longest, fleet);
+  verdict.measured = fleet.count > 0;
+  return verdict;
 }
 
 }  // namespace

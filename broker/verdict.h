@@ -29,7 +29,7 @@ struct VerdictInput {
     std::string name;  // "solo", "1/4"
     double elapsed_s = 0;
     double waited_s = 0;  // the application waited for elements
-    double stage_s = 0;   // CPU seconds of the client's steps
+    double stage_s = 0;   // in the client's steps
     uint64_t elements = 0;
     std::string head_worker{};  // worker that has its next split; "" if none
     double head_s = 0;          // seconds since that split's last progress
@@ -76,6 +76,9 @@ struct Verdict {
   double gain = 0;
   std::string sentence;
   std::vector<std::string> evidence;
+  // Follows from samples of loads, which vary. False: it is a fact, e.g. that
+  // the job is over.
+  bool measured = false;
 };
 
 Verdict Judge(const VerdictInput& input);

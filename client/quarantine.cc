@@ -121,6 +121,24 @@ class Quarantine {
 
 }  // namespace
 
+std::string SkippedText(const SkippedElement& skipped) {
+  std::string text;
+  if (!skipped.records.empty()) {
+    const RecordOrigin& first = skipped.records.front();
+    text = first.file.empty()
+               ? fmt::format("record {}", first.record)
+               : fmt::format("record {} of {}", first.record, first.file);
+    if (first.offset > 0) text += fmt::format(" after byte {}", first.offset);
+    if (skipped.records.size() > 1) {
+      text += fmt::format(" and {} more", skipped.records.size() - 1);
+    }
+    text += ": ";
+  }
+  text = HideUrlSecrets(text + skipped.error);
+  if (text.size() > kSkippedTextMax) text.resize(kSkippedTextMax);
+  return text;
+}
+
 OnSkipped QuarantineOf(const Graph& graph) {
   const auto skips = SkippingOf(graph);
   if (!skips || skips->quarantine.empty()) return nullptr;

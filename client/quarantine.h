@@ -1,6 +1,10 @@
 #ifndef FEEDMILL_CLIENT_QUARANTINE_H_
 #define FEEDMILL_CLIENT_QUARANTINE_H_
 
+#include <cstddef>
+#include <string>
+
+#include "core/chunk/skipped_element.h"
 #include "core/dataset/graph.h"
 #include "core/pipeline/skip_count.h"
 
@@ -19,9 +23,12 @@ namespace feedmill {
 // Lines are added under a lock (flock) and never changed. A line that a crash
 // cut short is ignored. Errors: Unavailable, naming the file. For one thread at
 // a time.
-// cut short is ignored. Errors: Unavailable, naming the file. For one thread at
-// a time.
 OnSkipped QuarantineOf(const Graph& graph);
+
+// Returns a line for operators that names the element's first record and the
+// error: "record 17 of /data/a.tfrecord: …". At most kSkippedTextMax bytes.
+std::string SkippedText(const SkippedElement& skipped);
+inline constexpr size_t kSkippedTextMax = 300;
 
 }  // namespace feedmill
 

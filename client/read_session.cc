@@ -272,6 +272,7 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
 // Joins again at the present position; buffered elements are sent again.
 void ReadSession::Rejoin(absl::Time now) {
   DropSplits();
+  ++losses_;
   state_ = State::kJoin;
   known_ = false;
   dry_ = false;

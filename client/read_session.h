@@ -121,6 +121,8 @@ class ReadSession {
   uint64_t awaited() const { return awaited_; }
   const std::vector<uint64_t>& awaited_ranks() const { return awaited_ranks_; }
   const Session& session() const { return session_; }
+  // Times that the session was lost and joined again.
+  uint64_t losses() const { return losses_; }
   // Deterministic order: all elements before it have left the buffers.
   Cursor cursor() const { return cursor_; }
   // Sharing readers of an infinite run: position ranges [first, second) that
@@ -302,6 +304,7 @@ class ReadSession {
   Session session_;
   std::optional<RunInfo> run_;
   uint64_t rejoins_ = 0;
+  uint64_t losses_ = 0;
   uint64_t drops_ = 0;
   // sharing readers: elements pulled before it are valid
   bool pulled_error_ = false;

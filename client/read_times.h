@@ -2,7 +2,12 @@
 #define FEEDMILL_CLIENT_READ_TIMES_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "core/net/clock.h"
@@ -11,7 +16,7 @@
 namespace feedmill {
 
 // Time that a reader's application spends waiting for elements, in client
-// steps, and elsewhere.
+// steps, and elsewhere; and the elements that were skipped.
 //
 // Thread-safety: the application's thread writes, any thread reads.
 class ReadTimes {
@@ -42,6 +47,18 @@ class ReadTimes {
     stage_.fetch_add(absl::ToInt64Nanoseconds(time));
   }
   void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
+  // `text` names the file and the record. Of those that are not taken yet, the
+  // first kSkippedKept are kept.
+  void AddSkipped(std::string text) {
+    const std::lock_guard lock(mu_);
+    if (skipped_elements_.size() >= kSkippedKept) return;
+    skipped_elements_.push_back(std::move(text));
+  }
+  std::vector<std::string> TakeSkipped() {
+    const std::lock_guard lock(mu_);
+    return std::exchange(skipped_elements_, {});
+  }
+  static constexpr size_t kSkippedKept = 4;
 
   // Fills in the times only; elements, bytes, buffer and window are the
   // session's.
@@ -66,6 +83,8 @@ class ReadTimes {
   std::atomic<int64_t> wait_from_{0};  // 0: not waiting
   std::atomic<int64_t> stage_{0};
   std::atomic<uint64_t> skipped_{0};
+  std::mutex mu_;
+  std::vector<std::string> skipped_elements_;  // guarded by mu_
 };
 
 }  // namespace feedmill

@@ -10,7 +10,9 @@
 #include "absl/time/clock.h"
 #include "client/even_reader.h"
 #include "client/quarantine.h"
+#include "client/read_times.h"
 #include "client/read_token.h"
+#include "client/reader_roster.h"
 #include "client/service_reader.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
@@ -41,7 +43,9 @@ class InProcessReader : public Reader {
         rules_(std::move(rules)),
         reader_(std::move(reader)),
         cancel_(options.hooks.cancel),
-        interrupted_(std::move(options.hooks.interrupted)) {}
+        interrupted_(std::move(options.hooks.interrupted)),
+        in_roster_(ReaderRoster::OfThisProcess(), options.job.name,
+                   options.rank.index, [this] { return State(); }) {}
 
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
@@ -51,6 +55,8 @@ class InProcessReader : public Reader {
 
  private:
   absl::StatusOr<std::optional<Chunk>> FetchChunk() override {
+    times_.Begin();
+    const ReadTimes::Wait waits(times_);
     for (;;) {
       if (cancelled_.load() || (cancel_ != nullptr && cancel_->load())) {
         cancelled_.store(true);
@@ -62,9 +68,25 @@ class InProcessReader : public Reader {
         if (!interrupted_ || !interrupted_()) continue;
         return Cancelled("reading was interrupted");
       }
-      if (chunk.ok() && chunk->has_value() && (*chunk)->rows == 0) continue;
+      if (chunk.ok() && chunk->has_value()) {
+        if ((*chunk)->rows == 0) continue;
+        Count(**chunk);
+      }
       return chunk;
     }
+  }
+
+  void Count(const Chunk& chunk) {
+    elements_.fetch_add(chunk.rows, std::memory_order_relaxed);
+    bytes_.fetch_add(chunk.ElementBytes(), std::memory_order_relaxed);
+    times_.SetSkipped(reader_->sequence().skipped());
+  }
+
+  ReaderState State() const {
+    ReaderState state{.joined = true, .load = times_.Load()};
+    state.load.elements = elements_.load();
+    state.load.bytes = bytes_.load();
+    return state;
   }
 
   absl::StatusOr<std::optional<Chunk>> NextPiece() {
@@ -110,6 +132,10 @@ class InProcessReader : public Reader {
   const std::atomic<bool>* const cancel_;
   const std::function<bool()> interrupted_;
   std::atomic<bool> cancelled_{false};
+  ReadTimes times_;
+  std::atomic<uint64_t> elements_{0};
+  std::atomic<uint64_t> bytes_{0};
+  const ReaderRoster::Entry in_roster_;  // last: its function uses the others
 };
 
 // InvalidArgument if the requested epoch cannot be read.

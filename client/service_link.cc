@@ -200,6 +200,7 @@ void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
     if (const auto* relay = std::get_if<Relay>(&*message)) {
       return OnFromWorker(now, PeerId(relay->worker.value()), relay->parts);
     }
+    split_log_.Came("", *message);
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
   } else if (absl::IsFailedPrecondition(message.status())) {
     refusal_ = message.status();
@@ -224,6 +225,7 @@ void ServiceLink::OnFromWorker(absl::Time now, const PeerId& worker,
   }
   AskForMemory(now, link);
   if (!message.ok()) return;
+  split_log_.Came("", *message);
   Perform(session_.Handle(now, worker, *std::move(message)));
 }
 
@@ -236,6 +238,7 @@ void ServiceLink::OnFromProcess(Message message) {
   if (found == workers_.end()) return;
   progress_ = reactor_.now();
   Note(worker, found->second, *frame);
+  split_log_.Came("", message);
   Perform(session_.Handle(reactor_.now(), worker, std::move(message)));
 }
 
@@ -262,6 +265,20 @@ void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
   ++report.frames;
   if (chunk.rows > 0) report.element_bytes += chunk.ElementBytes();
   report.wire_bytes += frame.wire_bytes;
+}
+
+ReaderState ServiceLink::State() {
+  ReaderState state;
+  {
+    const std::lock_guard lock(mu_);
+    state = state_;
+  }
+  const ReaderLoad times = times_.Load();
+  state.load.elapsed = times.elapsed;
+  state.load.waited = times.waited;
+  state.load.stage = times.stage;
+  state.load.skipped = times.skipped;
+  return state;
 }
 
 std::vector<LinkReport> ServiceLink::Links() {
@@ -439,6 +456,9 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
                     next.may_hand_out != view_.may_hand_out ||
                     next.idle != view_.idle || next.left != view_.left;
   view_ = std::move(next);
+  state_.joined = view_.run.has_value();
+  state_.reconnects = reactor_.reconnects() + session_.losses();
+  AddSessionTo(state_.load);
   if (empties_.size() < kEmptiesMax) {
     empties_.insert(empties_.end(), empties.begin(), empties.end());
   }
@@ -484,16 +504,23 @@ void ServiceLink::SendToDispatcher(Message message) {
              leave != nullptr && leave->session == session_.session()) {
     leave->load = Load();
   }
+  split_log_.Sent("", message);
   messenger_.Send(dispatcher_, "", message);
 }
 
-ReaderLoad ServiceLink::Load() const {
+// The report for the dispatcher.
+ReaderLoad ServiceLink::Load() {
   ReaderLoad load = times_.Load();
+  AddSessionTo(load);
+  load.skipped_elements = times_.TakeSkipped();
+  return load;
+}
+
+void ServiceLink::AddSessionTo(ReaderLoad& load) const {
   load.elements = session_.pulled_rows();
   load.bytes = session_.pulled_bytes();
   load.buffered_bytes = session_.buffered_bytes();
   load.window_bytes = session_.window_bytes();
-  return load;
 }
 
 void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {

@@ -17,12 +17,14 @@
 #include "absl/time/time.h"
 #include "client/read_session.h"
 #include "client/read_times.h"
+#include "client/reader_roster.h"
 #include "core/net/address.h"
 #include "core/net/arena_link.h"
 #include "core/net/mailbox.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
+#include "core/net/split_log.h"
 
 namespace feedmill {
 
@@ -33,8 +35,8 @@ class ReadProfile;
 // while the application waits, on the application's, which saves waking
 // another.
 //
-// Thread-safety: public methods from the application's thread; Interrupt from
-// any.
+// Thread-safety: public methods from the application's thread; Interrupt and
+// State from any.
 class ServiceLink : private ReactorHandler {
  public:
   // A piece for the client stage.
@@ -116,6 +118,8 @@ class ServiceLink : private ReactorHandler {
   void Wake() { reactor_.Wake(); }
   // Ends a wait.
   void Interrupt();
+  // Returns the state of the reader, for metrics.
+  ReaderState State();
   // Times of the application, sent with heartbeats.
   ReadTimes& times() { return times_; }
   // True while the job is traced.
@@ -153,7 +157,8 @@ class ServiceLink : private ReactorHandler {
 
   void Perform(ReadEffects effects);
   void SendToDispatcher(Message message);
-  ReaderLoad Load() const;
+  ReaderLoad Load();
+  void AddSessionTo(ReaderLoad& load) const;
   void SendGrant(const PeerId& worker, Grant grant);
   WorkerLink* Reach(const PeerId& worker, const Grant& grant);
   absl::StatusOr<WorkerLink> Open(const PeerId& worker, const Grant& grant);
@@ -194,6 +199,7 @@ class ServiceLink : private ReactorHandler {
   absl::Time progress_;
   Cursor cursor_;
   uint64_t pulled_rows_ = 0;
+  SplitLog split_log_;
 
   ReadTimes times_;
   std::atomic<bool> traced_{false};  // set by the reactor's thread
@@ -201,9 +207,10 @@ class ServiceLink : private ReactorHandler {
   uint64_t handed_out_told_ = 0;  // the reactor's; last value sent
 
   std::mutex mu_;
-  View view_;                                           // guarded by mu_
-  std::deque<Handed> queue_;                            // guarded by mu_
-  uint64_t queue_bytes_ = 0;                            // guarded by mu_
+  View view_;                 // guarded by mu_
+  ReaderState state_;         // guarded by mu_; without the application's times
+  std::deque<Handed> queue_;  // guarded by mu_
+  uint64_t queue_bytes_ = 0;  // guarded by mu_
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
   bool full_ = false;  // guarded by mu_: pieces may be left to queue
   bool news_ = false;  // guarded by mu_: since the last Await

@@ -1,13 +1,12 @@
 #include "client/service_reader.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
 
 #include "client/quarantine.h"
+#include "client/reader_roster.h"
 #include "client/service_link.h"
 #include "client/session_settings.h"
 #include "client/wait_limits.h"
@@ -31,12 +30,6 @@ constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
 // Largest age of the event loop's permission to hand out elements. It is far
 // below the half of a sharer's timeout that its lease leaves.
 constexpr absl::Duration kPermissionAge = absl::Seconds(1);
-
-absl::Duration ThreadCpuTime() {
-  timespec used{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  return absl::DurationFromTimespec(used);
-}
 
 class ServiceReader : public Reader {
  public:
@@ -132,9 +125,10 @@ class ServiceReader : public Reader {
   template <class F>
   void InStage(const F& work) {
     const ByteBudget budget(options_.limits.element_bytes_max);
-    const absl::Duration begun = ThreadCpuTime();
+    const absl::Time begun = SteadyNow();
     work();
-    link_->times().AddStage(ThreadCpuTime() - begun);
+    link_->times().AddStage(SteadyNow() - begun);
+    link_->times().SetSkipped(sequence_->skipped());
   }
   void FinishSequence() {
     InStage([&] { sequence_->Finish(); });
@@ -170,6 +164,10 @@ class ServiceReader : public Reader {
   bool interrupted_ = false;  // the wait of this call ended without data
   // While the job is traced: the piece whose elements the trainer is given.
   std::optional<TraceSpan> handing_out_;
+  // Last: its function uses the link.
+  const ReaderRoster::Entry in_roster_{ReaderRoster::OfThisProcess(),
+                                       options_.job.name, options_.rank.index,
+                                       [this] { return link_->State(); }};
 };
 
 absl::Status ServiceReader::WaitForRun() {
@@ -194,7 +192,12 @@ absl::Status ServiceReader::WaitForRun() {
   if (token_ && !token_->begins()) options.resume = token_->place;
   options.source_round = view.run->source_round;
   options.plan_id = view.run->plan.value();
-  options.on_skipped = QuarantineOf(graph_->graph);
+  options.on_skipped = [this, quarantine = QuarantineOf(graph_->graph)](
+                           const std::string& plan_id,
+                           const SkippedElement& skipped) {
+    link_->times().AddSkipped(SkippedText(skipped));
+    return quarantine ? quarantine(plan_id, skipped) : absl::OkStatus();
+  };
   options.shared = shared_;
   FM_ASSIGN_OR_RETURN(auto plan, MakePlan(*view.run));
   FM_ASSIGN_OR_RETURN(const auto loaded,
@@ -295,7 +298,6 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
     ClientStage::Output output;
     if (!sequence_->Pop(output)) continue;
     if (!may_hand_out) continue;  // it is another reader's now
-    link_->times().SetSkipped(sequence_->skipped());
     had_element_ = true;
     return std::optional<Chunk>(Give(std::move(output)));
   }

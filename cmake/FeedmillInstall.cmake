@@ -10,7 +10,7 @@ get_property(declared GLOBAL PROPERTY FEEDMILL_LIBRARIES)
 set(archives "")
 foreach(library IN LISTS declared)
   get_target_property(folder ${library} SOURCE_DIR)
-  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|cloud|stores|broker|worker|client|server|environment)(/|$)")
+  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|cloud|stores|broker|worker|client|server|environment|monitoring)(/|$)")
     list(APPEND archives ${library})
   endif()
 endforeach()
@@ -19,7 +19,7 @@ set_target_properties(feedmill_flags PROPERTIES EXPORT_NAME flags)
 # What find_package(feedmill) calls feedmill::feedmill: static archives …
 add_library(feedmill_static INTERFACE)
 set_target_properties(feedmill_static PROPERTIES EXPORT_NAME static)
-target_link_libraries(feedmill_static INTERFACE feedmill_client_reader feedmill_environment feedmill_server)
+target_link_libraries(feedmill_static INTERFACE feedmill_client_reader feedmill_environment feedmill_monitoring_server feedmill_server)
 install(TARGETS ${archives} feedmill_flags feedmill_static EXPORT feedmill
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/feedmill COMPONENT archives)
 install(EXPORT feedmill NAMESPACE feedmill:: FILE feedmill-targets.cmake

@@ -35,8 +35,8 @@ void AddJob(const JobSnapshot& job, MetricList& metrics) {
   metrics.Counter("feedmill_job_wait_seconds_total",
                   "Of these, time in which the trainer waited for elements",
                   job.totals.waited_s, of);
-  metrics.Counter("feedmill_job_client_step_cpu_seconds_total",
-                  "CPU time of the steps that run in readers",
+  metrics.Counter("feedmill_job_client_step_seconds_total",
+                  "Of these, time in steps that run in readers",
                   job.totals.stage_s, of);
   metrics.Gauge("feedmill_job_readers", "Readers that have a session",
                 Number(job.readers), of);

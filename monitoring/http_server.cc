@@ -298,8 +298,8 @@ absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
   }
   if (bound <= 0) {
     return Unavailable(
-        "--http: cannot listen at {}:{}; the port is taken, or the host is not "
-        "of this machine",
+        "cannot listen at {}:{}; the port is taken, or the host is not of this "
+        "machine",
         host, port);
   }
   static_cast<TimedServer&>(*impl_->server).LetMoreWait();

@@ -2,8 +2,10 @@
 #define FEEDMILL_MONITORING_METRICS_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "broker/dispatcher_snapshot.h"
+#include "client/reader_roster.h"
 #include "monitoring/metric_list.h"
 #include "worker/worker_status.h"
 
@@ -18,10 +20,13 @@ inline constexpr size_t kJobsShown = 100;
 inline constexpr size_t kWorkersShown = 200;
 inline constexpr size_t kStepsShown = 64;  // maximum per job
 inline constexpr size_t kPlansShown = 32;  // maximum per worker
+// Maximum number of jobs and ranks of a trainer with series of their own.
+inline constexpr size_t kReadersShown = 100;
 
 void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
                           MetricList& metrics);
 void AddWorkerMetrics(const WorkerStatus& status, MetricList& metrics);
+void AddReaderMetrics(std::vector<ReaderTotals> readers, MetricList& metrics);
 // Adds CPU, memory, file descriptors and start time of this process, under the
 // names that Prometheus client libraries use.
 void AddProcessMetrics(MetricList& metrics);

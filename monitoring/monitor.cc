@@ -123,15 +123,14 @@ absl::Status Monitor::Start(const std::string& at, bool open) {
     address = ParseAddress(any_port ? at.substr(0, colon) + ":1" : at);
   }
   if (!address.ok()) {
-    return InvalidArgument("--http: '{}' is no HOST:PORT; 127.0.0.1:9090, say",
-                           at);
+    return InvalidArgument("'{}' is no HOST:PORT; 127.0.0.1:9090, say", at);
   }
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(address->host));
   if (!IsLoopback(numeric) && !open) {
     return InvalidArgument(
-        "--http: at {} everybody who reaches this machine could read metrics, "
-        "and the names of jobs and files; give a loopback address, or "
-        "--http-open on a network that you trust",
+        "at {} everybody who reaches this machine could read metrics, and the "
+        "names of jobs and files; give a loopback address, or, on a network "
+        "that you trust, allow it (--http-open; `open` of a MetricsServer)",
         address->host);
   }
   return server_.Start(address->host, any_port ? 0 : address->port);
@@ -149,12 +148,13 @@ HttpReply Monitor::Metrics() const {
     if (!status.ok()) return Unready(ErrorText(status.status()));
     AddWorkerMetrics(*status, metrics);
   }
+  if (sources_.readers) AddReaderMetrics(sources_.readers(), metrics);
   AddProcessMetrics(metrics);
   return {200, kMetricsType, metrics.Text(), {}};
 }
 
-// Ready: a dispatcher that serves, or a worker that is registered and does not
-// drain.
+// Ready: a dispatcher that serves, a worker that is registered and does not
+// drain, or readers that have joined their jobs.
 HttpReply Monitor::Ready() const {
   if (sources_.dispatcher) {
     const auto snapshot = sources_.dispatcher();
@@ -168,6 +168,15 @@ HttpReply Monitor::Ready() const {
                      status->dispatcher);
     }
     if (status->draining) return Unready("the worker drains");
+  }
+  if (sources_.readers) {
+    for (const ReaderTotals& reader : sources_.readers()) {
+      if (reader.joined == reader.open) continue;
+      return Unready(reader.job.empty()
+                         ? std::string("a reader has not joined its job yet")
+                         : fmt::format("rank {} of job '{}' has not joined yet",
+                                       reader.rank, reader.job));
+    }
   }
   return {.body = "ready\n"};
 }

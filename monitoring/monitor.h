@@ -3,9 +3,11 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "broker/dispatcher_snapshot.h"
+#include "client/reader_roster.h"
 #include "monitoring/http_server.h"
 #include "monitoring/operator_gate.h"
 #include "worker/worker_status.h"
@@ -24,6 +26,7 @@ struct MonitorSources {
   std::function<absl::Status(const std::string& worker, bool drains)> drain{};
   std::function<absl::Status(const std::string& job)> cancel{};
   std::function<absl::StatusOr<WorkerStatus>()> worker{};
+  std::function<std::vector<ReaderTotals>()> readers{};
 };
 
 // Serves /metrics, /healthz and /readyz. With a dispatcher it also serves the

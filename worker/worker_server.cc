@@ -24,6 +24,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
+#include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/executor.h"
 #include "core/pipeline/kept_blocks.h"
@@ -158,6 +159,7 @@ class WorkerServer::Shell : public ReactorHandler {
   absl::Status refusal_;  // last one of the dispatcher
   uint64_t warnings_logged_ = 0;
   absl::Time warnings_log_at_ = absl::InfinitePast();
+  SplitLog split_log_;
 
   mutable std::mutex mu_;
   std::condition_variable changed_;
@@ -430,6 +432,7 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
   } else if (const auto* relay = std::get_if<Relay>(&*message)) {
     return OnRelay(now, *relay);
   }
+  split_log_.Came("", *message);
   Perform(agent_->Handle(now, kDispatcherPeer, *message));
 }
 
@@ -559,6 +562,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     links_->Forget(plan);
   }
   for (const Outgoing& outgoing : effects.sends) {
+    split_log_.Sent("", outgoing.message);
     if (outgoing.to == kDispatcherPeer) {
       messenger_->Send(dispatcher_, "", outgoing.message);
     } else {

@@ -274,6 +274,7 @@ void Gate::Unfollow(zmq::socket_t& socket) {
 void Gate::Forget(SocketId id, zmq::socket_t& socket) {
   Unfollow(socket);
   followed_.erase(id);
+  met_.erase(id);
 }
 
 void Gate::AddPollItems(std::vector<pollfd>& items) const {
@@ -390,7 +391,7 @@ bool Gate::ServeMonitor(absl::Time now, SocketId id, Followed& followed) {
     if (followed.listener) {
       OnListenerEvent(id, followed, number, value);
     } else {
-      OnConnectionEvent(now, followed, number, value);
+      OnConnectionEvent(now, id, followed, number, value);
     }
   }
   return true;
@@ -464,13 +465,14 @@ void Gate::BoundMessages(Followed& listener) {
   }
 }
 
-void Gate::OnConnectionEvent(absl::Time now, Followed& connection,
+void Gate::OnConnectionEvent(absl::Time now, SocketId id, Followed& connection,
                              uint16_t event, uint32_t value) {
   if ((event & kTrials) != 0) {
     connection.ended.reset();
     if (event == ZMQ_EVENT_CONNECTED) NoteLocalHost(connection, value);
   } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     connection.failure = absl::OkStatus();
+    if (!met_.insert(id).second) ++reconnects_;
   } else {
     connection.ended = now;
     if ((event & kFailures) != 0) NoteFailure(connection, event, value);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -101,6 +102,8 @@ class Gate {
   void CountRevoked(std::string_view key);
 
   uint64_t refused() const { return refused_; }
+  // Number of handshakes of connections that had been made before.
+  uint64_t reconnects() const { return reconnects_; }
   // Connections of all listeners.
   size_t connections() const { return connections_; }
 
@@ -141,8 +144,8 @@ class Gate {
   bool ServeMonitor(absl::Time now, SocketId id, Followed& followed);
   void OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
                        uint32_t value);
-  void OnConnectionEvent(absl::Time now, Followed& connection, uint16_t event,
-                         uint32_t value);
+  void OnConnectionEvent(absl::Time now, SocketId id, Followed& connection,
+                         uint16_t event, uint32_t value);
   static void NoteFailure(Followed& connection, uint16_t event, uint32_t value);
   static void NoteLocalHost(Followed& connection, uint32_t fd);
   void BoundConnections(Followed& listener);
@@ -154,6 +157,8 @@ class Gate {
   zmq::socket_t keys_;  // ZAP handler; made for the first listener
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
+  std::set<SocketId> met_;  // connections that were made at least once
+  uint64_t reconnects_ = 0;
   uint64_t monitors_ = 0;  // made so far
   std::vector<std::pair<SocketId, std::string>> gone_;
   // Next checks of the connections' monitors, and of the listeners' messages.

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "core/base/status.h"
 #include "core/net/clock.h"
@@ -54,6 +55,21 @@ class JsonTextFlag : public spdlog::custom_flag_formatter {
   }
 };
 
+// Split of the line that this thread writes.
+thread_local std::optional<uint64_t> split_of_line;
+
+class JsonSplitFlag : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg&, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    if (!split_of_line.has_value()) return;
+    fmt::format_to(std::back_inserter(out), R"("split":{},)", *split_of_line);
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonSplitFlag>();
+  }
+};
+
 std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format,
                                                  std::string_view role) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>(
@@ -61,9 +77,10 @@ std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format,
   std::string name;
   for (const char c : role) name += c == '%' ? '_' : c;
   if (format == LogFormat::kJson) {
-    formatter->add_flag<JsonTextFlag>('*').set_pattern(
+    formatter->add_flag<JsonTextFlag>('*').add_flag<JsonSplitFlag>('!');
+    formatter->set_pattern(
         R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","role":")" + name +
-        R"(","message":"%*"})");
+        R"(",%!"message":"%*"})");
   } else {
     formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l " +
                            (name.empty() ? name : name + ": ") + "%v");
@@ -174,6 +191,17 @@ void LogLine(LogLevel level, const std::string& text) {
 void LogOften(LogLevel level, std::string_view kind, const std::string& text) {
   if (!LogEnabled(level)) return;
   WriteLimited(level, std::string(kind), kLinesOfKind, text);
+}
+
+void LogSplit(LogLevel level, uint64_t split, const std::string& text) {
+  split_of_line = split;
+  const std::string line = fmt::format("split {}: {}", split, text);
+  if (level == LogLevel::kDebug) {
+    LogLine(level, line);
+  } else {
+    LogOften(level, "a split's failed attempt", line);
+  }
+  split_of_line.reset();
 }
 
 void LogLeftOut() {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -33,6 +34,9 @@ bool LogEnabled(LogLevel level);
 void LogLine(LogLevel level, const std::string& text);
 // Logs a line of a frequent kind: at most 20 lines of one kind in 10 s.
 void LogOften(LogLevel level, std::string_view kind, const std::string& text);
+// Logs a line about a split: "split 17: …". In JSON the line has the field
+// "split", too.
+void LogSplit(LogLevel level, uint64_t split, const std::string& text);
 // Logs the number of suppressed lines of each kind or text whose interval has
 // ended. Cheap. Call it periodically.
 void LogLeftOut();

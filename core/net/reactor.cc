@@ -532,6 +532,8 @@ std::optional<double> Reactor::DeliveryRate(SocketId listener,
 
 uint64_t Reactor::refused() const { return state_->gate.refused(); }
 
+uint64_t Reactor::reconnects() const { return state_->gate.reconnects(); }
+
 void Reactor::Close(SocketId socket, absl::Duration linger) {
   const auto found = state_->sockets.find(socket);
   if (found == state_->sockets.end()) return;

@@ -106,6 +106,8 @@ class Reactor {
                                      std::string_view peer) const;
   // Number of connections dropped during the handshake.
   uint64_t refused() const;
+  // Number of times that a connection was lost and made again.
+  uint64_t reconnects() const;
   // Closes a socket. Messages being sent have `linger` to leave.
   void Close(SocketId socket, absl::Duration linger = absl::ZeroDuration());
 

@@ -81,16 +81,23 @@ SplitReport ReadReport(const fb::SplitReport& report) {
           FromWire(report.out())};
 }
 
-std::optional<ReaderLoad> ReadLoad(const fb::ReaderLoad* load) {
+std::optional<ReaderLoad> ReadLoad(FieldReader& reader,
+                                   const fb::ReaderLoad* load) {
   if (load == nullptr) return std::nullopt;
-  return ReaderLoad{DurationFromWire(load->elapsed()),
-                    DurationFromWire(load->waited()),
-                    DurationFromWire(load->stage()),
-                    load->elements(),
-                    load->bytes(),
-                    load->skipped(),
-                    load->buffered_bytes(),
-                    load->window_bytes()};
+  ReaderLoad out{DurationFromWire(load->elapsed()),
+                 DurationFromWire(load->waited()),
+                 DurationFromWire(load->stage()),
+                 load->elements(),
+                 load->bytes(),
+                 load->skipped(),
+                 load->buffered_bytes(),
+                 load->window_bytes()};
+  if (load->skipped_elements() != nullptr) {
+    out.skipped_elements = reader.All(
+        load->skipped_elements(),
+        [&](const flatbuffers::String* text) { return reader.Text(text); });
+  }
+  return out;
 }
 
 WorkerLoad ReadLoad(FieldReader& reader, const fb::WorkerLoad& load) {
@@ -232,7 +239,7 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
       return ReadLink(reader, *link);
     });
   }
-  out.load = ReadLoad(beat.load());
+  out.load = ReadLoad(reader, beat.load());
   out.spans = ReadBatch(reader, beat.spans());
   return out;
 }
@@ -280,7 +287,7 @@ ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave) {
                                   static_cast<int>(leave.why())));
   }
   out.why = static_cast<LeaveReason>(leave.why());
-  out.load = ReadLoad(leave.load());
+  out.load = ReadLoad(reader, leave.load());
   out.spans = ReadBatch(reader, leave.spans());
   out.job = JobName(reader.Text(leave.job()));
   out.run = RunNumber(leave.run());

@@ -55,10 +55,14 @@ Offset<flatbuffers::Vector<const fb::StepCost*>> PutCosts(
 Offset<fb::ReaderLoad> Put(Builder& builder,
                            const std::optional<ReaderLoad>& load) {
   if (!load.has_value()) return 0;
+  Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> skipped = 0;
+  if (!load->skipped_elements.empty()) {
+    skipped = builder.CreateVectorOfStrings(load->skipped_elements);
+  }
   return fb::CreateReaderLoad(
       builder, wire::ToWire(load->elapsed), wire::ToWire(load->waited),
       wire::ToWire(load->stage), load->elements, load->bytes, load->skipped,
-      load->buffered_bytes, load->window_bytes);
+      load->buffered_bytes, load->window_bytes, skipped);
 }
 
 Offset<fb::WorkerLoad> Put(Builder& builder,

@@ -167,6 +167,9 @@ struct ReaderLoad {
   uint64_t skipped = 0;
   uint64_t buffered_bytes = 0;  // received and not handed out
   uint64_t window_bytes = 0;    // granted to workers
+  // Some of the elements that were skipped since the last report, as text that
+  // names the file and the record.
+  std::vector<std::string> skipped_elements{};
   friend bool operator==(const ReaderLoad&, const ReaderLoad&) = default;
 };
 // Heartbeat of a client; also sent at once on a change. Complete: holds all

@@ -1,4 +1,4 @@
-"""Operators' view of real processes: states, waits, logs, HTTP, metrics, the verdict.
+"""Operators' view of real processes: states, waits, logs, HTTP, metrics. verdicts.py tests the verdict.
 
     monitoring.py CHECK --binary feedmill_sleepy    (a function below; it has sleep_ms, bench/sleepy_main.cc)
 """
@@ -18,16 +18,9 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 import urllib.error
 import urllib.request
-
-TESTS = pathlib.Path(__file__).resolve().parent.parent
-for folder in ("stores", "links"):
-    sys.path.insert(0, str(TESTS / folder))
-from proxy import Proxy  # noqa: E402
-from range_server import RangeServer  # noqa: E402
 
 SLOW_STEP = "source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n"
 CHEAP = "source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 1024}\n"
@@ -76,9 +69,9 @@ class Cluster:
         self.service, self.http = self.file("address"), self.file("http")
         return process
 
-    def worker(self, name, *flags):
+    def worker(self, name, *flags, threads=1):
         ready = self.folder / f"{name}.ready"
-        process = self.start(name, "worker", "--dispatcher", self.service, "--ready-file", ready, "--threads", "1", *flags)
+        process = self.start(name, "worker", "--dispatcher", self.service, "--ready-file", ready, "--threads", threads, *flags)
         process.address = self.file(f"{name}.ready")
         return process
 
@@ -116,15 +109,16 @@ class Cluster:
         return None
 
     def becomes(self, bound_by, name="train", part="", seconds=40):
-        """Waits for a verdict, also in the status and the metrics, and says the same for a second."""
+        """Waits for a verdict that stays for two seconds, and that the status and the metrics have, too."""
+        since, last = time.monotonic(), {}
+
         def holds():
-            now = self.verdict(name)
-            return now and now["bound_by"] == bound_by and part in now["where"] + now["sentence"] and now
-        found = wait_for(holds, lambda: f"{bound_by} {part}; it is {self.verdict(name)}\n{self.logs()}", seconds)
-        end = time.monotonic() + 1
-        while time.monotonic() < end:
-            assert holds(), f"then {self.verdict(name)}"
-            time.sleep(0.1)
+            nonlocal since, last
+            last = self.verdict(name)
+            if not (last and last["bound_by"] == bound_by and part in last["where"] + last["sentence"]):
+                since = time.monotonic()
+            return time.monotonic() - since > 2 and last
+        found = wait_for(holds, lambda: f"{bound_by} {part}; it is {last}\n{self.logs()}", seconds)
         # The three places are asked one after the other, and the verdict may change in between.
         wait_for(lambda: self.job(name)["bound_by"] == bound_by, lambda: f"{bound_by} in the status")
         wait_for(lambda: self.metric("feedmill_job_bound", job_name=name, bound_by=bound_by) == 1, lambda: f"{bound_by} in the metrics")
@@ -142,6 +136,11 @@ class Cluster:
                 process.wait()
             if process.stdout:
                 process.stdout.close()
+
+
+def unused_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 # ---- states, waits and logs
@@ -266,6 +265,76 @@ def endpoints(cluster):
     assert worker.poll() is None
 
 
+def reader_metrics(cluster):
+    """A reader with --http tells its counters by job and rank, is ready once it has joined, and counts a dispatcher that comes back."""
+    work = cluster.folder / "work"
+    port = unused_port()
+    dispatcher = cluster.dispatcher("--work-dir", work, "--port", port)
+    reading = cluster.read(SLOW_STEP, "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "reader-http",
+                           "--consumer", "0/1", "--timeout", "60s")
+    service, cluster.http = cluster.http, cluster.file("reader-http")
+    assert cluster.get("/healthz") == "ok\n"
+    labels = {"job_name": "train", "rank": "0"}
+    wait_for(lambda: cluster.metric("feedmill_reader_open", **labels) == 1, "the reader's metrics")
+    cluster.worker("w0")
+    wait_for(lambda: (cluster.metric("feedmill_reader_elements_total", **labels) or 0) > 20, "elements")
+    assert cluster.get("/readyz") == "ready\n"
+    assert cluster.metric("feedmill_reader_wait_seconds_total", **labels) > 0
+    assert cluster.metric("feedmill_reader_window_bytes", **labels) > 0
+    assert cluster.metric("process_cpu_seconds_total") > 0
+    assert cluster.metric("feedmill_reader_reconnects_total", **labels) == 0
+    dispatcher.kill()
+    dispatcher.wait()
+    (cluster.folder / "address").unlink()
+    (cluster.folder / "http").unlink()
+    at = cluster.http
+    cluster.dispatcher("--work-dir", work, "--port", port)
+    service, cluster.http = cluster.http, at
+    wait_for(lambda: cluster.metric("feedmill_reader_reconnects_total", **labels) >= 1, "the reader to connect again")
+    cluster.http = service
+    reading.terminate()
+    reading.wait(30)
+    assert not (cluster.folder / "reader-http").exists()
+    local = cluster.start("local", "read", cluster.pipeline(SLOW_STEP, "local"), "--local", "--format", "none", "--http", "127.0.0.1:0",
+                          "--http-ready-file", cluster.folder / "local-http")
+    cluster.http = cluster.file("local-http")
+    wait_for(lambda: (cluster.metric("feedmill_reader_elements_total", job_name="anonymous") or 0) > 0, "elements of a local read")
+    local.terminate()
+    local.wait(30)
+    cluster.http = service
+
+
+def readyz_of_a_reader_that_waits(cluster):
+    """A reader that has not joined its job is not ready, and says so."""
+    cluster.service = f"localhost:{unused_port()}"
+    cluster.read(SLOW_STEP, "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "reader-http", "--timeout", "60s")
+    cluster.http = cluster.file("reader-http")
+
+    def refusal():
+        try:
+            cluster.get("/readyz")
+        except urllib.error.HTTPError as error:
+            return error.code == 503 and "rank 0 of job 'train' has not joined yet" in error.read().decode()
+    wait_for(refusal, "503")
+
+
+def skipped_records(cluster):
+    """Events, status and the table name file and record of elements that on_error left out."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    data = cluster.folder / "lines.txt"
+    data.write_text("1\n2\nthree\n4\n" + "5\n" * 2000)
+    cluster.read(f"source: {{text: {{files: '{data}'}}}}\nsteps:\n  - map: {{n: 'to_number(x, int64)'}}\n"
+                 "  - on_error: skip\n").wait(30)
+
+    def named():
+        return [record for event in cluster.status()["events"] for record in event.get("records", [])]
+    wait_for(lambda: any("record 2 of" in record and "lines.txt" in record for record in named()), lambda: cluster.status()["events"])
+    table = subprocess.run([cluster.binary, "status", "--service", cluster.service], capture_output=True, text=True,
+                           check=True, timeout=30).stdout
+    assert re.search(r"^left out lately\n  train: record 2 of .*lines.txt", table, re.M), table
+
+
 # ---- commands
 
 
@@ -368,142 +437,6 @@ def doctor(cluster):
     cluster.worker("w1", "--advertise", f"127.0.0.1:{unused_port()}")
     code, text = says()
     assert code == 1 and re.search(r"^failed +worker +tcp:\S+ cannot be reached from here", text, re.M), text
-
-
-# ---- the verdict
-
-
-def slow_step(cluster):
-    """A step that takes long is named, and the reader's wait is measured."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    cluster.read(SLOW_STEP)
-    verdict = cluster.becomes("step", part="steps[0] map")
-    assert verdict["gain"] > 2 and verdict["evidence"], verdict
-    session = cluster.job()["sessions"][0]
-    assert session["waits_percent"] > 80, session
-    table = subprocess.run([cluster.binary, "status", "--service", cluster.service], capture_output=True, text=True,
-                           check=True, timeout=30).stdout
-    assert re.search(r"train: .*steps\[0\] map takes", table), table
-
-
-def slow_step_on_a_busy_machine(cluster):
-    """Other load on the machine does not change which step is named."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
-    cluster.processes += busy
-    cluster.read("source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n  - map: 'x + 1'\n")
-    cluster.becomes("step", part="steps[0] map", seconds=60)
-
-
-def slow_source(cluster):
-    """A store that answers late is named as the source."""
-    files = cluster.folder / "files"
-    files.mkdir()
-    for k in range(400):
-        (files / f"{k}.txt").write_text("a line\n" * 20)
-    with RangeServer(files, delay=0.1) as server:
-        cluster.dispatcher()
-        cluster.worker("w0")
-        names = ", ".join(f"'{server.url}/{k}.txt'" for k in range(400))
-        cluster.read(f"source: {{text: {{files: [{names}]}}}}\n", "--timeout", "60s")
-        cluster.becomes("source", part="text", seconds=90)
-
-
-def slow_consumer(cluster):
-    """A trainer that takes long over each batch is named; so is one that stops."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    reader = cluster.read(CHEAP, output="jsonl", stdout=subprocess.PIPE)
-    end = time.monotonic() + 60
-    while time.monotonic() < end and cluster.verdict().get("bound_by") != "consumer":
-        os.read(reader.stdout.fileno(), 65536)
-        time.sleep(0.05)
-    assert cluster.verdict()["bound_by"] == "consumer", cluster.verdict()
-    cluster.becomes("consumer", part="asked for nothing")
-
-
-def slow_link(cluster):
-    """A network that is slower than the worker is named."""
-    cluster.dispatcher()
-    proxy = Proxy(rate=2_000_000)
-    worker = cluster.worker("w0", "--transport", "tcp", "--advertise", f"127.0.0.1:{proxy.port}", "--port",
-                            free_port := unused_port())
-    proxy.set_target(free_port)
-    del worker
-    cluster.read("source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 4096}\n")
-    cluster.becomes("link", seconds=60)
-
-
-def unused_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
-def client_steps(cluster):
-    """Steps that run in the reader are named."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    cluster.worker("w1")
-    cluster.read("source: {range: {stop: 2000000000}}\nsteps:\n  - filter: 'x % 3 != 0'\n  - batch: {size: 1}\n")
-    cluster.becomes("client_stage", seconds=60)
-
-
-def straggler(cluster):
-    """A worker that gets little of its machine is named."""
-    cluster.dispatcher()
-    workers = [cluster.worker(f"w{k}") for k in range(3)]
-    stopping = threading.Event()
-
-    def hold_back():
-        while not stopping.is_set():
-            workers[2].send_signal(signal.SIGSTOP)
-            stopping.wait(0.45)  # shorter than the time after which it is lost
-            workers[2].send_signal(signal.SIGCONT)
-            stopping.wait(0.03)
-    holding = threading.Thread(target=hold_back)
-    holding.start()
-    try:
-        cluster.read(SLOW_STEP)
-        cluster.becomes("workers", part=workers[2].address, seconds=60)
-    finally:
-        stopping.set()
-        holding.join()
-
-
-def shared_workers(cluster):
-    """The verdict names a job that gets little of busy workers."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    cluster.read(SLOW_STEP, "--weight", "10000", name="greedy")
-    cluster.becomes("step", name="greedy")
-    cluster.read(SLOW_STEP.replace("100000", "90000"), "--weight", "1", name="train")
-    cluster.becomes("workers", part="is for this job", seconds=60)
-
-
-def one_slow_rank(cluster):
-    """The verdict names the rank that does not wait for data."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    readers = [cluster.read(CHEAP, "--consumer", f"{rank}/2", output="jsonl", stdout=subprocess.PIPE) for rank in range(2)]
-    end = time.monotonic() + 60
-    while time.monotonic() < end and cluster.verdict().get("bound_by") != "consumer":
-        for reader in readers:
-            os.read(reader.stdout.fileno(), 65536)
-        time.sleep(0.05)
-    verdict = cluster.verdict()
-    assert verdict["bound_by"] == "consumer" and verdict["where"] in ("0/2", "1/2"), verdict
-    assert {s["consumer"] for s in cluster.job()["sessions"]} == {"0/2", "1/2"}
-
-
-def idle(cluster):
-    """Nothing bounds a job that is over, or that no client reads."""
-    cluster.dispatcher()
-    cluster.worker("w0")
-    cluster.read("source: {range: {stop: 100}}\n").wait(30)
-    cluster.becomes("none", part="the job is over") if "verdict" in cluster.job() else None
-    assert cluster.verdict()["bound_by"] == "none"
 
 
 def main(checks):

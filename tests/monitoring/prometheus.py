@@ -3,6 +3,7 @@
     prometheus.py CHECK --binary feedmill_sleepy    (a function below)
 """
 import json
+import pathlib
 import re
 import shutil
 import socket
@@ -11,20 +12,21 @@ import urllib.error
 import urllib.request
 
 import yaml
-from monitoring import SLOW_STEP, TESTS, main, wait_for
+from monitoring import SLOW_STEP, main, wait_for
 
+TESTS = pathlib.Path(__file__).resolve().parent.parent
 DEPLOY = TESTS.parent / "deploy"
 
 
 def scrape(cluster):
-    """promtool finds nothing in the metrics of a dispatcher and of a worker under load."""
+    """promtool finds nothing in the metrics of a dispatcher, a worker and a reader under load."""
     promtool = shutil.which("promtool")
     assert promtool, "promtool is missing: apt-get install prometheus"
     cluster.dispatcher()
     cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
-    cluster.read(SLOW_STEP)
+    cluster.read(SLOW_STEP, "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "reader-http")
     wait_for(lambda: cluster.metric("feedmill_step_measured_seconds_total", job_name="train"), "steps to be measured")
-    for http in (cluster.http, cluster.file("worker-http")):
+    for http in (cluster.http, cluster.file("worker-http"), cluster.file("reader-http")):
         cluster.http = http
         text = cluster.get("/metrics")
         done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)

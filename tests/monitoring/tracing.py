@@ -6,6 +6,7 @@ import argparse
 import collections
 import http.server
 import json
+import os
 import pathlib
 import re
 import signal
@@ -13,9 +14,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import urllib.request
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from monitoring import SLOW_STEP, Cluster, wait_for  # noqa: E402
+from monitoring import SLOW_STEP, Cluster, unused_port, wait_for  # noqa: E402
 
 SERVED = "source: {range: {stop: 2000000}}\nsteps:\n  - map: 'sleep_ms(x, 1)'\n  - batch: {size: 16}\n"
 EPSILON = 0.002  # microseconds: times are nanoseconds, written in microseconds
@@ -277,9 +279,66 @@ def otlp(cluster):
     print(f"{len(spans)} spans in {len(collector.requests)} request(s)")
 
 
+class Jaeger:
+    """A collector with a query API, in a process of its own."""
+
+    def __init__(self, cluster, binary):
+        ports = {name: unused_port() for name in (
+            "collector.otlp.http", "collector.otlp.grpc", "collector.grpc-server", "collector.http-server", "query.http-server",
+            "query.grpc-server", "admin.http")}
+        # By default it drops spans of a burst.
+        flags = ["--collector.queue-size=100000", *(f"--{name}.host-port=127.0.0.1:{port}" for name, port in ports.items())]
+        with open(cluster.folder / "jaeger.log", "w", encoding="utf-8") as log:
+            cluster.processes.append(subprocess.Popen([binary, *flags], stdout=log, stderr=log))
+        self.traces = f"http://127.0.0.1:{ports['collector.otlp.http']}/v1/traces"
+        self.queries = f"http://127.0.0.1:{ports['query.http-server']}/api"
+        wait_for(lambda: self.ask("/services") is not None, cluster.logs, seconds=90)
+
+    def ask(self, path):
+        """Returns what the query API answers; None while it starts."""
+        try:
+            with urllib.request.urlopen(self.queries + path, timeout=20) as answer:
+                return json.load(answer)["data"] or []
+        except OSError:
+            return None
+
+
+def collector(cluster):
+    """Jaeger takes the spans, and its query API gives them again: splits, processes and steps."""
+    binary = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill" / "otlp" / "jaeger"
+    assert binary.exists(), "Jaeger is not built: tools/setup --otlp"
+    jaeger = Jaeger(cluster, binary)
+    two_workers(cluster)
+    path = cluster.folder / "sent.json"
+    done = trace(cluster, "train", "-o", path, "--otlp", jaeger.traces)
+    assert done.returncode == 0, done.stderr
+    written = [event for event in json.loads(path.read_text())["traceEvents"] if event["ph"] == "X"]
+    # Each split has a root span, too.
+    sent = len(written) + len({event["args"]["split"] for event in written if "split" in event["args"]})
+    assert wait_for(lambda: jaeger.ask("/services"), "the service") == ["feedmill"]
+    operations = {each["name"] for each in jaeger.ask("/operations?service=feedmill")}
+    assert {"leased", "computes", "buffered", "handed out", "steps[0] map"} <= operations, operations
+
+    def found():
+        traces = jaeger.ask("/traces?service=feedmill&limit=20000&lookback=1h")
+        nonlocal there
+        there = sum(len(each["spans"]) for each in traces)
+        return there >= sent and traces
+    there = 0
+    traces = wait_for(found, lambda: f"{sent} spans, and {there} are there")
+    assert there == sent, (there, sent)
+    splits = [each for each in traces if any(span["operationName"].startswith("split ") for span in each["spans"])]
+    assert len(splits) > 5, len(splits)
+    processes = {tag["value"] for each in splits for process in each["processes"].values()
+                 for tag in process["tags"] if tag["key"] == "service.instance.id"}
+    assert "dispatcher" in processes and any(name.startswith("reader") for name in processes), processes
+    assert sum(name.startswith("worker") for name in processes) == 2, processes
+    print(f"{sent} spans sent and found, in {len(traces)} traces of {len(processes)} processes")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    checks = {check.__name__: check for check in (file, errors, dispatcher_goes, otlp)}
+    checks = {check.__name__: check for check in (file, errors, dispatcher_goes, otlp, collector)}
     parser.add_argument("check", choices=checks)
     parser.add_argument("--binary", required=True)
     options = parser.parse_args()

@@ -45,7 +45,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  FM_RETURN_IF_ERROR(server.SetUpLogging("dispatcher"));
+  FM_RETURN_IF_ERROR(server.log.SetUp("dispatcher"));
 
   FM_ASSIGN_OR_RETURN(config.registry, op_plugins.AddTo(invocation.registry));
   StopSignals signals;

@@ -7,24 +7,27 @@
 
 namespace feedmill {
 
-void HttpFlags::Declare(FlagSet& flags) {
+void HttpFlags::Declare(FlagSet& flags, const std::string& paths) {
   flags.Text("--http", "HOST:PORT",
-             "Address at which to answer /metrics (Prometheus), /healthz, "
-             "/readyz, and a dispatcher a page for browsers at / and "
-             "/api/status; port 0 is any free one; default: none",
+             fmt::format("Address at which to answer {}; port 0 is any free "
+                         "one; default: none",
+                         paths),
              &at);
   flags.Text("--http-ready-file", "FILE",
              "Appears, holding http://host:port, when --http answers; goes at "
              "exit",
              &ready_file);
-  flags.Text("--http-token-file", "FILE",
-             "Holds the token with which operators may drain workers and "
-             "cancel jobs over --http of a dispatcher; default: no client may",
-             &token_file);
   flags.Bool("--http-open",
              "Allow --http on non-loopback addresses: any process that can "
              "connect may read metrics and the names of jobs and files",
              &open);
+}
+
+void HttpFlags::DeclareToken(FlagSet& flags) {
+  flags.Text("--http-token-file", "FILE",
+             "Holds the token with which operators may drain workers and "
+             "cancel jobs over --http of a dispatcher; default: no client may",
+             &token_file);
 }
 
 HttpEndpoint::HttpEndpoint(const HttpFlags& flags, MonitorSources sources)
@@ -48,7 +51,8 @@ absl::Status HttpEndpoint::Start() {
   FM_RETURN_IF_ERROR(ready_.Prepare());
   const bool has_page = sources_.status != nullptr;
   monitor_.emplace(std::move(sources_), std::move(gate));
-  FM_RETURN_IF_ERROR(monitor_->Start(flags_.at, flags_.open));
+  FM_RETURN_IF_ERROR(
+      Annotate(monitor_->Start(flags_.at, flags_.open), "--http"));
   LogInfo("{} at {}{}", has_page ? "page and metrics" : "metrics",
           monitor_->address(), has_page ? "/" : "/metrics");
   return ready_.Write(monitor_->address());

@@ -19,7 +19,10 @@ struct HttpFlags {
   std::string token_file;
   bool open = false;
 
-  void Declare(FlagSet& flags);
+  // Declares the flags of a process that answers `paths`.
+  void Declare(FlagSet& flags, const std::string& paths);
+  // Declares --http-token-file, for servers.
+  void DeclareToken(FlagSet& flags);
 };
 
 // Runs the HTTP endpoint until it is destroyed. Start it after signals are

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/reader_roster.h"
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
@@ -33,11 +34,13 @@
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
+#include "tools/command/http_flags.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/plan_text.h"
 #include "tools/command/profile_table.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
+#include "tools/command/server_flags.h"
 #include "tools/command/task_process.h"
 #include "tools/command/token_file.h"
 
@@ -119,6 +122,8 @@ struct ReadFlags {
   uint64_t show_batch = kNoLimit;
   OpPluginFlag op_plugins;
   std::string allow_python;
+  HttpFlags http;
+  LogFlags log;
 
   void Declare(FlagSet& flags) {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
@@ -225,6 +230,9 @@ struct ReadFlags {
                "this process runs; default: none",
                &allow_python);
     op_plugins.Declare(flags);
+    http.Declare(flags,
+                 "/metrics (Prometheus), /healthz and /readyz while it reads");
+    log.Declare(flags);
     flags.Configurable();
     flags.Count("--threads", 1, 1024,
                 "Threads of a local read; default: the CPUs available to it",
@@ -567,6 +575,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(read.Check(flags));
+  FM_RETURN_IF_ERROR(read.log.SetUp("reader"));
   FM_ASSIGN_OR_RETURN(Pipeline pipeline, PipelineOf(read));
   Graph& graph = pipeline.graph;
   FM_ASSIGN_OR_RETURN(const auto functions,
@@ -622,6 +631,10 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   }
   CatchSignals();
   const ReadStop stop(g_cancel);
+  HttpEndpoint http(read.http, {.readers = [] {
+                      return ReaderRoster::OfThisProcess().Totals();
+                    }});
+  FM_RETURN_IF_ERROR(http.Start());
   std::atomic<bool> output_closed = false;
   std::shared_ptr<ReadProfile> profile;
   if (read.profile) profile = std::make_shared<ReadProfile>();

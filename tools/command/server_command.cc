@@ -99,7 +99,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   if (!command.cluster.given()) return flags.Error("--cluster URI is missing");
-  FM_RETURN_IF_ERROR(command.server.SetUpLogging("server"));
+  FM_RETURN_IF_ERROR(command.server.log.SetUp("server"));
 
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const ClusterResolver> resolver,

@@ -29,14 +29,11 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
              "Allow listening on non-loopback addresses without --keys: any "
              "process that can connect may read and control",
              &insecure_bind);
-  flags.OneOf("--log-format", {"text", "json"}, "Format of log lines on stderr",
-              &log_format);
-  flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},
-              "Lowest level that is logged", &log_level);
-  flags.Text("--log-name", "NAME",
-             "Name of this process in each log line; default: its role",
-             &log_name);
-  http.Declare(flags);
+  log.Declare(flags);
+  http.Declare(flags,
+               "/metrics (Prometheus), /healthz, /readyz, and a dispatcher a "
+               "page for browsers at / and /api/status");
+  http.DeclareToken(flags);
 }
 
 namespace {
@@ -162,12 +159,22 @@ void ServerFlags::Set(EndpointConfig& endpoint) const {
   endpoint.insecure_bind = insecure_bind;
 }
 
-absl::Status ServerFlags::SetUpLogging(const std::string& role) const {
-  LogLevel level = LogLevel::kInfo;
-  LogFormat format = LogFormat::kText;
-  FM_RETURN_IF_ERROR(ParseLogLevel(log_level, level));
-  FM_RETURN_IF_ERROR(ParseLogFormat(log_format, format));
-  SetUpLog(level, format, log_name.empty() ? role : log_name);
+void LogFlags::Declare(FlagSet& flags) {
+  flags.OneOf("--log-format", {"text", "json"}, "Format of log lines on stderr",
+              &format);
+  flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},
+              "Lowest level that is logged; debug has a line for each split",
+              &level);
+  flags.Text("--log-name", "NAME",
+             "Name of this process in each log line; default: its role", &name);
+}
+
+absl::Status LogFlags::SetUp(const std::string& role) const {
+  LogLevel lowest = LogLevel::kInfo;
+  LogFormat form = LogFormat::kText;
+  FM_RETURN_IF_ERROR(ParseLogLevel(level, lowest));
+  FM_RETURN_IF_ERROR(ParseLogFormat(format, form));
+  SetUpLog(lowest, form, name.empty() ? role : name);
   return absl::OkStatus();
 }
 

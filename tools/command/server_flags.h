@@ -13,6 +13,17 @@
 
 namespace feedmill {
 
+// Flags of the log of a process.
+struct LogFlags {
+  std::string format = "text";
+  std::string level = "info";
+  std::string name;  // "": the role
+
+  void Declare(FlagSet& flags);
+  // Configures logging; `role` appears in each line.
+  absl::Status SetUp(const std::string& role) const;
+};
+
 // The flags of every long-running command.
 struct ServerFlags {
   std::string host = "127.0.0.1";
@@ -21,9 +32,7 @@ struct ServerFlags {
   std::string cluster_id;
   SecurityConfig security;
   bool insecure_bind = false;
-  std::string log_format = "text";
-  std::string log_level = "info";
-  std::string log_name;  // "": the role
+  LogFlags log;
   HttpFlags http;
 
   // `serves`: the peers of the port, for --help, e.g. "clients and workers".
@@ -32,8 +41,6 @@ struct ServerFlags {
   void DeclareWithoutPort(FlagSet& flags, const std::string& serves);
   // Sets all fields of an endpoint except `advertise`.
   void Set(EndpointConfig& endpoint) const;
-  // Configures logging; `role` appears in each line.
-  absl::Status SetUpLogging(const std::string& role) const;
 };
 
 // Flags of each service, shared by every command that runs it.

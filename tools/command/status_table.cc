@@ -37,6 +37,7 @@ constexpr std::string_view kHiddenColumns[] = {
     "measured_s",
     "us_per_element",
     "id",
+    "records",
 };
 constexpr size_t kEventsInTable = 10;  // the last ones
 
@@ -143,6 +144,21 @@ void AppendVerdicts(const Json& status, std::string& out) {
   if (!lines.empty()) out += "\nverdicts\n" + lines;
 }
 
+// Prints the elements that the last events say were left out.
+void AppendLeftOut(const Json& status, std::string& out) {
+  if (!status.contains("events") || !status["events"].is_array()) return;
+  std::string lines;
+  for (const Json& event : status["events"]) {
+    if (!event.is_object() || !event.contains("records")) continue;
+    if (!event["records"].is_array()) continue;
+    for (const Json& record : event["records"]) {
+      lines += fmt::format("  {}: {}\n", CellText(event.value("job", Json())),
+                           CellText(record));
+    }
+  }
+  if (!lines.empty()) out += "\nleft out lately\n" + lines;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> StatusTable(const std::string& json) {
@@ -168,6 +184,7 @@ absl::StatusOr<std::string> StatusTable(const std::string& json) {
     AppendTable(key, value, out);
     AppendNestedTables(value, out);
   }
+  AppendLeftOut(status, out);
   AppendVerdicts(status, out);
   return out;
 }

@@ -117,6 +117,17 @@ std::string Right(const std::string& text, size_t width) {
 }
 
 // "tcp://h:1#key" → "h:1".
+// The event, with the last of the elements that were left out.
+std::string EventText(const TopJson& event) {
+  const std::string text = TextOf(event, "text");
+  const auto records = event.find("records");
+  if (records == event.end() || !records->is_array() || records->empty() ||
+      !records->back().is_string()) {
+    return text;
+  }
+  return text + ": " + records->back().get<std::string>();
+}
+
 std::string AddressText(std::string name) {
   if (name.starts_with("tcp://")) name.erase(0, 6);
   return name.substr(0, name.find('#'));
@@ -447,7 +458,7 @@ void TopView::AddEvents(size_t rows, std::vector<TopLine>& lines) const {
                    (count > 1 ? fmt::format(" x{:.0f}", count) : ""),
                18),
           FlagOf(event, "warning") ? TopStyle::kWarning : TopStyle::kQuiet},
-         {TextOf(event, "text")}});
+         {EventText(event)}});
   }
 }
 

@@ -462,7 +462,7 @@ class Supervisor {
     child.arguments.insert(child.arguments.end(), {"--log-name", child.name});
     for (const std::string& word :
          {std::string("--host"), server.host, std::string("--log-format"),
-          server.log_format, std::string("--log-level"), server.log_level}) {
+          server.log.format, std::string("--log-level"), server.log.level}) {
       child.arguments.push_back(word);
     }
     if (server.insecure_bind) child.arguments.push_back("--insecure-bind");
@@ -537,7 +537,7 @@ absl::StatusOr<int> RunUp(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
+  FM_RETURN_IF_ERROR(up.server.log.SetUp("up"));
   // Reported once here, instead of by each child.
   FM_RETURN_IF_ERROR(up.op_plugins.AddTo(invocation.registry).status());
   FM_RETURN_IF_ERROR(

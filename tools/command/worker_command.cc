@@ -159,7 +159,7 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
   if (flags.Given("--watch") && !cluster) {
     return flags.Error("--watch needs --cluster");
   }
-  FM_RETURN_IF_ERROR(command.server.SetUpLogging("worker"));
+  FM_RETURN_IF_ERROR(command.server.log.SetUp("worker"));
   FM_ASSIGN_OR_RETURN(command.functions,
                       command.op_plugins.AddTo(invocation.registry));
   FM_RETURN_IF_ERROR(cluster ? WorkForCluster(invocation, command)

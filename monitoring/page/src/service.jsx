@@ -126,7 +126,10 @@ export function Events({ events }) {
           <li key={event.id} class={event.warning ? "warn" : ""}>
             <span class="age">{span(event.age_s)} ago</span>
             <span class="kind">{event.kind}{event.count > 1 ? ` ×${event.count}` : ""}</span>
-            <span class="text">{event.text}</span>
+            <span class="text">
+              {event.text}
+              {event.records && <ul class="records">{event.records.map((record, k) => <li key={k}>{record}</li>)}</ul>}
+            </span>
           </li>
         ))}
       </ol>

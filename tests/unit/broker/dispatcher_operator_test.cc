@@ -144,8 +144,10 @@ TEST(Events, TellOfFailedAttemptsThatTheLogLeavesOut) {
   worker.Beat();
   EXPECT_THAT(cluster.TakeNotes(), IsEmpty());
   EXPECT_THAT(EventTexts(cluster),
-              Contains(HasSubstr("worker w1 failed at position 0 of job 'j': "
-                                 "no file 'a.csv'")));
+              Contains(HasSubstr(
+                  fmt::format("worker w1 failed at position 0 (split {}) of "
+                              "job 'j': no file 'a.csv'",
+                              lease.split.number))));
   EXPECT_THAT(StatusOf(cluster)["events"].size(), 3u);
 }
 
@@ -166,9 +168,13 @@ TEST(Events, TellOfReadersThatAreFencedAndOfElementsThatAreLeftOut) {
   beat.load.emplace();
   beat.load->elapsed = absl::Seconds(1);
   beat.load->skipped = 2;
+  beat.load->skipped_elements = {"record 7 of a.tfrecord: a wrong CRC"};
   cluster.Say(later.peer(), beat);
   EXPECT_THAT(EventTexts(cluster),
               Contains("job 'j' left out 2 elements (on_error), 2 so far"));
+  EXPECT_THAT(
+      cluster.dispatcher().EventsJson(cluster.now()),
+      HasSubstr(R"("records":["record 7 of a.tfrecord: a wrong CRC"])"));
 }
 
 }  // namespace

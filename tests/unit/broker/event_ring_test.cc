@@ -56,6 +56,21 @@ TEST(EventRing, CountsAttemptsOfAJobTogetherForAWhile) {
   EXPECT_EQ(ring.Last(9).size(), 3u);
 }
 
+TEST(EventRing, KeepsTheLastRecordsThatWereLeftOut) {
+  EventRing ring;
+  for (int k = 0; k < 12; ++k) {
+    OperatorEvent event = Event(NoteKind::kSkipped, true, "left out");
+    event.records = {"record " + std::to_string(k) + " of a"};
+    ring.Add(kStart, event);
+  }
+  const std::vector<OperatorEvent> last = ring.Last(9);
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].count, 12u);
+  ASSERT_EQ(last[0].records.size(), EventRing::kRecordsKept);
+  EXPECT_EQ(last[0].records.front(), "record 4 of a");
+  EXPECT_EQ(last[0].records.back(), "record 11 of a");
+}
+
 TEST(EventRing, CutsLongTextsBetweenCharacters) {
   EventRing ring;
   std::string text(EventRing::kTextMax - 1, 'x');

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/base/url_secrets.h"
 #include "core/operators/registry.h"
 #include "tests/unit/sources/test_folder.h"
 
@@ -31,6 +32,20 @@ class Quarantine : public ::testing::Test {
 
   const TestFolder folder_;
 };
+
+TEST_F(Quarantine, SaysWhichRecordAnElementWasMadeOf) {
+  SkippedElement skipped = Element(3);
+  EXPECT_EQ(SkippedText(skipped), "record 3 of a.tfrecord: no \"image\"");
+  skipped.records[0].file = "https://me:secret@host/a";
+  skipped.records[0].offset = 4096;
+  skipped.records.emplace_back();
+  EXPECT_EQ(SkippedText(skipped),
+            HideUrlSecrets("record 3 of https://me:secret@host/a after byte "
+                           "4096 and 1 more: no \"image\""));
+  skipped.error = std::string(5'000, 'x');
+  EXPECT_EQ(SkippedText(skipped).size(), kSkippedTextMax);
+  EXPECT_EQ(SkippedText({{1, 0}, {}, "why"}), "why");
+}
 
 constexpr char kLine3[] =
     R"({"plan":"one","position":3,"index":0,"records":[{"file":"a.tfrecord",)"

@@ -123,5 +123,34 @@ TEST(Metrics, OfAWorkerNameItsPlansAndSteps) {
   EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",for=\"credit\"} 1\n"));
 }
 
+TEST(Metrics, OfReadersAreByJobAndRank) {
+  ReaderTotals reader;
+  reader.job = "train";
+  reader.rank = 3;
+  reader.open = 1;
+  reader.load.elements = 5;
+  reader.load.waited = absl::Milliseconds(1500);
+  MetricList metrics;
+  AddReaderMetrics({ReaderTotals(), reader}, metrics);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("feedmill_reader_elements_total{job_name="
+                              "\"train\",rank=\"3\"} 5\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_reader_wait_seconds_total{job_name="
+                              "\"train\",rank=\"3\"} 1.5\n"));
+  EXPECT_THAT(text, HasSubstr("{job_name=\"anonymous\",rank=\"0\"} 0\n"));
+}
+
+TEST(Metrics, AreOfABoundedNumberOfReaders) {
+  std::vector<ReaderTotals> readers(2 * kReadersShown);
+  for (size_t k = 0; k < readers.size(); ++k) readers[k].rank = k;
+  readers.back().open = 1;
+  MetricList metrics;
+  AddReaderMetrics(readers, metrics);
+  const std::string text = metrics.Text();
+  EXPECT_EQ(Count(text, "feedmill_reader_open{"), kReadersShown);
+  EXPECT_THAT(text, HasSubstr("rank=\"199\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_readers_not_shown 100\n"));
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -354,6 +354,9 @@ TEST(StatusTable, ShowsValuesThenTables) {
   EXPECT_THAT(nested, StartsWith("totals: jobs 1, slots 2\n"));
   EXPECT_THAT(nested, HasSubstr("jobs (1)\n  name  sessions\n  j     1\n"));
   EXPECT_THAT(nested, HasSubstr("sessions (1)\n  of  consumer\n  j   solo\n"));
+  const std::string left_out = *StatusTable(
+      R"({"events":[{"kind":"skipped","job":"j","records":["record 2 of a"]}]})");
+  EXPECT_THAT(left_out, HasSubstr("left out lately\n  j: record 2 of a\n"));
   EXPECT_FALSE(StatusTable("[1]").ok());
   EXPECT_FALSE(StatusTable("{").ok());
 }

@@ -247,6 +247,9 @@ std::vector<Sample> UntracedMessages() {
                            2,
                            4096,
                            1 << 16};
+  ClientBeat skipped = loaded;
+  skipped.load->skipped_elements = {"record 17 of a.tfrecord: a wrong CRC",
+                                    "record 2 of b.tfrecord: a wrong CRC"};
   WorkerBeat busy = BeatOfWorker();
   busy.load = WorkerLoad{2, 3, absl::Seconds(5), 1 << 20, 1 << 28, {}};
   busy.load->plans = {{PlanId("ab12"),
@@ -291,6 +294,7 @@ std::vector<Sample> UntracedMessages() {
       {"client_beat", Beat()},
       {"client_beat_links", linked},
       {"client_beat_load", loaded},
+      {"client_beat_skipped", skipped},
       {"client_answer", Answer()},
       {"client_answer_planning", planning},
       {"client_answer_skips", skips},

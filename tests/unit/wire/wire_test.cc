@@ -234,6 +234,8 @@ TEST(Codec, WorkerAnswerHasAllItsFields) {
 TEST(Codec, LoadsHaveAllTheirFields) {
   const auto beat = SampleOf<ClientBeat>("client_beat_load");
   EXPECT_EQ(Returned(beat).load, beat.load);
+  const auto skipped = SampleOf<ClientBeat>("client_beat_skipped");
+  EXPECT_EQ(Returned(skipped).load, skipped.load);
   EXPECT_FALSE(Returned(SampleOf<ClientBeat>("client_beat")).load.has_value());
   const auto busy = SampleOf<WorkerBeat>("worker_beat_load");
   EXPECT_EQ(Returned(busy).load, busy.load);
