@@ -64,7 +64,7 @@ def slow_source(cluster):
 
 
 def throttled_store(cluster):
-    """So is a store that refuses most requests for a while (503 Slow Down)."""
+    """A store is named that refuses most requests for a while (503 Slow Down)."""
     files = store_files(cluster)
     every, wait = cluster.chance.randint(2, 3), cluster.chance.uniform(0.1, 0.3)
 
@@ -169,7 +169,7 @@ def skewed_splits(cluster):
 
 
 def full_memory(cluster):
-    """Workers that have no memory for more elements are told so."""
+    """The verdict names workers that have no memory for more elements."""
     cluster.dispatcher()
     memory = cluster.chance.choice([2, 3])
     cluster.worker("w0", "--memory", f"{memory}MiB", threads=8)
@@ -178,7 +178,7 @@ def full_memory(cluster):
 
 
 def shared_workers(cluster):
-    """A job that gets little of busy workers is told so."""
+    """The verdict names a job that gets little of busy workers."""
     cluster.dispatcher()
     cluster.worker("w0")
     cluster.read(cluster.slow_step(), "--weight", "10000", name="greedy")
@@ -201,7 +201,7 @@ def slow_link(cluster):
 
 
 def dispatcher_bound(cluster):
-    """A dispatcher whose disk is too slow for so many small splits is named."""
+    """A dispatcher whose disk is too slow for many small splits is named."""
     library = cluster.folder / "slow_sync.so"
     source = cluster.folder / "slow_sync.c"
     source.write_text("#include <unistd.h>\nint fdatasync(int fd) { (void)fd; return usleep(%d); }\n"
@@ -251,7 +251,7 @@ def paused_job(cluster):
 
 
 def one_slow_rank(cluster):
-    """Of ranks, the one whose network is slow is named."""
+    """The verdict names the rank whose network is slow."""
     cluster.dispatcher()
     cluster.worker("w0")
     slow = cluster.chance.randint(0, 1)
@@ -269,7 +269,7 @@ def one_slow_rank(cluster):
 
 
 def ranks_in_step(cluster):
-    """Of ranks whose trainers wait for each other, one is named, and not the data."""
+    """The verdict names one of the ranks whose trainers wait for each other, and not the data."""
     cluster.dispatcher()
     cluster.worker("w0")
     readers = [cluster.read(CHEAP, "--consumer", f"{rank}/2", output="jsonl", stdout=subprocess.PIPE) for rank in range(2)]
