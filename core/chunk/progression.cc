@@ -2,6 +2,10 @@
 
 #include "core/base/vector_target.h"
 
+// Worth: a column that is not stored saves 12 % of the CPU of a range whose
+// numbers are mapped and filtered (10^9 numbers: 1.16 s instead of 1.31 s), and
+// 10 % where they are mapped and batched.
+
 namespace feedmill {
 namespace {
 

@@ -11,6 +11,8 @@
 
 namespace feedmill {
 
+class QuickJpeg;
+
 bool IsJpeg(std::string_view file);
 
 // Decodes JPEG files bit for bit as libjpeg-turbo does. Thread-compatible.
@@ -30,20 +32,14 @@ class JpegDecoder {
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 
-  // The two paths of Decode, for tests. DecodeUsual returns false for an
-  // unusual file (usual: baseline, sound, one scan, no restart markers); it
-  // does not tell what is unusual.
-  bool DecodeUsual(std::string_view file, const DecodeOptions& options,
-                   ImageSize size, std::span<uint8_t> pixels);
+  // Decode without QuickJpeg, for tests.
   absl::Status DecodeAny(std::string_view file, const DecodeOptions& options,
                          ImageSize size, std::span<uint8_t> pixels);
 
  private:
-  class Libjpeg;
   class Any;
-  class Usual;
   std::unique_ptr<Any> any_;
-  std::unique_ptr<Usual> usual_;
+  std::unique_ptr<QuickJpeg> quick_;
 };
 
 }  // namespace feedmill

@@ -1,5 +1,6 @@
-// Image files from outside: any bytes give pixels or DataLoss; a JPEG file that
-// is decoded in the usual way has the pixels that libjpeg alone makes of it.
+// Image files from outside: any bytes give pixels or DataLoss.
+// core/ops/jpeg/quick_jpeg_fuzz.cc compares the two ways of decoding JPEG
+// files.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,23 +9,6 @@
 
 #include "core/base/check.h"
 #include "core/ops/image.h"
-#include "core/ops/jpeg_image.h"
-
-namespace {
-
-void CompareWays(std::string_view file, const feedmill::DecodeOptions& options,
-                 feedmill::ImageSize size, const absl::Status& status,
-                 const std::vector<uint8_t>& pixels) {
-  static feedmill::JpegDecoder decoder;
-  std::vector<uint8_t> usual(pixels.size());
-  if (!decoder.DecodeUsual(file, options, size, usual)) return;
-  std::vector<uint8_t> any(pixels.size());
-  FM_CHECK(status.ok());
-  FM_CHECK(decoder.DecodeAny(file, options, size, any).ok());
-  FM_CHECK(usual == any && pixels == any);
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int64_t kPixelsMax = 1 << 20;  // keeps an input's cost small
@@ -43,9 +27,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         static_cast<size_t>(made.height * made.width * options.channels));
     const absl::Status status = decoder.Decode(file, options, made, pixels);
     FM_CHECK(status.ok() || absl::IsDataLoss(status));
-    if (feedmill::IsJpeg(file)) {
-      CompareWays(file, options, made, status, pixels);
-    }
   }
   return 0;
 }

@@ -134,7 +134,7 @@ def dependencies(tree, libraries, allowed, _build):
     for path in tree.code(*SHIPPED):
         top = path.split("/")[0]
         library = libraries.of_file.get(path)
-        if library is None and not path.endswith("_main.cc"):
+        if library is None and not path.endswith(("_main.cc", "_fuzz.cc")):  # binaries
             yield f"{path}: no library lists it"
         for kind, name in tree.includes(path):
             if kind == "<":

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_OPS_JPEG_SCAN_H_
-#define FEEDMILL_CORE_OPS_JPEG_SCAN_H_
+#ifndef FEEDMILL_CORE_OPS_JPEG_JPEG_SCAN_H_
+#define FEEDMILL_CORE_OPS_JPEG_JPEG_SCAN_H_
 
 #include <array>
 #include <cstddef>
@@ -88,4 +88,4 @@ class JpegScan {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_OPS_JPEG_SCAN_H_
+#endif  // FEEDMILL_CORE_OPS_JPEG_JPEG_SCAN_H_

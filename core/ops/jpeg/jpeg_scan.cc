@@ -1,4 +1,4 @@
-#include "core/ops/jpeg_scan.h"
+#include "core/ops/jpeg/jpeg_scan.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "core/ops/jpeg_image.h"
+#include "core/ops/jpeg/quick_jpeg.h"
 
 #include <gtest/gtest.h>
 #include <turbojpeg.h>
@@ -7,6 +7,8 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include "core/ops/jpeg_image.h"
 
 namespace feedmill {
 namespace {
@@ -42,9 +44,13 @@ std::string MakeJpeg(const Kind& kind) {
   return file;
 }
 
-// True if the usual path decoded the file; then its result must equal
-// libjpeg's.
-bool DecodeBothWays(JpegDecoder& decoder, const std::string& file,
+struct Decoders {
+  QuickJpeg quick;
+  JpegDecoder libjpeg;
+};
+
+// True if QuickJpeg decoded the file; then its result must equal libjpeg's.
+bool DecodeBothWays(Decoders& decoders, const std::string& file,
                     const DecodeOptions& options, ImageSize size) {
   const auto bytes =
       static_cast<size_t>(size.height * size.width * options.channels);
@@ -52,16 +58,16 @@ bool DecodeBothWays(JpegDecoder& decoder, const std::string& file,
   const std::vector<char> exact(file.begin(), file.end());
   const std::string_view view(exact.data(), exact.size());
   std::vector<uint8_t> usual(bytes), any(bytes);
-  if (!decoder.DecodeUsual(view, options, size, usual)) return false;
-  const absl::Status status = decoder.DecodeAny(view, options, size, any);
+  if (!decoders.quick.Decode(view, options, size, usual)) return false;
+  const absl::Status status =
+      decoders.libjpeg.DecodeAny(view, options, size, any);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_TRUE(usual == any) << size.width << " x " << size.height;
   return true;
 }
 
 // Decodes with all supported options.
-void ExpectUsual(JpegDecoder& decoder, const std::string& file,
-                 ImageSize size) {
+void ExpectUsual(Decoders& decoders, const std::string& file, ImageSize size) {
   for (const int64_t scale : {1, 2, 4, 8}) {
     const ImageSize made{(size.height + scale - 1) / scale,
                          (size.width + scale - 1) / scale};
@@ -69,14 +75,14 @@ void ExpectUsual(JpegDecoder& decoder, const std::string& file,
     for (const int64_t channels : {1, 3}) {
       for (const bool fast_dct : {false, true}) {
         EXPECT_TRUE(
-            DecodeBothWays(decoder, file, {channels, fast_dct, {}}, made));
+            DecodeBothWays(decoders, file, {channels, fast_dct, {}}, made));
       }
     }
   }
 }
 
-TEST(JpegDecoderTest, MostFilesAreDecodedAsLibjpegDoes) {
-  JpegDecoder decoder;
+TEST(QuickJpegTest, MostFilesAreDecodedAsLibjpegDoes) {
+  Decoders decoders;
   for (const int subsampling : {TJSAMP_444, TJSAMP_422, TJSAMP_420, TJSAMP_440,
                                 TJSAMP_411, TJSAMP_GRAY}) {
     for (const int quality : {1, 50, 90, 100}) {
@@ -85,8 +91,8 @@ TEST(JpegDecoderTest, MostFilesAreDecodedAsLibjpegDoes) {
                                      ImageSize{33, 17}, ImageSize{99, 133}}) {
           SCOPED_TRACE(::testing::Message()
                        << subsampling << ' ' << quality << ' ' << noise);
-          ExpectUsual(decoder, MakeJpeg({size, subsampling, quality, noise, 0}),
-                      size);
+          ExpectUsual(decoders,
+                      MakeJpeg({size, subsampling, quality, noise, 0}), size);
         }
       }
     }
@@ -94,22 +100,22 @@ TEST(JpegDecoderTest, MostFilesAreDecodedAsLibjpegDoes) {
 }
 
 // The file has its own codes, longer than common ones.
-TEST(JpegDecoderTest, CodesMayBeAFilesOwn) {
+TEST(QuickJpegTest, CodesMayBeAFilesOwn) {
   setenv("TJ_OPTIMIZE", "1", 1);
-  JpegDecoder decoder;
+  Decoders decoders;
   for (const uint32_t noise : {0U, 3U, 100U}) {
     const Kind kind{{200, 300}, TJSAMP_420, 97, noise, 0};
-    ExpectUsual(decoder, MakeJpeg(kind), kind.size);
+    ExpectUsual(decoders, MakeJpeg(kind), kind.size);
   }
   unsetenv("TJ_OPTIMIZE");
 }
 
-TEST(JpegDecoderTest, UnusualFilesAreLeftToLibjpeg) {
-  JpegDecoder decoder;
+TEST(QuickJpegTest, UnusualFilesAreLeftToLibjpeg) {
+  Decoders decoders;
   const Kind kind;
   const DecodeOptions options;
   const std::string file = MakeJpeg(kind);
-  EXPECT_TRUE(DecodeBothWays(decoder, file, options, kind.size));
+  EXPECT_TRUE(DecodeBothWays(decoders, file, options, kind.size));
   Kind progressive;
   progressive.flags = TJFLAG_PROGRESSIVE;
   setenv("TJ_RESTART", "1", 1);
@@ -117,12 +123,14 @@ TEST(JpegDecoderTest, UnusualFilesAreLeftToLibjpeg) {
   unsetenv("TJ_RESTART");
   for (const std::string& unusual : {MakeJpeg(progressive), restarts}) {
     std::vector<uint8_t> usual(size_t{48} * 64 * 3), any(size_t{48} * 64 * 3);
-    EXPECT_FALSE(decoder.DecodeUsual(unusual, options, kind.size, usual));
-    EXPECT_TRUE(decoder.DecodeAny(unusual, options, kind.size, any).ok());
-    EXPECT_TRUE(decoder.Decode(unusual, options, kind.size, usual).ok());
+    EXPECT_FALSE(decoders.quick.Decode(unusual, options, kind.size, usual));
+    EXPECT_TRUE(
+        decoders.libjpeg.DecodeAny(unusual, options, kind.size, any).ok());
+    EXPECT_TRUE(
+        decoders.libjpeg.Decode(unusual, options, kind.size, usual).ok());
     EXPECT_EQ(usual, any);
   }
-  EXPECT_TRUE(DecodeBothWays(decoder, file, options, kind.size));
+  EXPECT_TRUE(DecodeBothWays(decoders, file, options, kind.size));
 }
 
 // Returns the file without its tables, like the frames of some films: the
@@ -140,27 +148,28 @@ std::string WithoutCodes(std::string file) {
   return file;
 }
 
-TEST(JpegDecoderTest, AFileNeverHasTheTablesOfTheOneBefore) {
+TEST(QuickJpegTest, AFileNeverHasTheTablesOfTheOneBefore) {
   const Kind kind;
   const std::string whole = MakeJpeg(kind);
   setenv("TJ_OPTIMIZE", "1", 1);
   const std::string own = MakeJpeg({kind.size, TJSAMP_420, 60, 100, 0});
   unsetenv("TJ_OPTIMIZE");
-  JpegDecoder decoder;
+  Decoders decoders;
   std::vector<uint8_t> expected(size_t{48} * 64 * 3), got(size_t{48} * 64 * 3);
-  ASSERT_TRUE(decoder.Decode(whole, {}, kind.size, expected).ok());
+  ASSERT_TRUE(decoders.libjpeg.Decode(whole, {}, kind.size, expected).ok());
   for (int round = 0; round < 2; ++round) {
-    ASSERT_TRUE(decoder.Decode(own, {}, kind.size, got).ok());
-    ASSERT_TRUE(decoder.DecodeAny(own, {}, kind.size, got).ok());
-    ASSERT_TRUE(decoder.Decode(WithoutCodes(whole), {}, kind.size, got).ok());
+    ASSERT_TRUE(decoders.libjpeg.Decode(own, {}, kind.size, got).ok());
+    ASSERT_TRUE(decoders.libjpeg.DecodeAny(own, {}, kind.size, got).ok());
+    ASSERT_TRUE(
+        decoders.libjpeg.Decode(WithoutCodes(whole), {}, kind.size, got).ok());
     EXPECT_EQ(got, expected);
   }
 }
 
 // Files accepted by the usual path are decoded safely and equal libjpeg's
 // result.
-TEST(JpegDecoderTest, DamageIsNeverTakenForAPicture) {
-  JpegDecoder decoder;
+TEST(QuickJpegTest, DamageIsNeverTakenForAPicture) {
+  Decoders decoders;
   std::mt19937 random(11);
   int taken = 0;
   for (const int subsampling : {TJSAMP_420, TJSAMP_GRAY}) {
@@ -168,14 +177,14 @@ TEST(JpegDecoderTest, DamageIsNeverTakenForAPicture) {
     const std::string file = MakeJpeg(kind);
     for (size_t length = 0; length < file.size(); ++length) {
       EXPECT_FALSE(
-          DecodeBothWays(decoder, file.substr(0, length), {}, kind.size));
+          DecodeBothWays(decoders, file.substr(0, length), {}, kind.size));
     }
     for (int round = 0; round < 3'000; ++round) {
       std::string damaged = file;
       for (auto k = random() % 3 + 1; k > 0; --k) {
         damaged[random() % damaged.size()] = static_cast<char>(random());
       }
-      taken += DecodeBothWays(decoder, damaged, {}, kind.size) ? 1 : 0;
+      taken += DecodeBothWays(decoders, damaged, {}, kind.size) ? 1 : 0;
     }
   }
   EXPECT_GT(taken, 100);  // a damaged file may be another valid picture
