@@ -97,6 +97,10 @@ class ReadSession {
   // Unacknowledged leaves: of earlier readers and its own.
   std::vector<ClientLeave> UnsaidLeaves() const;
 
+  // Bytes of a worker arrive now: perhaps of a large frame that is not whole
+  // yet. Its streams are not opened again for a while (rule 12).
+  void NoteArriving(absl::Time now, const WorkerId& worker);
+
   // True if pulled elements may be handed to the application now (rule 24).
   bool MayHandOut(absl::Time now) const { return leaving_ || Valid(now); }
   // Rises when pulled elements that were not handed out belong to another
@@ -171,7 +175,8 @@ class ReadSession {
     Opening opening;
     Cursor start;
     uint64_t base = 0;  // bytes the split had received when it was opened
-    absl::Time last;    // last frame of this opening, or time of the opening
+    // Last frame of this opening, or bytes of one, or time of the opening.
+    absl::Time last;
     std::optional<Grant> said;
     // Additional credit not used yet; it begins beyond this total.
     struct Asked {

@@ -31,6 +31,8 @@ constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
 // A dispatcher silent for this long is not waited for.
 constexpr absl::Duration kSilent = absl::Seconds(5);
+// Fewer bytes between two heartbeats are no large frame.
+constexpr uint64_t kArrivingBytes = uint64_t{64} << 10;
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
@@ -373,7 +375,10 @@ void ServiceLink::OnTurn(absl::Time now) {
   }
   if (session_.traced() != traced()) traced_.store(session_.traced());
   if (session_.traced()) TakeSpans(now);
-  if (now >= session_.NextDeadline()) Perform(session_.OnTick(now));
+  if (now >= session_.NextDeadline()) {
+    NoteArriving(now);
+    Perform(session_.OnTick(now));
+  }
   std::vector<Handed> pulled;
   PullInto(now, pulled);
   if (session_.cursor() != cursor_ || !pulled.empty()) {
@@ -382,6 +387,19 @@ void ServiceLink::OnTurn(absl::Time now) {
   }
   Publish(now, std::move(pulled));
   CloseIdle(now);
+}
+
+// A frame of a large element takes longer than the time after which a stream
+// without a frame is opened again.
+void ServiceLink::NoteArriving(absl::Time now) {
+  for (auto& [worker, link] : workers_) {
+    if (link.kind == LinkKind::kProcess) continue;
+    const std::optional<uint64_t> bytes = reactor_.ReceivedBytes(link.socket);
+    if (bytes && link.received && *bytes >= *link.received + kArrivingBytes) {
+      session_.NoteArriving(now, WorkerId(worker.value()));
+    }
+    link.received = bytes;
+  }
 }
 
 void ServiceLink::TakeSpans(absl::Time now) {

@@ -138,6 +138,8 @@ class ServiceLink : private ReactorHandler {
     // The worker's memory; null before it is offered and after it is lost.
     std::shared_ptr<ArenaLink> memory;
     absl::Time ask_at;  // next request for the memory
+    // Bytes that the socket had received at the last look.
+    std::optional<uint64_t> received{};
     // Time since which a local message waits for one of the socket.
     absl::Time waits_since = absl::InfiniteFuture();
   };
@@ -179,6 +181,7 @@ class ServiceLink : private ReactorHandler {
   void PullInto(absl::Time now, std::vector<Handed>& pulled);
   void Publish(absl::Time now, std::vector<Handed> pulled);
   void WatchWorkers(View& next) const;
+  void NoteArriving(absl::Time now);
   void TakeSpans(absl::Time now);
 
   const std::string service_;  // the dispatcher's address

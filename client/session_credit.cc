@@ -146,6 +146,14 @@ void ReadSession::Reopen(absl::Time now, const Split& split,
   stream.last = now;
 }
 
+void ReadSession::NoteArriving(absl::Time now, const WorkerId& worker) {
+  for (auto& [id, split] : splits_) {
+    for (auto& [lease, stream] : split.streams) {
+      if (lease.worker == worker) stream.last = std::max(stream.last, now);
+    }
+  }
+}
+
 // Estimates the bytes a split may need beyond those received, from past
 // positions. More credit for it would only withhold credit from others.
 uint64_t ReadSession::MayNeed(const Split& split) const {

@@ -6,6 +6,7 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
+#include "core/chunk/large_blocks.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
@@ -26,7 +27,11 @@ std::byte* Allocate(size_t capacity) {
 // Returns a block's bytes to the budget of the thread that frees it.
 void FreeBlock(std::byte* block, size_t capacity) noexcept {
   ByteBudget::Return(capacity);
-  std::free(block);
+  if (capacity >= kLargeBlockBytes) {
+    FreeLargeBlock(block, capacity);
+  } else {
+    std::free(block);
+  }
 }
 
 }  // namespace

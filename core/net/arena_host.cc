@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/net/local_parts.h"
 #include "core/net/log.h"
+#include "core/net/release_thread.h"
 
 namespace feedmill {
 namespace {
@@ -216,7 +217,8 @@ void ArenaHost::OnTurn(absl::Time now) {
     return now - entry.second.when > kJoinTime;
   });
   if (now >= drop_arena_at_) {
-    arena_.reset();
+    const size_t bytes = arena_ == nullptr ? 0 : arena_->size();
+    ReleaseElsewhere(std::move(arena_), bytes);
     drop_arena_at_ = absl::InfiniteFuture();
   }
 }

@@ -469,12 +469,16 @@ void Gate::OnConnectionEvent(absl::Time now, SocketId id, Followed& connection,
                              uint16_t event, uint32_t value) {
   if ((event & kTrials) != 0) {
     connection.ended.reset();
-    if (event == ZMQ_EVENT_CONNECTED) NoteLocalHost(connection, value);
+    if (event == ZMQ_EVENT_CONNECTED) {
+      connection.fd = static_cast<int>(value);
+      NoteLocalHost(connection, value);
+    }
   } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
     connection.failure = absl::OkStatus();
     if (!met_.insert(id).second) ++reconnects_;
   } else {
     connection.ended = now;
+    connection.fd = -1;
     if ((event & kFailures) != 0) NoteFailure(connection, event, value);
   }
 }
@@ -555,6 +559,12 @@ absl::Status Gate::HandshakeFailure(SocketId id) const {
 std::string Gate::LocalHost(SocketId id) const {
   const auto found = followed_.find(id);
   return found == followed_.end() ? "" : found->second.local_host;
+}
+
+std::optional<uint64_t> Gate::ReceivedBytes(SocketId id) const {
+  const auto found = followed_.find(id);
+  if (found == followed_.end() || found->second.fd < 0) return std::nullopt;
+  return BytesReceived(found->second.fd);
 }
 
 }  // namespace feedmill

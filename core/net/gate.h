@@ -84,6 +84,9 @@ class Gate {
   // Returns this machine's numeric address on a connection when it was last
   // made. "" before that.
   std::string LocalHost(SocketId id) const;
+  // Returns the bytes that came over a connection since it was last made, also
+  // those of a message that is not whole yet; nullopt while there is none.
+  std::optional<uint64_t> ReceivedBytes(SocketId id) const;
   // Returns connections that libzmq no longer retries, because the peer does
   // not speak ZMTP or refuses the connection. Each is returned once a second
   // until it is followed again.
@@ -130,6 +133,7 @@ class Gate {
     std::optional<CurveClient> curve;
     absl::Status failure;
     std::string local_host;
+    int fd = -1;  // of the last connection that was made
     // Time of the disconnection, unless libzmq has announced a retry.
     std::optional<absl::Time> ended;
   };

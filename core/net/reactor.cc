@@ -16,10 +16,12 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/chunk/large_blocks.h"
 #include "core/net/clock.h"
 #include "core/net/gate.h"
 #include "core/net/log.h"
 #include "core/net/process_limits.h"
+#include "core/net/release_thread.h"
 #include "core/net/turns.h"
 #include "core/net/zmq_parts.h"
 #include "core/process/thread_limit.h"
@@ -208,6 +210,7 @@ absl::Status Reactor::State::Prepare() {
   }
   FM_RETURN_IF_ERROR(
       CheckThreads(kThreads, "stop other processes of this user"));
+  InstallReleaseThread();
   prepared = true;
   return absl::OkStatus();
 }
@@ -242,6 +245,7 @@ void Reactor::State::Run() {
 }
 
 void Reactor::State::Turn(absl::Time until) noexcept {
+  const FreesElsewhere frees;
   // The first iteration does not wait: closures posted before Start are due.
   if (std::exchange(begun, true)) Await(until);
   if (!turns.stopping()) Handle();
@@ -519,6 +523,10 @@ absl::Status Reactor::HandshakeFailure(SocketId connection) const {
 
 std::string Reactor::LocalHost(SocketId connection) const {
   return state_->gate.LocalHost(connection);
+}
+
+std::optional<uint64_t> Reactor::ReceivedBytes(SocketId connection) const {
+  return state_->gate.ReceivedBytes(connection);
 }
 
 const std::optional<Reactor::Sender>& Reactor::sender() const {

@@ -97,6 +97,9 @@ class Reactor {
   // Returns this machine's numeric address on a connection when it was last
   // made. "" before that.
   std::string LocalHost(SocketId connection) const;
+  // Returns the bytes that came over a connection since it was last made, also
+  // those of a message that is not whole yet; nullopt while there is none.
+  std::optional<uint64_t> ReceivedBytes(SocketId connection) const;
   // The sender of the message being handled; nullopt without keys.
   const std::optional<Sender>& sender() const;
   // Returns the throughput of the connection to a listener's peer, in bytes per

@@ -6,6 +6,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/chunk/large_blocks.h"
+#include "core/net/release_thread.h"
+
 namespace feedmill {
 namespace {
 
@@ -21,11 +24,27 @@ struct LentBuffer {
   std::atomic<bool> lent = false;
 };
 
+// Runs on a thread of libzmq, which carries heartbeats, too.
 void ReleaseBuffer(void*, void* hint) {
+  const FreesElsewhere frees;
   auto* const lent = static_cast<LentBuffer*>(hint);
   static_cast<void>(lent->lent.load(std::memory_order_acquire));
   delete lent;
 }
+
+// A received message. libzmq took its memory from malloc.
+struct ReceivedPart {
+  explicit ReceivedPart(zmq::message_t received) : part(std::move(received)) {}
+  ReceivedPart(const ReceivedPart&) = delete;
+  ReceivedPart& operator=(const ReceivedPart&) = delete;
+  ~ReceivedPart() {
+    if (part.size() < kLargeBlockBytes || !FreesElsewhere::Active()) return;
+    const size_t bytes = part.size();
+    ReleaseElsewhere(std::make_shared<zmq::message_t>(std::move(part)), bytes);
+  }
+
+  zmq::message_t part;
+};
 
 bool SendPart(zmq::socket_t& socket, zmq::message_t part, bool more) {
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
@@ -70,9 +89,9 @@ zmq::message_t ToPart(const Buffer& buffer) {
 }
 
 Buffer ToBuffer(zmq::message_t part) {
-  auto owner = std::make_shared<zmq::message_t>(std::move(part));
-  const auto* data = static_cast<const std::byte*>(owner->data());
-  const size_t size = owner->size();
+  auto owner = std::make_shared<ReceivedPart>(std::move(part));
+  const auto* data = static_cast<const std::byte*>(owner->part.data());
+  const size_t size = owner->part.size();
   return Buffer(std::move(owner), data, size);
 }
 

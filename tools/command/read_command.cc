@@ -205,11 +205,12 @@ struct ReadFlags {
                 "Share of the workers, relative to other jobs: a job of weight "
                 "200 gets twice as much as one of 100; default: 100",
                 &weight);
-    flags.Bytes("--element-max",
-                "Largest component of an element that is made here: by a local "
-                "read, or by steps that are the client's; default: 1GiB, or an "
-                "eighth of the memory where that is less",
-                &element_bytes_max);
+    flags.Bytes(
+        "--element-max",
+        "Largest element that is made here, and component of one: by a local "
+        "read, or by steps that are the client's; default: 1GiB, or an "
+        "eighth of the memory where that is less",
+        &element_bytes_max);
     flags.Text("--token", "FILE", "Continue from the position in this token",
                &token);
     flags.Text("--save-token", "FILE",

@@ -119,11 +119,12 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--memory",
               "Elements that a worker has computed and not yet sent, at most",
               &config.memory_bytes);
-  flags.Bytes("--element-max",
-              "Largest component of an element; a larger one is an error of "
-              "its element, for its reader only; default: 1GiB, which is the "
-              "most, or an eighth of the memory where that is less",
-              &config.element_bytes_max);
+  flags.Bytes(
+      "--element-max",
+      "Largest element, and component of one; a larger one is an error of "
+      "its element, for its reader only; default: 1GiB, which is the "
+      "most, or an eighth of the memory where that is less",
+      &config.element_bytes_max);
   flags.Bytes("--frame-bytes", "Elements that a worker sends at a time, about",
               &config.frame_bytes);
   flags.OneOf("--transport", {"auto", "tcp"},

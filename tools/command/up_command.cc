@@ -69,11 +69,12 @@ struct UpFlags {
     flags.Bytes("--memory",
                 "Elements that a worker has computed and not yet sent, at most",
                 &memory_bytes);
-    flags.Bytes("--element-max",
-                "Largest component of an element; a larger one is an error of "
-                "its element, for its reader only; default: 1GiB, which is the "
-                "most, or an eighth of the memory where that is less",
-                &element_bytes_max);
+    flags.Bytes(
+        "--element-max",
+        "Largest element, and component of one; a larger one is an error of "
+        "its element, for its reader only; default: 1GiB, which is the "
+        "most, or an eighth of the memory where that is less",
+        &element_bytes_max);
     flags.OneOf("--transport", {"auto", "tcp"},
                 "How elements are transported: auto shares memory with readers "
                 "on this host",

@@ -181,6 +181,21 @@ TEST_F(ReadSessionTest, OpensAgainAfterASecondWithoutAFrame) {
   EXPECT_EQ(Granted(1).start, (Cursor{2, 0}));
 }
 
+TEST_F(ReadSessionTest, DoesNotOpenAgainWhileBytesArrive) {
+  GivenSplits({Bound(1, 0, 20)});
+  const Opening first = Granted(1).opening;
+  for (int k = 0; k < 10; ++k) {
+    Pass(absl::Milliseconds(500));
+    session_.NoteArriving(now_, kWorker);
+    EXPECT_EQ(Granted(1).opening, first);
+  }
+  for (int k = 0; k < 3; ++k) {
+    session_.NoteArriving(now_, WorkerId("another worker"));
+    Pass(absl::Milliseconds(500));
+  }
+  EXPECT_GT(Granted(1).opening, first);
+}
+
 TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsBeats) {
   GivenSplits({Bound(1, 0, 20)});
   Said<Grant>();

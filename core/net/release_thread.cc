@@ -1,0 +1,112 @@
+#include "core/net/release_thread.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/chunk/large_blocks.h"
+
+namespace feedmill {
+namespace {
+
+// Memory that waits is used as well as that of new elements.
+constexpr size_t kWaitingBytesMax = size_t{3} << 30;
+constexpr size_t kSliceBytes = size_t{8} << 20;
+constexpr uintptr_t kPageBytes = 4096;
+
+class ReleaseThread {
+ public:
+  // Never destroyed: memory may be released until the process ends.
+  static ReleaseThread& Of() {
+    static ReleaseThread& one = *new ReleaseThread();
+    return one;
+  }
+
+  // Returns false if the caller must drop the owner itself.
+  bool Take(std::shared_ptr<const void>& owner, size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (waiting_bytes_ > 0 && waiting_bytes_ + bytes > kWaitingBytesMax) {
+      return false;
+    }
+    try {
+      if (!runs_) {
+        std::thread([this] { Run(); }).detach();
+        runs_ = true;
+      }
+      waiting_.emplace_back(std::move(owner), bytes);
+    } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    waiting_bytes_ += bytes;
+    changed_.notify_one();
+    return true;
+  }
+
+ private:
+  void Run() {
+    pthread_setname_np(pthread_self(), "fm-release");
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [this] { return !waiting_.empty(); });
+      auto [owner, bytes] = std::move(waiting_.front());
+      waiting_.pop_front();
+      lock.unlock();
+      owner.reset();
+      lock.lock();
+      waiting_bytes_ -= bytes;
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::deque<std::pair<std::shared_ptr<const void>, size_t>> waiting_;
+  size_t waiting_bytes_ = 0;
+  bool runs_ = false;
+};
+
+// Gives the pages of a block back in slices: a thread that maps memory
+// meanwhile waits for one slice only, not for the whole block.
+void FreeInSlices(void* block, size_t bytes) {
+  const auto at = reinterpret_cast<uintptr_t>(block);
+  const uintptr_t end = (at + bytes) / kPageBytes * kPageBytes;
+  uintptr_t begin = (at + kPageBytes - 1) / kPageBytes * kPageBytes;
+  while (begin < end) {
+    const size_t size = std::min<size_t>(kSliceBytes, end - begin);
+    // If it fails, free gives the pages back.
+    if (madvise(reinterpret_cast<void*>(begin), size, MADV_DONTNEED) != 0) {
+      break;
+    }
+    begin += size;
+  }
+  std::free(block);
+}
+
+void Release(void* block, size_t bytes) {
+  if (!FreesElsewhere::Active()) return FreeInSlices(block, bytes);
+  ReleaseElsewhere(std::shared_ptr<void>(
+                       block, [bytes](void* own) { FreeInSlices(own, bytes); }),
+                   bytes);
+}
+
+}  // namespace
+
+void InstallReleaseThread() { SetBlockReleaser(&Release); }
+
+void ReleaseElsewhere(std::shared_ptr<const void> owner, size_t bytes) {
+  if (!ReleaseThread::Of().Take(owner, bytes)) owner.reset();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,23 @@
+#ifndef FEEDMILL_CORE_NET_RELEASE_THREAD_H_
+#define FEEDMILL_CORE_NET_RELEASE_THREAD_H_
+
+#include <cstddef>
+#include <memory>
+
+namespace feedmill {
+
+// A thread of the process that releases large memory for the threads of
+// reactors and of libzmq, which would send no heartbeat meanwhile. It starts
+// when it is first needed.
+
+// Makes buffers use it (FreesElsewhere), and makes other threads free large
+// blocks in slices. Any thread, any number of times.
+void InstallReleaseThread();
+
+// Drops `owner` on that thread. `bytes`: size of the memory that this releases.
+// If much memory waits already, or the thread cannot start, drops it here.
+void ReleaseElsewhere(std::shared_ptr<const void> owner, size_t bytes);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_RELEASE_THREAD_H_

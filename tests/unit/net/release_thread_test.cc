@@ -1,0 +1,95 @@
+// Large memory is not released on the threads that carry heartbeats.
+#include "core/net/release_thread.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/chunk/large_blocks.h"
+#include "core/net/reactor.h"
+#include "tests/unit/net/buffers.h"
+
+namespace feedmill {
+namespace {
+
+constexpr Reactor::Limits kLimits{int64_t{1} << 30, 100};
+
+std::atomic<int> g_passed_on = 0;
+
+void CountAndFree(void* block, size_t) {
+  std::free(block);
+  if (!FreesElsewhere::Active()) return;
+  ++g_passed_on;
+  g_passed_on.notify_all();
+}
+
+Buffer Large() {
+  return Filled(nullptr, kLargeBlockBytes + size_t{5} * kMiB + 17, 9);
+}
+
+class Quiet : public ReactorHandler {
+ public:
+  ~Quiet() override {
+    reactor.Stop();
+    reactor.Join();
+  }
+  void OnMessage(absl::Time, SocketId, std::string_view from,
+                 std::vector<Buffer> parts) override {
+    came.set_value({std::string(from), std::move(parts)});
+  }
+  void OnTurn(absl::Time) override {}
+  absl::Time NextDeadline() const override { return absl::InfiniteFuture(); }
+
+  std::promise<std::pair<std::string, std::vector<Buffer>>> came;
+  Reactor reactor{"quiet"};
+};
+
+TEST(ReleaseThread, DropsOwnersOnAThreadOfItsOwn) {
+  std::promise<std::thread::id> dropped;
+  ReleaseElsewhere(
+      std::shared_ptr<int>(new int(1),
+                           [&](int* own) {
+                             delete own;
+                             dropped.set_value(std::this_thread::get_id());
+                           }),
+      100);
+  EXPECT_NE(dropped.get_future().get(), std::this_thread::get_id());
+}
+
+TEST(ReleaseThread, ReactorsPassOnLargeBlocksThatTheyDropOrHaveSent) {
+  Quiet server;
+  const auto port = server.reactor.Listen("127.0.0.1", 0, kLimits, {});
+  ASSERT_TRUE(port.ok()) << port.status();
+  Quiet client;
+  const auto to = client.reactor.Connect(
+      {"127.0.0.1", server.reactor.PortOf(*port)}, kLimits, {});
+  ASSERT_TRUE(to.ok()) << to.status();
+  server.reactor.Start(&server);
+  client.reactor.Start(&client);
+  SetBlockReleaser(&CountAndFree);  // after that of the reactors
+  g_passed_on = 0;
+  { const Buffer own = Large(); }
+  EXPECT_EQ(g_passed_on, 0);  // this thread frees by itself
+  ASSERT_TRUE(
+      client.reactor.Post([large = Large()]() mutable { large = Buffer(); }));
+  g_passed_on.wait(0);
+  // libzmq drops the block when it is sent.
+  ASSERT_TRUE(client.reactor.Post([&, large = Large()]() mutable {
+    client.reactor.Send(*to, "", {std::exchange(large, Buffer())});
+  }));
+  const auto [from, parts] = server.came.get_future().get();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_TRUE(AllAre(parts[0], 9));
+  g_passed_on.wait(1);
+  EXPECT_EQ(g_passed_on, 2);
+  InstallReleaseThread();
+}
+
+}  // namespace
+}  // namespace feedmill
