@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -116,3 +118,45 @@ def test_the_state_goes_with_the_service(tmp_path: pathlib.Path) -> None:
     with feedmill.ray.launch(workers=1, work_dir=folder):
         assert (folder / "port").exists()
     assert not folder.exists()
+
+
+def load_example() -> Any:
+    """examples/ray_train/train.py, as a module that Ray's processes do not import."""
+    path = pathlib.Path(__file__).resolve().parents[3] / "examples/ray_train/train.py"
+    spec = importlib.util.spec_from_file_location("ray_train_example", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    ray.cloudpickle.register_pickle_by_value(module)
+    return module
+
+
+def test_ray_train_goes_on_from_its_checkpoint_after_a_worker_is_killed(
+    tmp_path: pathlib.Path,
+) -> None:
+    pytest.importorskip("pyarrow")  # of ray[train]
+    example = load_example()
+    killed = tmp_path / "killed"
+
+    def train_and_die(config: dict[str, Any]) -> None:
+        report = ray.train.report
+
+        def report_or_die(metrics: dict[str, Any], **arguments: Any) -> None:
+            rank = ray.train.get_context().get_world_rank()
+            # Steps since the checkpoint before this one are lost.
+            if rank == 1 and metrics["step"] == 100 and not killed.exists():
+                killed.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+            report(metrics, **arguments)
+
+        ray.train.report = report_or_die
+        example.train(config)
+
+    whole = example.run(tmp_path / "whole")
+    assert whole["step"] == 200
+    assert whole["line"] == pytest.approx([3, 1], abs=0.2)
+    # The line depends on each batch and on their order, bit by bit.
+    assert example.run(tmp_path / "restarted", train_and_die) == whole
+    assert killed.exists()
