@@ -3,7 +3,7 @@
     ray_epochs.py feedmill|ray photos|text EPOCHS PATH
 
 One epoch more comes first and does not count. Prints one line of JSON: batches, rows, seconds, CPU seconds of all
-processes of the cluster, and the sum over the rows of the mean of their pixels, or of the number of their words.
+processes of the cluster; and the sum over the rows of the mean of their pixels, or of the number of their words.
 """
 import json
 import os

@@ -1,4 +1,4 @@
-"""Ray Train reads through a feedmill service, and goes on from checkpoints.
+"""Ray Train reads through a feedmill service, and resumes from checkpoints.
 
     pip install "ray[train]"
     python train.py
@@ -53,7 +53,7 @@ def save(rank, line, step, reader):
 
 
 def train(config):
-    """What each Train worker runs. TorchTrainer takes such a function, too."""
+    """Runs in each Train worker. TorchTrainer takes such a function, too."""
     context = ray.train.get_context()
     rank, ranks = context.get_world_rank(), context.get_world_size()
     line, step, state = [0.0, 0.0], 0, None

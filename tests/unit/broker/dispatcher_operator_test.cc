@@ -177,5 +177,21 @@ TEST(Events, TellOfReadersThatAreFencedAndOfElementsThatAreLeftOut) {
       HasSubstr(R"("records":["record 7 of a.tfrecord: a wrong CRC"])"));
 }
 
+TEST(Events, NameSkippedElementsOfJobsWithoutAName) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("@1", "solo", "range 1000").Hello();
+  ClientBeat beat;
+  beat.job = JobName("@1");
+  beat.session = {ConsumerId("solo"), Incarnation(2)};
+  beat.run = RunNumber(1);
+  beat.load.emplace();
+  beat.load->elapsed = absl::Seconds(1);
+  beat.load->skipped = 1;
+  cluster.Say(reader.peer(), beat);
+  EXPECT_THAT(EventTexts(cluster),
+              Contains("job '@1' left out 1 element (on_error), 1 so far"));
+}
+
 }  // namespace
 }  // namespace feedmill::testing
