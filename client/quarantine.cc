@@ -16,6 +16,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
+#include "core/io/file_systems.h"
 #include "core/process/write_error.h"
 
 namespace feedmill {
@@ -25,12 +26,25 @@ constexpr size_t kReadBytes = size_t{64} << 10;
 // Longer lines are not from feedmill, whose messages shorten what they quote.
 constexpr size_t kLineMax = size_t{1} << 20;
 
-class Quarantine {
+std::string LineOf(const std::string& plan, const SkippedElement& skipped) {
+  std::string line = "{\"plan\":";
+  AppendJson(plan, line);
+  line += fmt::format(R"(,"position":{},"index":{},"records":)",
+                      skipped.cursor.p, skipped.cursor.i);
+  AppendJson(skipped.records, line);
+  line += ",\"error\":";
+  AppendJson(skipped.error, line);
+  line += "}\n";
+  return line;
+}
+
+// A file on this machine.
+class QuarantineFile {
  public:
-  explicit Quarantine(std::string path) : path_(std::move(path)) {}
-  Quarantine(const Quarantine&) = delete;
-  Quarantine& operator=(const Quarantine&) = delete;
-  ~Quarantine() {
+  explicit QuarantineFile(std::string path) : path_(std::move(path)) {}
+  QuarantineFile(const QuarantineFile&) = delete;
+  QuarantineFile& operator=(const QuarantineFile&) = delete;
+  ~QuarantineFile() {
     if (fd_ >= 0) close(fd_);
   }
 
@@ -91,15 +105,8 @@ class Quarantine {
 
   absl::Status Append(const std::string& plan, const SkippedElement& skipped) {
     // Ends a partial line that a crash has left.
-    std::string line = line_.empty() ? "" : "\n";
-    line += "{\"plan\":";
-    AppendJson(plan, line);
-    line += fmt::format(R"(,"position":{},"index":{},"records":)",
-                        skipped.cursor.p, skipped.cursor.i);
-    AppendJson(skipped.records, line);
-    line += ",\"error\":";
-    AppendJson(skipped.error, line);
-    line += "}\n";
+    const std::string line =
+        (line_.empty() ? "" : "\n") + LineOf(plan, skipped);
     for (std::string_view left = line; !left.empty();) {
       const ssize_t written = write(fd_, left.data(), left.size());
       if (written < 0 && errno == EINTR) continue;
@@ -118,6 +125,37 @@ class Quarantine {
   std::string line_;        // a partial line at the end of the file
   std::set<Cursor> there_;  // elements that the file has a line for
 };
+
+// A folder of a store: an object for each element, because objects cannot grow.
+class QuarantineObjects {
+ public:
+  explicit QuarantineObjects(std::string folder) : folder_(std::move(folder)) {}
+
+  absl::Status Add(const std::string& plan, const SkippedElement& skipped) {
+    if (there_.contains({plan, skipped.cursor})) return absl::OkStatus();
+    FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(folder_));
+    const std::string name = files->NameIn(
+        files->NameIn(folder_, plan),
+        fmt::format("{:020}-{}.jsonl", skipped.cursor.p, skipped.cursor.i));
+    FM_RETURN_IF_ERROR(
+        Annotate(files->WriteNew(name, LineOf(plan, skipped)).status(),
+                 "cannot write the quarantine"));
+    there_.insert({plan, skipped.cursor});
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::string folder_;
+  std::set<std::pair<std::string, Cursor>> there_;
+};
+
+template <class Quarantine>
+OnSkipped WriterOf(const std::string& place) {
+  const auto quarantine = std::make_shared<Quarantine>(place);
+  return [quarantine](const std::string& plan, const SkippedElement& skipped) {
+    return quarantine->Add(plan, skipped);
+  };
+}
 
 }  // namespace
 
@@ -142,10 +180,9 @@ std::string SkippedText(const SkippedElement& skipped) {
 OnSkipped QuarantineOf(const Graph& graph) {
   const auto skips = SkippingOf(graph);
   if (!skips || skips->quarantine.empty()) return nullptr;
-  auto file = std::make_shared<Quarantine>(skips->quarantine);
-  return [file](const std::string& plan, const SkippedElement& skipped) {
-    return file->Add(plan, skipped);
-  };
+  return SchemeOf(skips->quarantine).empty()
+             ? WriterOf<QuarantineFile>(skips->quarantine)
+             : WriterOf<QuarantineObjects>(skips->quarantine);
 }
 
 }  // namespace feedmill

@@ -23,6 +23,10 @@ namespace feedmill {
 // Lines are added under a lock (flock) and never changed. A line that a crash
 // cut short is ignored. Errors: Unavailable, naming the file. For one thread at
 // a time.
+//
+// Objects of a store cannot grow. If the step names a folder of a store, each
+// line is the object FOLDER/PLAN/POSITION-INDEX.jsonl, with the same meaning.
+// Errors are those of the store.
 OnSkipped QuarantineOf(const Graph& graph);
 
 // Returns a line for operators that names the element's first record and the

@@ -171,4 +171,18 @@ absl::Status BlockFiles::Write(const std::string& name,
   return store_->Write(name, bytes);
 }
 
+absl::StatusOr<bool> BlockFiles::WriteNew(const std::string& name,
+                                          std::string_view bytes) const {
+  return store_->WriteNew(name, bytes);
+}
+
+absl::Status BlockFiles::Remove(const std::string& name) const {
+  return store_->Remove(name);
+}
+
+std::string BlockFiles::NameIn(const std::string& folder,
+                               std::string_view name) const {
+  return store_->NameIn(folder, name);
+}
+
 }  // namespace feedmill

@@ -64,4 +64,22 @@ absl::Status DeferredFiles::Write(const std::string& name,
   return files->Write(name, bytes);
 }
 
+absl::StatusOr<bool> DeferredFiles::WriteNew(const std::string& name,
+                                             std::string_view bytes) const {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(name));
+  return files->WriteNew(name, bytes);
+}
+
+absl::Status DeferredFiles::Remove(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(name));
+  return files->Remove(name);
+}
+
+std::string DeferredFiles::NameIn(const std::string& folder,
+                                  std::string_view name) const {
+  const auto files = Made(folder);
+  return files.ok() ? (*files)->NameIn(folder, name)
+                    : FileSystem::NameIn(folder, name);
+}
+
 }  // namespace feedmill

@@ -37,6 +37,11 @@ class DeferredFiles final : public FileSystem {
       std::span<const std::string> patterns) const override;
   absl::Status Write(const std::string& name,
                      std::string_view bytes) const override;
+  absl::StatusOr<bool> WriteNew(const std::string& name,
+                                std::string_view bytes) const override;
+  absl::Status Remove(const std::string& name) const override;
+  std::string NameIn(const std::string& folder,
+                     std::string_view name) const override;
 
  private:
   absl::StatusOr<const FileSystem*> Made(const std::string& name) const;

@@ -39,4 +39,19 @@ absl::Status FileSystem::Write(const std::string& name,
       name);
 }
 
+absl::StatusOr<bool> FileSystem::WriteNew(const std::string& name,
+                                          std::string_view bytes) const {
+  FM_RETURN_IF_ERROR(Write(name, bytes));
+  return true;
+}
+
+absl::Status FileSystem::Remove(const std::string& name) const {
+  return InvalidArgument("{}: files of this kind are only read", name);
+}
+
+std::string FileSystem::NameIn(const std::string& folder,
+                               std::string_view name) const {
+  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+}
+
 }  // namespace feedmill

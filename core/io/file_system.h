@@ -80,6 +80,16 @@ class FileSystem {
   // Default: InvalidArgument, for files that are only read.
   virtual absl::Status Write(const std::string& name,
                              std::string_view bytes) const;
+  // Makes a file that does not exist yet. Returns false if it exists and the
+  // store can tell while it writes (s3://); another store replaces the file.
+  // Default: Write.
+  virtual absl::StatusOr<bool> WriteNew(const std::string& name,
+                                        std::string_view bytes) const;
+  // Removes a file. OK if there is none. Default: InvalidArgument, like Write.
+  virtual absl::Status Remove(const std::string& name) const;
+  // Returns the name of the file `name` of a folder. Default: "FOLDER/NAME".
+  virtual std::string NameIn(const std::string& folder,
+                             std::string_view name) const;
 };
 
 }  // namespace feedmill

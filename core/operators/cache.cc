@@ -13,10 +13,12 @@ struct CacheOperator : NeedsAllComponents {
       "Caches the elements of the steps before it, for later passes and jobs.";
 
   static FieldList Fields(CacheStep& s) {
-    return {{"path", FilePath{&s.path, true}, Field::kShort,
-             "A folder on the workers' machines; in memory if absent."},
-            {"memory_bytes", &s.memory_bytes, Field::kOptional,
-             "Most bytes of elements in the memory of a process."}};
+    return {
+        {"path", FilePath{&s.path, true}, Field::kShort,
+         "A folder on the workers' machines, or of s3://, gs:// or az://; in "
+         "memory if absent."},
+        {"memory_bytes", &s.memory_bytes, Field::kOptional,
+         "Most bytes of elements in the memory of a process."}};
   }
   static StepTraits Traits(const CacheStep&) {
     return {.needs = StepNeeds::kElement};
@@ -28,6 +30,7 @@ struct CacheOperator : NeedsAllComponents {
   }
   static absl::StatusOr<ElementSpec> Output(const CacheStep& s,
                                             const StepInput& in) {
+    FM_RETURN_IF_ERROR(CheckWritten(s.path, "a cache"));
     if (!s.memory_bytes) return in.spec;
     if (!s.path.empty()) {
       return InvalidArgument(

@@ -19,7 +19,8 @@ struct OnErrorOperator : PassesComponents {
             {"cap", &s.cap, Field::kOptional,
              "Most elements that are skipped; one more ends the read."},
             {"quarantine", FilePath{&s.quarantine}, Field::kOptional,
-             "A file with a line about each skipped element."}};
+             "A file with a line about each skipped element, or a folder of "
+             "s3:// or gs:// with an object for each."}};
   }
   static StepTraits Traits(const OnErrorStep&) {
     return {.needs = StepNeeds::kElement};
@@ -37,6 +38,7 @@ struct OnErrorOperator : PassesComponents {
     if (!skip && (s.cap || !s.quarantine.empty())) {
       return InvalidArgument("cap and quarantine need `policy: skip`");
     }
+    FM_RETURN_IF_ERROR(CheckWritten(s.quarantine, "a quarantine"));
     if (s.cap) FM_RETURN_IF_ERROR(CheckCount(*s.cap));
     return in.spec;
   }

@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/type_inference.h"
+#include "core/io/file_systems.h"
 
 namespace feedmill {
 namespace {
@@ -78,6 +79,18 @@ absl::Status CheckSize(std::string_view what, int64_t size) {
   if (size >= 1 && size <= kBatchSizeMax) return absl::OkStatus();
   return InvalidArgument("{} must be 1 to {}, not {}", what, kBatchSizeMax,
                          size);
+}
+
+absl::Status CheckWritten(const std::string& folder, std::string_view what) {
+  const std::string_view scheme = SchemeOf(folder);
+  if (scheme != "http" && scheme != "https" && scheme != "az" &&
+      scheme != "file") {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "{} is not written to {}://; name a path, or a folder of s3:// or gs://, "
+      "not {}",
+      what, scheme, folder);
 }
 
 absl::StatusOr<size_t> FindImage(const std::string& name,

@@ -34,6 +34,10 @@ absl::Status CheckCount(int64_t count);
 // Checks that `size` is 1 to kBatchSizeMax; the error names `what`.
 absl::Status CheckSize(std::string_view what, int64_t size);
 
+// Checks that `folder` is a path, or a URL of a store that is written. The
+// error names `what`.
+absl::Status CheckWritten(const std::string& folder, std::string_view what);
+
 // Finds the component `name`, which must be an image [height, width, channels]
 // for each record.
 absl::StatusOr<size_t> FindImage(const std::string& name,

@@ -5,7 +5,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/plugin_pins.h"
-#include "core/pipeline/cache_folder.h"
+#include "core/pipeline/cache_file_text.h"
 #include "core/plan/plan_id.h"
 
 namespace feedmill {
@@ -18,8 +18,8 @@ std::string CacheKey(const Plan& plan, const Manifest& manifest,
   graph.options = {};
   PinPlugins(registry, graph);
   std::string text = fmt::format("{}\n{}\n{}\n{}\n", FEEDMILL_VERSION,
-                                 std::string(CacheFolder::kFormat),
-                                 plan.source_size(), analyzed.source.counted);
+                                 std::string(kCacheFormat), plan.source_size(),
+                                 analyzed.source.counted);
   for (const NamedFile& file : NamedFiles(graph)) {
     for (const NamedContent& content : contents) {
       if (content.path != file.path) continue;

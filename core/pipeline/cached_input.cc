@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
+#include "core/io/file_systems.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/cache_key.h"
 #include "core/pipeline/element_cache.h"
@@ -142,6 +143,7 @@ class CachedInput final : public StageInput {
         numbers;  // index of each missing position
     std::vector<uint32_t> rows_of_missing;
     std::vector<Stretch> stretches;
+    std::vector<StoredReader::Wanted> wanted;
     StoredReader stored;
     std::vector<Column> columns;
   };
@@ -251,6 +253,7 @@ class CachedInput final : public StageInput {
   // copy. Returns false if reading fails.
   bool Show(CachedScratch& own, InputBlock& out, int& reads) const {
     own.columns.clear();
+    Prefetch(own);
     out.kept = own.stretches.size() == 1;
     if (out.kept) {
       const Stretch& one = own.stretches[0];
@@ -278,6 +281,16 @@ class CachedInput final : public StageInput {
     }
     Point(own, out);
     return true;
+  }
+
+  // Makes a store fetch all chosen rows at the same time.
+  static void Prefetch(CachedScratch& own) {
+    own.wanted.clear();
+    for (const Stretch& one : own.stretches) {
+      if (one.rows->chunk != nullptr) continue;
+      own.wanted.push_back({one.rows->stored.get(), one.begin, one.end});
+    }
+    own.stored.Prefetch(own.wanted);
   }
 
   static void Point(CachedScratch& own, InputBlock& out) {
@@ -345,6 +358,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCachedInput(
   FM_ASSIGN_OR_RETURN(auto stage,
                       WorkerStage::Make(plan, std::move(manifest), before));
   const CacheStep& step = graph.cache();
+  FM_RETURN_IF_ERROR(FileSystemOf(step.path).status());
   const auto memory =
       static_cast<size_t>(step.memory_bytes.value_or(CacheStep::kMemoryBytes));
   auto cache = OpenElementCache(key, step.path, memory, stage->output());

@@ -7,6 +7,9 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/io/file_systems.h"
+#include "core/pipeline/cache_folder.h"
+#include "core/pipeline/cache_objects.h"
 
 namespace feedmill {
 namespace {
@@ -52,9 +55,9 @@ void KeepRowsOnly(CacheSegment& segment) {
 }  // namespace
 
 ElementCache::ElementCache(size_t memory_bytes,
-                           std::unique_ptr<CacheFolder> folder)
-    : memory_bytes_(folder == nullptr ? memory_bytes : SIZE_MAX),
-      folder_(std::move(folder)) {}
+                           std::unique_ptr<CacheStorage> storage)
+    : memory_bytes_(storage == nullptr ? memory_bytes : SIZE_MAX),
+      storage_(std::move(storage)) {}
 
 size_t ElementCache::bytes() const {
   const std::shared_lock lock(mutex_);
@@ -72,7 +75,8 @@ bool ElementCache::Take(size_t bytes) {
 }
 
 bool ElementCache::Usable(uint64_t number) const {
-  return kept_[number].rows.usable();
+  const KeptRows& rows = kept_[number].rows;
+  return rows.usable() && (reads_ || rows.chunk != nullptr);
 }
 
 bool ElementCache::UsableEntry(uint64_t entry) const {
@@ -141,7 +145,7 @@ uint64_t ElementCache::Insert(CacheSegment segment) {
         there ? (number + 1) << kRowBits | row++ : kDroppedEntry;
   }
   // Segments that still have to be written keep all fields.
-  if (folder_ == nullptr || segment.rows.stored != nullptr) {
+  if (storage_ == nullptr || segment.rows.stored != nullptr) {
     KeepRowsOnly(segment);
   }
   kept_.push_back(std::move(segment));
@@ -171,10 +175,10 @@ void ElementCache::Add(std::span<const uint64_t> positions,
   if (Has(positions) || !HasRoom(bytes + pages * sizeof(Page))) return;
   Take(bytes);
   const uint64_t number = Insert(std::move(segment));
-  if (folder_ == nullptr) return;
+  if (storage_ == nullptr) return;
   pending_.push_back(number);
   pending_bytes_ += bytes;
-  WriteIfEnough(std::move(lock), CacheFolder::kFileBytes);
+  WriteIfEnough(std::move(lock), storage_->file_bytes());
 }
 
 std::optional<CachedRows> ElementCache::FindRows(uint64_t position,
@@ -215,16 +219,17 @@ void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
   if (there != block.end() && Usable(there->second)) return;
   if (!Take(bytes)) return;
   const uint64_t number = Insert(std::move(segment));
-  if (folder_ == nullptr) return;
+  if (storage_ == nullptr) return;
   pending_.push_back(number);
   pending_bytes_ += bytes;
-  WriteIfEnough(std::move(lock), CacheFolder::kFileBytes);
+  WriteIfEnough(std::move(lock), storage_->file_bytes());
 }
 
 void ElementCache::ReadNew() {
-  if (folder_ == nullptr) return;
-  std::vector<CacheSegment> segments = folder_->ReadNew();
+  if (storage_ == nullptr) return;
+  std::vector<CacheSegment> segments = storage_->ReadNew();
   const std::unique_lock lock(mutex_);
+  if (storage_->is_remote()) reads_ = writes_ = true;
   for (CacheSegment& segment : segments) {
     Insert(std::move(segment));
   }
@@ -232,10 +237,13 @@ void ElementCache::ReadNew() {
 
 void ElementCache::ReadFailed(const StoredRows& rows, const absl::Status& why) {
   if (!absl::IsDataLoss(why) && !absl::IsNotFound(why)) {
-    folder_->Warn(rows.file->path(), ErrorText(why));
+    storage_->Warn(rows.file->path(), ErrorText(why));
+    if (!storage_->is_remote()) return;
+    const std::unique_lock lock(mutex_);
+    reads_ = false;
     return;
   }
-  if (!folder_->Drop(*rows.file, why)) return;
+  if (!storage_->Drop(*rows.file, why)) return;
   // A dropped entry would hide an earlier entry that reaches as far.
   const std::unique_lock lock(mutex_);
   for (auto& [position, block] : blocks_) {
@@ -245,7 +253,20 @@ void ElementCache::ReadFailed(const StoredRows& rows, const absl::Status& why) {
 }
 
 void ElementCache::Flush() {
-  if (folder_ != nullptr) WriteIfEnough(std::unique_lock(mutex_), 1);
+  if (storage_ == nullptr) return;
+  WriteIfEnough(std::unique_lock(mutex_), 1);
+  if (absl::Status status = storage_->Commit(); !status.ok()) {
+    WriteFailed(status);
+  }
+}
+
+// Rows in memory remain, but no more are kept.
+void ElementCache::WriteFailed(const absl::Status& why) {
+  {
+    const std::unique_lock lock(mutex_);
+    if (!std::exchange(writes_, false)) return;
+  }
+  storage_->Warn(storage_->path(), ErrorText(why));
 }
 
 void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
@@ -258,15 +279,9 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
     segments.push_back(kept_[number]);
   }
   lock.unlock();
-  auto written = folder_->Write(segments);
+  auto written = storage_->Write(segments);
+  if (!written.ok()) return WriteFailed(written.status());
   lock.lock();
-  if (!written.ok()) {
-    // After a write error, rows in memory remain, but no more are kept.
-    if (std::exchange(writes_, false)) {
-      folder_->Warn(folder_->path(), ErrorText(written.status()));
-    }
-    return;
-  }
   bytes_ -= bytes;
   for (size_t k = 0; k < numbers.size(); ++k) {
     kept_[numbers[k]] = std::move((*written)[k]);
@@ -275,6 +290,19 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
 }
 
 namespace {
+
+// Returns null for a cache in memory.
+std::unique_ptr<CacheStorage> StorageOf(
+    const std::string& key, const std::string& path,
+    const std::shared_ptr<const ElementSpec>& spec) {
+  if (path.empty()) return nullptr;
+  if (SchemeOf(path).empty()) {
+    return std::make_unique<CacheFolder>(path, key, spec);
+  }
+  const auto files = FileSystemOf(path);
+  FM_CHECK(files.ok());  // MakeCachedInput has checked it
+  return std::make_unique<CacheObjects>(**files, path, key, spec);
+}
 
 // The caches of this process. Unused caches are kept for a later iteration, the
 // next epoch, or another reader of the same data.
@@ -288,12 +316,8 @@ class ProcessCaches {
       const std::lock_guard lock(mutex_);
       Kept& kept = kept_[fmt::format("{} {} {}", key, memory_bytes, path)];
       if (kept.cache == nullptr) {
-        std::unique_ptr<CacheFolder> folder;
-        if (!path.empty()) {
-          folder = std::make_unique<CacheFolder>(path, key, spec);
-        }
-        kept.cache =
-            std::make_shared<ElementCache>(memory_bytes, std::move(folder));
+        kept.cache = std::make_shared<ElementCache>(memory_bytes,
+                                                    StorageOf(key, path, spec));
       }
       kept.opened = ++opened_;
       cache = kept.cache;

@@ -15,7 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/pipeline/cache_folder.h"
+#include "core/pipeline/cache_storage.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
@@ -35,7 +35,8 @@ struct CachedRows {
 // In memory: the cache keeps rows until its budget is used, and then adds none.
 // There is no eviction, because readers that read the data again and again find
 // the same part each time; with LRU they would find nothing.
-// On disk: every few megabytes become a file, and rows are read from there.
+// On disk and in stores: every few megabytes become a file, and rows are read
+// from there.
 // Rows found there are not checked yet. StoredReader checks them. If it fails,
 // the cache drops the file, and its elements are missing.
 //
@@ -56,8 +57,8 @@ class ElementCache {
     std::vector<KeptRows> chunks;
   };
 
-  // `folder`: null for a cache in memory; otherwise `memory_bytes` is ignored.
-  ElementCache(size_t memory_bytes, std::unique_ptr<CacheFolder> folder);
+  // `storage`: null for a cache in memory; otherwise `memory_bytes` is ignored.
+  ElementCache(size_t memory_bytes, std::unique_ptr<CacheStorage> storage);
   ElementCache(const ElementCache&) = delete;
   ElementCache& operator=(const ElementCache&) = delete;
 
@@ -73,14 +74,15 @@ class ElementCache {
   // REQUIRES: the rows are in memory.
   void AddRows(uint64_t position, const CachedRows& rows);
 
-  // ---- caches on disk
+  // ---- caches on disk or in a store
   // Finds files that other processes have written since the last call.
   void ReadNew();
-  // Writes all pending rows.
+  // Writes all pending rows, and makes them visible to other processes.
   void Flush();
   // Reports that reading `rows` failed with `why`. DataLoss and NotFound drop
   // the file: none of its rows are found any more. Any other error is only
-  // reported, because it may not occur again.
+  // reported, because it may not occur again. After such an error of a store,
+  // no stored rows are found before the next ReadNew.
   void ReadFailed(const StoredRows& rows, const absl::Status& why);
 
   // Bytes of all rows in memory.
@@ -96,13 +98,15 @@ class ElementCache {
   // and returns true if there is room.
   bool Take(size_t bytes);
   bool HasRoom(size_t bytes) const;
-  // True if rows `number` are in memory, or in a file that was not dropped.
+  // True if rows `number` are in memory, or in a file that can be read and was
+  // not dropped.
   bool Usable(uint64_t number) const;
   bool UsableEntry(uint64_t entry) const;
   // True if another thread has added all of `positions` already.
   bool Has(std::span<const uint64_t> positions) const;
   // Adds the positions that are missing. Returns the number of the segment.
   uint64_t Insert(CacheSegment segment);
+  void WriteFailed(const absl::Status& why);
   void WriteIfEnough(std::unique_lock<std::shared_mutex> lock, size_t enough);
 
   const size_t memory_bytes_;
@@ -113,15 +117,17 @@ class ElementCache {
   // By position and first row: the number.
   std::unordered_map<uint64_t, std::map<uint64_t, uint64_t>> blocks_;
 
-  const std::unique_ptr<CacheFolder> folder_;
+  const std::unique_ptr<CacheStorage> storage_;
   bool writes_ = true;             // false after a write has failed
+  bool reads_ = true;              // false after a read of a store has failed
   std::vector<uint64_t> pending_;  // numbers of segments to write
   size_t pending_bytes_ = 0;
 };
 
 // Returns this process's cache of that key. All callers share it while it is
 // open. An unused cache is kept for later callers while there is room.
-// `path`: folder of a cache on disk; empty for a cache in memory.
+// `path`: folder of a cache on disk, or its URL in a store; empty for a cache
+// in memory.
 std::shared_ptr<ElementCache> OpenElementCache(
     const std::string& key, const std::string& path, size_t memory_bytes,
     const std::shared_ptr<const ElementSpec>& spec);

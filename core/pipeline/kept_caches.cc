@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsKey(std::string_view name) {
-  return name.size() == CacheFolder::kKeyBytes &&
+  return name.size() == kCacheKeyBytes &&
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 

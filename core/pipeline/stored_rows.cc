@@ -12,7 +12,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
-#include "core/io/local_files.h"
+#include "core/io/file_systems.h"
 
 namespace feedmill {
 
@@ -184,8 +184,10 @@ absl::StatusOr<std::shared_ptr<const RandomAccessFile>> CacheFile::Open() {
     const std::lock_guard lock(mutex_);
     if (opened_ != nullptr) return opened_;
   }
-  FM_ASSIGN_OR_RETURN(std::shared_ptr<const RandomAccessFile> opened,
-                      LocalFileSystem().Open(path_));
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(path_));
+  FM_ASSIGN_OR_RETURN(
+      std::shared_ptr<const RandomAccessFile> opened,
+      known_ ? files->OpenKnown(path_, *known_) : files->Open(path_));
   {
     const std::lock_guard lock(mutex_);
     if (opened_ != nullptr) return opened_;
@@ -345,6 +347,97 @@ absl::Status StoredReader::LoadParts(const StoredRows& rows, uint64_t begin,
     column.row_starts = ViewOf(row_starts);
   }
   return chunk.Validate().ok() ? absl::OkStatus() : Damaged();
+}
+
+bool StoredReader::OpenRemote(const StoredRows& rows) {
+  return Open(rows).ok() && opened_->ahead_bytes() > 0;
+}
+
+void StoredReader::Prefetch(std::span<const Wanted> wanted) {
+  if (wanted.empty() || !OpenRemote(*wanted.front().rows)) return;
+  for (const Wanted& each : wanted) PrefetchPlaces(each);
+  for (const Wanted& each : wanted) PrefetchValues(each);
+}
+
+namespace {
+
+// Returns the rows of whole parts that hold rows [begin, end).
+std::pair<uint64_t, uint64_t> WholeParts(const StoredRows& rows, uint64_t begin,
+                                         uint64_t end) {
+  const uint64_t parts = rows.part_rows;
+  return {begin / parts * parts,
+          std::min(rows.rows, (end + parts - 1) / parts * parts)};
+}
+
+// Adds bytes [from, to) of a place, if it has them.
+void AddPlace(const StoredRows::Place& place, uint64_t from, uint64_t to,
+              std::vector<ByteRange>& ranges) {
+  if (from < to && to <= place.size) {
+    ranges.push_back({place.at + from, to - from});
+  }
+}
+
+}  // namespace
+
+// Announces values of one size, and the places of others.
+void StoredReader::PrefetchPlaces(const Wanted& wanted) {
+  const StoredRows& rows = *wanted.rows;
+  if (wanted.begin >= wanted.end || !OpenRemote(rows)) return;
+  const auto [from, to] = WholeParts(rows, wanted.begin, wanted.end);
+  std::vector<ByteRange> ranges;
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const auto& [values, offsets, row_shapes, row_starts] =
+        rows.columns[c].places;
+    const LoadedColumn column =
+        Describe(rows.spec->components[c].dtype, rows.columns[c].shape,
+                 row_starts.size > 0);
+    if (column.ragged) {
+      const uint64_t shape = column.rank * kIntBytes;
+      AddPlace(row_starts, from * kIntBytes, (to + 1) * kIntBytes, ranges);
+      AddPlace(row_shapes, from * shape, to * shape, ranges);
+    } else if (column.is_bytes) {
+      AddPlace(offsets, from * column.row_items * kIntBytes,
+               (to * column.row_items + 1) * kIntBytes, ranges);
+    } else {
+      const uint64_t row_bytes = column.row_items * column.item_bytes;
+      AddPlace(values, from * row_bytes, to * row_bytes, ranges);
+    }
+  }
+  if (!ranges.empty()) opened_->Prefetch(ranges);
+}
+
+absl::StatusOr<uint64_t> StoredReader::NumberIn(const StoredRows::Place& place,
+                                                uint64_t index) const {
+  uint64_t number = 0;
+  if (index >= place.size / kIntBytes) return CutShort();
+  FM_RETURN_IF_ERROR(
+      Fetch(place.at + index * kIntBytes,
+            std::as_writable_bytes(std::span(&number, size_t{1}))));
+  return number;
+}
+
+// Announces values whose places were announced.
+void StoredReader::PrefetchValues(const Wanted& wanted) {
+  const StoredRows& rows = *wanted.rows;
+  if (wanted.begin >= wanted.end || !OpenRemote(rows)) return;
+  const auto [from, to] = WholeParts(rows, wanted.begin, wanted.end);
+  std::vector<ByteRange> ranges;
+  for (size_t c = 0; c < rows.columns.size(); ++c) {
+    const auto& [values, offsets, row_shapes, row_starts] =
+        rows.columns[c].places;
+    const LoadedColumn column =
+        Describe(rows.spec->components[c].dtype, rows.columns[c].shape,
+                 row_starts.size > 0);
+    if (column.ragged == column.is_bytes) continue;  // neither, or in two steps
+    const auto& places = column.ragged ? row_starts : offsets;
+    const uint64_t items = column.ragged ? 1 : column.row_items;
+    const auto first = NumberIn(places, from * items);
+    const auto last = NumberIn(places, to * items);
+    if (!first.ok() || !last.ok() || *last > values.size) continue;
+    AddPlace(values, *first * column.item_bytes, *last * column.item_bytes,
+             ranges);
+  }
+  if (!ranges.empty()) opened_->Prefetch(ranges);
 }
 
 absl::StatusOr<Chunk> StoredReader::Read(

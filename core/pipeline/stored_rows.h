@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -27,7 +28,10 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
  public:
   static constexpr size_t kOpenMax = 256;
 
-  explicit CacheFile(std::string path) : path_(std::move(path)) {}
+  // `path` may be a URL. `known`: the identity, if the caller knows it.
+  explicit CacheFile(std::string path,
+                     std::optional<FileIdentity> known = std::nullopt)
+      : path_(std::move(path)), known_(std::move(known)) {}
   CacheFile(const CacheFile&) = delete;
   CacheFile& operator=(const CacheFile&) = delete;
 
@@ -48,6 +52,7 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
   void Close();
 
   const std::string path_;
+  const std::optional<FileIdentity> known_;
   std::atomic<bool> dropped_ = false;
   std::mutex mutex_;
   std::shared_ptr<const RandomAccessFile> opened_;  // guarded by mutex_
@@ -134,6 +139,17 @@ class StoredReader {
   absl::StatusOr<View> ReadHere(const StoredRows& rows, uint64_t begin,
                                 uint64_t end);
 
+  // Rows [begin, end).
+  struct Wanted {
+    const StoredRows* rows = nullptr;
+    uint64_t begin = 0;
+    uint64_t end = 0;
+  };
+  // Begins to fetch rows that are read next, if their files are in a store. The
+  // places of values of different sizes must be read before the values are
+  // fetched, so it may wait for one request. Errors show at the reads.
+  void Prefetch(std::span<const Wanted> wanted);
+
   // Checks whether short ranges may be copied from mappings. Call it before a
   // series of reads; takes two system calls.
   void Begin() { guarded_ = GuardedMapping::Guarded(); }
@@ -142,6 +158,12 @@ class StoredReader {
   struct Loading;
 
   absl::Status Open(const StoredRows& rows);
+  // Opens the file. True if reads of it should be announced.
+  bool OpenRemote(const StoredRows& rows);
+  void PrefetchPlaces(const Wanted& wanted);
+  void PrefetchValues(const Wanted& wanted);
+  absl::StatusOr<uint64_t> NumberIn(const StoredRows::Place& place,
+                                    uint64_t index) const;
   absl::Status Load(const StoredRows& rows, size_t c, uint64_t from,
                     uint64_t to, Loading& column) const;
   absl::Status LoadParts(const StoredRows& rows, uint64_t begin, uint64_t end,

@@ -88,6 +88,17 @@ class CloudFiles final : public FileSystem {
     });
   }
 
+  absl::Status Remove(const std::string& name) const override {
+    if (scheme_ != "gs") return FileSystem::Remove(name);
+    return WithoutExceptions([&]() -> absl::Status {
+      FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
+      const arrow::Status status = store_->files->DeleteFile(path);
+      if (status.ok()) return absl::OkStatus();
+      const absl::Status error = CloudError(name, status);
+      return absl::IsNotFound(error) ? absl::OkStatus() : error;
+    });
+  }
+
   std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const override {
     std::vector<absl::StatusOr<std::vector<FoundFile>>> found(

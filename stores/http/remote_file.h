@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-// A request for a file, or to store one, without its range and condition.
+// A request for a file, or to change one, without its range and condition.
 struct StoreRequest {
   std::string url;
   std::vector<std::string> headers{};  // "Name: value"
@@ -24,8 +24,8 @@ struct StoreRequest {
   // False: neither a login of the URL or ~/.netrc is sent nor redirects are
   // followed, because a store has its own errors for them.
   bool is_web = true;
-  // Not null: the bytes to store (PUT). Else the file is requested (GET).
-  std::shared_ptr<const std::string> body{};
+  std::string method = "GET";                 // or PUT, POST, DELETE
+  std::shared_ptr<const std::string> body{};  // of PUT and POST; else null
 };
 
 // Makes the requests for a file of an HTTP store. Any thread.

@@ -230,7 +230,7 @@ bool Transfer::AcceptHead() {
   const int status = head_.status();
   if (status == 206 && kind_ != Kind::kWhole) {
     head_good_ = AcceptRange();
-  } else if (status == 200) {
+  } else if (status == 200 || IsEmptySuccess()) {
     head_good_ = AcceptWhole();
     if (head_good_ && kind_ == Kind::kRange) {
       const std::lock_guard lock(mutex_);
@@ -246,8 +246,14 @@ bool Transfer::AcceptHead() {
   return head_good_;
 }
 
+// True for "No Content", the answer to a request that removes a file.
+bool Transfer::IsEmptySuccess() const {
+  return head_.status() == 204 && kind_ == Kind::kWhole;
+}
+
 bool Transfer::IsRefused() const {
   const int status = head_.status();
+  if (IsEmptySuccess()) return false;
   if (status == 206 || status == 416) return kind_ == Kind::kWhole;
   return status != 0 && status != 200 && status != 412 && !MayPass(status);
 }

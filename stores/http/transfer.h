@@ -124,6 +124,7 @@ class Transfer {
   bool AcceptRange();
   bool AcceptWhole();
   absl::Status TooLong() const;
+  bool IsEmptySuccess() const;
   // True if a repeat would not change the answer's status.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);

@@ -99,7 +99,7 @@ void SetUpAccess(const StoreRequest& request, CURL* easy) {
   curl_easy_setopt(easy, CURLOPT_PASSWORD, request.secret_key.c_str());
 }
 
-// Makes a PUT of the attempt's body.
+// Makes the request send the attempt's body.
 void SetUpBody(Attempt& attempt) {
   CURL* const easy = attempt.easy.get();
   AddHeader("Content-Type: application/octet-stream", attempt);
@@ -107,7 +107,6 @@ void SetUpBody(Attempt& attempt) {
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                    static_cast<curl_off_t>(attempt.body->size()));
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt.body->data());
-  curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "PUT");
   curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, OnProgress);
   curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &attempt);
   curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
@@ -120,6 +119,9 @@ void SetUp(const std::string& range, Attempt& attempt) {
   const bool secure = request.url.starts_with("https:");
   attempt.body = request.body;
   if (attempt.body != nullptr) SetUpBody(attempt);
+  if (request.method != "GET") {
+    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
+  }
   for (const std::string& line : request.headers) AddHeader(line, attempt);
   if (const std::string line = transfer.Condition(); !line.empty()) {
     AddHeader(line, attempt);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/strings/escaping.h"
@@ -14,39 +15,13 @@
 namespace feedmill {
 namespace {
 
-// Returns the text of the first element TAG, if it is a plain word.
-std::string WordOf(std::string_view body, std::string_view tag) {
-  const std::string open = fmt::format("<{}>", tag);
-  const size_t begin = body.find(open);
-  if (begin == std::string_view::npos) return "";
-  body.remove_prefix(begin + open.size());
-  const std::string_view word = body.substr(0, body.find('<'));
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
-           c == '_';
-  };
-  if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {
-    return "";
-  }
-  return std::string(word);
-}
-
 // SHA-256 of an empty body; signed with the other headers.
 constexpr char kEmptyBody[] =
     "x-amz-content-sha256: "
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-// Returns the headers of a body: its signature leaves out its bytes, which the
-// store compares with the checksum (big endian, in base64).
-std::vector<std::string> HeadersOfBody(const std::string& body) {
-  const uint32_t sum = Crc32c(std::as_bytes(std::span(body)));
-  const std::array<char, 4> bytes = {
-      static_cast<char>(sum >> 24), static_cast<char>(sum >> 16),
-      static_cast<char>(sum >> 8), static_cast<char>(sum)};
-  return {"x-amz-content-sha256: UNSIGNED-PAYLOAD",
-          "x-amz-checksum-crc32c: " +
-              absl::Base64Escape({bytes.data(), bytes.size()})};
-}
+// The signature leaves out the bytes of a body.
+constexpr char kUnsignedBody[] = "x-amz-content-sha256: UNSIGNED-PAYLOAD";
 
 struct CodeAdvice {
   std::string_view code;
@@ -82,24 +57,26 @@ constexpr CodeAdvice kAdvices[] = {
 class BucketRequest final : public RequestMaker {
  public:
   BucketRequest(std::shared_ptr<S3Bucket> bucket, std::string name,
-                std::string path,
-                std::shared_ptr<const std::string> body = nullptr)
+                std::string path, std::optional<S3Change> change = std::nullopt)
       : bucket_(std::move(bucket)),
         name_(std::move(name)),
         path_(std::move(path)),
-        body_(std::move(body)) {}
+        change_(std::move(change)) {}
 
   absl::Status Prepare() const override {
     return Annotate(bucket_->Prepare(), name_);
   }
-  StoreRequest Make() const override { return bucket_->Make(path_, body_); }
+  StoreRequest Make() const override {
+    return bucket_->Make(path_, change_ ? &*change_ : nullptr);
+  }
   absl::Status Refusal(const ResponseHead& head,
                        std::string_view body) const override {
-    if (body_ != nullptr && WordOf(body, "Code") == "AccessDenied") {
+    if (change_ && WordOf(body, "Code") == "AccessDenied") {
       return FailedPrecondition(
-          "{}: refused ({} AccessDenied): these keys may not write it; allow "
-          "s3:PutObject",
-          name_, head.status());
+          "{}: refused ({} AccessDenied): these keys may not {} it; allow {}",
+          name_, head.status(),
+          change_->method == "DELETE" ? "remove" : "write",
+          change_->method == "DELETE" ? "s3:DeleteObject" : "s3:PutObject");
     }
     return S3Refusal(name_, head, body);
   }
@@ -108,8 +85,19 @@ class BucketRequest final : public RequestMaker {
   const std::shared_ptr<S3Bucket> bucket_;
   const std::string name_;
   const std::string path_;
-  const std::shared_ptr<const std::string> body_;
+  const std::optional<S3Change> change_;
 };
+
+// Returns "?a=1&b=2"; "" without names.
+std::string QueryText(
+    const std::vector<std::pair<std::string, std::string>>& query) {
+  std::string text;
+  for (const auto& [name, value] : query) {
+    text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name,
+                        PercentEncoded(value, false));
+  }
+  return text;
+}
 
 // Asks AWS for a bucket's region, which any answer has in a header.
 class RegionRequest final : public RequestMaker {
@@ -128,6 +116,34 @@ class RegionRequest final : public RequestMaker {
 };
 
 }  // namespace
+
+std::string ChecksumText(std::string_view body) {
+  const uint32_t sum = Crc32c(std::as_bytes(std::span(body)));
+  const std::array<char, 4> bytes = {
+      static_cast<char>(sum >> 24), static_cast<char>(sum >> 16),
+      static_cast<char>(sum >> 8), static_cast<char>(sum)};
+  return absl::Base64Escape({bytes.data(), bytes.size()});
+}
+
+std::string ChecksumHeader(std::string_view body) {
+  return "x-amz-checksum-crc32c: " + ChecksumText(body);
+}
+
+std::string WordOf(std::string_view answer, std::string_view tag) {
+  const std::string open = fmt::format("<{}>", tag);
+  const size_t begin = answer.find(open);
+  if (begin == std::string_view::npos) return "";
+  answer.remove_prefix(begin + open.size());
+  const std::string_view word = answer.substr(0, answer.find('<'));
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+           c == '_';
+  };
+  if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {
+    return "";
+  }
+  return std::string(word);
+}
 
 absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
                        std::string_view body) {
@@ -208,15 +224,22 @@ absl::Status S3Bucket::Prepare() {
 }
 
 StoreRequest S3Bucket::Make(const std::string& path,
-                            std::shared_ptr<const std::string> body) const {
+                            const S3Change* change) const {
   S3Access access;
   {
     const std::lock_guard lock(mutex_);
     access = access_;
   }
   StoreRequest request{.url = BucketUrl(bucket_, access) + path,
-                       .is_web = false,
-                       .body = std::move(body)};
+                       .is_web = false};
+  if (change != nullptr) {
+    request.method = change->method;
+    request.headers = change->headers;
+    request.body = change->body;
+    if (change->sends_checksum) {
+      request.headers.push_back(ChecksumHeader(*change->body));
+    }
+  }
   if (access.requester_pays) {
     request.headers.push_back("x-amz-request-payer: requester");
   }
@@ -225,13 +248,8 @@ StoreRequest S3Bucket::Make(const std::string& path,
   if (!keys->session_token.empty()) {
     request.headers.push_back("x-amz-security-token: " + keys->session_token);
   }
-  if (request.body == nullptr) {
-    request.headers.push_back(kEmptyBody);
-  } else {
-    for (std::string& line : HeadersOfBody(*request.body)) {
-      request.headers.push_back(std::move(line));
-    }
-  }
+  request.headers.push_back(request.body == nullptr ? kEmptyBody
+                                                    : kUnsignedBody);
   request.signature = fmt::format("aws:amz:{}:s3", access.region);
   request.access_key = keys->access_key;
   request.secret_key = keys->secret_key;
@@ -248,25 +266,20 @@ RemoteFile S3Bucket::Object(const std::string& key) {
                                                 PercentEncoded(key, true))};
 }
 
-RemoteFile S3Bucket::NewObject(const std::string& key,
-                               std::shared_ptr<const std::string> body) {
+RemoteFile S3Bucket::Changed(const std::string& key, S3Change change) {
   const std::string name = NameOf(key);
-  return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
-                                                PercentEncoded(key, true),
-                                                std::move(body))};
+  std::string path = PercentEncoded(key, true) + QueryText(change.query);
+  return {name,
+          std::make_shared<BucketRequest>(shared_from_this(), name,
+                                          std::move(path), std::move(change))};
 }
 
 RemoteFile S3Bucket::Page(
     const std::string& prefix,
     const std::vector<std::pair<std::string, std::string>>& query) {
-  std::string path;
-  for (const auto& [name, value] : query) {
-    path += fmt::format("{}{}={}", path.empty() ? '?' : '&', name,
-                        PercentEncoded(value, false));
-  }
   const std::string name = NameOf(prefix);
   return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
-                                                std::move(path))};
+                                                QueryText(query))};
 }
 
 }  // namespace feedmill

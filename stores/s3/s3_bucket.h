@@ -21,6 +21,25 @@ namespace feedmill {
 absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
                        std::string_view body);
 
+// A request that changes an object.
+struct S3Change {
+  std::string method = "PUT";  // or POST, DELETE
+  // Names and values, sorted by name.
+  std::vector<std::pair<std::string, std::string>> query{};
+  std::vector<std::string> headers{};         // "Name: value"
+  std::shared_ptr<const std::string> body{};  // null: none
+  // True if the store shall compare the body with its checksum.
+  bool sends_checksum = false;
+};
+
+// Returns "x-amz-checksum-crc32c: …" of a body.
+std::string ChecksumHeader(std::string_view body);
+// Returns the CRC-32C of a body as S3 writes it: big endian, in base64.
+std::string ChecksumText(std::string_view body);
+// Returns the text of the first element TAG of an answer, if it is a plain
+// word; else "".
+std::string WordOf(std::string_view answer, std::string_view tag);
+
 // A bucket with its access settings and keys. Shared by its requests. Any
 // thread.
 class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
@@ -32,17 +51,16 @@ class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
   // Gets keys and, if not set, the region. May wait for the network.
   absl::Status Prepare();
   // Returns a signed request. `path`: percent-encoded, relative to the bucket's
-  // URL. `body`: to store, or null. REQUIRES: Prepare() was OK.
+  // URL. `change`: null to read. REQUIRES: Prepare() was OK.
   StoreRequest Make(const std::string& path,
-                    std::shared_ptr<const std::string> body = nullptr) const;
+                    const S3Change* change = nullptr) const;
 
   // "s3://bucket/KEY?options".
   std::string NameOf(std::string_view key) const;
   // Returns an object; errors use its name.
   RemoteFile Object(const std::string& key);
-  // Returns an object whose requests store `body` as its bytes.
-  RemoteFile NewObject(const std::string& key,
-                       std::shared_ptr<const std::string> body);
+  // Returns an object whose requests change it.
+  RemoteFile Changed(const std::string& key, S3Change change);
   // Returns one page of a listing (ListObjectsV2). `query`: names and values,
   // sorted by name.
   RemoteFile Page(

@@ -14,6 +14,7 @@
 #include "stores/http/transfer.h"
 #include "stores/s3/list_page.h"
 #include "stores/s3/s3_bucket.h"
+#include "stores/s3/s3_upload.h"
 
 namespace feedmill {
 namespace {
@@ -86,9 +87,33 @@ class S3Files final : public FileSystem {
       std::span<const std::string> patterns) const override;
 
   absl::Status Write(const std::string& name,
-                     std::string_view bytes) const override;
+                     std::string_view bytes) const override {
+    return Put(name, bytes, /*only_new=*/false).status();
+  }
+  absl::StatusOr<bool> WriteNew(const std::string& name,
+                                std::string_view bytes) const override {
+    return Put(name, bytes, /*only_new=*/true);
+  }
+  absl::Status Remove(const std::string& name) const override {
+    FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
+    return RemoveObject(*BucketOf(url), url.key, *store_);
+  }
+  std::string NameIn(const std::string& folder,
+                     std::string_view name) const override {
+    const auto url = ParseS3Url(folder, access_);
+    const std::string options = url.ok() ? url->options : "";
+    return FileSystem::NameIn(folder.substr(0, folder.size() - options.size()),
+                              name) +
+           options;
+  }
 
  private:
+  absl::StatusOr<bool> Put(const std::string& name, std::string_view bytes,
+                           bool only_new) const {
+    FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
+    return StoreObject(*BucketOf(url), url.key, bytes, only_new, *store_);
+  }
+
   std::shared_ptr<S3Bucket> BucketOf(const S3Url& url) const;
   // Parses the URL of an object. NotFound for a folder.
   absl::StatusOr<S3Url> UrlOfObject(const std::string& name) const;
@@ -133,15 +158,6 @@ absl::StatusOr<S3Url> S3Files::UrlOfObject(const std::string& name) const {
 absl::StatusOr<RemoteFile> S3Files::ObjectOf(const std::string& name) const {
   FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
   return BucketOf(url)->Object(url.key);
-}
-
-absl::Status S3Files::Write(const std::string& name,
-                            std::string_view bytes) const {
-  FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
-  const RemoteFile object = BucketOf(url)->NewObject(
-      url.key, std::make_shared<const std::string>(bytes));
-  FM_RETURN_IF_ERROR(object.Prepare());
-  return store_->Run(Transfer::Whole(object, std::nullopt, store_->options));
 }
 
 // Lists all tasks in parallel. The next page of a task is requested when its

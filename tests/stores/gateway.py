@@ -141,6 +141,7 @@ class FaultProxy:
         self.fault = fault
         self.log = []  # (path, range header)
         self.seen = []  # all headers
+        self.methods = []  # (method, path)
         self.closing = threading.Event()
         self.lock = threading.Lock()
         handler = type("Handler", (_Handler,), {"owner": self})
@@ -213,6 +214,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         self.do_GET()
 
+    def do_DELETE(self):
+        self.do_GET()
+
     def body(self):
         """The bytes that the request has; None if it has no body."""
         if self.headers.get("Transfer-Encoding", "").lower() == "chunked":
@@ -232,6 +236,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             request = Request(len(owner.log), self.command, self.path, self.headers)
             owner.log.append((self.path, self.headers.get("Range") or self.headers.get("x-ms-range")))
             owner.seen.append(dict(self.headers))
+            owner.methods.append((self.command, self.path))
         fault = owner.fault(request) if owner.fault else None
         kind = fault[0] if fault else None
         if owner.delay:

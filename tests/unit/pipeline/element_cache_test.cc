@@ -11,6 +11,7 @@
 #include <random>
 #include <thread>
 
+#include "core/pipeline/cache_folder.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {

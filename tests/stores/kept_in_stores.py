@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Caches and quarantines in s3:// and gs://, on servers of this test.
+
+    PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
+      tests/stores/kept_in_stores.py --binary build/release/bin/feedmill --store s3|gs [TEST …]"""
+import argparse
+import json
+import pathlib
+import random
+import signal
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import s3_files  # noqa: E402
+from command import Feedmill, wait_for  # noqa: E402
+
+
+class Store:
+    """The kind of store under test."""
+
+    scheme = None
+    objects = None  # the context of a server with files, behind a proxy
+
+    @classmethod
+    def place(cls):
+        return f"{cls.scheme}://data"
+
+    @classmethod
+    def choose(cls, scheme):
+        cls.scheme, cls.objects = scheme, staticmethod(s3_files.objects)
+        if scheme == "s3":
+            return
+        import cloud_files
+        cloud_files.Store.kind = cloud_files.Google
+        cls.objects = staticmethod(cloud_files.objects)
+
+
+def cached(feedmill, cache="cache", rest="shuffle, repeat: 2, batch: {size: 7}"):
+    names = ", ".join(f"'{Store.place()}/{name}'" for name in feedmill.names["tfrecord"])
+    return f"source: {{tfrecord: {{files: [{names}]}}}}\nsteps: [{cache}, {rest}]\noptions: {{seed: 7}}\n"
+
+
+def in_store(feedmill, folder="kept", **more):
+    return cached(feedmill, f"cache: '{Store.place()}/{folder}'", **more)
+
+
+def requests_of(proxy, part, since=0):
+    """The paths of requests for objects below a folder."""
+    forms = (f"/{part}/", f"%2F{part}%2F", f"/{part}%2F")
+    return [path for path, _ in proxy.log[since:] if any(form in path for form in forms)]
+
+
+def caches(feedmill):
+    """Later processes read the rows of the cache, and not the source."""
+    with Store.objects(feedmill) as (_, proxy):
+        want = feedmill.hash_of(cached(feedmill))
+        assert feedmill.hash_of(in_store(feedmill)) == want
+        counts = []
+        for text in (cached(feedmill), in_store(feedmill)):
+            before = proxy.count
+            assert feedmill.hash_of(text) == want
+            counts.append((len(requests_of(proxy, "tfrecord", before)), len(requests_of(proxy, "kept", before))))
+        (plain, none), (source, rows) = counts
+        assert source < plain and none == 0 < rows, counts
+        for workers in (1, 3):
+            with feedmill.cluster(workers) as (address, _, _):
+                for folder in ("kept", f"kept{workers}", f"kept{workers}"):
+                    assert feedmill.hash_of(in_store(feedmill, folder), "--service", address) == want, (workers, folder)
+
+
+def caches_of_large_elements(feedmill):
+    """Objects of more than a part of a multipart upload."""
+    files = feedmill.files / "large"
+    files.mkdir()
+    (files / "0.bin").write_bytes(random.Random(3).randbytes(40_000_000))
+    with Store.objects(feedmill) as (_, proxy):
+        def text(cache):
+            return (f"source: {{fixed_length: {{files: '{Store.place()}/large/0.bin', record_bytes: 20000000}}}}\n"
+                    f"steps: [{cache}, repeat: 2]\n")
+        want = feedmill.hash_of(text("take: 2"))
+        kept = f"cache: '{Store.place()}/kept'"
+        assert feedmill.hash_of(text(kept)) == want
+        if Store.scheme == "s3":
+            assert any("uploadId=" in path for path, _ in proxy.log), "no multipart upload"
+        assert feedmill.hash_of(text(kept)) == want
+        if Store.scheme == "s3":  # a part that fails for ever ends the upload, not the read
+            proxy.fault = lambda request: ("status", 403, {}, s3_files.error_page("AccessDenied")) if "partNumber=2" in request.path else None
+            before = proxy.count
+            done = feedmill.read(text(f"cache: '{Store.place()}/other'"), "--local", "--format", "summary")
+            assert json.loads(done.stdout)["order_hash"] == want[0], done.stderr
+            assert "s3:PutObject" in done.stderr and "made again" in done.stderr, done.stderr
+            aborted = [seen for seen in proxy.methods[before:] if seen[0] == "DELETE"]
+            assert aborted, "the upload was not aborted"
+
+
+def caches_by_two_writers(feedmill):
+    with Store.objects(feedmill) as _:
+        want = feedmill.hash_of(cached(feedmill))
+        path = feedmill.write(in_store(feedmill))
+        both = [feedmill.start("read", path, "--local", "--format", "summary") for _ in range(2)]
+        for process in both:
+            out, error = process.communicate(timeout=90)
+            assert process.returncode == 0, error
+            summary = json.loads(out)
+            assert (summary["order_hash"], summary["elements"]) == want, summary
+        assert feedmill.hash_of(in_store(feedmill)) == want
+
+
+def caches_of_a_killed_worker(feedmill):
+    with Store.objects(feedmill, delay=0.01) as (_, proxy):
+        want = feedmill.hash_of(cached(feedmill))
+        with feedmill.cluster(2) as (address, workers, _):
+            process = feedmill.start("read", feedmill.write(in_store(feedmill)), "--service", address, "--format", "summary")
+            before = proxy.count
+            wait_for(lambda: proxy.count > before + 6, "requests of the workers")
+            workers[0].send_signal(signal.SIGKILL)
+            out, error = process.communicate(timeout=90)
+            assert process.returncode == 0, error
+            summary = json.loads(out)
+            assert (summary["order_hash"], summary["elements"]) == want, summary
+        assert feedmill.hash_of(in_store(feedmill)) == want
+
+
+def caches_when_a_fifth_fails(feedmill):
+    chance = random.Random(9)
+
+    def fault(_):
+        if chance.random() >= 0.2:
+            return None
+        kinds = [("status", 503), ("status", 500), ("delay", 0.1)]
+        return chance.choice(kinds if Store.scheme != "s3" else [*kinds, ("cut", 0), ("cut", 700)])
+
+    with Store.objects(feedmill) as (_, proxy):
+        want = feedmill.hash_of(cached(feedmill))
+        proxy.fault = fault
+        for _ in range(2):
+            assert feedmill.hash_of(in_store(feedmill)) == want
+        with feedmill.cluster(2) as (address, _, _):
+            assert feedmill.hash_of(in_store(feedmill, "kept2"), "--service", address) == want
+            assert feedmill.hash_of(in_store(feedmill, "kept2"), "--service", address) == want
+
+
+def caches_that_the_keys_may_not_use(feedmill):
+    """A cache whose requests are refused, at once or in the middle, changes no element."""
+    with Store.objects(feedmill) as (_, proxy):
+        want = feedmill.hash_of(cached(feedmill))
+        refused = ("status", 403, {}, s3_files.error_page("AccessDenied"))
+
+        def of_cache(request):
+            return any(form in request.path for form in ("kept/", "kept%2F"))
+
+        # Every request, all writes, then all reads of rows.
+        for folder, allowed in (("kept0", lambda _: False), ("kept1", lambda r: r.method in ("GET", "HEAD"))):
+            proxy.fault = lambda r, allowed=allowed, folder=folder: (
+                refused if folder in r.path and not allowed(r) else None)
+            done = feedmill.read(in_store(feedmill, folder), "--local", "--format", "summary")
+            summary = json.loads(done.stdout)
+            assert (summary["order_hash"], summary["elements"]) == want, done.stderr
+            assert "made again" in done.stderr and folder in done.stderr, done.stderr
+        proxy.fault = None
+        assert feedmill.hash_of(in_store(feedmill)) == want
+        seen = [0]
+
+        def later(request):
+            seen[0] += of_cache(request) and request.is_range
+            return refused if of_cache(request) and seen[0] > 3 else None
+
+        proxy.fault = later
+        done = feedmill.read(in_store(feedmill), "--local", "--format", "summary")
+        summary = json.loads(done.stdout)
+        assert (summary["order_hash"], summary["elements"]) == want, done.stderr
+        for scheme in ("http", "az"):
+            feedmill.refused(cached(feedmill, f"cache: '{scheme}://a/kept'"), f"a cache is not written to {scheme}://")
+
+
+def quarantines(feedmill):
+    """An object for each element that is left out, however often it is read."""
+    with Store.objects(feedmill) as (server, _):
+        def text(quarantine):
+            name = f"{Store.place()}/csv/0.csv"
+            return (f"source: {{csv: {{files: '{name}'}}}}\nsteps: [map: {{x: '1000 // (number % 900)'}}, "
+                    f"on_error: {{policy: skip, quarantine: '{quarantine}'}}, shuffle]\noptions: {{seed: 7}}\n")
+        local = feedmill.folder / "bad.jsonl"
+        want = feedmill.hash_of(text(local))
+        lines = sorted(json.loads(line)["position"] for line in local.read_text().splitlines())
+        assert lines, "nothing was left out"
+        place = f"{Store.place()}/bad"
+
+        def kept():
+            done = feedmill.read(f"source: {{jsonl: '{place}/**'}}\n", "--local")
+            assert done.returncode == 0, done.stderr
+            return sorted(json.loads(line)["position"] for line in done.stdout.splitlines())
+
+        for _ in range(2):
+            assert feedmill.hash_of(text(place)) == want
+            assert kept() == lines
+        with feedmill.cluster(2) as (address, _, _):
+            assert feedmill.hash_of(text(place), "--service", address) == want
+        assert kept() == lines
+        del server
+
+
+TESTS = (caches, caches_of_large_elements, caches_by_two_writers, caches_of_a_killed_worker, caches_when_a_fifth_fails,
+         caches_that_the_keys_may_not_use, quarantines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("--store", choices=("s3", "gs"), required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    Store.choose(arguments.store)
+    binary = str(pathlib.Path(arguments.binary).resolve())
+    by_name = {test.__name__: test for test in TESTS}
+    for name in arguments.tests or by_name:
+        with tempfile.TemporaryDirectory() as folder:
+            by_name[name](Feedmill(binary, folder))
+        print(f"{name}: ok")
+
+
+if __name__ == "__main__":
+    main()
