@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
@@ -21,6 +22,20 @@ namespace {
 constexpr absl::Duration kAskAgain = absl::Seconds(1);
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
+
+// The reason of a refusal. A dispatcher of an earlier release refuses messages
+// that were added after it.
+absl::Status Explained(const absl::Status& refusal) {
+  if (refusal.ok()) return Internal("refused without a reason");
+  if (!absl::IsInvalidArgument(refusal) ||
+      !absl::StartsWith(refusal.message(), "message kind ")) {
+    return refusal;
+  }
+  return FailedPrecondition(
+      "the dispatcher is of an earlier release, which does not know this "
+      "request ({}): upgrade the dispatcher",
+      ErrorText(refusal));
+}
 
 // Asks until it is answered.
 class AskingReactor : public ReactorHandler {
@@ -65,8 +80,7 @@ class AskingReactor : public ReactorHandler {
     if (!message.ok()) {
       Take(message.status());
     } else if (auto* refusal = std::get_if<Refusal>(&*message)) {
-      Take(refusal->status.ok() ? Internal("refused without a reason")
-                                : refusal->status);
+      Take(Explained(refusal->status));
     } else {
       const std::lock_guard lock(mu_);
       if (!answer_.has_value() && take_(*message)) answer_ = absl::OkStatus();

@@ -102,10 +102,12 @@ absl::Status CheckPreamble(Header header, std::string_view cluster_id) {
   }
   const auto& preamble = *flatbuffers::GetRoot<fb::Preamble>(header.data());
   if (preamble.protocol_version() != kProtocolVersion) {
+    const bool older = preamble.protocol_version() < kProtocolVersion;
     return FailedPrecondition(
-        "the peer speaks protocol version {}, this process {}: run the same "
-        "release on both sides",
-        preamble.protocol_version(), kProtocolVersion);
+        "the peer speaks protocol version {}, this process {}: upgrade {}, "
+        "which is older; first the dispatcher, then workers, then readers",
+        preamble.protocol_version(), kProtocolVersion,
+        older ? "the peer" : "this process");
   }
   const std::string_view theirs(preamble.cluster_id()->data(),
                                 preamble.cluster_id()->size());

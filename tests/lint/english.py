@@ -10,6 +10,8 @@ import tokenize
 
 WORDS_MAX = 25
 ENDINGS = (".h", ".cc", ".fbs", ".py")
+# Schemas of earlier versions, kept as they were.
+RECORDED = "tests/compatibility/protocol-"
 # Beginnings without a subject: it comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
@@ -110,5 +112,5 @@ def faults(path, text):
 
 def english(tree, _libraries, _allowed, _build):
     """Comments are plain English."""
-    for path in sorted(path for path in tree.files if path.endswith(ENDINGS)):
+    for path in sorted(path for path in tree.files if path.endswith(ENDINGS) and not path.startswith(RECORDED)):
         yield from faults(path, tree.text(path))

@@ -21,6 +21,7 @@
 #include "core/net/security.h"
 #include "core/pipeline/executor.h"
 #include "core/process/thread_limit.h"
+#include "core/wire/message.h"
 #include "feedmill/reader.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
@@ -243,11 +244,14 @@ absl::StatusOr<int> RunDoctor(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  std::vector<Finding> findings{{Level::kOk, "release", FEEDMILL_VERSION},
-                                CheckFiles(),
-                                CheckThreadLimit(),
-                                CheckSharedMemory(),
-                                CheckClock()};
+  std::vector<Finding> findings{
+      {Level::kOk, "release",
+       fmt::format("{}, protocol version {}", FEEDMILL_VERSION,
+                   kProtocolVersion)},
+      CheckFiles(),
+      CheckThreadLimit(),
+      CheckSharedMemory(),
+      CheckClock()};
   if (!service.empty()) {
     CheckService(service, cluster_id, security, timeout, findings);
   }

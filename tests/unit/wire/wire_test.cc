@@ -409,17 +409,18 @@ TEST(Frame, UnalignedPartsAreReadToo) {
 // ---- refused messages
 
 TEST(Envelope, AnotherVersionIsNamed) {
-  const auto status =
-      Decode(Handmade(kProtocolVersion + 1,
-                      [](Builder& builder) {
-                        return std::pair(
-                            fb::Body(200),
-                            fb::CreateStatusRequest(builder).Union());
-                      }),
-             kCluster)
-          .status();
-  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ErrorText(status), HasSubstr("version 5, this process 4"));
+  const auto refusal = [](uint32_t version) {
+    const Parts parts = Handmade(version, [](Builder& builder) {
+      return std::pair(fb::Body(200), fb::CreateStatusRequest(builder).Union());
+    });
+    return Decode(parts, kCluster).status();
+  };
+  EXPECT_EQ(refusal(kProtocolVersion + 1).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(ErrorText(refusal(kProtocolVersion + 1)),
+              HasSubstr("version 5, this process 4: upgrade this process"));
+  EXPECT_THAT(ErrorText(refusal(kProtocolVersion - 1)),
+              HasSubstr("version 3, this process 4: upgrade the peer"));
 }
 
 TEST(Envelope, AnotherClusterIsNamed) {
