@@ -7,11 +7,13 @@ prints one line; the exit status is 1 if one failed.
 """
 
 import argparse
+import fcntl
 import itertools
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -30,6 +32,8 @@ NAMESPACE = "mill"
 IMAGE = ("feedmill.test/feedmill", "test")
 MAX_STALL = 5.0  # seconds between two elements while pods go
 ELEMENTS = 4000
+TRAINED = 30_000  # elements that the autoscaler is seen with
+F_SETPIPE_SZ = 1031
 FLEET = 1000  # nodes of kwok, and workers on them
 FAKE = "kwok.x-k8s.io/node"
 # Elements of 10 ms, so that a read lasts while pods are deleted.
@@ -227,7 +231,8 @@ class Checks:
         """The API server accepts each object, and no unknown field."""
         variants = {
             "chart with HPA": "autoscaling.hpa.enabled=true,monitoring.podMonitor.enabled=true",
-            "chart with KEDA": "autoscaling.keda.enabled=true,keys.clients={alice}",
+            "chart with KEDA": "autoscaling.keda.enabled=true,keys.clients={alice},"
+            "monitoring.alerts.enabled=true,monitoring.dashboard.enabled=true",
             "chart without keys": "keys.secret=,keys.insecure=true",
         }
         elsewhere = "strict"  # a Job that is there cannot be changed
@@ -241,7 +246,14 @@ class Checks:
             texts[example.name] = example.read_text()
         if self.definitions:
             sh(BIN / "kubectl", "apply", "--server-side", "-f", self.definitions)
-            sh(BIN / "kubectl", "wait", "--for=condition=Established", "crd", "--all")
+            sh(
+                BIN / "kubectl",
+                "wait",
+                "--for=condition=Established",
+                "crd",
+                "--all",
+                "--timeout=5m",
+            )
         kinds = {
             line.split()[-1]
             for line in sh(BIN / "kubectl", "api-resources", "--no-headers").splitlines()
@@ -321,33 +333,56 @@ class Checks:
         return f"{result} (7 workers at {seen[0]}, 2 at {seen[1]} elements)"
 
     def autoscaled(self) -> str:
-        """The chart's HPA follows the metric from 2 to 7 and to 2 workers during a read."""
-        wanted = FOLDER / "wanted"
-        wanted.write_text("2")
-        metric = "feedmill_workers_wanted"
+        """The chart's HPA follows the dispatcher's number from 2 to 7 and to 2 workers."""
         keys = FOLDER / "pki"
-        server = [HOST, "8443", keys / "server.crt", keys / "server.key", metric, wanted]
+        server = [HOST, "8443", keys, f"https://{HOST}:6443", "9090"]
         line = [sys.executable, Path(__file__).parent / "external_metrics.py", *server]
         with subprocess.Popen([str(part) for part in line]) as adapter:
             try:
                 for item in metrics_service():
                     kubectl("apply", "-f", "-", text=json.dumps(item))
-                bounds = (
-                    "minReplicas=2,maxReplicas=7,scaleDownStabilizationSeconds=0,hpa.enabled=true"
-                )
-                sets = ",".join(f"autoscaling.{bound}" for bound in bounds.split(","))
-                self.helm("upgrade", "feedmill", "--wait", "--timeout", "4m", "--set", sets)
+                sets = [
+                    "autoscaling.minReplicas=2",
+                    "autoscaling.maxReplicas=7",
+                    "autoscaling.scaleDownStabilizationSeconds=0",
+                    "autoscaling.hpa.enabled=true",
+                    "dispatcher.extraArgs={--scale-interval=5s,--scale-down-after=10s}",
+                ]
+                flags = [part for each in sets for part in ("--set", each)]
+                self.helm("upgrade", "feedmill", "--wait", "--timeout", "4m", *flags)
+                self.wait_rollout("statefulset/feedmill-dispatcher")
                 self.wait_replicas(2)
-                read = self.start_read()
-                seen = []
-                for count in [7, 2]:
-                    wanted.write_text(str(count))
-                    self.wait_replicas(count)
-                    seen.append(len(self.lines(read)))
-                result = self.whole(read, "HPA: 2, 7, 2 workers")
+                return self.follow_trainer()
             finally:
                 adapter.terminate()
-        return f"{result} (7 workers at {seen[0]}, 2 at {seen[1]} elements)"
+
+    def follow_trainer(self) -> str:
+        """A trainer takes 80, then any number of, then 80 elements of 10 ms a second."""
+        address = self.pods("dispatcher")[0]["status"]["podIP"] + ":5050"
+        trainer = Trainer(self.feedmill, address)
+        try:
+            trainer.rate = 80  # 0.8 workers
+            wait_for("the first elements", lambda: len(trainer.numbers) > 80, 120)
+            self.wait_replicas(2)
+            trainer.rate = 1e9
+            self.wait_replicas(7)
+            at_most = len(trainer.numbers)
+            trainer.rate = 80
+            self.wait_replicas(2)
+            at_least = len(trainer.numbers)
+            assert at_least < TRAINED, "the read ended before there were 2 workers again"
+            trainer.rate = 1e9
+            trainer.thread.join(240)
+            assert trainer.process.wait(20) == 0, trainer.log()
+        finally:
+            trainer.process.kill()
+        text = SLOW.format(elements=TRAINED, milliseconds=0)
+        local = sh(self.feedmill, "read", "-", "--local", text=text).splitlines()
+        assert trainer.numbers == list(map(int, local)), "other elements, or in another order"
+        return (
+            f"HPA on the dispatcher's metric: {len(local)} elements, 0 lost, 0 repeated "
+            f"(7 workers at {at_most}, 2 at {at_least} elements)"
+        )
 
     def thousand_nodes(self) -> str:
         """A fleet of 1,000 workers on 1,000 nodes of kwok beside the real release."""
@@ -408,6 +443,39 @@ class Checks:
             lambda: get("deployment", "feedmill-worker")["status"].get("readyReplicas") == count,
             180,
         )
+
+
+class Trainer:
+    """Reads as a pod would, at a rate that can change; keeps the numbers of elements."""
+
+    def __init__(self, feedmill: str, address: str) -> None:
+        self.rate = 1e9
+        self.numbers: list[int] = []
+        pipeline = FOLDER / "trained.yaml"
+        pad = "x" * 40_000  # so that little waits in the reader
+        text = SLOW.format(elements=TRAINED, milliseconds=10)
+        step = '"sleep_ms(x, 10)"'
+        pipeline.write_text(text.replace(step, f"{{n: {step}, pad: \"'{pad}'\"}}"))
+        line = [feedmill, "read", pipeline, "--service", address, "--keys", FOLDER / "keys"]
+        with (FOLDER / "trainer.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(part) for part in line], stdout=subprocess.PIPE, stderr=log
+            )
+        assert self.process.stdout is not None
+        self.lines = self.process.stdout
+        fcntl.fcntl(self.lines, F_SETPIPE_SZ, 4096)
+        self.thread = threading.Thread(target=self.train, daemon=True)
+        self.thread.start()
+
+    def log(self) -> str:
+        return (FOLDER / "trainer.log").read_text()[-2000:]
+
+    def train(self) -> None:
+        due = time.monotonic()
+        for line in self.lines:
+            self.numbers.append(json.loads(line)["n"])
+            due = max(due + 1 / self.rate, time.monotonic() - 0.2)
+            time.sleep(max(0.0, due - time.monotonic()))
 
 
 def fake_node(index: int) -> Json:
