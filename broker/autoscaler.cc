@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace feedmill {
 namespace {
@@ -40,6 +41,16 @@ constexpr absl::Duration kFirstHold = absl::Minutes(30);
 constexpr absl::Duration kLastHold = absl::Hours(8);
 constexpr size_t kLowsMax = 10'000;
 constexpr size_t kNamesMax = 10'000;  // of jobs
+// A measurement has this many looks, at least kSampleLeast apart.
+constexpr int kSamples = 8;
+constexpr absl::Duration kSampleLeast = absl::Seconds(1);
+// Elements that come in bursts need a longer measurement. Growth needs a rate
+// with this relative standard error, a comparison of two rates the other one.
+constexpr double kSpreadToGrow = 0.35;
+constexpr double kSpreadToCompare = 0.15;
+constexpr double kSpreadSmooth = 0.05;  // of a rate without bursts
+constexpr int kMeasureMost = 12;        // intervals
+constexpr int kSteadyMost = 6;          // intervals
 // Rounding: a smaller part of a worker than this adds no worker.
 constexpr double kNegligible = 0.1;
 
@@ -66,6 +77,31 @@ bool Differs(uint64_t a, uint64_t b) {
   return (a > b ? a - b : b - a) > std::max(a, b) / 50;
 }
 
+// Factor by which a rate may differ from another one by chance.
+double Slack(double spread) {
+  return 1 + 2 * std::clamp(spread - kSpreadSmooth, 0.0, 0.5);
+}
+
+uint64_t Milli(double value) {
+  return static_cast<uint64_t>(std::clamp(value, 0.0, 1e15) * 1e3);
+}
+
+uint64_t Seconds(absl::Time time) {
+  return static_cast<uint64_t>(std::max<int64_t>(0, absl::ToUnixSeconds(time)));
+}
+
+// A time of the journal, whose numbers may be any.
+absl::Time TimeOf(uint64_t seconds) {
+  return absl::FromUnixSeconds(
+      static_cast<int64_t>(std::min(seconds, uint64_t{1} << 40)));
+}
+
+absl::Duration HoldOf(uint64_t seconds) {
+  return std::clamp(
+      absl::Seconds(static_cast<int64_t>(std::min(seconds, uint64_t{1} << 40))),
+      kFirstHold, kLastHold);
+}
+
 double Rise(double last, double first) {
   return last < first ? last : last - first;
 }
@@ -83,6 +119,74 @@ absl::Duration Longer(absl::Duration hold) {
 
 Autoscaler::Autoscaler(ScaleSettings settings)
     : settings_(settings), floor_hold_(kFirstHold) {}
+
+void Autoscaler::Samples::Add(uint64_t elements) {
+  const auto more =
+      static_cast<double>(elements < last ? elements : elements - last);
+  last = elements;
+  count += 1;
+  sum += more;
+  squares += more * more;
+}
+
+double Autoscaler::Samples::Spread() const {
+  if (sum <= 0) return std::numeric_limits<double>::infinity();
+  if (count < 2) return 0;
+  const double mean = sum / count;
+  const double variance =
+      std::max(0.0, squares - count * mean * mean) / (count - 1);
+  return std::sqrt(count * variance) / sum;
+}
+
+void Autoscaler::Restore(absl::Time now, const ScaleMemory& memory) {
+  if (!memory.decided) return;
+  wanted_ = Bounded(memory.wanted);
+  reason_ = "as before the dispatcher was started again";
+  grown_ = now;
+  floor_hold_ = HoldOf(memory.floor_hold_s);
+  if (memory.floor_until_s > 0) {
+    floor_ = Floor{memory.floor_workers,
+                   static_cast<double>(memory.floor_low_milli) / 1e3,
+                   TimeOf(memory.floor_until_s)};
+  }
+  for (const ScaleMemory::Job& job : memory.jobs) {
+    if (jobs_.size() >= kNamesMax) break;
+    Memory known;
+    known.hold = HoldOf(job.hold_s);
+    if (job.until_s > 0) {
+      known.ceiling = Ceiling{static_cast<double>(job.need_milli) / 1e3,
+                              static_cast<double>(job.rate_milli) / 1e3,
+                              TimeOf(job.until_s)};
+    }
+    jobs_.emplace(job.name, std::move(known));
+  }
+}
+
+ScaleMemory Autoscaler::Remember() const {
+  ScaleMemory memory;
+  memory.decided = wanted_.has_value();
+  memory.wanted = wanted_.value_or(0);
+  memory.floor_hold_s =
+      static_cast<uint64_t>(absl::ToInt64Seconds(floor_hold_));
+  if (floor_.has_value()) {
+    memory.floor_workers = floor_->workers;
+    memory.floor_low_milli = Milli(floor_->low);
+    memory.floor_until_s = Seconds(floor_->until);
+  }
+  for (const auto& [name, known] : jobs_) {
+    if (!known.ceiling.has_value() && known.hold <= kFirstHold) continue;
+    ScaleMemory::Job job;
+    job.name = name;
+    job.hold_s = static_cast<uint64_t>(absl::ToInt64Seconds(known.hold));
+    if (known.ceiling.has_value()) {
+      job.need_milli = Milli(known.ceiling->need);
+      job.rate_milli = Milli(known.ceiling->rate);
+      job.until_s = Seconds(known.ceiling->until);
+    }
+    memory.jobs.push_back(std::move(job));
+  }
+  return memory;
+}
 
 uint64_t Autoscaler::Bounded(uint64_t workers) const {
   const uint64_t most =
@@ -106,7 +210,7 @@ bool Autoscaler::Due(absl::Time now, uint64_t workers) const {
 // Begins a measurement.
 void Autoscaler::Rebase(absl::Time now, const ScaleFigures& figures) {
   based_ = now;
-  next_ = now + settings_.interval;
+  next_ = now + SampleTime();
   fleet_ = figures.workers;
   std::map<std::string, Memory> before;
   before.swap(jobs_);
@@ -119,9 +223,61 @@ void Autoscaler::Rebase(absl::Time now, const ScaleFigures& figures) {
     memory.reader_s = job.reader_s;
     memory.waited_s = job.waited_s;
     memory.elements = job.elements;
-    memory.measured = true;
+    memory.samples = {.last = job.elements};
     jobs_.emplace(job.name, std::move(memory));
   }
+}
+
+absl::Duration Autoscaler::SampleTime() const {
+  return std::min(settings_.interval,
+                  std::max(settings_.interval / kSamples, kSampleLeast));
+}
+
+void Autoscaler::Sample(absl::Time now, const ScaleFigures& figures) {
+  for (const ScaleFigures::Job& job : figures.jobs) {
+    const auto known = jobs_.find(job.name);
+    if (known == jobs_.end()) continue;
+    Memory& memory = known->second;
+    if (memory.samples.count == 0) {
+      memory.waited_from_start =
+          Rise(job.waited_s, memory.waited_s) >
+          settings_.wait_target * Rise(job.reader_s, memory.reader_s);
+    }
+    memory.samples.Add(job.elements);
+  }
+  next_ = now + SampleTime();
+}
+
+// True if the measurement is shorter than an interval, or too short to know the
+// rate of a job that may need more workers.
+bool Autoscaler::MeasuresOn(absl::Time now, const ScaleFigures& figures) {
+  if (now < based_ + settings_.interval) return true;
+  if (now >= based_ + kMeasureMost * settings_.interval) return false;
+  if (figures.busy < kBusyToGrow && !shrink_.has_value()) return false;
+  for (const ScaleFigures::Job& job : figures.jobs) {
+    const Measured measured = Measure(now, figures, job);
+    if (measured.waits <= settings_.wait_target) continue;
+    const Memory& memory = *measured.memory;
+    const bool compares = memory.trial.has_value() ||
+                          memory.ceiling.has_value() || shrink_.has_value();
+    const double most = compares ? kSpreadToCompare : kSpreadToGrow;
+    if (measured.spread > most) return true;
+  }
+  return false;
+}
+
+// Estimates the time in which a worker makes one burst: n bursts of w workers
+// in a time t have the relative standard error 1 / sqrt(n), and w t / n is that
+// time.
+void Autoscaler::NoteBursts(absl::Time now, const ScaleFigures& figures,
+                            const std::vector<Measured>& jobs) {
+  burst_ = absl::ZeroDuration();
+  for (const Measured& job : jobs) {
+    if (!std::isfinite(job.spread) || job.spread <= kSpreadSmooth) continue;
+    burst_ = std::max(burst_, (now - based_) * job.spread * job.spread *
+                                  static_cast<double>(figures.workers));
+  }
+  burst_ = std::min(burst_, kSteadyMost * settings_.interval);
 }
 
 Autoscaler::Measured Autoscaler::Measure(absl::Time now,
@@ -139,6 +295,7 @@ Autoscaler::Measured Autoscaler::Measure(absl::Time now,
       job.elements < memory.elements ? job.elements
                                      : job.elements - memory.elements);
   measured.rate = elements / seconds;
+  measured.spread = memory.samples.Spread();
   if (job.readers > 0 && reader_s >= kActive * seconds) {
     measured.waits = std::clamp(waited_s / reader_s, 0.0, 1.0);
   }
@@ -163,19 +320,28 @@ void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   if (measured.rate <= 0) return;
   const double before = trial->busy_workers / trial->rate;
   const double cost = measured.busy_workers / measured.rate;
-  memory.cost_best =
-      memory.cost_best <= 0 ? before : std::min(memory.cost_best, before);
-  const bool hinder = cost > kCostRise * memory.cost_best;
+  if (memory.cost_best <= 0 || before < memory.cost_best) {
+    memory.cost_best = before;
+    memory.cost_spread = trial->spread;
+  }
+  const double slack = Slack(std::hypot(measured.spread, trial->spread));
+  const double cost_slack =
+      Slack(std::hypot(measured.spread, memory.cost_spread));
+  const bool hinder = cost > cost_slack * kCostRise * memory.cost_best;
   // A job that waited little has little to gain: noise would exceed the gain.
-  const bool useless =
-      trial->waits > kGainSeen && measured.rate < kGainLeast * trial->rate;
+  const bool useless = trial->waits > kGainSeen &&
+                       slack * measured.rate < kGainLeast * trial->rate;
   if (!hinder && !useless) return;
   Ceiling ceiling;
   ceiling.rate = measured.rate;
+  ceiling.spread = measured.spread;
   ceiling.need = trial->part;
   if (hinder) {
-    ceiling.need = std::max(kKnee * measured.rate * memory.cost_best,
-                            std::min(trial->part, 1.0));
+    // The least cost of several measurements is too low by chance.
+    const double knee = std::min(
+        (1 + cost_slack) / 2 * kKnee * measured.rate * memory.cost_best,
+        measured.part);
+    ceiling.need = std::max(knee, std::min(trial->part, 1.0));
     ceiling.fallback = measured.part;
   }
   ceiling.until = now + memory.hold;
@@ -200,9 +366,10 @@ void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
     }
     ceiling.fallback.reset();
   }
-  ceiling.slow_looks =
-      measured.rate < kRateFall * ceiling.rate ? ceiling.slow_looks + 1 : 0;
-  const bool faster = measured.rate > kRateRise * ceiling.rate;
+  const double slack = Slack(std::hypot(measured.spread, ceiling.spread));
+  const bool slow = slack * measured.rate < kRateFall * ceiling.rate;
+  ceiling.slow_looks = slow ? ceiling.slow_looks + 1 : 0;
+  const bool faster = measured.rate > slack * kRateRise * ceiling.rate;
   const bool slower = ceiling.slow_looks >= kSlowLooks &&
                       now >= memory.tried + settings_.down_after;
   if (!faster && !slower && now < ceiling.until) return;
@@ -261,7 +428,8 @@ std::optional<uint64_t> Autoscaler::UndoShrink(
       std::find_if(jobs.begin(), jobs.end(), [&](const Measured& job) {
         const bool waits = job.waits > settings_.wait_target;
         const bool waited = job.memory->shrink_waits > settings_.wait_target;
-        const bool slower = job.rate < kLossMost * job.memory->shrink_rate;
+        const bool slower =
+            Slack(job.spread) * job.rate < kLossMost * job.memory->shrink_rate;
         return waits && (!waited || slower) && !job.memory->ceiling.has_value();
       });
   if (hurt == jobs.end()) {
@@ -300,7 +468,9 @@ uint64_t Autoscaler::Grow(absl::Time now, uint64_t workers,
   if (wanted <= workers) return wanted;
   for (Measured& job : jobs) {
     if (!job.wishes || job.memory->ceiling.has_value()) continue;
-    job.memory->trial = Trial{job.busy_workers, job.rate, job.part, job.waits};
+    if (!job.memory->waited_from_start) continue;
+    job.memory->trial =
+        Trial{job.busy_workers, job.rate, job.spread, job.part, job.waits};
     job.memory->tried = now;
   }
   grown_from_ = workers;
@@ -405,11 +575,22 @@ std::optional<std::string> Autoscaler::Look(absl::Time now,
     Rebase(now, figures);
     lows_.clear();
     same_fleet_since_ = now;
+    steady_ = now + 1.5 * burst_;  // an estimate
     // Readers without a worker cannot be measured: first they get a worker.
     if (first || figures.workers > 0 || !AnyIsRead(figures)) {
       return std::nullopt;
     }
+    return Conclude(now, figures);
   }
+  Sample(now, figures);
+  if (now < steady_) Rebase(now, figures);
+  if (MeasuresOn(now, figures)) return std::nullopt;
+  return Conclude(now, figures);
+}
+
+// Decides by the measurement, and begins the next one.
+std::optional<std::string> Autoscaler::Conclude(absl::Time now,
+                                                const ScaleFigures& figures) {
   std::vector<Measured> jobs;
   const bool grew = figures.workers > grown_from_;
   knee_ = false;
@@ -425,6 +606,7 @@ std::optional<std::string> Autoscaler::Look(absl::Time now,
   const uint64_t before = wanted_.value_or(figures.workers);
   wanted_ = wanted;
   Share(jobs);
+  NoteBursts(now, figures, jobs);
   Rebase(now, figures);
   if (wanted == before) return std::nullopt;
   if (wanted > before) grown_ = now;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "broker/scale_memory.h"
 #include "broker/verdict.h"
 #include "feedmill/dispatcher.h"
 
@@ -50,10 +51,15 @@ class Autoscaler {
  public:
   explicit Autoscaler(ScaleSettings settings);
 
+  // Continues with what another autoscaler found: its number is wanted at once,
+  // and the workers have `start_time` to come.
+  void Restore(absl::Time now, const ScaleMemory& memory);
+  ScaleMemory Remember() const;
+
   // True if Look must be called now. Cheap enough to call in every tick.
   bool Due(absl::Time now, uint64_t workers) const;
-  // Evaluates the figures. Returns a sentence for the log if the wanted number
-  // of workers changed.
+  // Adds the figures to the measurement, and decides if it is complete. Returns
+  // a sentence for the log if the wanted number of workers changed.
   std::optional<std::string> Look(absl::Time now, const ScaleFigures& figures);
 
   // Nullopt before the first decision, while there are too few figures.
@@ -71,14 +77,28 @@ class Autoscaler {
   struct Trial {
     double busy_workers = 0;
     double rate = 0;
+    double spread = 0;
     double part = 0;  // the job's part of the fleet, in workers
     double waits = 0;
+  };
+  // Increases of the number of elements between the looks of a measurement.
+  struct Samples {
+    uint64_t last = 0;  // elements at the last look
+    double count = 0;
+    double sum = 0;
+    double squares = 0;
+
+    void Add(uint64_t elements);
+    // Standard error of the rate, relative to the rate: about 1 / sqrt(n) if
+    // the elements come in n bursts. Infinity without elements.
+    double Spread() const;
   };
   // A number of workers above which more workers did not help.
   struct Ceiling {
     double need = 0;
     double rate = 0;
     absl::Time until;
+    double spread = 0;  // relative standard error of the rate
     // Number of workers before a fall to the knee. The knee is not yet proven.
     std::optional<double> fallback{};
     int slow_looks = 0;
@@ -87,13 +107,17 @@ class Autoscaler {
     double reader_s = 0;
     double waited_s = 0;
     uint64_t elements = 0;
-    bool measured = false;
+    Samples samples{};
+    // The readers waited from the beginning of the measurement on. If not, they
+    // took buffered elements, and the rate is more than the workers made.
+    bool waited_from_start = false;
     std::optional<Trial> trial{};
     std::optional<Ceiling> ceiling{};
     double shrink_waits = 0;  // before the fleet shrank
     double shrink_rate = 0;
-    double cost_best = 0;  // seconds of workers per element; 0: not known
-    absl::Duration hold;   // time that the next ceiling holds
+    double cost_best = 0;    // seconds of workers per element; 0: not known
+    double cost_spread = 0;  // relative standard error of cost_best
+    absl::Duration hold;     // time that the next ceiling holds
     absl::Time tried = absl::InfinitePast();
     JobScale scale{};
   };
@@ -102,6 +126,7 @@ class Autoscaler {
     const ScaleFigures::Job* job = nullptr;
     Memory* memory = nullptr;
     double rate = 0;
+    double spread = 0;  // relative standard error of the rate
     double waits = 0;
     double busy_workers = 0;
     double part = 0;      // its part of the present fleet, in workers
@@ -121,9 +146,16 @@ class Autoscaler {
     absl::Time until;
   };
 
+  absl::Duration SampleTime() const;
   void Rebase(absl::Time now, const ScaleFigures& figures);
+  void Sample(absl::Time now, const ScaleFigures& figures);
+  bool MeasuresOn(absl::Time now, const ScaleFigures& figures);
+  void NoteBursts(absl::Time now, const ScaleFigures& figures,
+                  const std::vector<Measured>& jobs);
   Measured Measure(absl::Time now, const ScaleFigures& figures,
                    const ScaleFigures::Job& job);
+  std::optional<std::string> Conclude(absl::Time now,
+                                      const ScaleFigures& figures);
   void JudgeTrial(absl::Time now, Measured& measured, bool grew);
   void CheckCeiling(absl::Time now, Measured& measured) const;
   void Assess(const ScaleFigures& figures, Measured& measured) const;
@@ -137,7 +169,7 @@ class Autoscaler {
   void Share(const std::vector<Measured>& jobs);
   uint64_t Bounded(uint64_t workers) const;
 
-  const ScaleSettings settings_;
+  ScaleSettings settings_;
   std::map<std::string, Memory> jobs_;
   std::optional<uint64_t> wanted_;
   std::string reason_;
@@ -145,6 +177,10 @@ class Autoscaler {
   std::optional<uint64_t> fleet_;            // workers at the last look
   uint64_t grown_from_ = 0;                  // workers before the last growth
   absl::Time based_ = absl::InfinitePast();  // start of the measurement
+  // Time before which nothing is measured: new workers do not send yet.
+  absl::Time steady_ = absl::InfinitePast();
+  // Time in which a worker makes what it sends at once, estimated.
+  absl::Duration burst_ = absl::ZeroDuration();
   absl::Time next_ = absl::InfinitePast();
   absl::Time grown_ = absl::InfinitePast();
   bool wished_ = false;  // a job wished for workers at the last look

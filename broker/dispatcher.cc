@@ -96,6 +96,7 @@ Dispatcher::Parts::Parts(const DispatcherSettings& its_settings,
       settler(clock, state, leases, binder, outbox, now),
       scheduler(settings, clock, state, readers, leases, log,
                 state->jobs.empty() ? now : now + settings.restart_grace) {
+  scale.Restore(now);
   // After a restart all readers and ranks count as heard now.
   for (const auto& [name, job] : state->jobs) {
     runs.Restore(job);
@@ -252,6 +253,7 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
   DispatcherEffects effects;
   effects.events = parts.state.TakeEvents();
   effects.notes = parts.log.TakeNotes(now);
+  effects.workers_wanted = parts.scale.TakeChange();
   effects.sends = parts.outbox.Take();
   return effects;
 }
@@ -272,11 +274,9 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   if (may_judge) parts.sessions.ReleaseSilent(now);
   if (may_judge) parts.settler.SettleWithoutSilent(now);
   parts.verdicts.Look(now);
-  const std::optional<uint64_t> workers_wanted = parts.scale.Look(now);
+  parts.scale.Look(now);
   if (!parts.traces.empty()) parts.traces.EndDue(now);
-  DispatcherEffects effects = Finish(now);
-  effects.workers_wanted = workers_wanted;
-  return effects;
+  return Finish(now);
 }
 
 void Dispatcher::OnPeerGone(const PeerId& peer) {

@@ -333,6 +333,8 @@ void DispatcherState::On(const DatasetRegistered& event) {
   datasets.emplace(event.id, event.graph);
 }
 
+void DispatcherState::On(const ScaleNoted& event) { scale = event.memory; }
+
 void DispatcherState::On(const JobForgotten& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
@@ -426,6 +428,9 @@ struct Describer {
   }
   std::string operator()(const DatasetRegistered& e) const {
     return fmt::format("dataset-registered {}", e.id);
+  }
+  std::string operator()(const ScaleNoted& e) const {
+    return fmt::format("scale-noted {} workers", e.memory.wanted);
   }
   std::string operator()(const RunExtended& e) const {
     return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "broker/range_pool.h"
+#include "broker/scale_memory.h"
 #include "core/wire/message.h"
 
 // The durable state of the dispatcher: jobs, runs, sessions and bindings, as
@@ -230,12 +231,17 @@ struct DatasetRegistered {
   std::string graph;  // CanonicalText
 };
 
+// The autoscaler found something that must outlive the dispatcher.
+struct ScaleNoted {
+  ScaleMemory memory;
+};
+
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
                  JobForgotten, RunExtended, RankFinished, EndingNoted,
-                 DatasetRegistered>;
+                 DatasetRegistered, ScaleNoted>;
 
 // True if an event may reach the disk up to 200 ms after the messages that
 // depend on it were sent. Peers repeat the content of such an event.
@@ -267,6 +273,7 @@ struct DispatcherState {
   std::set<std::pair<uint64_t, JobName>> idle_jobs;
 
   std::map<std::string, std::string> datasets;  // graphs by id
+  ScaleMemory scale;
 
   // Applies an event. Only this function changes the state. REQUIRES: the event
   // follows from this state (CheckFollows), as the dispatcher's events do.
@@ -298,6 +305,7 @@ struct DispatcherState {
   void On(const RankFinished& event);
   void On(const EndingNoted& event);
   void On(const DatasetRegistered& event);
+  void On(const ScaleNoted& event);
 
   void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);

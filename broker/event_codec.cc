@@ -17,8 +17,10 @@ namespace {
 
 // The first byte. It changes with any field, and with the plans to which the
 // events refer. Version 7 lacks EndingNoted and has two values of RunEnding;
-// its bytes are read without conversion. Versions before 9 have no datasets.
-constexpr char kVersion = 9;
+// its bytes are read without conversion. Versions before 9 have no datasets,
+// and versions before 10 no findings of the autoscaler.
+constexpr char kVersion = 10;
+constexpr char kScaleVersion = 10;
 constexpr char kDatasetsVersion = 9;
 constexpr char kOldestVersion = 7;
 static_assert(kPlanVersion == 2, "another plan version needs another one here");
@@ -72,6 +74,14 @@ auto Fields(Like<RankFinished> auto& e) {
 auto Fields(Like<EndingNoted> auto& e) { return std::tie(e.job, e.ending); }
 
 auto Fields(Like<DatasetRegistered> auto& e) { return std::tie(e.id, e.graph); }
+auto Fields(Like<ScaleMemory::Job> auto& j) {
+  return std::tie(j.name, j.hold_s, j.need_milli, j.rate_milli, j.until_s);
+}
+auto Fields(Like<ScaleMemory> auto& m) {
+  return std::tie(m.decided, m.wanted, m.floor_workers, m.floor_low_milli,
+                  m.floor_until_s, m.floor_hold_s, m.jobs);
+}
+auto Fields(Like<ScaleNoted> auto& e) { return std::tie(e.memory); }
 
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
@@ -87,7 +97,7 @@ auto Fields(Like<JobState> auto& j) {
                   j.idle_since, j.ranks, j.finished, j.lives, j.slots,
                   j.settled, j.slots_of);
 }
-// Without datasets, which stand at the end.
+// Without datasets and findings of the autoscaler, which stand at the end.
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
                   s.closed, s.closed_order, s.idle_jobs);
@@ -264,8 +274,10 @@ absl::StatusOr<char> TakeVersion(std::string_view& bytes) {
   if (bytes.empty()) return DataLoss("it is empty");
   if (bytes.front() < kOldestVersion || bytes.front() > kVersion) {
     return DataLoss(
-        "it has version {}, and this release reads versions {} to {}",
-        int{bytes.front()}, int{kOldestVersion}, int{kVersion});
+        "it has version {} of {} release, and this release reads versions {} "
+        "to {}",
+        int{bytes.front()}, bytes.front() > kVersion ? "a newer" : "an older",
+        int{kOldestVersion}, int{kVersion});
   }
   const char version = bytes.front();
   bytes.remove_prefix(1);
@@ -407,6 +419,7 @@ struct FollowsCheck {
     if (!state.datasets.contains(e.id)) return absl::OkStatus();
     return DataLoss("there is a dataset '{}' already", e.id);
   }
+  absl::Status operator()(const ScaleNoted&) const { return absl::OkStatus(); }
   absl::Status operator()(const RunPlanned& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));
     if (e.slots == 0 || (e.slots <= kSlotsMax && e.positions > 0 &&
@@ -465,6 +478,7 @@ std::string EncodeState(const DispatcherState& state) {
   writer.Put(uint64_t{kVersion});
   writer.Put(state);
   writer.Put(state.datasets);
+  writer.Put(state.scale);
   return writer.Take();
 }
 
@@ -474,6 +488,7 @@ absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
   DispatcherState state;
   parser.Get(state);
   if (version >= kDatasetsVersion) parser.Get(state.datasets);
+  if (version >= kScaleVersion) parser.Get(state.scale);
   FM_RETURN_IF_ERROR(parser.Finish());
   FM_RETURN_IF_ERROR(CheckState(state));
   return state;

@@ -23,17 +23,28 @@ const JobScale* FleetScale::Find(const JobState& job) const {
   return autoscaler_.FindJob(ScaleKey(job));
 }
 
-std::optional<uint64_t> FleetScale::Look(absl::Time now) {
+void FleetScale::Restore(absl::Time now) {
+  autoscaler_.Restore(now, state_->scale);
+  changed_ = autoscaler_.workers_wanted();
+}
+
+void FleetScale::Look(absl::Time now) {
   uint64_t workers = 0;
   for (const auto& [id, worker] : leases_.workers()) {
     workers += worker.draining ? 0 : 1;
   }
-  if (!autoscaler_.Due(now, workers)) return std::nullopt;
+  if (!autoscaler_.Due(now, workers)) return;
   std::optional<std::string> change =
       autoscaler_.Look(now, FiguresOf(now, workers));
-  if (!change.has_value()) return std::nullopt;
+  // A service whose number never changed has nothing to remember.
+  ScaleMemory memory = autoscaler_.Remember();
+  if (memory != state_->scale &&
+      (autoscaler_.changes() > 0 || state_->scale.decided)) {
+    state_.Commit(ScaleNoted{std::move(memory)});
+  }
+  if (!change.has_value()) return;
   log_.ScaleChanged(*std::move(change));
-  return autoscaler_.workers_wanted();
+  changed_ = autoscaler_.workers_wanted();
 }
 
 ScaleFigures FleetScale::FiguresOf(absl::Time now, uint64_t workers) const {

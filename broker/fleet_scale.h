@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "broker/autoscaler.h"
@@ -20,7 +21,7 @@ namespace feedmill {
 class FleetScale {
  public:
   // The references must outlive this object.
-  FleetScale(const ScaleSettings& settings, const CommittedState& state,
+  FleetScale(const ScaleSettings& settings, CommittedState& state,
              const LeaseTable& leases, const PlanTable& plans,
              const ReaderTable& readers, const JobVerdicts& verdicts,
              OperatorLog& log)
@@ -32,8 +33,14 @@ class FleetScale {
         log_(log),
         autoscaler_(settings) {}
 
-  // Returns the wanted number of workers if it changed.
-  std::optional<uint64_t> Look(absl::Time now);
+  // Continues with the findings that the state has of an earlier dispatcher.
+  void Restore(absl::Time now);
+  // Decides again if it is time.
+  void Look(absl::Time now);
+  // Returns the wanted number of workers if it changed since the last call.
+  std::optional<uint64_t> TakeChange() {
+    return std::exchange(changed_, std::nullopt);
+  }
   const Autoscaler& autoscaler() const { return autoscaler_; }
   // Returns the wishes of the job; null if there are none yet.
   const JobScale* Find(const JobState& job) const;
@@ -41,13 +48,14 @@ class FleetScale {
  private:
   ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
 
-  const CommittedState& state_;
+  CommittedState& state_;
   const LeaseTable& leases_;
   const PlanTable& plans_;
   const ReaderTable& readers_;
   const JobVerdicts& verdicts_;
   OperatorLog& log_;
   Autoscaler autoscaler_;
+  std::optional<uint64_t> changed_;
 };
 
 }  // namespace feedmill

@@ -233,6 +233,8 @@ class Supervisor {
         ready_ = true;
         FM_RETURN_IF_ERROR(ready.Write(address));
         LogInfo("{} workers serve at {}", Workers(), address);
+        // The number may have come before; no other event may follow.
+        FM_RETURN_IF_ERROR(Scale());
       }
       FM_ASSIGN_OR_RETURN(const bool stop,
                           Step(ready_ ? absl::InfiniteDuration() : kPoll));

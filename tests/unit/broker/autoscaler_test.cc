@@ -31,6 +31,7 @@ struct Situation {
   double source = kNoLimit;  // of all workers together; they block meanwhile
   double link = kNoLimit;    // of all workers together; they are idle meanwhile
   double cores = kNoLimit;   // workers that run at a time; the others wait
+  double lump = 0;  // seconds of a worker's time in what it sends at once
 };
 
 double CapacityOf(const Situation& at, uint64_t workers) {
@@ -64,16 +65,29 @@ double BusyOf(const Situation& at, uint64_t workers) {
 class Service {
  public:
   Service(uint32_t seed, uint64_t workers, ScaleSettings settings)
-      : random_(seed), scaler_(settings), workers_(workers) {}
+      : random_(seed),
+        settings_(settings),
+        scaler_(settings),
+        workers_(workers) {}
 
   void Set(std::vector<Situation> jobs) {
     jobs_ = std::move(jobs);
     sums_.resize(jobs_.size());
+    lumps_.resize(jobs_.size());
   }
+  // Begins a new autoscaler, as a dispatcher that is started again does; with
+  // what the former one found, or without. The workers are there at once.
+  void Restart(bool remembers) {
+    const ScaleMemory memory = scaler_.Remember();
+    scaler_ = Autoscaler(settings_);
+    if (remembers) scaler_.Restore(now_, memory);
+    wanted_.clear();
+  }
+  void SetWorkers(uint64_t workers) { workers_ = workers; }
   void SetNoise(double noise) { noise_ = noise; }
   void Freeze() { acts_ = false; }
   void Run(absl::Duration time) {
-    for (const absl::Time end = now_ + time; now_ < end;) Second();
+    for (const absl::Time end = now_ + time; now_ < end;) PassSecond();
   }
   uint64_t workers() const { return workers_; }
   const Autoscaler& scaler() const { return scaler_; }
@@ -88,7 +102,7 @@ class Service {
     return std::uniform_real_distribution<double>(0, 1)(random_) < part;
   }
 
-  void Second() {
+  void PassSecond() {
     now_ += absl::Seconds(1);
     ScaleFigures figures;
     figures.workers = workers_;
@@ -99,14 +113,19 @@ class Service {
       Situation at = jobs_[k];
       at.worker *= (left / static_cast<double>(jobs_.size() - k)) * Noise();
       const bool gap = noise_ > 0 && Chance(0.02);  // between two epochs
-      const double rate =
-          workers_ == 0 ? 0 : RateOf(at, workers_) * (gap ? 0.5 : 1);
+      double rate = workers_ == 0 ? 0 : RateOf(at, workers_) * (gap ? 0.5 : 1);
+      double part =
+          BusyOf(at, workers_) * at.worker / jobs_[k].worker * (gap ? 0.7 : 1);
+      if (at.lump > 0) {
+        const Second second =
+            MakeLumps(jobs_[k], at.worker / jobs_[k].worker, lumps_[k]);
+        rate = second.elements;
+        part = second.busy;
+      }
       Sums& sums = sums_[k];
       sums.elements += rate;
       sums.reader_s += 1;
       sums.waited_s += std::clamp(1 - rate / at.trainer, 0.0, 1.0);
-      const double part =
-          BusyOf(at, workers_) * at.worker / jobs_[k].worker * (gap ? 0.7 : 1);
       left = std::max(0.01, left - part);
       busy += part;
       figures.jobs.push_back(
@@ -146,12 +165,51 @@ class Service {
     double elements = 0;
     std::deque<double> parts;
   };
+  // A job whose workers send what they made in `lump` seconds at once. Its
+  // readers keep four of these lumps, or what they take in 3 s.
+  struct Lumps {
+    std::vector<double> made;  // seconds, of each worker; at most `lump`
+    double buffered = 0;       // elements
+  };
+  struct Second {
+    double elements = 0;
+    double busy = 0;  // part of the workers' time
+  };
+
+  Second MakeLumps(const Situation& at, double noise, Lumps& lumps) {
+    if (lumps.made.size() > workers_) lumps.made.resize(workers_);
+    while (lumps.made.size() < workers_) lumps.made.push_back(0);
+    const double size = at.lump * at.worker;
+    const double most = std::max(4 * size, 3 * std::min(at.trainer, 4000.0));
+    const double running = std::min({static_cast<double>(workers_), at.cores});
+    const double speed = noise *
+                         std::min(1.0, at.source / (at.worker * running)) *
+                         running / std::max(1.0, static_cast<double>(workers_));
+    Second second;
+    for (double& made : lumps.made) {
+      if (made < at.lump) {
+        made += speed * Noise();
+        second.busy += 1.0 / static_cast<double>(workers_);
+      }
+      if (made >= at.lump && lumps.buffered + size <= most) {
+        made -= at.lump;
+        lumps.buffered += size;
+      }
+    }
+    const double link = at.link * noise;
+    second.elements = std::min({lumps.buffered, at.trainer, link});
+    lumps.buffered -= second.elements;
+    return second;
+  }
+
   std::mt19937 random_;
+  ScaleSettings settings_;
   Autoscaler scaler_;
   absl::Time now_ = absl::FromUnixSeconds(1'000'000);
   uint64_t workers_;
   std::vector<Situation> jobs_;
   std::vector<Sums> sums_;
+  std::vector<Lumps> lumps_;
   std::deque<double> busy_;
   double noise_ = 0.05;
   bool acts_ = true;
@@ -245,6 +303,106 @@ TEST(AutoscalerSimulation, NeverFlapsWhileDemandIsTheSame) {
       ASSERT_LE(service.wanted().size(), found + 1);
       // Up, down to the knee, and one up from it.
       ASSERT_LE(Turns(service), 2);
+    }
+  }
+}
+
+// Elements that come in lumps: a worker sends at once what takes it seconds, at
+// most as many as an interval has.
+std::vector<Situation> LumpySituations() {
+  std::vector<Situation> all;
+  for (const double lump : {2.0, 5.0, 10.0}) {
+    for (const double trainer : {90.0, 250.0, 800.0, 1500.0}) {
+      Situation at{"trainer", trainer};
+      at.lump = lump;
+      all.push_back(at);
+    }
+    Situation source{"source", 4000, 100, 480};
+    source.lump = lump;
+    all.push_back(source);
+    Situation cores{"cores", 2000, 100, kNoLimit, kNoLimit, 4};
+    cores.lump = lump;
+    all.push_back(cores);
+  }
+  return all;
+}
+
+TEST(AutoscalerSimulation, FindsTheHandTunedNumberWhereElementsComeInLumps) {
+  for (const Situation& at : LumpySituations()) {
+    const uint64_t tuned = HandTuned(at, kMost);
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      const uint64_t begin = 1 + seed % 3;
+      Service service(seed, begin, Settings());
+      service.Set({at});
+      service.Run(absl::Minutes(15));
+      const std::vector<uint64_t> wanted = service.wanted();
+      const uint64_t found = service.workers();
+      service.Run(absl::Minutes(12));
+      SCOPED_TRACE(testing::Message()
+                   << at.name << " lump " << at.lump << " trainer "
+                   << at.trainer << " source " << at.source << " seed " << seed
+                   << " tuned " << tuned << ": " << Text(service));
+      const uint64_t third =
+          wanted.empty() ? begin
+                         : wanted[std::min<size_t>(2, wanted.size() - 1)];
+      EXPECT_GE(RateOf(at, third), 0.85 * RateOf(at, kMost));
+      EXPECT_GE(RateOf(at, found), 0.85 * RateOf(at, kMost));
+      EXPECT_LE(found, std::max(2 * tuned + 2, begin));
+      // Then it stays: no more than one change, which is not undone.
+      EXPECT_LE(service.wanted().size(), wanted.size() + 1);
+      EXPECT_LE(Turns(service), 2);
+    }
+  }
+}
+
+TEST(AutoscalerSimulation, FollowsAStepWhereElementsComeInLumps) {
+  for (const double lump : {2.0, 5.0, 10.0}) {
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      Situation few{"trainer", 250};
+      Situation many{"trainer", 1500};
+      few.lump = many.lump = lump;
+      Service service(seed, 1, Settings());
+      service.Set({few});
+      service.Run(absl::Minutes(10));
+      const size_t before = service.wanted().size();
+      SCOPED_TRACE(testing::Message() << "lump " << lump << " seed " << seed);
+      EXPECT_THAT(service.workers(),
+                  testing::AllOf(testing::Ge(3u), testing::Le(6u)))
+          << Text(service);
+      service.Set({many});
+      service.Run(absl::Minutes(10));
+      EXPECT_LE(service.wanted().size(), before + 3) << Text(service);
+      EXPECT_THAT(service.workers(),
+                  testing::AllOf(testing::Ge(15u), testing::Le(26u)))
+          << Text(service);
+      service.Set({few});
+      service.Run(absl::Minutes(8));
+      EXPECT_THAT(service.workers(),
+                  testing::AllOf(testing::Ge(3u), testing::Le(6u)))
+          << Text(service);
+    }
+  }
+}
+
+TEST(AutoscalerSimulation, KeepsItsFindingsThroughARestart) {
+  for (const Situation& at : Situations()) {
+    for (uint32_t seed = 0; seed < 10; ++seed) {
+      Service service(seed, 1, Settings());
+      service.Set({at});
+      service.Run(absl::Minutes(8));
+      const uint64_t found = service.workers();
+      const ScaleMemory memory = service.scaler().Remember();
+      service.Restart(true);
+      service.SetWorkers(1);  // as `up` begins
+      SCOPED_TRACE(testing::Message()
+                   << at.name << " trainer " << at.trainer << " source "
+                   << at.source << " seed " << seed);
+      EXPECT_EQ(service.scaler().workers_wanted(), found);
+      EXPECT_EQ(service.scaler().Remember(), memory);
+      service.Run(absl::Minutes(6));
+      // The workers come back, and no ceiling is tried again.
+      EXPECT_GE(RateOf(at, service.workers()), 0.85 * RateOf(at, kMost));
+      EXPECT_LE(service.wanted().size(), 1u) << Text(service);
     }
   }
 }
@@ -399,8 +557,19 @@ TEST(Autoscaler, KnowsNothingBeforeItHasMeasured) {
   EXPECT_TRUE(scaler.Due(now, 2));
   EXPECT_EQ(scaler.Look(now, {.workers = 2, .jobs = {}}), std::nullopt);
   EXPECT_EQ(scaler.workers_wanted(), std::nullopt);
-  EXPECT_FALSE(scaler.Due(now + absl::Seconds(9), 2));
+  // It looks several times in the interval, and decides at its end.
+  int looks = 0;
+  for (int second = 1; second <= 9; ++second) {
+    const absl::Time later = now + absl::Seconds(second);
+    if (!scaler.Due(later, 2)) continue;
+    ++looks;
+    EXPECT_EQ(scaler.Look(later, {.workers = 2, .jobs = {}}), std::nullopt);
+    EXPECT_EQ(scaler.workers_wanted(), std::nullopt);
+  }
+  EXPECT_THAT(looks, testing::AllOf(testing::Ge(3), testing::Le(8)));
   EXPECT_TRUE(scaler.Due(now + absl::Seconds(10), 2));
+  scaler.Look(now + absl::Seconds(10), {.workers = 2, .jobs = {}});
+  EXPECT_EQ(scaler.workers_wanted(), 2u);
 }
 
 }  // namespace

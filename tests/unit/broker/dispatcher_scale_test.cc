@@ -74,6 +74,21 @@ TEST(Scale, WantsMoreWorkersForAReaderThatWaits) {
   EXPECT_EQ(snapshot.scale_changes, 1u);
 }
 
+TEST(Scale, WantsAsManyWorkersAfterARestart) {
+  Cluster cluster(Settings());
+  Miller& worker = cluster.AddWorker("w1", 4);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000000").Hello();
+  worker.Beat();
+  Work(cluster, reader, worker, 8);
+  const ScaleMemory memory = cluster.state().scale;
+  EXPECT_EQ(memory.wanted, 4u);
+  cluster.Restart();
+  EXPECT_EQ(cluster.dispatcher().Snapshot(cluster.now()).workers_wanted, 4u);
+  // The program that starts workers gets the number without a new decision.
+  EXPECT_EQ(cluster.dispatcher().OnTick(cluster.now()).workers_wanted, 4u);
+  EXPECT_EQ(cluster.state().scale, memory);
+}
+
 TEST(Scale, CountsJobsWithoutANameAsOne) {
   Cluster cluster(Settings());
   Miller& worker = cluster.AddWorker("w1", 4);

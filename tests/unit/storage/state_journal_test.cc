@@ -66,6 +66,13 @@ std::vector<DispatcherEvent> Life() {
       RunFailed{JobName("bad"), NotFound("no files match 'x'")},
       JobForgotten{JobName("bad")},
       DatasetRegistered{"photos", "the graph of photos"},
+      ScaleNoted{{.decided = true,
+                  .wanted = 5,
+                  .floor_workers = 4,
+                  .floor_low_milli = 3'500,
+                  .floor_until_s = 1'600'000'000,
+                  .floor_hold_s = 3'600,
+                  .jobs = {{"photos", 1'800, 4'250, 480'000, 1'600'000'100}}}},
   };
 }
 
@@ -97,18 +104,18 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 9: a change makes every journal unreadable.
+// The format of version 10: a change makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x09\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x0a\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x09\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x0a\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x09\x0a\x06photos\x05\x02no", 13));
+            std::string("\x0a\x0a\x06photos\x05\x02no", 13));
   EXPECT_EQ(EncodeEvent(RunExtended{kJob, 300, true}),
-            std::string("\x09\x0d\x06photos\xac\x02\x01", 12));
+            std::string("\x0a\x0d\x06photos\xac\x02\x01", 12));
 }
 
 // A journal of the previous release is readable.
@@ -122,14 +129,17 @@ TEST(EventCodec, Version7IsRead) {
   }
 }
 
-TEST(EventCodec, StatesWithoutDatasetsAreRead) {
+TEST(EventCodec, StatesOfEarlierVersionsAreRead) {
   DispatcherState state = Replay(Life());
   state.datasets.clear();
-  std::string bytes = EncodeState(state);
-  bytes.pop_back();  // their number
-  for (const char version : {'\x07', '\x08'}) {
-    bytes[0] = version;
-    const auto back = DecodeState(bytes);
+  state.scale = {};
+  const std::string bytes = EncodeState(state);
+  // Seven zeros of the autoscaler's findings, and the number of datasets.
+  const std::pair<char, size_t> shorter[] = {{7, 8}, {8, 8}, {9, 7}};
+  for (const auto& [version, lacks] : shorter) {
+    std::string earlier = bytes.substr(0, bytes.size() - lacks);
+    earlier[0] = version;
+    const auto back = DecodeState(earlier);
     ASSERT_TRUE(back.ok()) << back.status();
     EXPECT_EQ(*back, state);
   }
@@ -150,7 +160,10 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
   EXPECT_THAT(
       ErrorText(DecodeEvent("\x02\x01").status()),
-      HasSubstr("it has version 2, and this release reads versions 7 to 9"));
+      HasSubstr("it has version 2 of an older release, and this release "
+                "reads versions 7 to 10"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x0b\x01").status()),
+              HasSubstr("it has version 11 of a newer release"));
   EXPECT_THAT(ErrorText(DecodeEvent("\x09\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
