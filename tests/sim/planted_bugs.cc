@@ -93,40 +93,28 @@ class NoFormerLeaves : public ReadSession {
 // ---- worker
 
 // Adds each grant to the previous total (rule 12).
-class AddedGrant : public WorkerAgent {
+class AddedGrant : public StreamRules {
  public:
-  using WorkerAgent::WorkerAgent;
-
- protected:
   uint64_t Allow(uint64_t total, const Grant& grant) const override {
     return total + grant.total_bytes;
   }
 };
 
 // Ignores the client's openings (rule 12).
-class NoOpening : public WorkerAgent {
+class NoOpening : public StreamRules {
  public:
-  using WorkerAgent::WorkerAgent;
-
- protected:
   bool Reopened(Opening, const Grant&) const override { return false; }
 };
 
 // Ignores heads: low positions go first (rule 17).
-class LowestFirst : public WorkerAgent {
+class LowestFirst : public StreamRules {
  public:
-  using WorkerAgent::WorkerAgent;
-
- protected:
   bool IsHead(const Grant&) const override { return false; }
 };
 
 // Counts pieces behind a gap as enough (rule 17).
-class HoleLeftOpen : public WorkerAgent {
+class HoleLeftOpen : public StreamRules {
  public:
-  using WorkerAgent::WorkerAgent;
-
- protected:
   bool EnoughBehindHole() const override { return true; }
 };
 
@@ -204,7 +192,8 @@ template <class Bug>
 PlantedBug WorkerBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
   makers.worker = [](WorkerAgentSettings settings) {
-    return std::make_unique<Bug>(std::move(settings));
+    return std::make_unique<WorkerAgent>(std::move(settings),
+                                         std::make_unique<Bug>());
   };
   return {std::move(name), std::move(rule), std::move(makers)};
 }

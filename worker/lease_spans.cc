@@ -1,13 +1,10 @@
+#include "worker/lease_spans.h"
+
 #include <algorithm>
-
-#include "worker/worker_agent.h"
-
-// The spans of a WorkerAgent while jobs are traced. No decision depends on
-// them.
 
 namespace feedmill {
 
-void WorkerAgent::TakeTraceOrder(absl::Time now, const WorkerAnswer& answer) {
+void LeaseSpans::TakeOrder(absl::Time now, const WorkerAnswer& answer) {
   if (!answer.tracing.has_value()) {
     if (!traces_.empty()) traces_.clear();
     return;
@@ -23,33 +20,31 @@ void WorkerAgent::TakeTraceOrder(absl::Time now, const WorkerAnswer& answer) {
 }
 
 // A lease may name a trace that has ended since.
-void WorkerAgent::AddSpan(absl::Time now, uint64_t trace,
-                          const TraceSpan& span) {
+void LeaseSpans::Add(absl::Time now, uint64_t trace, const TraceSpan& span) {
   const auto ring = traces_.find(trace);
   if (ring == traces_.end()) return;
   ring->second.Add(span);
-  if (ring->second.half_full()) BeatSoon(now);
+  if (ring->second.half_full()) clock_.BeatSoon(now);
 }
 
-// The first task of the lease starts.
-void WorkerAgent::TraceBegun(absl::Time now, Held& held) {
+void LeaseSpans::NoteBegun(absl::Time now, LeasedSplit& held) {
   if (held.begun) return;
   held.begun = true;
-  AddSpan(now, held.lease.trace,
-          {.kind = SpanKind::kQueued,
-           .split = held.lease.split,
-           .attempt = held.lease.attempt,
-           .begin = held.leased,
-           .end = now,
-           .from = held.lease.begin,
-           .to = held.lease.end});
+  Add(now, held.lease.trace,
+      {.kind = SpanKind::kQueued,
+       .split = held.lease.split,
+       .attempt = held.lease.attempt,
+       .begin = held.leased,
+       .end = now,
+       .from = held.lease.begin,
+       .to = held.lease.end});
 }
 
 // The steps of a task run by turns, block after block; only their sums are
 // measured. The spans show these sums one after the other.
-void WorkerAgent::TraceTask(absl::Time now, const Task& task,
-                            const absl::StatusOr<Piece>& piece,
-                            const StepCosts& costs, const TaskTimes& times) {
+void LeaseSpans::AddTask(absl::Time now, const ComputeTask& task,
+                         const absl::StatusOr<Piece>& piece,
+                         const StepCosts& costs, const TaskTimes& times) {
   TraceSpan span{.split = task.split,
                  .attempt = task.attempt,
                  .from = task.begin,
@@ -58,7 +53,7 @@ void WorkerAgent::TraceTask(absl::Time now, const Task& task,
   span.kind = SpanKind::kWaitsForThread;
   span.begin = task.started;
   span.end = times.begin;
-  if (span.end - span.begin >= kShortestWait) AddSpan(now, task.trace, span);
+  if (span.end - span.begin >= kShortestWait) Add(now, task.trace, span);
   span.kind = SpanKind::kComputes;
   span.begin = times.begin;
   span.end = times.end;
@@ -66,7 +61,7 @@ void WorkerAgent::TraceTask(absl::Time now, const Task& task,
     span.rows = piece->chunk.rows;
     span.bytes = piece->chunk.ElementBytes();
   }
-  AddSpan(now, task.trace, span);
+  Add(now, task.trace, span);
   if (costs == nullptr) return;
   absl::Time at = times.begin;
   for (const StepCost& cost : *costs) {
@@ -77,24 +72,30 @@ void WorkerAgent::TraceTask(absl::Time now, const Task& task,
     span.begin = at;
     at = std::min(times.end, at + absl::Nanoseconds(cost.wall_ns));
     span.end = at;
-    AddSpan(now, task.trace, span);
+    Add(now, task.trace, span);
   }
 }
 
-void WorkerAgent::TraceSent(absl::Time now, const Lease& lease,
-                            const BufferedPiece& made) {
+void LeaseSpans::AddReady(absl::Time now, const Lease& lease,
+                          const BufferedPiece& made) {
   const Piece& piece = made.piece;
   const absl::Time begin = made.at == absl::InfinitePast() ? now : made.at;
-  AddSpan(now, lease.trace,
-          {.kind = SpanKind::kReady,
-           .split = lease.split,
-           .attempt = lease.attempt,
-           .begin = begin,
-           .end = std::max(begin, now),
-           .from = piece.begin,
-           .to = piece.end,
-           .rows = piece.chunk.rows,
-           .bytes = made.bytes});
+  Add(now, lease.trace,
+      {.kind = SpanKind::kReady,
+       .split = lease.split,
+       .attempt = lease.attempt,
+       .begin = begin,
+       .end = std::max(begin, now),
+       .from = piece.begin,
+       .to = piece.end,
+       .rows = piece.chunk.rows,
+       .bytes = made.bytes});
+}
+
+std::vector<SpanBatch> LeaseSpans::Take(absl::Time now) {
+  std::vector<SpanBatch> batches;
+  for (auto& [trace, ring] : traces_) batches.push_back(ring.Take(now));
+  return batches;
 }
 
 }  // namespace feedmill

@@ -1,0 +1,68 @@
+#ifndef FEEDMILL_WORKER_COMPILED_PLANS_H_
+#define FEEDMILL_WORKER_COMPILED_PLANS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/wire/message.h"
+#include "worker/cost_model.h"
+#include "worker/leased_split.h"
+#include "worker/piece_shelf.h"
+
+namespace feedmill {
+
+// A plan of a worker.
+struct CompiledPlan {
+  enum class State { kDefining, kReady, kFailed };
+  State state = State::kDefining;
+  absl::Status failure;
+  bool alike = false;  // same pieces for all ranks
+  uint64_t used = 0;   // number of the last answer with a lease that needs it
+  CostModel cost;
+  // Fair-share clock: thread nanoseconds divided by the weight. The lowest job
+  // is next; idle time counts as used.
+  double served = 0;
+  // Bytes of the plan's pieces, which may outlive it.
+  std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
+  // Set by ComputeSchedule before each choice.
+  uint64_t taken = 0;                // of the memory
+  uint64_t tasks = 0;                // in flight
+  uint32_t weight = kDefaultWeight;  // maximum over its streams
+  bool reads = false;                // a reader reads it here now
+};
+
+// The plans of a worker: being compiled, ready or failed. Keeps a few plans
+// that no lease needs. Pure.
+class CompiledPlans {
+ public:
+  CompiledPlan* Find(const PlanId& plan);
+  const CompiledPlan* Find(const PlanId& plan) const;
+  std::map<PlanId, CompiledPlan>& all() { return plans_; }
+  const std::map<PlanId, CompiledPlan>& all() const { return plans_; }
+
+  // A new answer of the dispatcher is handled.
+  void BeginAnswer() { ++answers_; }
+  // Adds the plan. True if it is new and has to be compiled.
+  bool Define(const PlanId& plan);
+  // The present answer has a lease that needs the plan.
+  void NoteUse(const PlanId& plan);
+  // Forgets failed plans without a lease, so that a new attempt compiles them
+  // again, and the plans that were not needed for longest. Returns them.
+  std::vector<PlanId> ForgetIdle();
+
+  // Returns the key of the pieces that the lease shares with other ranks.
+  // Nullopt if no other rank needs the same pieces.
+  std::optional<PieceShelf::Key> SharedKey(const LeasedSplit& held) const;
+
+ private:
+  std::map<PlanId, CompiledPlan> plans_;
+  uint64_t answers_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_COMPILED_PLANS_H_

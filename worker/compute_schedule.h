@@ -1,0 +1,115 @@
+#ifndef FEEDMILL_WORKER_COMPUTE_SCHEDULE_H_
+#define FEEDMILL_WORKER_COMPUTE_SCHEDULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/wire/message.h"
+#include "worker/agent_clock.h"
+#include "worker/compiled_plans.h"
+#include "worker/compute_task.h"
+#include "worker/cost_model.h"
+#include "worker/lease_spans.h"
+#include "worker/leased_split.h"
+#include "worker/load_report.h"
+#include "worker/piece_delivery.h"
+#include "worker/piece_shelf.h"
+#include "worker/stream_rules.h"
+
+namespace feedmill {
+
+// Chooses what a worker computes next, and whose memory it may take. Pure.
+class ComputeSchedule {
+ public:
+  // The references must outlive this object. `used_bytes`: element bytes
+  // computed and not sent.
+  ComputeSchedule(const WorkerAgentSettings& settings, const StreamRules& rules,
+                  const uint64_t& used_bytes, AgentClock& clock,
+                  LeasedSplits& leases, CompiledPlans& plans, PieceShelf& shelf,
+                  PieceDelivery& delivery, LoadReport& load, LeaseSpans& spans)
+      : settings_(settings),
+        rules_(rules),
+        used_bytes_(used_bytes),
+        clock_(clock),
+        leases_(leases),
+        plans_(plans),
+        shelf_(shelf),
+        delivery_(delivery),
+        load_(load),
+        spans_(spans) {}
+
+  void ReadInPlace(bool in_place) { in_place_ = in_place; }
+  // Starts as many tasks as threads, memory and streams allow.
+  void Schedule(absl::Time now, WorkerEffects& effects);
+  // A task ended. Returns it, and measures its cost. A piece that is not what
+  // was requested becomes an error. `costs`, `times`: as in
+  // WorkerAgent::OnComputed.
+  ComputeTask EndTask(absl::Time now, TaskId id, absl::StatusOr<Piece>& piece,
+                      absl::Duration busy, const StepCosts& costs,
+                      const std::optional<TaskTimes>& times);
+
+  size_t tasks() const { return tasks_.size(); }
+  // Returns the costs of plans since the last call.
+  std::vector<PlanCost> TakeCosts();
+  // Returns the plan's memory and streams, and the causes for which streams
+  // wait.
+  PlanLoad LoadOf(absl::Time now, const PlanId& id,
+                  const CompiledPlan& plan) const;
+
+ private:
+  void Measure(absl::Time now, const ComputeTask& task, const Piece& piece,
+               absl::Duration busy);
+  // ---- the choice
+  LeasedSplit* NextToCompute(absl::Time now);
+  bool Wants(absl::Time now, const LeasedSplit& held) const;
+  bool MayCompute(absl::Time now, const LeasedSplit& held) const;
+  bool MayHaveTask(const CompiledPlan& plan) const;
+  bool WaitsForMemory(absl::Time now, const LeasedSplit& held) const;
+  bool FarAhead(const CompiledPlan& plan, const OutgoingStream& stream) const;
+  void WeighJobs(absl::Time now);
+  double Served(const CompiledPlan& plan) const;
+  // ---- sizes
+  uint64_t FrameBytes(const CompiledPlan& plan) const;
+  uint64_t PositionsFor(const CompiledPlan& plan) const;
+  uint64_t ExpectedBytes(const CompiledPlan& plan, uint64_t positions) const;
+  // ---- memory
+  bool HasRoom(const CompiledPlan& plan) const;
+  bool WithinShare(const CompiledPlan& plan, uint64_t bytes) const;
+  bool Fits(uint64_t bytes) const;
+  bool FreeIdle(uint64_t bytes);
+  void TakeMemory(LeasedSplit& for_whom, uint64_t bytes);
+  // ---- tasks
+  void Start(absl::Time now, LeasedSplit& held, uint64_t positions,
+             WorkerEffects& effects);
+  double AtOnceCost() const;
+  void Adopt(absl::Time now, LeasedSplit& held, WorkerEffects& effects);
+
+  const WorkerAgentSettings& settings_;
+  const StreamRules& rules_;
+  const uint64_t& used_bytes_;
+  AgentClock& clock_;
+  LeasedSplits& leases_;
+  CompiledPlans& plans_;
+  PieceShelf& shelf_;
+  PieceDelivery& delivery_;
+  LoadReport& load_;
+  LeaseSpans& spans_;
+
+  bool in_place_ = false;
+  std::map<TaskId, ComputeTask> tasks_;
+  uint64_t last_task_ = 0;
+  uint64_t expected_bytes_ = 0;       // of all tasks in flight
+  double served_ = 0;                 // of the plan that was served last
+  uint64_t weights_ = 0;              // of the jobs that are read here now
+  std::map<PlanId, PlanCost> costs_;  // since the last TakeCosts
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_COMPUTE_SCHEDULE_H_

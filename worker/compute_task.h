@@ -1,0 +1,83 @@
+#ifndef FEEDMILL_WORKER_COMPUTE_TASK_H_
+#define FEEDMILL_WORKER_COMPUTE_TASK_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/wire/message.h"
+#include "worker/piece_shelf.h"
+
+namespace feedmill {
+
+struct WorkerAgentSettings {
+  WorkerId worker;  // "": none yet, see WorkerAgent::TakeName
+  Incarnation incarnation;
+  uint32_t threads = 1;  // two compute tasks per thread
+  uint32_t slots = 2;    // leases requested
+  uint64_t memory_bytes = uint64_t{256} << 20;
+  uint64_t frame_bytes = uint64_t{512} << 10;  // target size of a frame
+  uint64_t cache_bytes = uint64_t{2} << 20;    // of a core
+  // until the dispatcher sets it
+  absl::Duration heartbeat_interval = absl::Milliseconds(200);
+};
+
+// Runs positions [begin, end) of a plan, up to about bytes_target of output.
+struct ComputeRequest {
+  TaskId task;
+  PlanId plan;
+  Cursor begin;
+  Cursor end;
+  uint64_t bytes_target = 0;
+  Share share{};  // of the lease
+  // The client, and the codec it requests.
+  PeerId to{};
+  LinkCompression compression = LinkCompression::kNone;
+  bool profile = false;  // the client requests the costs
+  bool measure = false;  // for the worker's load report
+  // True if waking a thread would take about as long as the work.
+  bool at_once = false;
+  // Bytes per second of the link, as reported by its reader; 0: unknown.
+  uint64_t link_rate = 0;
+  bool trace = false;  // the times of the task are wanted
+};
+
+// When and where a task ran.
+struct TaskTimes {
+  absl::Time begin;
+  absl::Time end;
+  uint32_t thread = 0;
+};
+
+// A task that was requested and has not ended.
+struct ComputeTask {
+  SplitId split;
+  PlanId plan;
+  Cursor begin;
+  Cursor end;
+  uint64_t expected_bytes = 0;
+  double expected_cost = 0;          // thread nanoseconds
+  uint32_t weight = kDefaultWeight;  // of its job when it began
+  bool at_once = false;
+  std::optional<PieceShelf::Key> shelf{};  // key if several ranks share it
+  uint64_t ranks = 1;
+  uint64_t trace = 0;  // 0: not traced
+  Attempt attempt{};   // of the lease that is traced
+  absl::Time started{};
+};
+
+// Actions for the shell after a call: start work, then send.
+struct WorkerEffects {
+  std::vector<Outgoing> sends;
+  std::vector<PlanDefinition> define;    // compile these; failures: OnDefined
+  std::vector<PlanId> forget;            // plans that no lease needs
+  std::vector<ComputeRequest> compute;   // each answered by one OnComputed
+  std::vector<ManifestRequest> resolve;  // each answered by one OnResolved
+  bool drained = false;                  // the process may exit
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_COMPUTE_TASK_H_
