@@ -1,9 +1,19 @@
 #include "core/sources/columnar_rows.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstring>
+#include <optional>
+#include <vector>
+
+#include "core/base/prefetch.h"
 
 namespace feedmill {
 namespace {
+
+// Runs of fewer rows, on average, are copied row by row.
+constexpr size_t kRunRows = 4;
 
 bool IsList(const SourceField& field) {
   return field.shape.size() == 1 && field.shape[0] == kUnknownDim;
@@ -13,45 +23,166 @@ const int64_t* Int64s(const Buffer& buffer) {
   return reinterpret_cast<const int64_t*>(buffer.data());
 }
 
-// Copies rows of `Width` bytes; if it is 0, of `width` bytes.
-template <size_t Width>
-void CopyFixedRows(std::span<const ColumnarRun> runs, size_t c, size_t width,
-                   std::byte* to) {
-  const size_t bytes = Width == 0 ? width : Width;
-  const DecodedGroup* group = nullptr;
-  const std::byte* values = nullptr;
-  for (const ColumnarRun& run : runs) {
-    if (run.group != group) {
-      group = run.group;
-      values = group->columns[c].column.values.data();
+// Rows of decoded groups, one by one. In a shuffle, neighbours lie in different
+// groups, so the rows are gathered without a branch that depends on them, and
+// their memory is prefetched.
+class RowList {
+ public:
+  static constexpr size_t kAhead = 16;  // rows
+
+  RowList(std::span<const ColumnarRun> runs, size_t rows) : size_(rows) {
+    rows_.reserve(rows + kAhead);
+    numbers_.reserve(rows + kAhead);
+    for (const ColumnarRun& run : runs) {
+      const uint32_t number = NumberOf(run.group);
+      for (size_t row = run.first; row < run.first + run.count; ++row) {
+        rows_.push_back(row);
+        numbers_.push_back(number);
+      }
     }
-    const std::byte* const from = values + run.first * bytes;
-    if (Width > 0 && run.count == 1) {
-      std::memcpy(to, from, Width);
-      to += Width;
-    } else if (run.count * bytes > 0) {
-      std::memcpy(to, from, run.count * bytes);
-      to += run.count * bytes;
+    rows_.resize(rows + kAhead);
+    numbers_.resize(rows + kAhead);
+  }
+
+  size_t size() const { return size_; }
+  bool one_group() const { return groups_.size() == 1; }
+  // Row k, and the number of its group. There are kAhead more, of any value.
+  const size_t* rows() const { return rows_.data(); }
+  const uint32_t* numbers() const { return numbers_.data(); }
+  // Returns one buffer of column c of each group, by number.
+  template <class T>
+  std::vector<const T*> Buffers(size_t c, Buffer Column::*buffer) const {
+    std::vector<const T*> all;
+    all.reserve(groups_.size());
+    for (const DecodedGroup* const group : groups_) {
+      all.push_back(reinterpret_cast<const T*>(
+          (group->columns[c].column.*buffer).data()));
     }
+    return all;
+  }
+
+ private:
+  // A group may get several numbers.
+  uint32_t NumberOf(const DecodedGroup* group) {
+    if (group == last_) return last_number_;
+    const auto address = reinterpret_cast<uintptr_t>(group);
+    uint32_t& number = known_[address / alignof(DecodedGroup) % kKnown];
+    if (number >= groups_.size() || groups_[number] != group) {
+      number = static_cast<uint32_t>(groups_.size());
+      groups_.push_back(group);
+    }
+    last_ = group;
+    return last_number_ = number;
+  }
+
+  static constexpr size_t kKnown = 256;
+  const size_t size_;
+  std::array<uint32_t, kKnown> known_{};  // by address
+  const DecodedGroup* last_ = nullptr;
+  uint32_t last_number_ = 0;
+  std::vector<const DecodedGroup*> groups_;
+  std::vector<size_t> rows_;
+  std::vector<uint32_t> numbers_;
+};
+
+template <class T>
+void GatherFixed(const RowList& list, size_t c, std::byte* bytes) {
+  const auto values = list.Buffers<T>(c, &Column::values);
+  auto* const to = reinterpret_cast<T*>(bytes);
+  const size_t* const rows = list.rows();
+  const size_t size = list.size();
+  if (list.one_group()) {
+    const T* const from = values[0];
+    for (size_t k = 0; k < size; ++k) {
+      __builtin_prefetch(from + rows[k + RowList::kAhead]);
+      to[k] = from[rows[k]];
+    }
+    return;
+  }
+  const uint32_t* const numbers = list.numbers();
+  for (size_t k = 0; k < size; ++k) {
+    const size_t ahead = k + RowList::kAhead;
+    __builtin_prefetch(values[numbers[ahead]] + rows[ahead]);
+    to[k] = values[numbers[k]][rows[k]];
   }
 }
 
+void GatherWide(const RowList& list, size_t c, size_t width, std::byte* to) {
+  const auto values = list.Buffers<std::byte>(c, &Column::values);
+  const size_t ahead_bytes = std::min(width, kPrefetchedBytesMax);
+  const size_t* const rows = list.rows();
+  const uint32_t* const numbers = list.numbers();
+  for (size_t k = 0; k < list.size(); ++k) {
+    const size_t ahead = k + RowList::kAhead;
+    PrefetchToRead(values[numbers[ahead]] + rows[ahead] * width, ahead_bytes);
+    std::memcpy(to + k * width, values[numbers[k]] + rows[k] * width, width);
+  }
+}
+
+void GatherFixedRows(const RowList& rows, size_t c, size_t width,
+                     OutputColumn& out) {
+  std::byte* const to = out.values.Extend(rows.size() * width);
+  switch (width) {
+    case 0:
+      return;
+    case 1:
+      return GatherFixed<uint8_t>(rows, c, to);
+    case 2:
+      return GatherFixed<uint16_t>(rows, c, to);
+    case 4:
+      return GatherFixed<uint32_t>(rows, c, to);
+    case 8:
+      return GatherFixed<uint64_t>(rows, c, to);
+    default:
+      return GatherWide(rows, c, width, to);
+  }
+}
+
+// Gathers scalar strings.
+void GatherBytes(const RowList& list, size_t c, OutputColumn& out) {
+  const auto offsets = list.Buffers<int64_t>(c, &Column::offsets);
+  const auto values = list.Buffers<std::byte>(c, &Column::values);
+  const size_t* const rows = list.rows();
+  const uint32_t* const numbers = list.numbers();
+  struct Text {
+    const std::byte* from = nullptr;
+    size_t size = 0;
+  };
+  std::vector<Text> texts(list.size() + RowList::kAhead);
+  size_t bytes = 0;
+  for (size_t k = 0; k < list.size(); ++k) {
+    const size_t ahead = k + RowList::kAhead;
+    __builtin_prefetch(offsets[numbers[ahead]] + rows[ahead]);
+    const int64_t* const own = offsets[numbers[k]] + rows[k];
+    texts[k] = {values[numbers[k]] + own[0],
+                static_cast<size_t>(own[1] - own[0])};
+    bytes += texts[k].size;
+  }
+  std::byte* to = out.values.Extend(bytes);
+  auto* const ends = reinterpret_cast<int64_t*>(
+      out.offsets.Extend(list.size() * sizeof(int64_t)));
+  int64_t end = 0;
+  for (size_t k = 0; k < list.size(); ++k) {
+    __builtin_prefetch(texts[k + RowList::kAhead].from);
+    if (texts[k].size > 0) std::memcpy(to, texts[k].from, texts[k].size);
+    to += texts[k].size;
+    end += static_cast<int64_t>(texts[k].size);
+    ends[k] = end;
+  }
+}
+
+// Copies rows of `width` bytes, run by run.
 void CopyFixed(std::span<const ColumnarRun> runs, size_t c, size_t width,
                OutputColumn& out) {
   size_t rows = 0;
   for (const ColumnarRun& run : runs) rows += run.count;
-  std::byte* const to = out.values.Extend(rows * width);
-  switch (width) {
-    case 1:
-      return CopyFixedRows<1>(runs, c, width, to);
-    case 2:
-      return CopyFixedRows<2>(runs, c, width, to);
-    case 4:
-      return CopyFixedRows<4>(runs, c, width, to);
-    case 8:
-      return CopyFixedRows<8>(runs, c, width, to);
-    default:
-      return CopyFixedRows<0>(runs, c, width, to);
+  std::byte* to = out.values.Extend(rows * width);
+  for (const ColumnarRun& run : runs) {
+    const size_t bytes = run.count * width;
+    if (bytes == 0) continue;
+    const Column& column = run.group->columns[c].column;
+    std::memcpy(to, column.values.data() + run.first * width, bytes);
+    to += bytes;
   }
 }
 
@@ -91,8 +222,9 @@ void AppendLists(const Column& from, size_t first, size_t count,
   }
 }
 
-void CopyColumn(std::span<const ColumnarRun> runs, size_t c,
-                const SourceField& field, OutputColumn& out) {
+// `rows`: the rows of `runs`, or null if most runs have several rows.
+void CopyColumn(std::span<const ColumnarRun> runs, const RowList* rows,
+                size_t c, const SourceField& field, OutputColumn& out) {
   out.Reset(field.dtype, field.shape);
   if (field.dtype == DType::kBytes) out.offsets.Push(int64_t{0});
   if (IsList(field)) {
@@ -103,8 +235,11 @@ void CopyColumn(std::span<const ColumnarRun> runs, size_t c,
     return;
   }
   if (field.dtype != DType::kBytes) {
-    return CopyFixed(runs, c, FixedRowBytes(field), out);
+    const size_t width = FixedRowBytes(field);
+    return rows != nullptr ? GatherFixedRows(*rows, c, width, out)
+                           : CopyFixed(runs, c, width, out);
   }
+  if (rows != nullptr && field.shape.empty()) return GatherBytes(*rows, c, out);
   const int64_t items = NumItems(field.shape);
   for (const ColumnarRun& run : runs) {
     const auto begin = static_cast<int64_t>(run.first) * items;
@@ -143,8 +278,12 @@ void CopyRuns(std::span<const ColumnarRun> runs,
               std::span<const SourceField> fields,
               std::vector<OutputColumn>& out) {
   out.resize(fields.size());
+  size_t rows = 0;
+  for (const ColumnarRun& run : runs) rows += run.count;
+  std::optional<RowList> single;
+  if (rows > 0 && rows < kRunRows * runs.size()) single.emplace(runs, rows);
   for (size_t c = 0; c < fields.size(); ++c) {
-    CopyColumn(runs, c, fields[c], out[c]);
+    CopyColumn(runs, single ? &*single : nullptr, c, fields[c], out[c]);
   }
 }
 
