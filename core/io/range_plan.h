@@ -34,6 +34,8 @@ class SequentialRun {
   // Adds an announced range. Returns the bytes behind the run to fetch as well.
   // The result is empty if the ranges are in no order.
   ByteRange Extend(const ByteRange& range);
+  // Bytes from the begin of the run to its end.
+  uint64_t size() const { return end_ - begin_; }
 
  private:
   const uint64_t ahead_;

@@ -59,6 +59,45 @@ void HttpFile::AddMissing(const ByteRange& range,
   }
 }
 
+// Caller holds mutex_.
+uint64_t HttpFile::RunRequestBytes() const {
+  const HttpOptions& options = store_->options;
+  return std::clamp(run_.size() / 8, options.request_bytes,
+                    std::max(options.request_bytes, options.run_request_bytes));
+}
+
+// Caller holds mutex_. Returns the parts of a range beyond the announced ones
+// that no piece has. Without the last part if that is less than a request, and
+// not the end of the file: a later call asks for more of it.
+std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further) const {
+  std::vector<ByteRange> missing;
+  for (const ByteRange& range : JoinRanges({&further, 1}, 0, identity_.size)) {
+    AddMissing(range, missing);
+    if (missing.empty()) continue;
+    const uint64_t end = missing.back().offset + missing.back().size;
+    if (end == range.offset + range.size && end < identity_.size &&
+        missing.back().size < RunRequestBytes()) {
+      missing.pop_back();
+    }
+  }
+  return missing;
+}
+
+// Caller holds mutex_. Makes pieces of the ranges, as far as there is memory.
+void HttpFile::Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
+                     absl::Time now,
+                     std::vector<std::shared_ptr<Transfer>>& begun) const {
+  for (const ByteRange& range : ranges) {
+    for (const ByteRange& part : SplitRange(range, request_bytes)) {
+      if (!store_->Take(part.size)) break;
+      begun.push_back(
+          Transfer::Range(file_, part, identity_, {}, store_->options));
+      pieces_[part.offset] = {
+          .transfer = begun.back(), .size = part.size, .used = now};
+    }
+  }
+}
+
 void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
   // If it fails, the next read reports the error.
   if (!file_.Prepare().ok()) return;
@@ -80,19 +119,9 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
       further = run_.Extend(range);
     }
     // Ranges that the reader announced come first.
+    Begin(missing, options.request_bytes, now, begun);
     further.size = std::min(further.size, store_->Left() / 4);
-    for (const ByteRange& range :
-         JoinRanges({&further, 1}, 0, identity_.size)) {
-      AddMissing(range, missing);
-    }
-    for (const ByteRange& range : missing) {
-      for (const auto& part : SplitRange(range, options.request_bytes)) {
-        if (!store_->Take(part.size)) break;
-        begun.push_back(Transfer::Range(file_, part, identity_, {}, options));
-        pieces_[part.offset] = {
-            .transfer = begun.back(), .size = part.size, .used = now};
-      }
-    }
+    Begin(MissingAhead(further), RunRequestBytes(), now, begun);
   }
   if (!begun.empty()) {
     store_->loop.Start(std::move(begun), TransferLoop::Urgency::kAhead);

@@ -70,6 +70,11 @@ class HttpFile final : public RandomAccessFile {
   void CountRead(uint64_t piece, uint64_t bytes) const;
   void DropPiece(uint64_t piece) const;
   uint64_t DropOldestDone() const;
+  uint64_t RunRequestBytes() const;
+  std::vector<ByteRange> MissingAhead(const ByteRange& further) const;
+  void Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
+             absl::Time now,
+             std::vector<std::shared_ptr<Transfer>>& begun) const;
   // Appends the parts of a range that no piece has.
   void AddMissing(const ByteRange& range,
                   std::vector<ByteRange>& missing) const;

@@ -25,6 +25,9 @@ struct HttpOptions {
   size_t requests_max = 64;
   // Larger ranges are fetched with several parallel requests.
   uint64_t request_bytes = uint64_t{1} << 20;
+  // The same for bytes that are fetched beyond announced ranges: requests grow
+  // with the run, because each costs the server as much as many bytes.
+  uint64_t run_request_bytes = uint64_t{8} << 20;
   // Announced ranges closer than this share a request.
   uint64_t join_gap_bytes = uint64_t{32} << 10;
   // RandomAccessFile::ahead_bytes.

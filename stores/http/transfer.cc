@@ -40,8 +40,8 @@ std::shared_ptr<Transfer> Transfer::Range(RemoteFile file, ByteRange range,
   made->knows_version_ = true;
   made->identity_ = identity;
   if (into.empty()) {
-    made->own_ = std::make_unique_for_overwrite<std::byte[]>(range.size);
-    into = {made->own_.get(), range.size};
+    made->own_ = PieceMemory(range.size);
+    into = {made->own_.data(), range.size};
   }
   made->into_ = into;
   return made;

@@ -17,6 +17,7 @@
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
 #include "stores/http/http_options.h"
+#include "stores/http/piece_memory.h"
 #include "stores/http/remote_file.h"
 #include "stores/http/response_head.h"
 #include "stores/http/retry_schedule.h"
@@ -159,7 +160,7 @@ class Transfer {
   std::condition_variable changed_;
   // All members below are guarded by mutex_.
   std::optional<FileIdentity> seen_;  // of the first answer
-  std::unique_ptr<std::byte[]> own_;
+  PieceMemory own_;
   std::span<std::byte> into_;
   std::vector<std::byte> whole_;
   uint64_t received_ = 0;

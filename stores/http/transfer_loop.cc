@@ -2,9 +2,15 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -18,6 +24,7 @@
 #include "core/base/status.h"
 #include "core/net/clock.h"
 #include "core/process/certificate_authorities.h"
+#include "core/process/owned_fd.h"
 #include "core/process/thread_limit.h"
 
 namespace feedmill {
@@ -222,6 +229,7 @@ class TransferLoop::State
     Stop();
     if (multi_ == nullptr) return;
     idle_.clear();
+    // Closing connections reports their sockets.
     curl_multi_cleanup(multi_);
     curl_global_cleanup();
   }
@@ -235,16 +243,20 @@ class TransferLoop::State
       if (status.ok()) {
         auto& queue = urgency == Urgency::kAwaited ? awaited_ : ahead_;
         queue.insert(queue.end(), transfers.begin(), transfers.end());
-        curl_multi_wakeup(multi_);
       }
     }
-    if (status.ok()) return;
+    if (status.ok()) return Signal();
     for (const auto& transfer : transfers) transfer->Finish(status);
   }
 
+  // Makes the loop look for abandoned transfers.
   void Wake() {
-    const std::lock_guard lock(mutex_);
-    if (multi_ != nullptr) curl_multi_wakeup(multi_);
+    {
+      const std::lock_guard lock(mutex_);
+      if (multi_ == nullptr) return;
+    }
+    looks_ = true;
+    Signal();
   }
 
   void Stop() {
@@ -259,8 +271,53 @@ class TransferLoop::State
   }
 
  private:
+  // Ends the loop's present or next wait. REQUIRES: the library is set up.
+  void Signal() {
+    if (signalled_.exchange(true)) return;
+    const uint64_t one = 1;
+    // Only a full counter refuses the write, and then the wait ends anyway.
+    [[maybe_unused]] const ssize_t wrote = write(wake_.get(), &one, sizeof one);
+  }
+
+  // libcurl says which sockets it waits for. It then handles those that are
+  // ready only; curl_multi_perform would ask the kernel about each.
+  static int OnSocket(CURL*, curl_socket_t socket, int what, void* user,
+                      void* known) {
+    auto& self = *static_cast<State*>(user);
+    epoll_event event{};
+    event.data.fd = socket;
+    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
+    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
+    if (what == CURL_POLL_REMOVE) {
+      epoll_ctl(self.epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
+      return 0;
+    }
+    const int how = known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    if (known == nullptr) curl_multi_assign(self.multi_, socket, user);
+    if (epoll_ctl(self.epoll_.get(), how, socket, &event) == 0) return 0;
+    // libcurl may close a socket, and open another of that number, unreported.
+    const int other = how == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
+    return epoll_ctl(self.epoll_.get(), other, socket, &event);
+  }
+
+  static int OnTimer(CURLM*, long milliseconds, void* user) {
+    static_cast<State*>(user)->due_ =
+        milliseconds < 0 ? absl::InfiniteFuture()
+                         : SteadyNow() + absl::Milliseconds(milliseconds);
+    return 0;
+  }
+
   // Caller holds mutex_. Delayed until needed: most processes need no network.
   bool SetUpLibrary() {
+    epoll_ = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
+    wake_ = OwnedFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = wake_.get();
+    if (!epoll_.valid() || !wake_.valid() ||
+        epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) {
+      return false;
+    }
     // Thread-safe in this libcurl; calls are counted.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
@@ -271,6 +328,10 @@ class TransferLoop::State
     const auto most = static_cast<long>(options_.requests_max);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, most);
     curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &OnSocket);
+    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &OnTimer);
+    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
     AllStopAtExit().Add(weak_from_this());
     return true;
   }
@@ -280,7 +341,8 @@ class TransferLoop::State
     if (stopping_) return Cancelled("this process is stopping");
     if (thread_.joinable()) return absl::OkStatus();
     if (multi_ == nullptr && !SetUpLibrary()) {
-      return ResourceExhausted("no memory is left for requests over HTTP");
+      return ResourceExhausted(
+          "no memory, or no file descriptor, is left for requests over HTTP");
     }
     try {
       thread_ = std::thread([this] { Run(); });
@@ -304,17 +366,43 @@ class TransferLoop::State
     while (!Stopping()) {
       const absl::Time now = SteadyNow();
       BeginDue(now);
-      int running = 0;
-      curl_multi_perform(multi_, &running);
-      if (EndAnswered() + EndStalled() > 0) continue;
-      const absl::Duration wait = NextLook() - SteadyNow();
-      curl_multi_poll(multi_, nullptr, 0,
-                      static_cast<int>(absl::ToInt64Milliseconds(
-                          std::clamp(wait, absl::ZeroDuration(), kLookMax))) +
-                          1,
-                      nullptr);
+      if (looks_.exchange(false) || now >= look_at_) EndStalled(now);
+      Handle(Await(std::min(NextLook(), due_) - SteadyNow()));
+      while (EndAnswered() > 0) BeginDue(SteadyNow());
     }
     EndAll();
+  }
+
+  // Waits for sockets, a signal, or the end of `wait`.
+  std::span<const epoll_event> Await(absl::Duration wait) {
+    wait = std::clamp(wait, absl::ZeroDuration(), kLookMax);
+    const auto milliseconds = static_cast<int>(
+        absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
+    const int count =
+        epoll_wait(epoll_.get(), events_.data(),
+                   static_cast<int>(events_.size()), milliseconds);
+    return std::span(events_).first(static_cast<size_t>(std::max(count, 0)));
+  }
+
+  void Handle(std::span<const epoll_event> events) {
+    int running = 0;
+    for (const epoll_event& event : events) {
+      if (event.data.fd == wake_.get()) {
+        uint64_t count = 0;
+        [[maybe_unused]] const ssize_t got =
+            read(wake_.get(), &count, sizeof count);
+        signalled_ = false;  // before the queues are read
+        continue;
+      }
+      int what = 0;
+      if ((event.events & EPOLLIN) != 0) what |= CURL_CSELECT_IN;
+      if ((event.events & EPOLLOUT) != 0) what |= CURL_CSELECT_OUT;
+      if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) what |= CURL_CSELECT_ERR;
+      curl_multi_socket_action(multi_, event.data.fd, what, &running);
+    }
+    if (SteadyNow() < due_) return;
+    due_ = absl::InfiniteFuture();  // libcurl sets it again
+    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
 
   // Returns the next queued transfer; null if there is none.
@@ -366,6 +454,7 @@ class TransferLoop::State
     SetUp(attempt->transfer->BeginAttempt(now), *attempt);
     CURL* const easy = attempt->easy.get();
     curl_multi_add_handle(multi_, easy);
+    look_at_ = std::min(look_at_, attempt->transfer->stalls_at());
     active_[easy] = std::move(attempt);
   }
 
@@ -400,13 +489,15 @@ class TransferLoop::State
   }
 
   // Ends stalled attempts, and those of abandoned transfers.
-  size_t EndStalled() {
-    const absl::Time now = SteadyNow();
+  void EndStalled(absl::Time now) {
+    look_at_ = now + kLookMax;
     std::vector<CURL*> ended;
     for (const auto& [easy, attempt] : active_) {
       if (attempt->transfer->stalls_at() <= now ||
           attempt->transfer->abandoned()) {
         ended.push_back(easy);
+      } else {
+        look_at_ = std::min(look_at_, attempt->transfer->stalls_at());
       }
     }
     for (CURL* const easy : ended) {
@@ -421,16 +512,14 @@ class TransferLoop::State
         ++at;
       }
     }
-    return ended.size();
   }
 
+  // Time of the next repeat, or of the next look for stalled attempts.
   absl::Time NextLook() const {
-    absl::Time next = absl::InfiniteFuture();
+    absl::Time next =
+        active_.empty() && paused_.empty() ? absl::InfiniteFuture() : look_at_;
     if (!paused_.empty() && active_.size() < options_.requests_max) {
-      next = paused_.begin()->first;
-    }
-    for (const auto& [easy, attempt] : active_) {
-      next = std::min(next, attempt->transfer->stalls_at());
+      next = std::min(next, paused_.begin()->first);
     }
     return next;
   }
@@ -457,7 +546,15 @@ class TransferLoop::State
   std::deque<std::shared_ptr<Transfer>> awaited_;
   std::deque<std::shared_ptr<Transfer>> ahead_;
 
+  OwnedFd epoll_;                        // set before the thread starts
+  OwnedFd wake_;                         // the same
+  std::atomic<bool> signalled_ = false;  // wake_ is or becomes readable
+  std::atomic<bool> looks_ = false;      // see Wake
+
   // Used by the loop's thread only.
+  std::array<epoll_event, 64> events_{};
+  absl::Time due_ = absl::InfiniteFuture();  // of libcurl's timer
+  absl::Time look_at_ = absl::InfinitePast();
   std::map<CURL*, std::unique_ptr<Attempt>> active_;
   std::multimap<absl::Time, std::shared_ptr<Transfer>> paused_;
   std::vector<std::unique_ptr<CURL, EasyFree>> idle_;

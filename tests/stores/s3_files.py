@@ -482,6 +482,21 @@ def many_small_objects(feedmill):
         assert seconds < 3 * 0.05 * 300 / 4, f"{seconds} s"
 
 
+def requests_grow(feedmill):
+    """A large object that is read in order takes fewer requests than one for each MiB."""
+    size = 128 << 20
+    with objects(feedmill) as (gateway, proxy):
+        gateway.put("large.bin", bytes(size))
+        before = proxy.count
+        text = f"source: {{fixed_length: {{files: '{PLACE}/large.bin', record_bytes: 65536}}}}\n"
+        done = feedmill.read(text, "--local", "--format", "summary")
+        assert json.loads(done.stdout)["elements"] == size // 65536, done.stderr
+        ranges = [header for _, header in proxy.log[before:] if header and header != "bytes=0-0"]
+        largest = max(int(end) - int(begin) + 1 for begin, end in (r.removeprefix("bytes=").split("-") for r in ranges))
+        assert len(ranges) < 128, f"{len(ranges)} requests"
+        assert 2 << 20 < largest <= 8 << 20, largest
+
+
 def latency_is_hidden(feedmill):
     """A read in order at 50 ms a request, beside one at 1 ms; a measurement."""
     lines = b"".join(b"%d %s\n" % (k, b"x" * 90) for k in range(10_000))
@@ -517,7 +532,8 @@ def tokens(feedmill):
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions,
          buckets_of_aws, lists, refusals,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
-         keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, latency_is_hidden)
+         keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,
+         latency_is_hidden)
 
 
 def main():
