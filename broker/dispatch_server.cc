@@ -440,6 +440,16 @@ absl::Status DispatchServer::CancelJob(const std::string& job,
                            return dispatcher.CancelJob(now, JobName(job));
                          });
 }
+absl::StatusOr<ExportedRun> DispatchServer::ExportRun(
+    const std::string& job, absl::Duration timeout) const {
+  FM_ASSIGN_OR_RETURN(
+      const std::optional<ExportedRun> run,
+      shell_->Export(timeout, [job](const Dispatcher& dispatcher, absl::Time) {
+        return dispatcher.PresentRun(JobName(job));
+      }));
+  if (!run.has_value()) return NotFound("there is no job '{}'", job);
+  return *run;
+}
 absl::StatusOr<DispatcherSnapshot> DispatchServer::ExportSnapshot(
     absl::Duration timeout) const {
   return shell_->Export(timeout,

@@ -273,6 +273,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   parts.scheduler.RetryHeads(now);
   if (may_judge) parts.sessions.ReleaseSilent(now);
   if (may_judge) parts.settler.SettleWithoutSilent(now);
+  parts.fleet.SetAsideFaulty(now);
   parts.verdicts.Look(now);
   parts.scale.Look(now);
   if (!parts.traces.empty()) parts.traces.EndDue(now);
@@ -341,6 +342,12 @@ void Dispatcher::NoteTransport(const TransportFaults& faults) {
 
 void Dispatcher::NoteShell(const ShellLoad& load) {
   parts_->verdicts.NoteShell(load);
+}
+
+std::optional<ExportedRun> Dispatcher::PresentRun(const JobName& name) const {
+  const JobState* job = state().FindJob(name);
+  if (job == nullptr) return std::nullopt;
+  return ExportedRun{job->graph, job->seed, job->iteration};
 }
 
 std::optional<Verdict> Dispatcher::JudgeJob(absl::Time now,

@@ -107,6 +107,8 @@ class Dispatcher {
   // Returns the bound of the job's rate, from the reports of the last five
   // seconds. Nullopt if there is no such job.
   std::optional<Verdict> JudgeJob(absl::Time now, const JobName& name) const;
+  // Returns the present run of a job. Nullopt if there is no such job.
+  std::optional<ExportedRun> PresentRun(const JobName& name) const;
   // For metrics.
   DispatcherSnapshot Snapshot(absl::Time now) const;
 

@@ -16,6 +16,7 @@ namespace feedmill {
 struct DispatcherFaults {
   uint64_t workers_lost = 0;       // silent too long, or restarted
   uint64_t workers_died = 0;       // lost workers that died
+  uint64_t workers_set_aside = 0;  // because splits failed on them
   uint64_t leases_failed = 0;      // attempts that ended with an error
   uint64_t second_attempts = 0;    // for heads without progress
   uint64_t splits_failed = 0;      // after all attempts

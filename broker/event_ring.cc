@@ -61,6 +61,8 @@ const char* NoteName(NoteKind kind) {
       return "operator";
     case NoteKind::kScale:
       return "scale";
+    case NoteKind::kAside:
+      return "worker set aside";
   }
   return "";
 }

@@ -24,6 +24,7 @@ enum class NoteKind : uint8_t {
   kSkipped,   // elements were left out (on_error)
   kOperator,  // an operator asked for something
   kScale,     // the wanted number of workers changed
+  kAside,     // a worker gets no splits, because they fail on it
 };
 // Returns "worker joined", "worker lost", …
 const char* NoteName(NoteKind kind);

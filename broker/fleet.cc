@@ -89,7 +89,7 @@ bool Fleet::Move(const WorkerId& id, KnownWorker& worker, const PeerId& to) {
 bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
                          bool joined) {
   const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
-  const bool draining = beat.draining || worker.drain_asked;
+  const bool draining = beat.draining || worker.drain_asked || worker.set_aside;
   const bool changed =
       joined || slots != worker.slots || draining != worker.draining;
   const bool drains = draining && !worker.draining;
@@ -159,16 +159,36 @@ absl::Status Fleet::Drain(absl::Time now, const std::string& address,
   if (id == nullptr) return NotFound("there is no worker '{}'", address);
   const WorkerId name = *id;
   KnownWorker& worker = *leases_.FindWorker(name);
-  if (worker.drain_asked == drains) return absl::OkStatus();
-  if (worker.draining && drains) {
+  if (worker.drain_asked == drains && (drains || !worker.set_aside)) {
+    return absl::OkStatus();
+  }
+  if (worker.draining && drains && !worker.set_aside) {
     return FailedPrecondition("worker '{}' drains already", address);
   }
   worker.drain_asked = drains;
+  worker.set_aside = false;
+  worker.faults = 0;
   leases_.SetCapacity(name, worker.slots, drains);
   log_.OperatorDrains(name, drains);
   outbox_.AnswerWorker(name, &worker);
   runs_.TakeFleetChange(now);
   return absl::OkStatus();
+}
+
+void Fleet::SetAsideFaulty(absl::Time now) {
+  for (const WorkerId& id : reports_.TakeFaulty()) {
+    KnownWorker* const worker = leases_.FindWorker(id);
+    if (worker == nullptr || worker->draining) continue;
+    const auto able =
+        std::count_if(leases_.workers().begin(), leases_.workers().end(),
+                      [](const auto& each) { return !each.second.draining; });
+    if (able < 2) continue;
+    worker->set_aside = true;
+    leases_.SetCapacity(id, worker->slots, true);
+    log_.WorkerSetAside(id, *worker);
+    outbox_.AnswerWorker(id, worker);
+    runs_.TakeFleetChange(now);
+  }
 }
 
 void Fleet::NotePeerGone(const PeerId& peer) {

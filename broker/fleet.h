@@ -45,6 +45,10 @@ class Fleet {
   void Take(absl::Time now, const PeerId& from, const WorkerBeat& beat);
   // Loses the workers that are silent for too long.
   void LoseSilent(absl::Time now);
+  // Sets faulty workers aside: they get no new splits until they are restarted
+  // or an operator lets them work again. The last worker that takes splits is
+  // never set aside.
+  void SetAsideFaulty(absl::Time now);
   // The peer's connection has ended. If the peer is silent afterwards, it
   // counts as dead.
   void NotePeerGone(const PeerId& peer);

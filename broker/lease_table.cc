@@ -168,6 +168,7 @@ bool LeaseTable::Fail(const WorkerId& worker, const SplitId& split,
       continue;
     }
     ++work.failures;
+    work.failed.insert(worker);
     Take(split, work, i);
     return true;
   }
@@ -213,12 +214,21 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
 
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
   if (const WorkerId* home = HomeOf(work, room)) return home;
+  // A worker on which the split failed does not get it again while there is
+  // another one: a broken worker fails quickly, has room, and would use up all
+  // attempts.
+  const auto may_repeat = [&](const WorkerId& worker) {
+    if (!work.failed.contains(worker)) return true;
+    return std::all_of(by_load_.begin(), by_load_.end(), [&](const auto& each) {
+      return work.failed.contains(each.second);
+    });
+  };
   const WorkerId* tried = nullptr;
   for (const auto& [load, id] : by_load_) {
     if (IsFull(load, room)) break;
     if (Holds(work, id)) continue;
     if (!work.tried.contains(id)) return &id;
-    if (tried == nullptr) tried = &id;
+    if (tried == nullptr && may_repeat(id)) tried = &id;
   }
   return tried;
 }

@@ -42,6 +42,12 @@ struct KnownWorker {
   uint32_t slots = 0;
   bool draining = false;
   bool drain_asked = false;  // by an operator
+  // Splits that failed on this worker and that other workers computed, less the
+  // splits that it computed meanwhile; and the error of the last failure. Set
+  // aside: it has too many of them.
+  uint32_t faults = 0;
+  std::string failure;
+  bool set_aside = false;
   std::set<SplitId> leases;
   std::map<Kin, uint64_t> kin;  // co-located leases: their number by key
   uint64_t load = 0;            // leases; co-located leases count as one
@@ -87,6 +93,7 @@ class LeaseTable {
     // Workers that had the split before. A new attempt goes to another worker
     // if there is one.
     std::set<WorkerId> tried;
+    std::set<WorkerId> failed;  // of them, those whose attempt failed
     std::optional<Kin> kin;
     absl::Time progress;  // the cursor moved, or a lease was given
     uint32_t depth = 0;

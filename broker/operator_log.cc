@@ -86,6 +86,20 @@ void OperatorLog::WorkerDrains(const WorkerId& id, const KnownWorker& worker) {
        "", WorkerName(id)});
 }
 
+void OperatorLog::WorkerSetAside(const WorkerId& id,
+                                 const KnownWorker& worker) {
+  ++faults_.workers_set_aside;
+  notes_.push_back(
+      {.kind = Kind::kAside,
+       .warning = true,
+       .text = fmt::format(
+           "worker {} is set aside: {} splits failed on it that other workers "
+           "computed, the last with: {}; it gets no new splits until it is "
+           "restarted or an operator lets it work again",
+           WorkerName(id), worker.faults, worker.failure),
+       .worker = WorkerName(id)});
+}
+
 void OperatorLog::OperatorDrains(const WorkerId& id, bool drains) {
   notes_.push_back(
       {.kind = Kind::kOperator,

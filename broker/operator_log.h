@@ -42,6 +42,7 @@ class OperatorLog {
   void WorkerLost(const WorkerId& id, const KnownWorker& worker, bool died,
                   const std::string& why, size_t workers);
   void WorkerDrains(const WorkerId& id, const KnownWorker& worker);
+  void WorkerSetAside(const WorkerId& id, const KnownWorker& worker);
   void OperatorDrains(const WorkerId& id, bool drains);
   void ScaleChanged(std::string text);
 

@@ -10,6 +10,10 @@
 namespace feedmill {
 namespace {
 
+// A worker is faulty after this number of splits that failed on it and that
+// other workers computed, less the number of splits that it computed meanwhile.
+constexpr uint32_t kFaultsMax = 3;
+
 // Clamps a report to the split and to its known progress: a late report must
 // not move the cursors back.
 SplitReport Clamped(const SplitReport& report, const SplitState& split) {
@@ -49,7 +53,10 @@ void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
   if (!taken.reports.empty()) state_.Commit(taken);
   for (const SplitReport& report : taken.reports) Advance(report.split);
   EndSplits(ended);
-  for (const SplitId& split : served) leases_.Remove(split);
+  for (const SplitId& split : served) {
+    JudgeFailures(split);
+    leases_.Remove(split);
+  }
   if (served.empty() && ended.empty()) return;
   // The head moved: each unserved split has a new depth.
   uint32_t depth = 0;
@@ -64,6 +71,7 @@ void SplitReports::EndSplits(std::vector<SplitId>& splits) {
   splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
   SplitsEnded ended;
   for (const SplitId& split : splits) {
+    JudgeFailures(split);
     leases_.Remove(split);
     if (ended.ranges.empty() ||
         ended.ranges.back().name(ended.ranges.back().count) != split) {
@@ -72,6 +80,22 @@ void SplitReports::EndSplits(std::vector<SplitId>& splits) {
     ++ended.ranges.back().count;
   }
   state_.Commit(std::move(ended));
+}
+
+// The split was computed: the workers that failed at it before are at fault,
+// and not the data.
+void SplitReports::JudgeFailures(const SplitId& id) {
+  const LeaseTable::Work* work = leases_.Find(id);
+  // If there are two attempts, it is unknown which one computed the split.
+  if (work == nullptr || work->leases.size() != 1) return;
+  const WorkerId& computed_by = work->leases.front().worker;
+  KnownWorker* const able = leases_.FindWorker(computed_by);
+  if (able != nullptr && able->faults > 0) --able->faults;
+  for (const WorkerId& failed : work->failed) {
+    KnownWorker* const worker = leases_.FindWorker(failed);
+    if (worker == nullptr || failed == computed_by) continue;
+    if (++worker->faults >= kFaultsMax) faulty_.insert(failed);
+  }
 }
 
 void SplitReports::Advance(const SplitId& id) {
@@ -85,6 +109,7 @@ void SplitReports::TakeFailure(const WorkerId& worker,
   const bool last =
       leases_.Find(failure.split)->failures >= settings_.attempts_max;
   log_.AttemptFailed(worker, failure, state_->FindSplit(failure.split), last);
+  leases_.FindWorker(worker)->failure = ErrorText(failure.status);
   if (!last) return;
   absl::Status status = failure.status;
   if (status.ok()) status = Internal("the worker gave no reason");

@@ -1,7 +1,9 @@
 #ifndef FEEDMILL_BROKER_SPLIT_REPORTS_H_
 #define FEEDMILL_BROKER_SPLIT_REPORTS_H_
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,8 +47,13 @@ class SplitReports {
   // splits may have killed it. A position that killed workers which ran nothing
   // else is skipped or fails its split.
   void DropWorker(const WorkerId& id, bool died);
+  // Returns the workers, since the last call, on which too many splits failed
+  // that other workers computed: because of a broken disk or a missing mount,
+  // for example.
+  std::set<WorkerId> TakeFaulty() { return std::exchange(faulty_, {}); }
 
  private:
+  void JudgeFailures(const SplitId& id);
   void EndSplits(std::vector<SplitId>& splits);
   void Advance(const SplitId& id);
   void Blame(const SplitId& id);
@@ -58,6 +65,7 @@ class SplitReports {
   PlanTable& plans_;
   Outbox& outbox_;
   OperatorLog& log_;
+  std::set<WorkerId> faulty_;
 };
 
 }  // namespace feedmill

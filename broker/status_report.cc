@@ -298,6 +298,7 @@ Json StatusReport::FaultsJson() const {
   const DispatcherFaults& faults = log_.faults();
   return {{"workers_lost", faults.workers_lost},
           {"workers_died", faults.workers_died},
+          {"workers_set_aside", faults.workers_set_aside},
           {"leases_failed", faults.leases_failed},
           {"second_attempts", faults.second_attempts},
           {"splits_failed", faults.splits_failed},

@@ -602,6 +602,10 @@ absl::Status Server::CancelJob(const std::string& job) {
   FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
   return dispatcher->CancelJob(job);
 }
+absl::StatusOr<ExportedRun> Server::ExportRun(const std::string& job) const {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->ExportRun(job);
+}
 absl::StatusOr<DispatcherSnapshot> Server::ExportSnapshot() const {
   FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
   return dispatcher->ExportSnapshot();

@@ -83,6 +83,13 @@ struct DispatcherConfig {
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 
+// A run of a job: all that it takes to make its batches again.
+struct ExportedRun {
+  std::string graph;  // the pipeline, as JSON
+  uint64_t seed = 0;
+  uint64_t epoch = 0;
+};
+
 // A dispatcher: plans jobs and leases their splits to workers.
 //
 //   DispatchServer dispatcher({.endpoint = {.port = 5050}});
@@ -140,6 +147,10 @@ class DispatchServer {
   // ExportState.
   absl::Status CancelJob(const std::string& job,
                          absl::Duration timeout = absl::Seconds(5));
+  // Private to the library: the present run of a job. NotFound if there is no
+  // such job; other errors as of ExportState.
+  absl::StatusOr<ExportedRun> ExportRun(
+      const std::string& job, absl::Duration timeout = absl::Seconds(5)) const;
   // Private to the library: the values of its metrics.
   absl::StatusOr<DispatcherSnapshot> ExportSnapshot(
       absl::Duration timeout = absl::Seconds(5)) const;

@@ -118,6 +118,8 @@ class Server {
   // Requests of an operator, as of DispatchServer.
   absl::Status DrainWorker(const std::string& worker, bool drains);
   absl::Status CancelJob(const std::string& job);
+  // Private to the library, as of DispatchServer.
+  absl::StatusOr<ExportedRun> ExportRun(const std::string& job) const;
   // Private to the library: the values of its metrics.
   absl::StatusOr<DispatcherSnapshot> ExportSnapshot() const;
   absl::StatusOr<WorkerStatus> ExportWorker() const;

@@ -33,6 +33,7 @@ constexpr std::string_view kHiddenColumns[] = {
     "window_bytes",
     "memory_max",
     "drain_asked",
+    "set_aside",
     "connected",
     "measured_s",
     "us_per_element",

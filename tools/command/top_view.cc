@@ -174,6 +174,7 @@ WorkerState StateOfWorker(const TopJson& worker) {
   if (NumberOf(worker, "last_heard_s").value_or(0) > 2) {
     return {"silent", TopStyle::kWarning};
   }
+  if (FlagOf(worker, "set_aside")) return {"set aside", TopStyle::kWarning};
   if (FlagOf(worker, "draining")) {
     return {leases > 0 ? "drains" : "drained", TopStyle::kStrong};
   }

@@ -13,6 +13,8 @@
 namespace feedmill::testing {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -193,6 +195,66 @@ TEST(Leases, FailuresGoElsewhereAndThenFailTheSplit) {
   ASSERT_EQ(reader.split(0).split, head);
   EXPECT_THAT(reader.split(0).leases, IsEmpty());
   EXPECT_THAT(ErrorText(reader.split(0).error), HasSubstr("a.jpg"));
+}
+
+// Fails all leases of one worker and has the other one compute all splits,
+// once.
+void FailOnOne(Cluster& cluster, Miller& broken, Reader& reader) {
+  broken.says.failures.clear();
+  for (const Lease& lease : broken.leases()) {
+    broken.says.failures.push_back(
+        {lease.split, lease.attempt, Unavailable("/data/a.jpg: I/O error")});
+  }
+  broken.Beat();
+  reader.Beat();
+  for (const BoundSplit& split : std::vector(reader.splits())) {
+    if (split.leases.size() == 1 &&
+        split.leases[0].worker != broken.says.worker) {
+      reader.Finish(split);
+    }
+  }
+  reader.Beat();
+  broken.says.failures.clear();
+  cluster.Pass(absl::Milliseconds(200), {&reader}, {&broken});
+}
+
+TEST(Aside, AWorkerOnWhichSplitsFailThatOthersComputeIsNamed) {
+  Cluster cluster;
+  Miller& broken = cluster.AddWorker("w1", 2);
+  Miller& sound = cluster.AddWorker("w2", 2);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  cluster.TakeNotes();
+  for (int round = 0; round < 6; ++round) {
+    sound.Beat();
+    FailOnOne(cluster, broken, reader);
+  }
+  EXPECT_THAT(cluster.TakeNotes(),
+              Contains(AllOf(HasSubstr("worker w1 is set aside: 4 splits"),
+                             HasSubstr("a.jpg: I/O error"))));
+  sound.Beat();
+  broken.Beat();
+  EXPECT_THAT(broken.leases(), IsEmpty());
+  EXPECT_FALSE(sound.leases().empty());
+  // An operator lets it work again.
+  cluster.Carry(
+      cluster.dispatcher().DrainWorker(cluster.now(), "w1", false).effects);
+  broken.Beat();
+  reader.Beat();
+  broken.Beat();
+  EXPECT_FALSE(broken.leases().empty());
+}
+
+TEST(Aside, TheLastWorkerIsNot) {
+  Cluster cluster;
+  Miller& broken = cluster.AddWorker("w1", 2);
+  Miller& sound = cluster.AddWorker("w2", 2);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  sound.says.draining = true;
+  for (int round = 0; round < 6; ++round) {
+    sound.Beat();
+    FailOnOne(cluster, broken, reader);
+  }
+  EXPECT_THAT(cluster.TakeNotes(), Not(Contains(HasSubstr("set aside"))));
 }
 
 TEST(Draining, LeasesMoveToOthersAtOnce) {

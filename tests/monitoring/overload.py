@@ -1,0 +1,301 @@
+"""A service whose machines fail it: full disks, no descriptors, clocks that jump, a broken disk, keys that change. What is
+read is the same as without a service, and what went wrong is said.
+
+    overload.py CHECK --binary feedmill_sleepy    (a function below)
+"""
+import json
+import os
+import resource
+import socket
+import struct
+import subprocess
+import urllib.request
+
+from monitoring import main, unused_port, wait_for
+
+# The clock of the day is off by as many seconds as the file says.
+CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+static volatile int64_t* offset(void) {
+  static volatile int64_t* mapped;
+  static int64_t none;
+  if (mapped == NULL) {
+    int fd = open(getenv("CLOCK_OFFSET"), O_RDONLY);
+    void* at = fd < 0 ? MAP_FAILED : mmap(NULL, 8, PROT_READ, MAP_SHARED, fd, 0);
+    if (fd >= 0) close(fd);
+    mapped = at == MAP_FAILED ? &none : at;
+  }
+  return mapped;
+}
+int clock_gettime(clockid_t clock, struct timespec* now) {
+  static int (*real)(clockid_t, struct timespec*);
+  if (real == NULL) real = (int (*)(clockid_t, struct timespec*))dlsym(RTLD_NEXT, "clock_gettime");
+  int status = real(clock, now);
+  if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec += *offset();
+  return status;
+}
+time_t time(time_t* now) {
+  struct timespec spec;
+  clock_gettime(CLOCK_REALTIME, &spec);
+  if (now != NULL) *now = spec.tv_sec;
+  return spec.tv_sec;
+}
+int gettimeofday(struct timeval* now, void* zone) {
+  (void)zone;
+  struct timespec spec;
+  clock_gettime(CLOCK_REALTIME, &spec);
+  now->tv_sec = spec.tv_sec;
+  now->tv_usec = spec.tv_nsec / 1000;
+  return 0;
+}
+"""
+# Once the file says so, nothing can be written to the disk any more.
+FULL = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define FULL(name) \\
+int name(int fd) { \\
+  if (access(getenv("DISK_IS_FULL"), F_OK) == 0) { errno = ENOSPC; return -1; } \\
+  return ((int (*)(int))dlsym(RTLD_NEXT, #name))(fd); \\
+}
+FULL(fsync)
+FULL(fdatasync)
+"""
+# Files below a folder of this name cannot be opened.
+DISK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/types.h>
+#define BROKEN(name) \\
+int name(const char* path, int flags, ...) { \\
+  va_list rest; \\
+  va_start(rest, flags); \\
+  mode_t mode = va_arg(rest, mode_t); \\
+  va_end(rest); \\
+  if (strstr(path, "/on-a-broken-disk/") != NULL) { errno = EIO; return -1; } \\
+  int (*real)(const char*, int, ...) = (int (*)(const char*, int, ...))dlsym(RTLD_NEXT, #name); \\
+  return real(path, flags, mode); \\
+}
+BROKEN(open)
+BROKEN(open64)
+int openat(int folder, const char* path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  mode_t mode = va_arg(rest, mode_t);
+  va_end(rest);
+  if (strstr(path, "/on-a-broken-disk/") != NULL) { errno = EIO; return -1; }
+  int (*real)(int, const char*, int, ...) = (int (*)(int, const char*, int, ...))dlsym(RTLD_NEXT, "openat");
+  return real(folder, path, flags, mode);
+}
+"""
+
+
+def library(cluster, name, source):
+    """Compiles what a process loads before the C library."""
+    code, built = cluster.folder / f"{name}.c", cluster.folder / f"{name}.so"
+    code.write_text(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", built, code, "-ldl"], check=True)
+    return str(built)
+
+
+class environment:  # noqa: N801
+    """Processes that are started meanwhile have these variables, too."""
+
+    def __init__(self, cluster, **variables):
+        self.cluster, self.variables = cluster, variables
+
+    def __enter__(self):
+        self.before = dict(self.cluster.environment)
+        self.cluster.environment.update(self.variables)
+
+    def __exit__(self, *_):
+        self.cluster.environment = self.before
+
+
+def local_hash(cluster, pipeline):
+    done = subprocess.run([cluster.binary, "read", str(pipeline), "--local", "--format", "summary"], check=True, capture_output=True,
+                          text=True, timeout=120, env=cluster.environment)
+    return json.loads(done.stdout.splitlines()[-1])["order_hash"]
+
+
+def begin_read(cluster, text, *flags, name="train"):
+    return cluster.read(text, "--timeout", "60s", *flags, name=name, output="summary", stdout=subprocess.PIPE)
+
+
+def order_hash(reader):
+    out = reader.communicate(timeout=180)[0]
+    assert reader.returncode == 0, f"the read ended with {reader.returncode}"
+    return json.loads(out.decode().splitlines()[-1])["order_hash"]
+
+
+SLEEPS = "source: {range: {stop: 3000}}\nsteps:\n  - map: 'sleep_ms(x, 4)'\n  - shuffle: {seed: 3}\noptions: {seed: 3}\n"
+
+
+def progress(cluster, positions):
+    wait_for(lambda: cluster.job().get("positions_taken", 0) >= positions, lambda: f"{positions} positions; {cluster.logs()}", 90)
+
+
+def clock_jumps(cluster):
+    """The clock of the day jumps forth and back in all processes: no worker, reader or lease is lost for it."""
+    offset = cluster.folder / "offset"
+    offset.write_bytes(struct.pack("q", 0))
+    with environment(cluster, LD_PRELOAD=library(cluster, "clock", CLOCK), CLOCK_OFFSET=str(offset)):
+        cluster.dispatcher("--work-dir", cluster.folder / "work")
+        cluster.worker("w0")
+        cluster.worker("w1")
+        reader = begin_read(cluster, SLEEPS)
+    for number, seconds in enumerate((3600, -7200, 3 * 86400, 0)):
+        progress(cluster, 600 * (number + 1))
+        with offset.open("r+b") as file:
+            file.write(struct.pack("q", seconds))
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    faults = cluster.status()["faults"]
+    assert faults["workers_lost"] == 0 and faults["sessions_released"] == 0, faults
+    assert cluster.status()["totals"], cluster.status()
+    event = cluster.status()["events"][0]
+    assert 0 <= event["age_s"] < 600, event
+
+
+def no_descriptors(cluster):
+    """Connections that use up a dispatcher's descriptors leave its reads alone; newcomers wait until some are free. A worker
+    with few reads what it can, or names the limit."""
+    dispatcher = cluster.dispatcher()
+    cluster.worker("w0")
+    reader = begin_read(cluster, SLEEPS)
+    progress(cluster, 100)
+    used = len(os.listdir(f"/proc/{dispatcher.pid}/fd"))
+    resource.prlimit(dispatcher.pid, resource.RLIMIT_NOFILE, (used + 10, used + 10))
+    port = int(cluster.service.rsplit(":", 1)[1])
+    held = []
+    for _ in range(60):
+        held.append(socket.create_connection(("127.0.0.1", port), timeout=20))
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    for connection in held:
+        connection.close()
+    assert order_hash(begin_read(cluster, SLEEPS, name="later")) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    files = text_files(cluster, "data", 400)
+    few = cluster.worker("w1")
+    open_now = len(os.listdir(f"/proc/{few.pid}/fd"))
+    resource.prlimit(few.pid, resource.RLIMIT_NOFILE, (open_now + 4, open_now + 4))
+    text = f"source: {{text: {{files: '{files}/*.txt'}}}}\n"
+    reader = begin_read(cluster, text, name="files")
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(text))
+
+
+def text_files(cluster, name, count):
+    folder = cluster.folder / name
+    folder.mkdir()
+    for k in range(count):
+        (folder / f"{k:04}.txt").write_text("".join(f"{k} {line}\n" for line in range(15)))
+    return folder
+
+
+def broken_disk(cluster):
+    """A worker that cannot read its disk is set aside and named; the others do its work. An operator lets it work again."""
+    token = cluster.folder / "token"
+    token.write_text("0123456789abcdef0123\n")
+    token.chmod(0o600)
+    cluster.dispatcher("--http-token-file", token)
+    with environment(cluster, LD_PRELOAD=library(cluster, "disk", DISK)):
+        broken = cluster.worker("w0")
+    sound = cluster.worker("w1")
+    files = text_files(cluster, "on-a-broken-disk", 400)
+    text = f"source: {{text: {{files: '{files}/*.txt'}}}}\nsteps:\n  - map: {{n: 'sleep_ms(length(x), 1)'}}\n"
+    reader = begin_read(cluster, text)
+
+    def states():
+        return {worker["address"]: worker["set_aside"] for worker in cluster.status()["workers"]}
+    wait_for(lambda: states().get(broken.address), lambda: f"{states()}\n{cluster.logs()}", 60)
+    assert not states()[sound.address]
+    assert f"worker {broken.address} is set aside" in cluster.log("dispatcher"), cluster.log("dispatcher")
+    assert "Input/output error" in cluster.log("dispatcher")
+    assert cluster.metric("feedmill_dispatcher_workers_set_aside_total") == 1
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(text))
+    request = urllib.request.Request(
+        cluster.http + "/api/workers/drain", method="POST", data=json.dumps({"worker": broken.address, "drain": False}).encode(),
+        headers={"Authorization": "Bearer 0123456789abcdef0123", "X-Feedmill": "1", "Content-Type": "application/json"})
+    urllib.request.urlopen(request, timeout=20).close()
+    wait_for(lambda: not states()[broken.address], "the worker to work again")
+
+
+def full_journal(cluster):
+    """A dispatcher whose journal finds no space ends and says so; started again with space, it goes on where it was."""
+    work, port = cluster.folder / "work", unused_port()
+    full = cluster.folder / "full"
+    with environment(cluster, LD_PRELOAD=library(cluster, "full", FULL), DISK_IS_FULL=str(full)):
+        dispatcher = cluster.dispatcher("--work-dir", work, "--port", port)
+    cluster.worker("w0")
+    reader = begin_read(cluster, SLEEPS)
+    progress(cluster, 300)
+    full.write_text("")
+    code = dispatcher.wait(60)
+    assert code == 1 and str(work) in cluster.log("dispatcher"), (code, cluster.log("dispatcher"))
+    print(cluster.log("dispatcher").splitlines()[-1])
+    for name in ("address", "http"):
+        (cluster.folder / name).unlink(missing_ok=True)
+    cluster.dispatcher("--work-dir", work, "--port", port)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+
+
+def key_rotation(cluster):
+    """The keys of a client and of a worker are replaced while a job is read: it goes on, and the old keys get nothing more."""
+    keys = cluster.folder / "keys"
+
+    def keygen(*flags):
+        subprocess.run([cluster.binary, "keygen", "--dir", keys, *flags], check=True, stdout=subprocess.DEVNULL)
+
+    def folder_of(name, role):
+        own = cluster.folder / f"keys-{name}"
+        own.mkdir()
+        for file, target in ((f"{name}.key", f"{role}.key"), ("dispatcher.pub", "dispatcher.pub")):
+            (own / target).write_bytes((keys / file).read_bytes())
+            (own / target).chmod(0o600)
+        if role == "worker":
+            (own / "clients").symlink_to(keys / "clients")
+        return own
+    keygen()
+    for role, name in (("client", "old"), ("client", "new"), ("worker", "w-old"), ("worker", "w-new")):
+        keygen("--role", role, "--name", name)
+    hidden = keys / "clients" / "new.pub"
+    hidden.rename(cluster.folder / "new.pub")
+    cluster.dispatcher("--keys", keys)
+    worker = cluster.worker("w0", "--keys", folder_of("w-old", "worker"))
+    reader = begin_read(cluster, SLEEPS, "--keys", folder_of("old", "client"))
+    progress(cluster, 300)
+    # Another worker with its own key comes, the first one drains, and its key goes.
+    cluster.worker("w1", "--keys", folder_of("w-new", "worker"))
+    worker.terminate()
+    assert worker.wait(60) == 0
+    (keys / "workers" / "w-old.pub").unlink()
+    progress(cluster, 900)
+    # The client's new key is listed, and the old one removed once its reader is through.
+    (cluster.folder / "new.pub").rename(hidden)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    (keys / "clients" / "old.pub").unlink()
+    expected = local_hash(cluster, cluster.pipeline(SLEEPS))
+    assert order_hash(begin_read(cluster, SLEEPS, "--keys", folder_of("new", "client"), name="later")) == expected
+
+    def refused():
+        done = subprocess.run([cluster.binary, "read", cluster.pipeline(SLEEPS), "--service", cluster.service, "--keys",
+                               cluster.folder / "keys-old", "--timeout", "3s", "--format", "none"], capture_output=True, timeout=60)
+        return done.returncode != 0
+    wait_for(refused, "the old key to be refused")
+
+
+if __name__ == "__main__":
+    main(globals())
