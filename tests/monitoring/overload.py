@@ -234,7 +234,7 @@ def broken_disk(cluster):
 
 
 def full_journal(cluster):
-    """A dispatcher whose journal finds no space ends and says so; started again with space, it goes on where it was."""
+    """A dispatcher whose journal finds no space ends and says so; started again with space, it continues at its place."""
     work, port = cluster.folder / "work", unused_port()
     full = cluster.folder / "full"
     with environment(cluster, LD_PRELOAD=library(cluster, "full", FULL), DISK_IS_FULL=str(full)):
@@ -253,7 +253,7 @@ def full_journal(cluster):
 
 
 def key_rotation(cluster):
-    """The keys of a client and of a worker are replaced while a job is read: it goes on, and the old keys get nothing more."""
+    """The keys of a client and of a worker are replaced while a job is read: it continues, and the old keys get nothing more."""
     keys = cluster.folder / "keys"
 
     def keygen(*flags):
