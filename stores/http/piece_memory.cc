@@ -1,7 +1,5 @@
 #include "stores/http/piece_memory.h"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -11,18 +9,6 @@
 
 namespace feedmill {
 namespace {
-
-constexpr size_t kHugePageBytes = size_t{2} << 20;
-
-// Large blocks get huge pages, where the system has them.
-void* Allocate(size_t size) {
-  if (size < kHugePageBytes || size % kHugePageBytes != 0) {
-    return std::malloc(size);
-  }
-  void* const block = std::aligned_alloc(kHugePageBytes, size);
-  if (block != nullptr) madvise(block, size, MADV_HUGEPAGE);
-  return block;
-}
 
 bool IsKept(size_t size) {
   return size >= PieceMemory::kKeptSizeMin && size <= PieceMemory::kKeptSizeMax;
@@ -74,7 +60,7 @@ PieceMemory::PieceMemory(size_t size) : size_(size) {
     if (data_ != nullptr) return;
     size = std::bit_ceil(size);
   }
-  data_ = static_cast<std::byte*>(Allocate(size));
+  data_ = static_cast<std::byte*>(std::malloc(size));
   if (data_ == nullptr && size > 0) throw std::bad_alloc();
 }
 
