@@ -34,7 +34,7 @@ from feedmill.errors import (
 from feedmill.expressions import Expr, col, expr
 from feedmill.loader import Loader
 from feedmill.reader import Reader, describe_state, merge_states
-from feedmill.servers import DispatchServer, WorkerServer, find_dispatcher
+from feedmill.servers import DispatchServer, MetricsServer, WorkerServer, find_dispatcher
 
 __all__ = [
     "CancelledError",
@@ -49,6 +49,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "Loader",
+    "MetricsServer",
     "NotFoundError",
     "OutOfRangeError",
     "PythonError",

@@ -190,3 +190,52 @@ class WorkerServer(_Server[_feedmill.Worker]):
     def drain(self, timeout: float = 30) -> None:
         """Takes nothing new, finishes what it has, then stops; join() waits for it."""
         self._native.drain(check.seconds("timeout", timeout))
+
+
+class MetricsServer:
+    """Serves Prometheus metrics of the readers of this process over HTTP.
+
+    It begins at once, in threads of its own that never hold the GIL, and stops when it
+    is garbage, or at the end of a ``with``. docs/monitoring.md lists the metrics.
+
+    >>> import feedmill as fm
+    >>> with fm.MetricsServer() as metrics:
+    ...     metrics.url.startswith("http://127.0.0.1:")
+    True
+
+    Args:
+      address: ``"host:port"``; port 0 is any free one.
+      open: Allows an address that other machines can reach: whoever reaches it may read
+        the names of jobs.
+
+    Raises InvalidArgumentError if the address has another form, or if other machines
+    can reach it and ``open`` is false; UnavailableError if the port is taken.
+    """
+
+    def __init__(self, address: str = "127.0.0.1:0", *, open: bool = False) -> None:
+        self._native = _feedmill.MetricsServer(
+            address=check.text("address", address), open=check.flag("open", open)
+        )
+
+    @property
+    def url(self) -> str:
+        """``http://host:port``; the metrics are at ``/metrics``."""
+        return self._native.url
+
+    def stop(self) -> None:
+        """Ends serving. May be called twice."""
+        self._native.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<feedmill.MetricsServer {self.url}>"

@@ -335,6 +335,15 @@ void BindServers(nb::module_& m) {
           [](const Worker& worker) { return worker.server().registered(); })
       .def_prop_ro("running", &Worker::running)
       .def_prop_ro("target", &Worker::target);
+  nb::class_<PythonMetricsServer>(m, "MetricsServer")
+      .def(
+          "__init__",
+          [](PythonMetricsServer* self, std::string address, bool open) {
+            new (self) PythonMetricsServer({std::move(address), open});
+          },
+          nb::kw_only(), "address"_a, "open"_a)
+      .def("stop", &PythonMetricsServer::Stop)
+      .def_prop_ro("url", &PythonMetricsServer::url);
 }
 
 void SetLogLevel(const std::string& name) {

@@ -16,4 +16,26 @@ void AwaitEnd(const std::function<bool()>& running) {
   }
 }
 
+PythonMetricsServer::PythonMetricsServer(const MetricsServerConfig& config)
+    : server_(Take([&] {
+        const nanobind::gil_scoped_release release;
+        return MetricsServer::Start(config);
+      }())),
+      url_(server_->url()) {}
+
+PythonMetricsServer::~PythonMetricsServer() {
+  // Its threads exist only in the parent process and cannot be joined here.
+  if (process_.foreign()) {
+    static_cast<void>(server_.release());
+    return;
+  }
+  Stop();
+}
+
+void PythonMetricsServer::Stop() {
+  process_.Check("metrics server");
+  const nanobind::gil_scoped_release release;
+  server_.reset();
+}
+
 }  // namespace feedmill::python

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/status.h"
+#include "feedmill/metrics_server.h"
 #include "python/src/process.h"
 #include "python/src/status.h"
 
@@ -71,6 +72,23 @@ class PythonServer {
   const char* const name_;
   const ProcessMark process_;
   std::unique_ptr<Server> server_;
+};
+
+// A MetricsServer for Python. A forked child of its process cannot use it.
+class PythonMetricsServer {
+ public:
+  explicit PythonMetricsServer(const MetricsServerConfig& config);
+  ~PythonMetricsServer();
+  PythonMetricsServer(const PythonMetricsServer&) = delete;
+  PythonMetricsServer& operator=(const PythonMetricsServer&) = delete;
+
+  const std::string& url() const { return url_; }
+  void Stop();
+
+ private:
+  const ProcessMark process_;
+  std::unique_ptr<MetricsServer> server_;  // null: stopped
+  const std::string url_;
 };
 
 }  // namespace feedmill::python

@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import urllib.error
+import urllib.request
 
 import feedmill as fm
 import pytest
@@ -160,3 +162,32 @@ def test_the_dispatcher_of_a_cluster_that_is_written_for_trainers(monkeypatch):
         fm.find_dispatcher("tf_config:")
     with pytest.raises(fm.InvalidArgumentError, match="gives no job a role"):
         fm.find_dispatcher("tf_config:?roles=trainer=ps")
+
+
+def metrics_of(server):
+    with urllib.request.urlopen(server.url + "/metrics", timeout=20) as answer:
+        return answer.read().decode()
+
+
+def test_a_metrics_server_tells_of_the_readers_of_this_process():
+    with fm.MetricsServer() as metrics:
+        with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
+            reader = fm.Dataset.range(5000).read(dispatcher.target, job="measured")
+            assert sum(1 for _ in reader) == 5000
+            text = metrics_of(metrics)
+            assert 'feedmill_reader_open{job_name="measured",rank="0"} 1\n' in text
+            reader.close()
+        text = metrics_of(metrics)
+        assert 'feedmill_reader_elements_total{job_name="measured",rank="0"} 5000\n' in text
+        assert 'feedmill_reader_open{job_name="measured",rank="0"} 0\n' in text
+        assert sum(1 for _ in fm.Dataset.range(7).read()) == 7
+        assert 'feedmill_reader_elements_total{job_name="anonymous"' in metrics_of(metrics)
+        with pytest.raises(fm.UnavailableError, match="cannot listen"):
+            fm.MetricsServer(metrics.url.removeprefix("http://"))
+    metrics.stop()
+    with pytest.raises(urllib.error.URLError):
+        metrics_of(metrics)
+    with pytest.raises(fm.InvalidArgumentError, match="loopback"):
+        fm.MetricsServer("0.0.0.0:0")
+    with pytest.raises(fm.InvalidArgumentError, match="HOST:PORT"):
+        fm.MetricsServer("localhost")
