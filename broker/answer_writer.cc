@@ -25,7 +25,11 @@ ClientAnswer AnswerWriter::AnswerFor(const JobState& job,
   ClientAnswer answer;
   answer.job = job.name;
   answer.session = session;
-  answer.workers = static_cast<uint32_t>(leases_.workers().size());
+  // A reader that waits for workers is sent 0 if none can run its functions.
+  const PythonNeedsPtr needs = plans_.PythonNeedsOf(job);
+  if (needs == nullptr || pythons_.SomeCanRun(needs)) {
+    answer.workers = static_cast<uint32_t>(leases_.workers().size());
+  }
   answer.heartbeat_interval = clock_.Interval();
   answer.client_timeout = clock_.ClientTimeout(job);
   answer.seen = state_.seen();
@@ -130,6 +134,7 @@ void AnswerWriter::AnswerWorker(absl::Time now, const WorkerId& id,
   answer.park_after = clock_.ParkAfter();
   answer.drained = worker.draining && worker.leases.empty();
   answer.seen = state_.seen();
+  answer.python_known = worker.python != nullptr;
   if (!traces_.empty()) answer.tracing = traces_.OrderFor(now);
   outbox_.Send(worker.address, std::move(answer));
 }

@@ -10,6 +10,7 @@
 #include "broker/outbox.h"
 #include "broker/peer_clock.h"
 #include "broker/plan_table.h"
+#include "broker/python_fleet.h"
 #include "broker/reader_table.h"
 #include "broker/slot_settler.h"
 #include "core/wire/message.h"
@@ -22,12 +23,14 @@ class AnswerWriter {
  public:
   // The references must outlive this object.
   AnswerWriter(const PeerClock& clock, const CommittedState& state,
-               const ManifestRequests& manifests, const SlotSettler& settler,
-               const JobTraces& traces, LeaseTable& leases,
-               ReaderTable& readers, PlanTable& plans, Outbox& outbox)
+               const ManifestRequests& manifests, const PythonFleet& pythons,
+               const SlotSettler& settler, const JobTraces& traces,
+               LeaseTable& leases, ReaderTable& readers, PlanTable& plans,
+               Outbox& outbox)
       : clock_(clock),
         state_(state),
         manifests_(manifests),
+        pythons_(pythons),
         settler_(settler),
         traces_(traces),
         leases_(leases),
@@ -53,6 +56,7 @@ class AnswerWriter {
   const PeerClock& clock_;
   const CommittedState& state_;
   const ManifestRequests& manifests_;
+  const PythonFleet& pythons_;
   const SlotSettler& settler_;
   const JobTraces& traces_;
   LeaseTable& leases_;

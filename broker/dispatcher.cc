@@ -19,6 +19,7 @@
 #include "broker/outbox.h"
 #include "broker/peer_clock.h"
 #include "broker/plan_table.h"
+#include "broker/python_fleet.h"
 #include "broker/reader_table.h"
 #include "broker/run_lifecycle.h"
 #include "broker/sessions.h"
@@ -49,12 +50,13 @@ struct Dispatcher::Parts {
 
   // ---- runs
   PlanTable plans{planner};
-  ManifestRequests manifests{leases, outbox};
+  ManifestRequests manifests{planner, leases, outbox};
+  PythonFleet pythons;
   SplitBinder binder{settings, *rules, clock, readers,
                      state,    leases, plans, outbox};
   SlotSettler settler;
-  RunLifecycle runs{settings,  planner, state,   readers, ranks, plans,
-                    manifests, binder,  settler, outbox,  log};
+  RunLifecycle runs{settings,  planner, state,  readers, ranks,  plans,
+                    manifests, pythons, binder, settler, outbox, log};
   SplitReports reports{settings, planner, state, leases, plans, outbox, log};
   LeaseScheduler scheduler;
 
@@ -68,15 +70,15 @@ struct Dispatcher::Parts {
                       readers, verdicts, scale,  log};
 
   // ---- messages
-  AnswerWriter answers{clock,  state,   manifests, settler, traces,
-                       leases, readers, plans,     outbox};
+  AnswerWriter answers{clock,  state,  manifests, pythons, settler,
+                       traces, leases, readers,   plans,   outbox};
   Admission admission{settings, *rules,  planner, clock,
                       state,    readers, settler};
   Sessions sessions{*rules,  clock,  admission, state,   leases,
                     readers, ranks,  binder,    settler, runs,
                     reports, traces, answers,   outbox,  log};
-  Fleet fleet{settings, clock,   state,  leases, plans, manifests,
-              runs,     reports, traces, outbox, log};
+  Fleet fleet{settings, clock, state,   leases, plans,  manifests,
+              pythons,  runs,  reports, traces, outbox, log};
   DatasetRequests datasets{settings, planner, state, outbox};
 
   Parts(const DispatcherSettings& its_settings, Planner its_planner,
@@ -93,6 +95,8 @@ Dispatcher::Parts::Parts(const DispatcherSettings& its_settings,
       rules(std::move(its_rules)),
       state(std::move(its_state)),
       clock(settings, leases, readers, now),
+      pythons(settings, leases,
+              state->jobs.empty() ? now : now + settings.restart_grace),
       settler(clock, state, leases, binder, outbox, now),
       scheduler(settings, clock, state, readers, leases, log,
                 state->jobs.empty() ? now : now + settings.restart_grace) {
@@ -270,6 +274,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   if (!behind().ok()) return {};
   const bool may_judge = parts.clock.MayJudge(now);
   if (may_judge) parts.fleet.LoseSilent(now);
+  if (!parts.manifests.empty()) parts.runs.AssignManifests(now);
   parts.scheduler.RetryHeads(now);
   if (may_judge) parts.sessions.ReleaseSilent(now);
   if (may_judge) parts.settler.SettleWithoutSilent(now);

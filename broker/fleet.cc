@@ -60,13 +60,15 @@ void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
   }
   if (joined) {
     worker = &leases_.AddWorker(beat.worker, beat.incarnation);
+    pythons_.NoteJoin(now);
     log_.WorkerJoined(beat, workers + 1);
   }
   const bool moved = Move(beat.worker, *worker, from);
   worker->heard = now;
   worker->gone = false;
   std::set<PlanId> plans = PlansOf(beat);
-  const bool changed = TakeCapacity(beat, *worker, joined);
+  const bool described = pythons_.Take(beat, *worker);
+  const bool changed = TakeCapacity(beat, *worker, joined || described);
   const bool news =
       changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
   worker->plans = std::move(plans);
@@ -85,13 +87,14 @@ bool Fleet::Move(const WorkerId& id, KnownWorker& worker, const PeerId& to) {
   return true;
 }
 
-// Returns true if the worker joined or its slots or its drain changed.
+// Returns true if the worker is `new_to_jobs`, or if its slots or its drain
+// changed.
 bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
-                         bool joined) {
+                         bool new_to_jobs) {
   const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
   const bool draining = beat.draining || worker.drain_asked || worker.set_aside;
   const bool changed =
-      joined || slots != worker.slots || draining != worker.draining;
+      new_to_jobs || slots != worker.slots || draining != worker.draining;
   const bool drains = draining && !worker.draining;
   if (changed) leases_.SetCapacity(beat.worker, slots, draining);
   if (drains) log_.WorkerDrains(beat.worker, worker);
@@ -241,7 +244,7 @@ void Fleet::LoseSilent(absl::Time now) {
                                  : "its last heartbeat came",
                      absl::ToDoubleSeconds(now - worker.heard)));
   }
-  if (!lost.empty()) manifests_.Assign();
+  if (!lost.empty()) runs_.AssignManifests(now);
 }
 
 }  // namespace feedmill

@@ -15,6 +15,7 @@
 #include "broker/outbox.h"
 #include "broker/peer_clock.h"
 #include "broker/plan_table.h"
+#include "broker/python_fleet.h"
 #include "broker/run_lifecycle.h"
 #include "broker/split_reports.h"
 #include "core/wire/message.h"
@@ -28,14 +29,16 @@ class Fleet {
   // The references must outlive this object.
   Fleet(const DispatcherSettings& settings, const PeerClock& clock,
         const CommittedState& state, LeaseTable& leases, PlanTable& plans,
-        ManifestRequests& manifests, RunLifecycle& runs, SplitReports& reports,
-        JobTraces& traces, Outbox& outbox, OperatorLog& log)
+        ManifestRequests& manifests, PythonFleet& pythons, RunLifecycle& runs,
+        SplitReports& reports, JobTraces& traces, Outbox& outbox,
+        OperatorLog& log)
       : settings_(settings),
         clock_(clock),
         state_(state),
         leases_(leases),
         plans_(plans),
         manifests_(manifests),
+        pythons_(pythons),
         runs_(runs),
         reports_(reports),
         traces_(traces),
@@ -61,7 +64,8 @@ class Fleet {
   void Lose(const WorkerId& id, bool died, const std::string& why);
   void LoseRenamed(const PeerId& from, const WorkerId& name);
   bool Move(const WorkerId& id, KnownWorker& worker, const PeerId& to);
-  bool TakeCapacity(const WorkerBeat& beat, KnownWorker& worker, bool joined);
+  bool TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
+                    bool new_to_jobs);
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeWork(absl::Time now, const WorkerBeat& beat, KnownWorker& worker);
   void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
@@ -72,6 +76,7 @@ class Fleet {
   LeaseTable& leases_;
   PlanTable& plans_;
   ManifestRequests& manifests_;
+  PythonFleet& pythons_;
   RunLifecycle& runs_;
   SplitReports& reports_;
   JobTraces& traces_;

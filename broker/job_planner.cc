@@ -10,7 +10,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
-#include "core/dataset/python_functions.h"
+#include "core/dataset/python_versions.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 #include "core/definition/pipeline_text.h"
@@ -198,10 +198,14 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   planner.needs_manifest =
       [registry](const std::string& graph) -> absl::StatusOr<bool> {
     FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
-    // A worker also loads the Python functions, so that versions that differ
-    // are found before a split is leased.
+    // A worker also loads the Python functions, so that a module that is
+    // missing is found before a split is leased.
     return analyzed->source.needs_files || ReadsInSlots(analyzed->graph) ||
-           HasPython(*analyzed, PythonPart::kWorker);
+           WorkerPythonNeeds(*analyzed) != nullptr;
+  };
+  planner.python_needs = [registry](const std::string& graph) {
+    const auto analyzed = Read(graph, *registry);
+    return analyzed.ok() ? WorkerPythonNeeds(**analyzed) : nullptr;
   };
   planner.run_graph = [](const std::string& graph) {
     const auto parsed = ParseGraphJson(graph);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/dataset/python_versions.h"
 
 namespace feedmill {
 namespace {
@@ -28,14 +29,20 @@ std::string RanksText(const std::vector<uint64_t>& ranks, uint64_t all) {
   return text + fmt::format(" of {}", all);
 }
 
+// Returns the worker that a job waits for.
+std::string WorkerText(const PythonNeedsPtr& needs) {
+  return needs == nullptr ? "a worker" : "a worker with " + NeedsText(needs);
+}
+
 }  // namespace
 
 std::string JobVerdicts::WaitsFor(const JobState& job) const {
   if (job.over()) return "";
   if (job.phase == RunPhase::kPlanning && !job.resolved) {
     const WorkerId* const asked = manifests_.WorkerOf(job.fingerprint);
-    return asked != nullptr ? "the files to be listed by " + asked->value()
-                            : "a worker";
+    return asked != nullptr
+               ? "the files to be listed by " + asked->value()
+               : WorkerText(manifests_.PythonNeedsOf(job.fingerprint));
   }
   if (settler_.Awaits(job.name)) {
     const AwaitedRanks unmet = AbsentRanks::Unmet(job);
@@ -50,6 +57,8 @@ std::string JobVerdicts::WaitsFor(const JobState& job) const {
   } else if (job.sessions.empty()) {
     return "a reader";
   }
+  const PythonNeedsPtr needs = plans_.KnownPythonNeeds(job.plan);
+  if (needs != nullptr && !leases_.HasTaker(needs)) return WorkerText(needs);
   return leases_.slots() == 0 ? "a worker" : "";
 }
 

@@ -51,11 +51,13 @@ void LeaseTable::DropWorker(const WorkerId& id) {
 // Takes all leases of a worker away.
 void LeaseTable::TakeAll(const WorkerId& id) {
   const std::set<SplitId> leases = FindWorker(id)->leases;
-  for (const SplitId& split : leases) {
-    Work& work = work_.at(split);
-    for (size_t i = 0; i < work.leases.size(); ++i) {
-      if (work.leases[i].worker == id) Take(split, work, i--);
-    }
+  for (const SplitId& split : leases) TakeFrom(id, split, work_.at(split));
+}
+
+void LeaseTable::TakeFrom(const WorkerId& id, const SplitId& split,
+                          Work& work) {
+  for (size_t i = 0; i < work.leases.size(); ++i) {
+    if (work.leases[i].worker == id) Take(split, work, i--);
   }
 }
 
@@ -97,11 +99,12 @@ const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
 }
 
 void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now,
-                     std::optional<Kin> kin) {
+                     std::optional<Kin> kin, PythonNeedsPtr needs) {
   const auto [it, added] = work_.try_emplace(split);
   FM_CHECK(added);
   if (kin) kin_[*kin].insert(split);
   it->second.kin = std::move(kin);
+  it->second.needs = std::move(needs);
   it->second.depth = depth;
   it->second.progress = now;
   Enqueue(split, it->second);
@@ -215,18 +218,19 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
   if (const WorkerId* home = HomeOf(work, room)) return home;
   // A worker on which the split failed does not get it again while there is
-  // another one: a broken worker fails quickly, has room, and would use up all
-  // attempts.
+  // another one that can run it: a broken worker fails quickly, has room, and
+  // would use up all attempts.
   const auto may_repeat = [&](const WorkerId& worker) {
     if (!work.failed.contains(worker)) return true;
     return std::all_of(by_load_.begin(), by_load_.end(), [&](const auto& each) {
-      return work.failed.contains(each.second);
+      return work.failed.contains(each.second) ||
+             !CanRun(workers_.at(each.second), work.needs);
     });
   };
   const WorkerId* tried = nullptr;
   for (const auto& [load, id] : by_load_) {
     if (IsFull(load, room)) break;
-    if (Holds(work, id)) continue;
+    if (Holds(work, id) || !CanRun(workers_.at(id), work.needs)) continue;
     if (!work.tried.contains(id)) return &id;
     if (tried == nullptr && may_repeat(id)) tried = &id;
   }
@@ -243,7 +247,7 @@ const WorkerId* LeaseTable::HomeOf(const Work& work, Room room) const {
   if (home == homes_.end() || work.tried.contains(home->second)) return nullptr;
   const auto worker = workers_.find(home->second);
   if (worker == workers_.end() || !worker->second.place ||
-      Holds(work, worker->first)) {
+      Holds(work, worker->first) || !CanRun(worker->second, work.needs)) {
     return nullptr;
   }
   const bool there = worker->second.kin.contains(*work.kin);
@@ -277,22 +281,30 @@ void LeaseTable::GiveKin(const Kin& kin, absl::Time now) {
   GiveFollowers(now);
 }
 
+bool LeaseTable::HasTaker(const PythonNeedsPtr& needs) const {
+  return std::any_of(by_load_.begin(), by_load_.end(), [&](const auto& entry) {
+    return CanRun(workers_.at(entry.second), needs);
+  });
+}
+
 void LeaseTable::MoveFromDraining() {
-  if (!by_load_.empty()) {
-    for (const WorkerId& id : draining_) TakeAll(id);
-    return;
+  if (draining_.empty()) return;
+  // If all workers that can run a waiting head drain, none takes it. Splits
+  // behind it get no credit and would keep their draining worker for ever.
+  std::set<PythonNeedsPtr> blocked;
+  for (const auto* queue : {&unleased_, &suspects_}) {
+    for (const auto& [depth, split] : *queue) {
+      if (depth > 0) break;
+      const PythonNeedsPtr& needs = work_.at(split).needs;
+      if (!HasTaker(needs)) blocked.insert(needs);
+    }
   }
-  // All workers drain, so no worker can take a waiting head. Splits behind it
-  // get no credit and would keep their draining worker for ever.
-  const bool head_waits =
-      (!unleased_.empty() && unleased_.begin()->first == 0) ||
-      (!suspects_.empty() && suspects_.begin()->first == 0);
-  if (!head_waits) return;
   for (const WorkerId& id : draining_) {
     const std::set<SplitId> leases = FindWorker(id)->leases;
     for (const SplitId& split : leases) {
       Work& work = work_.at(split);
-      if (work.depth > 0) Take(split, work, 0);
+      const bool behind = work.depth > 0 && blocked.contains(work.needs);
+      if (behind || HasTaker(work.needs)) TakeFrom(id, split, work);
     }
   }
 }
@@ -350,16 +362,22 @@ void LeaseTable::Advance(const SplitId& split, Cursor taken, Cursor end) {
 }
 
 void LeaseTable::GiveSuspects(absl::Time now) {
-  while (!suspects_.empty() && suspects_.begin()->first == 0) {
-    const SplitId split = suspects_.begin()->second;
+  auto it = suspects_.begin();
+  while (it != suspects_.end() && it->first == 0) {
+    const SplitId split = it->second;
     Work& work = work_.at(split);
     const WorkerId* worker = Choose(work, Room::kAny);
-    if (worker == nullptr) return;
+    if (worker == nullptr && work.needs == nullptr) return;
+    if (worker == nullptr) {  // no worker can run it
+      ++it;
+      continue;
+    }
     const WorkerId chosen = *worker;
     TakeAll(chosen);
     suspects_.erase({0, split});
     FindWorker(chosen)->alone = true;
     Give(split, work, chosen, now);
+    it = suspects_.begin();
   }
 }
 
@@ -367,17 +385,28 @@ void LeaseTable::Fill(absl::Time now, uint32_t share) {
   MoveFromDraining();
   GiveSuspects(now);
   GiveFollowers(now);
-  while (!unleased_.empty()) {
-    const auto [depth, split] = *unleased_.begin();
+  std::set<PythonNeedsPtr> full;  // no worker that can run these has room
+  for (auto it = unleased_.begin(); it != unleased_.end();) {
+    const auto [depth, split] = *it;
     Work& work = work_.at(split);
+    if (work.needs != nullptr && full.contains(work.needs)) {
+      ++it;
+      continue;
+    }
     const Room room = depth == 0      ? Room::kAny
                       : depth < share ? Room::kTwice
                                       : Room::kWithinSlots;
     const WorkerId* worker = Choose(work, room);
-    if (worker == nullptr) return;  // deeper splits have no more room
-    unleased_.erase(unleased_.begin());
-    Give(split, work, WorkerId(*worker), now);
+    if (worker == nullptr) {  // deeper splits have no more room
+      if (work.needs == nullptr) return;
+      full.insert(work.needs);
+      continue;
+    }
+    const WorkerId chosen = *worker;
+    unleased_.erase(it);
+    Give(split, work, chosen, now);
     if (work.kin) GiveKin(*work.kin, now);
+    it = unleased_.upper_bound({depth, split});
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "broker/load_window.h"
+#include "core/dataset/python_versions.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -56,8 +58,11 @@ struct KnownWorker {
   std::set<PlanId> plans;                // definitions that the worker has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
   std::set<std::string> resolving;       // fingerprints of requested manifests
-  WorkerWindow window;                   // of its load, for operators
-  std::map<PlanId, uint64_t> computed;   // positions, for operators
+  bool allows_python = false;
+  std::shared_ptr<const PythonInterpreter>
+      python;                           // null: none, or unknown yet
+  WorkerWindow window;                  // of its load, for operators
+  std::map<PlanId, uint64_t> computed;  // positions, for operators
 };
 
 // Assigns splits to workers: the volatile half of the dispatcher. A split in
@@ -82,8 +87,12 @@ struct KnownWorker {
 // worker, a few positions at a time. Each death reduces the number of
 // positions, until a single position can be blamed.
 //
+// Splits that need Python go only to workers whose interpreter can run their
+// functions; for these splits, the other workers do not exist.
+//
 // Deterministic: ordered containers only. Cost of a call: the leases that
-// change, times a logarithm.
+// change, times a logarithm; for splits that need Python, times the number of
+// workers that cannot run them.
 class LeaseTable {
  public:
   struct Work {
@@ -95,7 +104,8 @@ class LeaseTable {
     std::set<WorkerId> tried;
     std::set<WorkerId> failed;  // of them, those whose attempt failed
     std::optional<Kin> kin;
-    absl::Time progress;  // the cursor moved, or a lease was given
+    PythonNeedsPtr needs;  // only workers that meet them get a lease
+    absl::Time progress;   // the cursor moved, or a lease was given
     uint32_t depth = 0;
     // Suspects only, except `deaths`.
     //   width   positions per lease; 0: the split is no suspect
@@ -125,6 +135,13 @@ class LeaseTable {
   // Removes the worker and ends its leases.
   void DropWorker(const WorkerId& id);
   void SetCapacity(const WorkerId& id, uint32_t slots, bool draining);
+  // True if the worker's interpreter can run functions with these needs.
+  static bool CanRun(const KnownWorker& worker, const PythonNeedsPtr& needs) {
+    return needs == nullptr || (worker.python != nullptr &&
+                                WhyUnfit(needs, worker.python.get()).empty());
+  }
+  // True if a worker takes leases and can run functions with these needs.
+  bool HasTaker(const PythonNeedsPtr& needs) const;
   // Number of slots of all workers that are not draining.
   uint64_t slots() const { return slots_; }
 
@@ -132,7 +149,8 @@ class LeaseTable {
   const Work* Find(const SplitId& split) const;
   uint64_t leased() const { return leased_; }
   void Add(const SplitId& split, uint32_t depth, absl::Time now,
-           std::optional<Kin> kin = std::nullopt);
+           std::optional<Kin> kin = std::nullopt,
+           PythonNeedsPtr needs = nullptr);
   // Ends the split's leases and removes it. No effect on an unknown split.
   void Remove(const SplitId& split);
   void RemoveAll(const std::set<SplitId>& splits) {
@@ -193,6 +211,7 @@ class LeaseTable {
   void UpdateLoad(const WorkerId& id, KnownWorker& worker);
   void MoveFromDraining();
   void TakeAll(const WorkerId& id);
+  void TakeFrom(const WorkerId& id, const SplitId& split, Work& work);
   void GiveSuspects(absl::Time now);
 
   std::map<WorkerId, KnownWorker> workers_;

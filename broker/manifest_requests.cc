@@ -7,6 +7,9 @@ namespace feedmill {
 void ManifestRequests::Await(const JobState& job) {
   Request& request = requests_[job.fingerprint];
   request.graph = job.graph;
+  if (planner_.python_needs) {
+    request.python_needs = planner_.python_needs(job.graph);
+  }
   request.jobs.insert(job.name);
 }
 
@@ -30,11 +33,12 @@ void ManifestRequests::Assign() {
     size_t fewest = 0;
     for (const auto& [id, worker] : leases_.workers()) {
       if (worker.draining) continue;
+      if (!LeaseTable::CanRun(worker, request.python_needs)) continue;
       if (least != nullptr && worker.resolving.size() >= fewest) continue;
       least = &id;
       fewest = worker.resolving.size();
     }
-    if (least == nullptr) return;
+    if (least == nullptr) continue;
     request.worker = *least;
     KnownWorker* const worker = leases_.FindWorker(*least);
     worker->resolving.insert(fingerprint);
@@ -52,6 +56,23 @@ std::set<JobName> ManifestRequests::JobsOf(
     const std::string& fingerprint) const {
   const auto it = requests_.find(fingerprint);
   return it == requests_.end() ? std::set<JobName>() : it->second.jobs;
+}
+
+PythonNeedsPtr ManifestRequests::PythonNeedsOf(
+    const std::string& fingerprint) const {
+  const auto it = requests_.find(fingerprint);
+  return it == requests_.end() ? nullptr : it->second.python_needs;
+}
+
+std::map<PythonNeedsPtr, std::set<JobName>> ManifestRequests::Unassigned()
+    const {
+  std::map<PythonNeedsPtr, std::set<JobName>> unassigned;
+  for (const auto& [fingerprint, request] : requests_) {
+    if (request.worker.has_value()) continue;
+    unassigned[request.python_needs].insert(request.jobs.begin(),
+                                            request.jobs.end());
+  }
+  return unassigned;
 }
 
 const WorkerId* ManifestRequests::WorkerOf(

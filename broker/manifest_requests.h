@@ -9,6 +9,8 @@
 #include "broker/dispatcher_state.h"
 #include "broker/lease_table.h"
 #include "broker/outbox.h"
+#include "broker/planner.h"
+#include "core/dataset/python_versions.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -18,14 +20,17 @@ namespace feedmill {
 class ManifestRequests {
  public:
   // The references must outlive this object.
-  ManifestRequests(LeaseTable& leases, Outbox& outbox)
-      : leases_(leases), outbox_(outbox) {}
+  ManifestRequests(const Planner& planner, LeaseTable& leases, Outbox& outbox)
+      : planner_(planner), leases_(leases), outbox_(outbox) {}
+
+  bool empty() const { return requests_.empty(); }
 
   // Adds and removes a job that waits for its manifest.
   void Await(const JobState& job);
   void Stop(const JobState& job);
   // Assigns each graph without a manifest to one worker, which lists its files.
-  // The worker with the fewest such requests is chosen.
+  // Of the workers that can run its Python functions, the one with the fewest
+  // such requests is chosen.
   void Assign();
   // The worker is lost: its graphs are assigned again at the next Assign.
   void Unassign(const KnownWorker& worker);
@@ -36,16 +41,23 @@ class ManifestRequests {
   const std::string& GraphOf(const std::string& fingerprint) const {
     return requests_.at(fingerprint).graph;
   }
+  // Returns what the graph's Python functions need; null if no job waits for
+  // its manifest, or if it has none.
+  PythonNeedsPtr PythonNeedsOf(const std::string& fingerprint) const;
+  // Requests that no worker has, by what their Python functions need.
+  std::map<PythonNeedsPtr, std::set<JobName>> Unassigned() const;
   // Returns the worker that lists the graph's files; null if there is none.
   const WorkerId* WorkerOf(const std::string& fingerprint) const;
 
  private:
   struct Request {
     std::string graph;
+    PythonNeedsPtr python_needs;
     std::optional<WorkerId> worker;
     std::set<JobName> jobs;
   };
 
+  const Planner& planner_;
   LeaseTable& leases_;
   Outbox& outbox_;
   std::map<std::string, Request> requests_;  // by fingerprint

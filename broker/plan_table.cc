@@ -57,6 +57,19 @@ uint64_t PlanTable::SourceRound(const JobState& job) {
   return *round;
 }
 
+PythonNeedsPtr PlanTable::PythonNeedsOf(const JobState& job) {
+  Plan* const plan = Find(job.plan);
+  if (plan == nullptr || !planner_.python_needs) return nullptr;
+  std::optional<PythonNeedsPtr>& needs = plan->python_needs;
+  if (!needs.has_value()) needs = planner_.python_needs(job.graph);
+  return *needs;
+}
+
+PythonNeedsPtr PlanTable::KnownPythonNeeds(const PlanId& id) const {
+  const Plan* const plan = Find(id);
+  return plan == nullptr ? nullptr : plan->python_needs.value_or(nullptr);
+}
+
 void PlanTable::SetSourceRound(const PlanId& plan, uint64_t round) {
   plans_.at(plan).source_round = round;
 }

@@ -42,6 +42,12 @@ class PlanTable {
   // REQUIRES: Begin was called for a job of the plan.
   void SetSourceRound(const PlanId& plan, uint64_t round);
 
+  // Returns what the Python functions of the job need that workers run; null if
+  // they run none, or if the plan is unknown.
+  PythonNeedsPtr PythonNeedsOf(const JobState& job);
+  // The same of a plan for which PythonNeedsOf was called; else null.
+  PythonNeedsPtr KnownPythonNeeds(const PlanId& plan) const;
+
   // Adds a measurement. No effect on unknown plans.
   void AddCost(const PlanCost& cost);
   void AddSteps(absl::Time now, const PlanLoad& load,
@@ -65,6 +71,7 @@ class PlanTable {
     std::set<JobName> jobs;
     std::optional<std::string> graph{};  // the graph that workers run
     std::optional<bool> numbered{};
+    std::optional<PythonNeedsPtr> python_needs{};
     std::optional<uint64_t> source_round{};
     StepUse steps{};                  // samples, for operators
     std::vector<std::string> places;  // names of places

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/python_versions.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -47,6 +48,9 @@ struct Planner {
                                          const std::string& manifest,
                                          uint64_t seed, uint64_t iteration)>
       shape;
+  // Returns what the Python functions need that workers run. Null: no graph has
+  // functions.
+  std::function<PythonNeedsPtr(const std::string& graph)> python_needs{};
   // Returns the graph that workers run in a run with slots, for any number of
   // slots. Null: the graph itself.
   std::function<std::string(const std::string& graph)> run_graph{};

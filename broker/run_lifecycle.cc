@@ -94,7 +94,7 @@ void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
   if (job.phase != RunPhase::kPlanning) return;
   if (job.resolved) return Plan(now, name);
   manifests_.Await(job);
-  manifests_.Assign();
+  AssignManifests(now);
 }
 
 void RunLifecycle::Plan(absl::Time now, const JobName& name) {
@@ -130,9 +130,18 @@ void RunLifecycle::TakeManifest(absl::Time now, const ManifestResult& result) {
   }
 }
 
+void RunLifecycle::AssignManifests(absl::Time now) {
+  manifests_.Assign();
+  for (const auto& [needs, jobs] : manifests_.Unassigned()) {
+    const absl::Status why = pythons_.WhyNoneRuns(now, needs);
+    if (why.ok()) continue;
+    for (const JobName& job : jobs) Fail(job, why);
+  }
+}
+
 void RunLifecycle::TakeFleetChange(absl::Time now) {
   settler_.GrowRuns();
-  manifests_.Assign();
+  AssignManifests(now);
   binder_.BindAll(now);
 }
 

@@ -10,6 +10,7 @@
 #include "broker/outbox.h"
 #include "broker/plan_table.h"
 #include "broker/planner.h"
+#include "broker/python_fleet.h"
 #include "broker/reader_table.h"
 #include "broker/slot_settler.h"
 #include "broker/split_binder.h"
@@ -27,8 +28,8 @@ class RunLifecycle {
   RunLifecycle(const DispatcherSettings& settings, const Planner& planner,
                CommittedState& state, ReaderTable& readers, AbsentRanks& ranks,
                PlanTable& plans, ManifestRequests& manifests,
-               SplitBinder& binder, SlotSettler& settler, Outbox& outbox,
-               OperatorLog& log)
+               const PythonFleet& pythons, SplitBinder& binder,
+               SlotSettler& settler, Outbox& outbox, OperatorLog& log)
       : settings_(settings),
         planner_(planner),
         state_(state),
@@ -36,6 +37,7 @@ class RunLifecycle {
         ranks_(ranks),
         plans_(plans),
         manifests_(manifests),
+        pythons_(pythons),
         binder_(binder),
         settler_(settler),
         outbox_(outbox),
@@ -51,6 +53,9 @@ class RunLifecycle {
   void PlanIfDue(absl::Time now, const JobName& job);
   // A worker has listed the files of a graph.
   void TakeManifest(absl::Time now, const ManifestResult& result);
+  // Assigns each graph without a manifest to a worker. Fails jobs whose Python
+  // functions no worker can run.
+  void AssignManifests(absl::Time now);
   // The number of workers or of their slots changed.
   void TakeFleetChange(absl::Time now);
 
@@ -76,6 +81,7 @@ class RunLifecycle {
   AbsentRanks& ranks_;
   PlanTable& plans_;
   ManifestRequests& manifests_;
+  const PythonFleet& pythons_;
   SplitBinder& binder_;
   SlotSettler& settler_;
   Outbox& outbox_;

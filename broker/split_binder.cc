@@ -42,7 +42,8 @@ void SplitBinder::Restore(absl::Time now, const JobState& job,
   uint32_t depth = 0;
   for (const SplitId& id : session.waiting) {
     if (!state_->FindSplit(id)->error.ok()) continue;
-    leases_.Add(id, depth++, now, Remember(job, id, runs_.at(job.name)));
+    leases_.Add(id, depth++, now, Remember(job, id, runs_.at(job.name)),
+                plans_.PythonNeedsOf(job));
   }
 }
 
@@ -99,7 +100,8 @@ bool SplitBinder::BindSome(absl::Time now, const SessionKey& key, Run& run,
   auto depth = static_cast<uint32_t>(session.waiting.size() - count);
   for (uint64_t k = 0; k < count; ++k) {
     const SplitId id = bound.name(k);
-    leases_.Add(id, depth++, now, Remember(job, id, run));
+    leases_.Add(id, depth++, now, Remember(job, id, run),
+                plans_.PythonNeedsOf(job));
   }
   outbox_.AnswerSession(key);
   return true;

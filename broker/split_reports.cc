@@ -11,7 +11,8 @@ namespace feedmill {
 namespace {
 
 // A worker is faulty after this number of splits that failed on it and that
-// other workers computed. Each split that it computes meanwhile counts one less.
+// other workers computed. Each split that it computes meanwhile counts one
+// less.
 constexpr uint32_t kFaultsMax = 3;
 
 // Clamps a report to the split and to its known progress: a late report must

@@ -133,6 +133,7 @@ OrderedJson WorkerJson(absl::Time now, const WorkerId& id,
       {"waiting_for_credit", Rounded(for_credit, 10)},
       {"waiting_for_memory", Rounded(for_memory, 10)},
       {"last_heard_s", RoundedSeconds(now - worker.heard)}};
+  if (worker.python != nullptr) entry["python"] = worker.python->version;
   if (speed >= 0) entry["speed_percent"] = std::lround(100 * speed);
   return entry;
 }

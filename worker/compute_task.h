@@ -20,6 +20,8 @@ struct WorkerAgentSettings {
   uint64_t memory_bytes = uint64_t{256} << 20;
   uint64_t frame_bytes = uint64_t{512} << 10;  // target size of a frame
   uint64_t cache_bytes = uint64_t{2} << 20;    // of a core
+  // The interpreter of Python functions; nullopt: it runs none.
+  std::optional<PythonInterpreter> python{};
   // until the dispatcher sets it
   absl::Duration heartbeat_interval = absl::Milliseconds(200);
 };

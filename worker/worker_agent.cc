@@ -105,6 +105,7 @@ WorkerEffects WorkerAgent::TakeName(absl::Time now, WorkerId worker,
   leases_.clear();
   early_.Clear();
   seen_ = {};
+  python_known_ = false;
   clock_.BeatWithin(now, absl::ZeroDuration());
   WorkerEffects effects;
   schedule_.Schedule(now, effects);
@@ -129,6 +130,10 @@ void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
   plans_.BeginAnswer();
   seen_ = answer.seen;
   clock_.TakeAnswer(now, answer);
+  // A dispatcher that was restarted asks again.
+  if (std::exchange(python_known_, answer.python_known) && !python_known_) {
+    clock_.BeatSoon(now);
+  }
   spans_.TakeOrder(now, answer);
   TakeDefinitions(answer, effects);
   TakeLeases(now, answer, effects);
@@ -270,6 +275,8 @@ void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
   beat.slots = settings_.slots;
   beat.draining = draining_;
   beat.seen = seen_;
+  beat.allows_python = settings_.python.has_value();
+  if (!python_known_) beat.python = settings_.python;
   for (const auto& [split, held] : leases_) {
     beat.leases.push_back({split, held.lease.attempt});
     if (held.failure.ok()) continue;

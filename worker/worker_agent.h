@@ -104,6 +104,7 @@ class WorkerAgent {
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
+  bool python_known_ = false;  // the dispatcher has settings_.python
 
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them
   PieceShelf shelf_;

@@ -15,6 +15,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
+#include "core/dataset/python_functions.h"
 #include "core/net/address.h"
 #include "core/net/arena_host.h"
 #include "core/net/clock.h"
@@ -128,6 +129,7 @@ class WorkerServer::Shell : public ReactorHandler {
   WorkerConfig config_;
   Lifecycle lifecycle_;
 
+  std::optional<PythonInterpreter> python_;  // of Python functions
   const std::unique_ptr<Reactor> reactor_;
   // Made by Begin; used on the reactor's thread from then on.
   std::optional<Security> security_;
@@ -174,6 +176,9 @@ absl::Status WorkerServer::Shell::Begin() {
   FM_ASSIGN_OR_RETURN(config_.registry,
                       WithPython(config_.registry,
                                  {config_.allow_python, config_.python_path}));
+  if (const auto& python = config_.registry->python()) {
+    FM_ASSIGN_OR_RETURN(python_, python->Describe());
+  }
   FM_ASSIGN_OR_RETURN(
       config_.element_bytes_max,
       ElementBytesMax(config_.element_bytes_max, kElementBytesMax));
@@ -311,6 +316,7 @@ void WorkerServer::Shell::MakeAgent() {
   settings.slots = kSlotsPerThread * settings.threads;
   settings.memory_bytes = config_.memory_bytes;
   settings.frame_bytes = config_.frame_bytes;
+  settings.python = python_;
   // Not known on every machine.
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0) {
     settings.cache_bytes = static_cast<uint64_t>(cache);

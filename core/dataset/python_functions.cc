@@ -45,13 +45,15 @@ PythonCall PythonCallOf(const AnalyzedGraph& graph, size_t s) {
   return {step, graph.InputOf(s), PythonOutput(step)};
 }
 
-bool HasPython(const AnalyzedGraph& graph, PythonPart part) {
-  bool has = false;
-  static_cast<void>(ForEachCall(graph, part, [&](const AnalyzedGraph&, size_t) {
-    has = true;
-    return absl::OkStatus();
-  }));
-  return has;
+std::vector<const PythonStep*> PythonSteps(const AnalyzedGraph& graph,
+                                           PythonPart part) {
+  std::vector<const PythonStep*> steps;
+  static_cast<void>(
+      ForEachCall(graph, part, [&](const AnalyzedGraph& of, size_t s) {
+        steps.push_back(&of.graph.steps[s].Get<PythonStep>());
+        return absl::OkStatus();
+      }));
+  return steps;
 }
 
 absl::StatusOr<std::vector<std::shared_ptr<PythonFunction>>> LoadPython(

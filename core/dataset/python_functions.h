@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
+#include "core/dataset/python_versions.h"
 #include "feedmill/chunk.h"
 #include "feedmill/element_spec.h"
 #include "feedmill/steps.h"
@@ -53,6 +54,9 @@ class PythonFunction {
 class PythonFunctions {
  public:
   virtual ~PythonFunctions() = default;
+  // Asks the interpreter for its version and its packages: starts a process and
+  // waits for it. FailedPrecondition if it is no Python 3.10 or later.
+  virtual absl::StatusOr<PythonInterpreter> Describe() = 0;
   // Returns the function of a step. Equal calls share it while it is used.
   // Cheap: it starts nothing.
   virtual std::shared_ptr<PythonFunction> Load(const PythonCall& call) = 0;
@@ -66,8 +70,10 @@ PythonCall PythonCallOf(const AnalyzedGraph& graph, size_t s);
 // The steps that a process runs.
 enum class PythonPart { kAll, kWorker, kClientStage };
 
-// True if `part` of the graph runs a Python function.
-bool HasPython(const AnalyzedGraph& graph, PythonPart part);
+// Returns the Python steps that `part` of the graph runs. They live as long as
+// the graph.
+std::vector<const PythonStep*> PythonSteps(const AnalyzedGraph& graph,
+                                           PythonPart part);
 
 // Loads the functions of `graph` that `part` runs. They stay loaded as long as
 // the result lives. FailedPrecondition names the process (`who`: "a worker"),

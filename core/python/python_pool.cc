@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -28,6 +29,10 @@ namespace feedmill {
 namespace {
 
 using Json = nlohmann::json;
+
+// Functions that stay loaded although no step uses them: those of the next
+// epoch, or of the next job.
+constexpr size_t kUnusedFunctionsMax = 4;
 
 // A thread that starts processes. They end with the thread that started them,
 // so it lives as long as they do.
@@ -124,6 +129,12 @@ class PooledFunction final : public PythonFunction {
         timeout_(absl::Seconds(call_.step.timeout_seconds)) {}
 
   absl::Status Prepare() override { return Zygote().status(); }
+  // Ends the slots, which no call uses.
+  void EndIdle() {
+    std::vector<std::unique_ptr<PythonSlot>> ended;
+    const std::lock_guard lock(mu_);
+    idle_.swap(ended);
+  }
 
   absl::Status Run(std::span<const Column* const> inputs, const Column& bits,
                    size_t rows, std::span<OutputColumn* const> outputs,
@@ -313,31 +324,119 @@ absl::Status PooledFunction::Failure(
                   TraceText(*end));
 }
 
+// A function while it is used.
+class UsedFunction final : public PythonFunction {
+ public:
+  explicit UsedFunction(std::shared_ptr<PooledFunction> pooled)
+      : pooled_(std::move(pooled)) {}
+  ~UsedFunction() override { pooled_->EndIdle(); }
+
+  absl::Status Prepare() override { return pooled_->Prepare(); }
+  absl::Status Run(std::span<const Column* const> inputs, const Column& bits,
+                   size_t rows, std::span<OutputColumn* const> outputs,
+                   size_t& failed_row) override {
+    return pooled_->Run(inputs, bits, rows, outputs, failed_row);
+  }
+
+ private:
+  const std::shared_ptr<PooledFunction> pooled_;
+};
+
+absl::StatusOr<PythonInterpreter> InterpreterOf(const std::string& path,
+                                                const std::string& text) {
+  const Json said = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  PythonInterpreter interpreter{path, ""};
+  if (said.is_object()) interpreter.version = said.value("version", "");
+  if (interpreter.version.empty()) {
+    return FailedPrecondition(
+        "the Python interpreter {} ended before it had said its versions; it "
+        "must be Python 3.10 or later. Its last lines are in the log of this "
+        "process",
+        path);
+  }
+  std::map<std::string, std::string> versions;  // Python finds the first one
+  for (const Json& package : said.value("packages", Json::array())) {
+    if (!package.is_string()) continue;
+    const std::string& text_of = package.get_ref<const std::string&>();
+    const size_t name = std::min(text_of.find("=="), text_of.size());
+    versions.emplace(
+        NormalPackageName(std::string_view(text_of).substr(0, name)),
+        text_of.substr(name));
+  }
+  auto& packages = interpreter.packages;
+  for (const auto& [name, version] : versions) {
+    packages.push_back(name + version);
+  }
+  std::sort(packages.begin(), packages.end());
+  if (packages.size() > kPythonPackagesMax) {
+    return FailedPrecondition("{} has {} packages, more than {}", path,
+                              packages.size(), kPythonPackagesMax);
+  }
+  return interpreter;
+}
+
 class PythonPool final : public PythonFunctions {
  public:
   explicit PythonPool(PythonOptions options) : options_(std::move(options)) {}
 
+  absl::StatusOr<PythonInterpreter> Describe() override {
+    PythonZygote::Options options;
+    options.interpreter = options_.interpreter;
+    options.modules = options_.modules;
+    options.setup = Json{{"parent", getpid()}, {"describe", true}}.dump();
+    FM_ASSIGN_OR_RETURN(const std::string text,
+                        PythonZygote::Describe(options));
+    return InterpreterOf(options_.interpreter, text);
+  }
+
   std::shared_ptr<PythonFunction> Load(const PythonCall& call) override {
-    const std::lock_guard lock(mu_);
-    std::erase_if(functions_,
-                  [](const auto& one) { return one.second.expired(); });
     std::string key =
         fmt::format("{} {} {}", SetupOf(call), call.step.timeout_seconds,
                     call.step.function);
-    auto& known = functions_[std::move(key)];
-    if (auto function = known.lock()) return function;
-    if (starter_ == nullptr) starter_ = std::make_shared<Starter>();
-    auto function = std::make_shared<PooledFunction>(options_, starter_, call);
-    known = function;
+    const std::lock_guard lock(mu_);
+    const auto known = std::find_if(
+        kept_.begin(), kept_.end(),
+        [&key](const Kept& kept) { return kept.key == key; });
+    Kept kept;
+    if (known != kept_.end()) {
+      kept = std::move(*known);
+      kept_.erase(known);
+    } else {
+      if (starter_ == nullptr) starter_ = std::make_shared<Starter>();
+      kept.key = std::move(key);
+      kept.pooled = std::make_shared<PooledFunction>(options_, starter_, call);
+    }
+    auto function = kept.used.lock();
+    if (function == nullptr) {
+      function = std::make_shared<UsedFunction>(kept.pooled);
+      kept.used = function;
+    }
+    kept_.push_front(std::move(kept));
+    DropUnused();
     return function;
   }
 
  private:
+  struct Kept {
+    std::string key;
+    std::shared_ptr<PooledFunction> pooled;
+    std::weak_ptr<UsedFunction> used;
+  };
+
+  // Forgets the functions without users but for the first ones, which were used
+  // last.
+  void DropUnused() {
+    size_t unused = 0;
+    std::erase_if(kept_, [&unused](const Kept& kept) {
+      return kept.used.expired() && ++unused > kUnusedFunctionsMax;
+    });
+  }
+
   const PythonOptions options_;
   std::mutex mu_;
   std::shared_ptr<Starter> starter_;  // guarded by mu_
-  std::map<std::string, std::weak_ptr<PythonFunction>>
-      functions_;  // guarded by mu_
+  // By their last use, newest first. Guarded by mu_.
+  std::list<Kept> kept_;
 };
 
 }  // namespace

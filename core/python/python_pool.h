@@ -17,7 +17,9 @@ struct PythonOptions {
 
 // Returns the Python functions of a process: each function is loaded once, by a
 // process of the interpreter, which forks a process for each thread that calls
-// it. These processes end with the function's last user, and with this process.
+// it. The forks end with the function's last user. The process that loaded the
+// function ends with the result, or when it is not among the last four that
+// were used. All end with this process.
 // InvalidArgument if the interpreter is no absolute path of a file that can be
 // executed. Starts nothing.
 absl::StatusOr<std::shared_ptr<PythonFunctions>> MakePythonPool(

@@ -275,6 +275,31 @@ PythonZygote::~PythonZygote() {
 
 absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::Start(
     const Options& options) {
+  FM_ASSIGN_OR_RETURN(auto zygote, StartProcess(options));
+  FM_RETURN_IF_ERROR(zygote->AwaitLoaded(options));
+  return zygote;
+}
+
+absl::StatusOr<std::string> PythonZygote::Describe(const Options& options) {
+  FM_ASSIGN_OR_RETURN(const auto process, StartProcess(options));
+  const int control = process->control_.get();
+  std::string text;
+  for (;;) {
+    FM_ASSIGN_OR_RETURN(const bool there,
+                        AwaitReadable(control, options.timeout));
+    if (!there) {
+      return FailedPrecondition("{} did not say its versions within {}",
+                                options.interpreter,
+                                absl::FormatDuration(options.timeout));
+    }
+    const std::string part = Receive(control);
+    if (part.empty()) return text;
+    text += part;
+  }
+}
+
+absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::StartProcess(
+    const Options& options) {
   FM_ASSIGN_OR_RETURN(auto link, MakeLink());
   const auto size = static_cast<int64_t>(options.setup.size());
   FM_ASSIGN_OR_RETURN(const OwnedFd script, MakeFile({kWorkerProcess}));
@@ -289,7 +314,6 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::Start(
   std::shared_ptr<PythonZygote> zygote(
       new PythonZygote(pid, std::move(link.first)));
   { const OwnedFd closed = std::move(link.second); }
-  FM_RETURN_IF_ERROR(zygote->AwaitLoaded(options));
   return zygote;
 }
 

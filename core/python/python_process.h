@@ -73,6 +73,9 @@ class PythonZygote {
   // FailedPrecondition if the function cannot be loaded.
   static absl::StatusOr<std::shared_ptr<PythonZygote>> Start(
       const Options& options);
+  // Starts a process that says its versions and ends; returns what it says, as
+  // JSON. Options::pickled is not used.
+  static absl::StatusOr<std::string> Describe(const Options& options);
   ~PythonZygote();
   PythonZygote(const PythonZygote&) = delete;
   PythonZygote& operator=(const PythonZygote&) = delete;
@@ -84,6 +87,8 @@ class PythonZygote {
 
  private:
   PythonZygote(pid_t pid, OwnedFd control);
+  static absl::StatusOr<std::shared_ptr<PythonZygote>> StartProcess(
+      const Options& options);
   // Waits until the function is loaded.
   absl::Status AwaitLoaded(const Options& options) const;
   // Sends a message and returns the answer. Unavailable if the zygote has ended

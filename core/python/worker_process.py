@@ -8,6 +8,8 @@ forks a process for each slot, so that the slots share the function's memory.
   descriptor 4  this text
   descriptor 5  the options as JSON, behind its length as int64, and the function
 
+With the option "describe" it sends the interpreter's versions and ends.
+
 core/python/python_process.cc is the other side, column_layout.h the layout of
 columns.
 """
@@ -78,6 +80,30 @@ def check_versions(options):
                 f"the function was made with {name} {version}, and {sys.executable} has {name} "
                 f"{found}: give all processes the same version"
             )
+
+
+def installed():
+    """Returns "name==version" of each package, as the interpreter finds them."""
+    from importlib import metadata
+
+    found = {}
+    for distribution in metadata.distributions():
+        name, version = distribution.metadata["Name"], distribution.version
+        if name and version:
+            found.setdefault(name, version)
+    return [f"{name}=={version}" for name, version in found.items()]
+
+
+def describe(control):
+    """Sends the versions as JSON, in messages of at most TEXT_MAX bytes."""
+    versions = {
+        "path": sys.executable,
+        "version": "%d.%d.%d" % sys.version_info[:3],
+        "packages": installed(),
+    }
+    data = json.dumps(versions).encode()
+    for begin in range(0, len(data), TEXT_MAX):
+        control.send(data[begin : begin + TEXT_MAX])
 
 
 class Absent:
@@ -616,6 +642,9 @@ def main():
     if sys.path and sys.path[0] == "":
         del sys.path[0]
     control = socket.socket(fileno=CONTROL)
+    if options.get("describe"):
+        describe(control)
+        return
     try:
         function, random = load(options, pickled)
     except Refused as error:

@@ -100,6 +100,25 @@ std::optional<ReaderLoad> ReadLoad(FieldReader& reader,
   return out;
 }
 
+PythonInterpreter ReadInterpreter(FieldReader& reader,
+                                  const fb::PythonInterpreter& python) {
+  PythonInterpreter out{reader.Text(python.path()),
+                        reader.Text(python.version())};
+  if (python.packages()->size() > kPythonPackagesMax) {
+    reader.Refuse(InvalidArgument("an interpreter has {} packages, at most {}",
+                                  python.packages()->size(),
+                                  kPythonPackagesMax));
+    return out;
+  }
+  out.packages = reader.All(
+      python.packages(),
+      [&](const flatbuffers::String* package) { return reader.Text(package); });
+  if (!std::is_sorted(out.packages.begin(), out.packages.end())) {
+    reader.Refuse(InvalidArgument("the packages are not sorted"));
+  }
+  return out;
+}
+
 WorkerLoad ReadLoad(FieldReader& reader, const fb::WorkerLoad& load) {
   WorkerLoad out{load.threads(), load.tasks(), DurationFromWire(load.busy()),
                  load.memory_bytes(), load.memory_max()};
@@ -333,6 +352,10 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
       return ReadBatch(reader, *batch);
     });
   }
+  out.allows_python = beat.allows_python();
+  if (beat.python() != nullptr) {
+    out.python = ReadInterpreter(reader, *beat.python());
+  }
   return out;
 }
 
@@ -358,6 +381,7 @@ WorkerAnswer Read(FieldReader& reader, const fb::WorkerAnswer& answer) {
   out.drained = answer.drained();
   out.seen = FromWire(*answer.seen());
   out.tracing = ReadOrder(reader, answer.tracing());
+  out.python_known = answer.python_known();
   return out;
 }
 

@@ -65,6 +65,17 @@ Offset<fb::ReaderLoad> Put(Builder& builder,
       load->buffered_bytes, load->window_bytes, skipped);
 }
 
+Offset<fb::PythonInterpreter> Put(
+    Builder& builder, const std::optional<PythonInterpreter>& python) {
+  if (!python.has_value()) return 0;
+  const auto path = wire::Put(builder, python->path);
+  const auto version = wire::Put(builder, python->version);
+  const auto packages = PutAll(
+      builder, python->packages,
+      [&](const std::string& package) { return wire::Put(builder, package); });
+  return fb::CreatePythonInterpreter(builder, path, version, packages);
+}
+
 Offset<fb::WorkerLoad> Put(Builder& builder,
                            const std::optional<WorkerLoad>& load) {
   if (!load.has_value()) return 0;
@@ -262,12 +273,13 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
     spans = PutAll(builder, beat.spans,
                    [&](const SpanBatch& batch) { return Put(builder, batch); });
   }
+  const auto python = Put(builder, beat.python);
   const fb::Seen seen = ToWire(beat.seen);
-  return MakeBody(
-      fb::Body::WorkerBeat,
-      fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
-                           beat.slots, beat.draining, leases, plans, costs,
-                           failures, manifests, &seen, load, spans));
+  return MakeBody(fb::Body::WorkerBeat,
+                  fb::CreateWorkerBeat(
+                      builder, worker, beat.incarnation.value(), beat.slots,
+                      beat.draining, leases, plans, costs, failures, manifests,
+                      &seen, load, spans, beat.allows_python, python));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {
@@ -290,12 +302,12 @@ Body Put(Builder& builder, const WorkerAnswer& answer) {
       });
   const auto tracing = Put(builder, answer.tracing);
   const fb::Seen seen = ToWire(answer.seen);
-  return MakeBody(fb::Body::WorkerAnswer,
-                  fb::CreateWorkerAnswer(builder, answer.incarnation.value(),
-                                         leases, definitions, manifests,
-                                         ToWire(answer.heartbeat_interval),
-                                         ToWire(answer.park_after),
-                                         answer.drained, &seen, tracing));
+  return MakeBody(
+      fb::Body::WorkerAnswer,
+      fb::CreateWorkerAnswer(
+          builder, answer.incarnation.value(), leases, definitions, manifests,
+          ToWire(answer.heartbeat_interval), ToWire(answer.park_after),
+          answer.drained, &seen, tracing, answer.python_known));
 }
 
 Body Put(Builder& builder, const StatusRequest& request) {

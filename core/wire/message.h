@@ -15,6 +15,7 @@
 #include "core/chunk/piece.h"
 #include "core/chunk/share.h"
 #include "core/dataset/graph.h"
+#include "core/dataset/python_versions.h"
 #include "feedmill/link.h"
 
 // Messages between the processes, as plain structs. Their bytes are defined in
@@ -341,6 +342,9 @@ struct WorkerBeat {
   Seen seen;
   std::optional<WorkerLoad> load{};  // for operators; sent on a change
   std::vector<SpanBatch> spans{};    // one for each trace
+  bool allows_python = false;        // it runs Python functions
+  // Its interpreter, until an answer says that it is known.
+  std::optional<PythonInterpreter> python{};
 };
 struct Lease {
   SplitId split;
@@ -377,6 +381,7 @@ struct WorkerAnswer {
   bool drained = false;  // the worker may stop: no client depends on it
   Seen seen;
   std::optional<TraceOrder> tracing{};  // while a job is traced
+  bool python_known = false;  // the dispatcher has the worker's interpreter
 };
 
 // ---- any process → dispatcher

@@ -46,6 +46,9 @@ struct DispatcherSettings {
   absl::Duration sharer_timeout = absl::Seconds(30);
   absl::Duration straggler_after = absl::Seconds(1);
   absl::Duration restart_grace = absl::Milliseconds(500);
+  // A job whose Python functions no worker can run is refused if no worker
+  // joined for this time.
+  absl::Duration python_grace = absl::Milliseconds(500);
   absl::Duration split_time = absl::Milliseconds(100);
   uint64_t split_bytes = uint64_t{16} << 20;
   uint32_t window_min = 3;    // splits ahead of what a consumer has taken

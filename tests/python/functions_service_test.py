@@ -1,5 +1,6 @@
 """Python functions through a service."""
 
+import json
 import os
 import signal
 import subprocess
@@ -77,8 +78,66 @@ def test_versions_that_differ_are_refused(start):
     allowed(start, target)
     text = fm.Dataset.range(10).map(noisy, python=True).to_yaml()
     other = text.replace(f"numpy=={np.__version__}", "numpy==1.0.1")
-    with pytest.raises(fm.FailedPreconditionError, match=rf"numpy 1\.0\.1, .*{np.__version__}"):
+    with pytest.raises(
+        fm.FailedPreconditionError,
+        match=rf"numpy 1\.0\.1 .*: worker .* has numpy {np.__version__}",
+    ):
         read(fm.Dataset.from_yaml(other), target)
+
+
+def test_workers_that_cannot_run_the_function_do_other_work(start, command, tmp_path):
+    # An environment without packages.
+    bare = tmp_path / "bare"
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", bare], check=True, capture_output=True
+    )
+    _, target = start("dispatcher")
+    worker(start, target, "--allow-python", bare / "bin/python")
+    worker(start, target)
+    allowed(start, target)
+    dataset = fm.Dataset.range(2000).shuffle().map(noisy, python=True).with_options(seed=4)
+    assert read(dataset, target) == read(dataset, None)
+    status = json.loads(command("status", "--service", target, "--format", "json"))
+    here = ".".join(map(str, sys.version_info[:3]))
+    assert sorted(worker.get("python", "none") for worker in status["workers"]) == [
+        here,
+        here,
+        "none",
+    ]
+    assert status["faults"]["leases_failed"] == 0
+    with fm.Dataset.range(1000).map(lambda x: x + 1).read(target) as reader:
+        assert sum(map(int, reader)) == 500500
+
+
+def test_a_worker_loads_a_function_once_for_all_epochs(start, tmp_path):
+    loaded = tmp_path / "loaded"
+    loaded.touch()
+    dataset = fm.Dataset.range(100).map(Noted(str(loaded)), python=True, output=("int64", ()))
+    _, target = start("dispatcher")
+    allowed(start, target)
+    loader = fm.Loader(dataset, target)
+    for _ in range(3):
+        assert [int(x) for x in loader] == list(range(100))
+    assert loaded.read_text() == "loaded\n"
+
+
+class Noted:
+    """A function that writes a line when it is loaded."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return load_noted, (self.path,)
+
+    def __call__(self, x):
+        return x
+
+
+def load_noted(path):
+    with open(path, "a") as file:
+        file.write("loaded\n")
+    return Noted(path)
 
 
 def test_an_interpreter_that_is_missing_ends_the_worker_at_once(tmp_path):

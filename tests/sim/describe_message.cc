@@ -78,6 +78,9 @@ struct Describer {
   void operator()(const WorkerBeat& m) const {
     Add(line, "worker-beat #{}{}", m.incarnation.value(),
         m.draining ? " draining" : "");
+    if (m.allows_python) {
+      Add(line, " python {}", m.python ? m.python->version : "as said");
+    }
     for (const HeldLease& l : m.leases) {
       Add(line, " {}#{}", l.split.number, l.attempt.value());
     }

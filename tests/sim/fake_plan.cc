@@ -14,10 +14,21 @@ constexpr size_t kNameBytes = 3 * sizeof(uint64_t);
 constexpr uint64_t kPerString = 8;  // credit per string beside its bytes
 constexpr uint64_t kMostSlots = 8;
 
+PythonNeedsPtr Needs() {
+  return std::make_shared<const std::vector<PythonNeeds>>(
+      std::vector<PythonNeeds>{{"3.11.2", {"numpy==2.1.0"}}});
+}
+
 }  // namespace
 
-FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer)
+PythonInterpreter FakePlan::Interpreter(bool fit) {
+  return {
+      "/usr/bin/python3", "3.11.4", {fit ? "numpy==2.1.0" : "numpy==1.26.4"}};
+}
+
+FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python)
     : slotted_(slotted),
+      python_(python),
       spec_(std::make_shared<const ElementSpec>(
           ElementSpec{{{"", DType::kBytes, {}}}})) {
   shape_ = random.Choice({Shape::kDense, Shape::kFiltered, Shape::kFlat});
@@ -130,8 +141,13 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
 Planner FakePlan::MakePlanner() const {
   Planner planner;
   planner.fingerprint = [](const std::string& graph) { return graph; };
-  planner.needs_manifest = [needs = needs_manifest_ || slotted_](
+  planner.needs_manifest = [needs = needs_manifest_ || slotted_ || python_](
                                const std::string&) { return needs; };
+  if (python_) {
+    planner.python_needs = [needs = Needs()](const std::string&) {
+      return needs;
+    };
+  }
   planner.run_graph = [graph = run_graph()](const std::string&) {
     return graph;
   };

@@ -30,7 +30,8 @@ class FakePlan {
  public:
   // `longer`: factor for the number of positions; each takes that much less
   // time.
-  FakePlan(Random& random, bool slotted, uint64_t longer);
+  // `python`: it has Python functions.
+  FakePlan(Random& random, bool slotted, uint64_t longer, bool python);
 
   const std::string& graph() const { return graph_; }
   // The graph that workers run.
@@ -38,6 +39,9 @@ class FakePlan {
     return slotted_ ? graph_ + " again" : graph_;
   }
   bool slotted() const { return slotted_; }
+  bool python() const { return python_; }
+  // The interpreter of a worker that can run the functions, or cannot.
+  static PythonInterpreter Interpreter(bool fit);
   bool needs_manifest() const { return needs_manifest_; }
   uint64_t positions() const { return counts_.size(); }
   // The reference: all elements before the error, in order, for the maximum
@@ -74,6 +78,7 @@ class FakePlan {
   uint64_t Within(uint64_t position) const { return position % positions(); }
 
   const bool slotted_;
+  const bool python_;
   Shape shape_ = Shape::kDense;
   std::string graph_;
   bool needs_manifest_ = false;

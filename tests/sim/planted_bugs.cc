@@ -210,6 +210,18 @@ PlantedBug DispatcherBug(std::string name, std::string rule) {
   return {std::move(name), std::move(rule), std::move(makers)};
 }
 
+// Gives leases of Python functions to any worker (P-251).
+PlantedBug AnyInterpreter() {
+  Makers makers = RealMakers();
+  makers.dispatcher = [](DispatcherSettings settings, Planner planner,
+                         DispatcherState state, absl::Time now) {
+    planner.python_needs = nullptr;
+    return std::make_unique<Dispatcher>(settings, std::move(planner),
+                                        std::move(state), now);
+  };
+  return {"any-interpreter", "P-251", std::move(makers)};
+}
+
 // The shell sends messages before `late` events are on disk (rules 6 and 7).
 PlantedBug JournalBug(std::string name, std::string rule,
                       std::function<bool(const DispatcherEvent&)> late) {
@@ -319,6 +331,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
       DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
       DispatcherBug<BeginEjects>("begin-ejects", "P-188"),
+      AnyInterpreter(),
   };
   return *bugs;
 }

@@ -39,6 +39,8 @@
 //     no reader hands out elements of the second slot before the number of
 //     slots is settled; a dispatcher that lost its store settles it with the
 //     number that a rank reports within the client timeout
+//   - no worker gets a lease of a pipeline with Python functions, or lists its
+//     files, that its interpreter cannot run
 //   - a registered dataset is found unchanged as long as the journal exists
 //   - a pass is complete within a bound after the last fault
 

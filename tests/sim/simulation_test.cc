@@ -14,7 +14,7 @@ namespace feedmill::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 600;
-constexpr uint64_t kBugSeeds = 2'000;  // a bug must show within them
+constexpr uint64_t kBugSeeds = 8'000;  // a bug must show within them
 
 Result SimulateSeed(uint64_t seed) {
   Options options;
@@ -72,6 +72,7 @@ TEST(Simulation, SixHundredSeedsHold) {
                          {"ranks told to wait", 100},
                          {"data errors", 20},
                          {"side jobs", 100},
+                         {"workers unfit", 100},
                          {"slots added", 30},
                          {"runs settled", 80},
                          {"passes", 400},

@@ -36,6 +36,13 @@ bool TakeOverAlways(uint64_t seed) {
 // Drawn separately too: applications that name the iteration that they begin.
 bool NamesEpochs(uint64_t seed) { return Random(seed + 14'000'029).OneIn(3); }
 
+// Drawn separately too: pipelines with Python functions.
+std::optional<Random> PythonsOf(uint64_t seed) {
+  Random pythons(seed + 15'000'017);
+  if (!pythons.OneIn(4)) return std::nullopt;
+  return pythons;
+}
+
 // Maximum size of a worker's frame of cheap data, in frames.
 constexpr uint64_t kCheapFrames = 4;
 // Factor for the length of runs that are read as fast as possible.
@@ -47,7 +54,9 @@ World::World(const Options& options)
     : options_(options),
       random_(options.seed),
       speeds_(SpeedsOf(options.seed)),
-      plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1) {
+      pythons_(PythonsOf(options.seed)),
+      plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1,
+            pythons_.has_value()) {
   order_ = random_.Choice(
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
   if (order_ == Order::kAny) {
@@ -83,8 +92,9 @@ World::World(const Options& options)
   settings_.split_time = absl::Milliseconds(random_.Choice({20, 100}));
   settings_.split_bytes = random_.Choice<uint64_t>({500, 3'000});
   settings_.attempts_max = 1'000'000;  // flaky workers never fail a run here
-  settings_.deaths_alone_max = 1'000'000;  // nor do killed ones
-  if (speeds_) {                           // room to prefetch them
+  settings_.deaths_alone_max = 1'000'000;             // nor do killed ones
+  settings_.python_grace = absl::InfiniteDuration();  // one may be cut off
+  if (speeds_) {                                      // room to prefetch them
     settings_.split_bytes = speeds_->Choice<uint64_t>({500, 3'000, 30'000});
     memory_ = speeds_->Choice<uint64_t>({1'500, 6'000});
     frame_bytes_ = speeds_->Choice<uint64_t>({25, 100});
@@ -241,6 +251,15 @@ void World::StartWorker(const std::string& name) {
   settings.memory_bytes = memory_;
   settings.frame_bytes = frame_bytes_;
   settings.cache_bytes = 3 * frame_bytes_;
+  if (pythons_) {
+    // One worker is always fit; others have another interpreter in each life.
+    worker.fit = workers_.size() == 1 || name == workers_.begin()->first ||
+                 pythons_->OneIn(2);
+    if (!worker.fit) ++result_.totals["workers unfit"];
+    if (worker.fit || pythons_->OneIn(2)) {
+      settings.python = FakePlan::Interpreter(worker.fit);
+    }
+  }
   worker.core = options_.makers.worker(std::move(settings));
   if (speeds_) {
     worker.speed = speeds_->Choice({Speed::kFast, Speed::kFast, Speed::kBetween,

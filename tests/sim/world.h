@@ -40,6 +40,7 @@ class World {
     absl::Duration skew;  // of its clock
     bool up = true;
     bool leaving = false;  // draining
+    bool fit = true;  // its interpreter can run the plan's Python functions
     absl::Time thaw;
     absl::Time wake = absl::InfiniteFuture();
     int64_t slowness = 1;
@@ -146,6 +147,7 @@ class World {
   void EndTurn();
   void StepDispatcher(DispatcherEffects effects);
   void Say(std::vector<Outgoing> sends);
+  void CheckFit(const PeerId& to, const WorkerAnswer& answer);
   void ArmDispatcher();
   void WakeDispatcher();
   void Sync();
@@ -253,6 +255,7 @@ class World {
   const Options& options_;
   Random random_;
   std::optional<Random> speeds_;     // speeds of tasks, if they may be cheap
+  std::optional<Random> pythons_;    // of interpreters, if the plan needs one
   std::optional<Random> registrar_;  // of the process that registers datasets
   std::map<std::string, std::string> registered_;  // acknowledged, by id
   std::optional<Random> tracer_;  // of the tool that traces jobs

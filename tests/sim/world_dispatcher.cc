@@ -108,9 +108,19 @@ void World::Say(std::vector<Outgoing> sends) {
       for (const Lease& lease : answer->leases) {
         if (lease.attempt.value() > 1) ++result_.totals["leases again"];
       }
+      CheckFit(outgoing.to, *answer);
     }
     network_->Send(kDispatcher, outgoing.to.value(),
                    std::move(outgoing.message));
+  }
+}
+
+void World::CheckFit(const PeerId& to, const WorkerAnswer& answer) {
+  const auto worker = workers_.find(to.value());
+  if (!pythons_ || worker == workers_.end() || worker->second.fit) return;
+  if (worker->second.life != answer.incarnation.value()) return;
+  if (!answer.leases.empty() || !answer.manifests.empty()) {
+    Fail(fmt::format("{} cannot run the functions, and got work", to.value()));
   }
 }
 

@@ -22,7 +22,9 @@ namespace feedmill::testing {
 
 // Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
 // (that many per worker), "cycle 100" (infinite), "filter 100" (unknown number
-// of elements), "bad". Text after a '#' is not part of the fingerprint.
+// of elements), "bad". A graph with "python" has functions that need
+// Python 3.11 and numpy 2.1.0, and a manifest. Text after a '#' is not part of
+// the fingerprint.
 inline std::string FingerprintOf(const std::string& graph) {
   return graph.substr(0, graph.find('#'));
 }
@@ -36,7 +38,13 @@ inline Planner StoryPlanner() {
   planner.needs_manifest =
       [](const std::string& graph) -> absl::StatusOr<bool> {
     if (graph == "bad") return InvalidArgument("steps[0]: no such step");
-    return graph.starts_with("files");
+    return graph.starts_with("files") ||
+           graph.find("python") != std::string::npos;
+  };
+  planner.python_needs = [](const std::string& graph) -> PythonNeedsPtr {
+    if (graph.find("python") == std::string::npos) return nullptr;
+    return std::make_shared<const std::vector<PythonNeeds>>(
+        std::vector<PythonNeeds>{{"3.11.2", {"numpy==2.1.0"}}});
   };
   planner.shape = [](const std::string& graph, const std::string& manifest,
                      uint64_t, uint64_t) -> absl::StatusOr<JobShape> {
@@ -163,6 +171,15 @@ class Cluster {
     const std::string peer = fmt::format("worker-{}", ++peers_);
     workers_.push_back(std::make_unique<Miller>(*this, peer, std::move(beat)));
     return workers_.back()->Beat();
+  }
+  // `numpy`: the version that its interpreter has.
+  Miller& AddPythonWorker(const std::string& address,
+                          const std::string& numpy) {
+    Miller& worker = AddWorker(address);
+    worker.says.allows_python = true;
+    worker.says.python =
+        PythonInterpreter{"/usr/bin/python3", "3.11.4", {"numpy==" + numpy}};
+    return worker.Beat();
   }
 
   void Say(const std::string& from, const Message& message) {

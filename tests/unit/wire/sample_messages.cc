@@ -384,7 +384,15 @@ std::vector<Sample> TracedMessages() {
   report.places = {"", "source"};
   report.lost = 5;
   report.waits_for = "a worker";
-  return {{"client_beat_spans", beat},
+  WorkerBeat registration = BeatOfWorker();
+  registration.allows_python = true;
+  registration.python = PythonInterpreter{
+      "/usr/bin/python3", "3.11.2", {"cloudpickle==3.1.0", "numpy==2.1.0"}};
+  WorkerAnswer known = AnswerToWorker();
+  known.python_known = true;
+  return {{"worker_beat_python", registration},
+          {"worker_answer_python", known},
+          {"client_beat_spans", beat},
           {"client_answer_tracing", answer},
           {"client_leave_spans", leave},
           {"worker_beat_spans", worker},

@@ -242,6 +242,28 @@ TEST(Codec, LoadsHaveAllTheirFields) {
   EXPECT_FALSE(Returned(SampleOf<WorkerBeat>("worker_beat")).load.has_value());
 }
 
+TEST(Codec, InterpretersHaveAllTheirFields) {
+  const auto beat = SampleOf<WorkerBeat>("worker_beat_python");
+  EXPECT_TRUE(Returned(beat).allows_python);
+  EXPECT_EQ(Returned(beat).python, beat.python);
+  const WorkerBeat other = Returned(SampleOf<WorkerBeat>("worker_beat"));
+  EXPECT_FALSE(other.allows_python);
+  EXPECT_FALSE(other.python.has_value());
+  EXPECT_TRUE(
+      Returned(SampleOf<WorkerAnswer>("worker_answer_python")).python_known);
+  EXPECT_FALSE(Returned(SampleOf<WorkerAnswer>("worker_answer")).python_known);
+}
+
+TEST(Codec, PackagesAreBoundedAndSorted) {
+  WorkerBeat beat;
+  beat.python = PythonInterpreter{"/p", "3.11.2", {"numpy==2", "arrow==1"}};
+  EXPECT_FALSE(Decode(Encode(beat, kCluster), kCluster).ok());
+  beat.python->packages.assign(kPythonPackagesMax, "numpy==2");
+  EXPECT_TRUE(Decode(Encode(beat, kCluster), kCluster).ok());
+  beat.python->packages.emplace_back("numpy==2");
+  EXPECT_FALSE(Decode(Encode(beat, kCluster), kCluster).ok());
+}
+
 TEST(Codec, TracesHaveAllTheirFields) {
   const auto beat = SampleOf<ClientBeat>("client_beat_spans");
   EXPECT_EQ(Returned(beat).spans, beat.spans);

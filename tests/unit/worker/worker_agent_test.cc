@@ -504,6 +504,39 @@ TEST_F(WorkerAgentTest, DrainsWithoutADispatcherWhenNoReaderWaits) {
   EXPECT_TRUE(drains_within(absl::Milliseconds(500)));
 }
 
+TEST(WorkerAgentPython, SaysItsInterpreterUntilTheDispatcherKnowsIt) {
+  absl::Time now = absl::UnixEpoch() + absl::Seconds(100);
+  WorkerAgentSettings settings;
+  settings.worker = WorkerId{"tcp://10.0.0.1:1"};
+  settings.incarnation = Incarnation{3};
+  settings.python = PythonInterpreter{"/p", "3.11.2", {"numpy==2.1.0"}};
+  WorkerAgent agent{settings};
+  const auto beat = [&] {
+    now = std::max(now, agent.NextDeadline());
+    return Sent<WorkerBeat>(agent.OnTick(now).sends).at(0);
+  };
+  const auto answer = [&](bool known) {
+    WorkerAnswer message;
+    message.incarnation = Incarnation{3};
+    message.heartbeat_interval = absl::Seconds(5);
+    message.python_known = known;
+    agent.Handle(now, kDispatcherPeer, message);
+  };
+  EXPECT_EQ(beat().python, settings.python);
+  EXPECT_EQ(beat().python, settings.python);  // the first one may be lost
+  answer(true);
+  EXPECT_FALSE(beat().python.has_value());
+  EXPECT_TRUE(beat().allows_python);
+  answer(true);
+  const absl::Time before = now;
+  answer(false);  // another dispatcher, which gets it at once
+  EXPECT_EQ(beat().python, settings.python);
+  EXPECT_LT(now - before, absl::Milliseconds(100));
+  answer(true);
+  agent.TakeName(now, WorkerId{"tcp://10.0.0.1:2"}, Incarnation{4});
+  EXPECT_EQ(beat().python, settings.python);
+}
+
 TEST(WorkerAgentName, NoHeartbeatIsSentBeforeTheWorkerHasAName) {
   const absl::Time now = absl::UnixEpoch() + absl::Seconds(100);
   WorkerAgent agent{WorkerAgentSettings{}};
