@@ -4,6 +4,8 @@
 
 #include "client/read_token.h"
 #include "core/base/status.h"
+#include "core/ops/plugin_functions.h"
+#include "core/python/python_pool.h"
 
 namespace feedmill {
 namespace {
@@ -42,8 +44,24 @@ bool Loader::shares() const {
          !options_.service.empty() && !options_.job.name.empty();
 }
 
+// Python functions stay loaded from one epoch to the next.
+absl::Status Loader::KeepFunctions() {
+  ReadHooks& hooks = options_.hooks;
+  if (hooks.allow_python.empty()) return absl::OkStatus();
+  if (hooks.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
+  }
+  FM_ASSIGN_OR_RETURN(
+      hooks.registry,
+      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
+  hooks.allow_python.clear();
+  return absl::OkStatus();
+}
+
 absl::Status Loader::Open() {
   if (!status_.ok() || reader_ != nullptr) return status_;
+  status_ = KeepFunctions();
+  if (!status_.ok()) return status_;
   absl::StatusOr<std::unique_ptr<Reader>> reader = Read(dataset_, options_);
   status_ = reader.status();
   if (reader.ok()) reader_ = *std::move(reader);

@@ -201,7 +201,7 @@ uint64_t NextOf(const ReadToken& token) {
 }
 
 uint64_t HashOf(const Graph& graph) {
-  const std::string text = CanonicalText(graph);
+  const std::string text = IdentityText(graph);
   return XXH3_64bits(text.data(), text.size());
 }
 

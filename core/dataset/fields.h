@@ -113,6 +113,8 @@ struct Field {
     // The canonical text has it only if it is set.
     kSparse = 8,
     kPositive = 16,  // if written, at least 1
+    // No part of the graph's fingerprint: another field identifies it.
+    kUnidentified = 32,
   };
 
   std::string_view name;

@@ -17,7 +17,8 @@ namespace {
 using Json = nlohmann::json;
 
 // Converts an input of a source, or a whole graph: its source and steps.
-Json InputToJson(const Graph& graph);
+// `skipped`: fields with this flag are left out.
+Json InputToJson(const Graph& graph, unsigned skipped);
 
 // Converts a name or a path: a string, or {"hex": …} if it is not UTF-8.
 Json BytesToJson(const std::string& bytes) {
@@ -54,6 +55,7 @@ Json StringsToJson(const std::vector<std::string>& strings) {
 // Converts the value of a field. Lists of pairs keep their order.
 struct FieldToJson {
   const Field& field;
+  unsigned skipped;
 
   Json operator()(const bool* v) const { return *v; }
   Json operator()(const int64_t* v) const {
@@ -82,7 +84,8 @@ struct FieldToJson {
   }
   Json operator()(const InputPipelines& v) const {
     Json list = Json::array();
-    for (const Graph& input : *v.inputs) list.push_back(InputToJson(input));
+    for (const Graph& input : *v.inputs)
+      list.push_back(InputToJson(input, skipped));
     return list;
   }
   Json operator()(const ComponentName& v) const { return BytesToJson(*v.name); }
@@ -109,13 +112,15 @@ struct FieldToJson {
 
 // Converts a step or a source: an object with its name as the only key.
 template <class Kind>
-Json NamedToJson(std::string_view name, const Configured<Kind>& one) {
+Json NamedToJson(std::string_view name, const Configured<Kind>& one,
+                 unsigned skipped) {
   Json value = Json::object();
   one.ReadFields([&](const FieldList& fields) {
     for (const Field& field : fields) {
       if (field.Has(Field::kSparse) && IsUnset(field.value)) continue;
+      if ((field.flags & skipped) != 0) continue;
       value[std::string(field.name)] =
-          std::visit(FieldToJson{field}, field.value);
+          std::visit(FieldToJson{field, skipped}, field.value);
     }
   });
   Json out = Json::object();
@@ -123,22 +128,22 @@ Json NamedToJson(std::string_view name, const Configured<Kind>& one) {
   return out;
 }
 
-Json InputToJson(const Graph& graph) {
+Json InputToJson(const Graph& graph, unsigned skipped) {
   Json steps = Json::array();
   for (const Step& step : graph.steps) {
-    steps.push_back(NamedToJson(step.name(), step));
+    steps.push_back(NamedToJson(step.name(), step, skipped));
   }
   Json source = graph.source.empty()
                     ? Json::object()
-                    : NamedToJson(graph.source.name(), graph.source);
+                    : NamedToJson(graph.source.name(), graph.source, skipped);
   return {{"source", std::move(source)}, {"steps", std::move(steps)}};
 }
 
-Json ToJson(const Graph& graph) {
+Json ToJson(const Graph& graph, unsigned skipped) {
   const bool any = graph.options.order == Order::kAny;
   const bool off =
       graph.options.processing_mode == Options::ProcessingMode::kOff;
-  Json json = InputToJson(graph);
+  Json json = InputToJson(graph, skipped);
   json["options"] = {{"order", any ? "any" : "deterministic"},
                      {"processing_mode", off ? "off" : "dynamic"},
                      {"seed", Optional(graph.options.seed)}};
@@ -188,10 +193,16 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   }
 }
 
-std::string CanonicalText(const Graph& graph) { return ToJson(graph).dump(); }
+std::string CanonicalText(const Graph& graph) {
+  return ToJson(graph, 0).dump();
+}
+
+std::string IdentityText(const Graph& graph) {
+  return ToJson(graph, Field::kUnidentified).dump();
+}
 
 std::string Fingerprint(const Graph& graph) {
-  Json json = ToJson(graph);
+  Json json = ToJson(graph, Field::kUnidentified);
   json["options"].erase("seed");
   json["options"].erase("order");
   const std::string text = json.dump();

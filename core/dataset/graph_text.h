@@ -20,7 +20,10 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph);
 // always valid UTF-8. "plugins" is present only if expressions call plugin
 // functions.
 std::string CanonicalText(const Graph& graph);
-// Returns the XXH3-128 of the canonical text without options.seed and
+// Returns the canonical text without fields that are Field::kUnidentified:
+// equal texts are of pipelines that give equal elements.
+std::string IdentityText(const Graph& graph);
+// Returns the XXH3-128 of the identity text without options.seed and
 // options.order, as 32 hex digits.
 std::string Fingerprint(const Graph& graph);
 

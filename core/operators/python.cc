@@ -118,8 +118,11 @@ struct PythonOperator {
 
   static FieldList Fields(PythonStep& s) {
     return {
-        {"function", &s.function, Field::kRequired,
+        {"function", &s.function,
+         Field::kRequired | (s.version.empty() ? 0U : Field::kUnidentified),
          "The function, pickled by cloudpickle, in Base64."},
+        {"version", &s.version, Field::kSparse,
+         "Identifies the function; without it, its bytes do."},
         {"call", Word(s.call, {"element", "batch", "filter"}), Field::kSparse,
          "What it gets: an element, or many along a new first axis."},
         {"output", &s.output, Field::kSparse,

@@ -29,7 +29,7 @@ std::string CacheKey(const Plan& plan, const Manifest& manifest,
   if (Draws(graph, registry)) {
     text += fmt::format("{} {}\n", plan.seed(), analyzed.first_step);
   }
-  return PlanIdOf(CanonicalText(graph) + "\n" + text, manifest.Hash(), 0, 0);
+  return PlanIdOf(IdentityText(graph) + "\n" + text, manifest.Hash(), 0, 0);
 }
 
 }  // namespace feedmill

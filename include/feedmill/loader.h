@@ -91,6 +91,7 @@ class Loader {
  private:
   // Opens the next epoch unless it is open.
   absl::Status Open();
+  absl::Status KeepFunctions();
   // True if the elements of a job go to whichever of its readers asks.
   bool shares() const;
   // Readies the options for the epoch after the reader's, and ends the reader.

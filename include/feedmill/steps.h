@@ -76,6 +76,8 @@ struct PythonStep {
   // to one bool, true if it is kept.
   enum class Call { kElement, kBatch, kFilter };
   std::string function;  // Base64 of what cloudpickle made
+  // Identifies the function in the pipeline's fingerprint. "": its bytes do.
+  std::string version{};
   Call call = Call::kElement;
   Features output;     // of any dtype, without defaults; not for kFilter
   std::string python;  // version that pickled it: "3.11.2"

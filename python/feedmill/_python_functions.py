@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from feedmill._function_identity import identity
 from feedmill._values import plain
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -88,6 +89,7 @@ def python_step(
     timeout: float,
     memory_bytes: int,
     deterministic: bool,
+    version: str | None,
 ) -> dict[str, Any]:
     """Returns the options of a step that calls ``function``."""
     if not callable(function):
@@ -100,6 +102,9 @@ def python_step(
         "packages": _versions(packages),
         "timeout_seconds": plain(timeout),
     }
+    name = _identity(function) if version is None else version
+    if name is not None:
+        step["version"] = name
     if call != "element":
         step["call"] = call
     if call != "filter":
@@ -127,6 +132,12 @@ def _pickled(function: Callable[..., Any]) -> bytes:
             f"the function cannot be pickled: {type(error).__name__}: {error}; make what it "
             "refers to (files, locks, connections) inside the function"
         ) from error
+
+
+def _identity(function: Callable[..., Any]) -> str | None:
+    import cloudpickle
+
+    return identity(function, cloudpickle.list_registry_pickle_by_value())
 
 
 def _versions(packages: Sequence[str]) -> list[str]:

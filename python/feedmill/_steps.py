@@ -44,6 +44,7 @@ class Steps:
         timeout: float = 60,
         memory_bytes: int = 0,
         deterministic: bool = False,
+        version: str | None = None,
     ) -> Self: ...
 
     @overload
@@ -86,6 +87,8 @@ class Steps:
           memory_bytes: Bytes that a process may allocate. 0: any number.
           deterministic: Equal elements always give equal results. A step that drops
             elements, or a cache, may follow such a function only.
+          version: A text that identifies the function: functions with the same text are
+            taken as the same one. Default: a digest of its code and of what it refers to.
 
         Raises TraceError if the function does what an expression cannot,
         InvalidArgumentError if a Python function cannot be pickled or its result is not
@@ -105,6 +108,7 @@ class Steps:
         timeout: float = 60,
         memory_bytes: int = 0,
         deterministic: bool = False,
+        version: str | None = None,
     ) -> Self:
         """Keeps the elements for which ``predicate``, one bool, is true.
 
@@ -127,6 +131,7 @@ class Steps:
                     timeout=timeout,
                     memory_bytes=memory_bytes,
                     deterministic=deterministic,
+                    version=version,
                 ),
             )
         return self._with_step("filter", expression(predicate))
@@ -139,6 +144,7 @@ class Steps:
             "timeout": 60,
             "memory_bytes": 0,
             "deterministic": False,
+            "version": None,
         }
         for name, value in given.items():
             if name not in settings:

@@ -248,6 +248,7 @@ class Dataset(Sources, Steps):
         cluster_id: str = "",
         keys: str | os.PathLike[str] = "",
         server_key: str = "",
+        _functions: _feedmill.SharedFunctions | None = None,
     ) -> Reader:
         """Begins to read and returns a :class:`Reader` of the elements.
 
@@ -302,6 +303,7 @@ class Dataset(Sources, Steps):
             {
                 "allow_python": python,
                 "python_path": python_path,
+                "functions": _functions,
                 "service": check.text("service", "" if service is None else service),
                 "job": pipeline.job if job is None else check.text("job", job),
                 "consumer": check.text("consumer", consumer),

@@ -10,13 +10,14 @@ from typing import Any
 from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._arguments import Even
+from feedmill._python_functions import local_interpreter
 from feedmill.dataset import Dataset
 from feedmill.errors import Error, FailedPreconditionError, InvalidArgumentError, UnknownLengthError
 from feedmill.reader import Element, Reader, State, describe_state, make_state, token_of
 
 # Keywords that Loader sets itself, or that belong to a single reading.
 _OWN = {"self", "service", "job", "rank", "ranks", "state", "epoch", "seed", "skip_batches"}
-_OWN |= {"even", "agree"}
+_OWN |= {"even", "agree", "_functions"}
 _READ_OPTIONS = set(inspect.signature(Dataset.read).parameters) - _OWN
 
 
@@ -84,6 +85,7 @@ class Loader:
         self._skips = check.ranges("skip_batches", skip_batches)
         self._agree = agree
         self._options = options
+        self._functions: _feedmill.SharedFunctions | None = None
         self._current: Reader | None = None
         self._begun = False  # the present epoch was given to a loop
         self._failed = False
@@ -253,8 +255,20 @@ class Loader:
         """A reader of all ranks' elements, in a job of its own."""
         options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
         return self._dataset.read(
-            self._service, "", even="exact", epoch=epoch, seed=self._seed, **options
+            self._service,
+            "",
+            even="exact",
+            epoch=epoch,
+            seed=self._seed,
+            _functions=self._shared_functions(),
+            **options,
         )
+
+    def _shared_functions(self) -> _feedmill.SharedFunctions:
+        """The Python functions of all epochs, which are loaded once."""
+        if self._functions is None or self._functions.foreign:
+            self._functions = _feedmill.SharedFunctions(*local_interpreter())
+        return self._functions
 
     def _open(self) -> Reader:
         """Returns the reader of the present epoch, opened if it is not."""
@@ -275,6 +289,7 @@ class Loader:
                 epoch=None if place is not None or self._shares else self._next_epoch,
                 seed=None if place is not None else self._seed,
                 skip_batches=self._skips,
+                _functions=self._shared_functions(),
                 **self._options,
             )
             self._begun = False

@@ -21,6 +21,8 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "core/ops/plugin_functions.h"
+#include "core/python/python_pool.h"
 #include "feedmill/dataset_registry.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/environment.h"
@@ -29,6 +31,7 @@
 #include "python/src/cluster.h"
 #include "python/src/definition.h"
 #include "python/src/pipeline.h"
+#include "python/src/process.h"
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
@@ -94,6 +97,41 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
   };
 }
 
+// The Python functions of several readers: each function is loaded once. A
+// forked child leaks them, because their threads are in the parent.
+class SharedFunctions {
+ public:
+  SharedFunctions(std::string interpreter, std::string modules)
+      : registry_(Take(Allowed({std::move(interpreter), std::move(modules)}))) {
+  }
+  ~SharedFunctions() {
+    if (process_.foreign()) {
+      static_cast<void>(
+          new std::shared_ptr<const FunctionRegistry>(std::move(registry_)));
+      return;
+    }
+    const nb::gil_scoped_release release;
+    registry_.reset();
+  }
+  SharedFunctions(const SharedFunctions&) = delete;
+  SharedFunctions& operator=(const SharedFunctions&) = delete;
+
+  bool foreign() const { return process_.foreign(); }
+  const std::shared_ptr<const FunctionRegistry>& registry() const {
+    return registry_;
+  }
+
+ private:
+  static absl::StatusOr<std::shared_ptr<const FunctionRegistry>> Allowed(
+      PythonOptions options) {
+    FM_ASSIGN_OR_RETURN(auto functions, DefaultFunctions());
+    return WithPython(std::move(functions), std::move(options));
+  }
+
+  ProcessMark process_;
+  std::shared_ptr<const FunctionRegistry> registry_;
+};
+
 // Converts keywords of Dataset.read to ReadOptions. The package has the
 // defaults.
 ReadOptions MakeReadOptions(
@@ -105,7 +143,8 @@ ReadOptions MakeReadOptions(
     double first_timeout, double timeout, uint64_t budget_bytes,
     const std::string& transport, const std::string& compression,
     uint32_t weight, int threads, std::string cluster_id, std::string keys,
-    std::string server_key, std::string allow_python, std::string python_path) {
+    std::string server_key, std::string allow_python, std::string python_path,
+    const SharedFunctions* functions) {
   ReadOptions options;
   options.service = std::move(service);
   options.job.name = std::move(job);
@@ -128,6 +167,10 @@ ReadOptions MakeReadOptions(
   options.limits.threads = threads;
   options.cluster_id = std::move(cluster_id);
   options.security = {std::move(keys), std::move(server_key)};
+  if (functions != nullptr) {
+    options.hooks.registry = functions->registry();
+    return options;
+  }
   options.hooks.allow_python = std::move(allow_python);
   options.hooks.python_path = std::move(python_path);
   return options;
@@ -175,6 +218,10 @@ void BindReader(nb::module_& m) {
       {Py_tp_iter, reinterpret_cast<void*>(Itself)},
       {Py_tp_iternext, reinterpret_cast<void*>(NextOf)},
       {0, nullptr}};
+  nb::class_<SharedFunctions>(m, "SharedFunctions")
+      .def(nb::init<std::string, std::string>(), "allow_python"_a,
+           "python_path"_a)
+      .def_prop_ro("foreign", &SharedFunctions::foreign);
   nb::class_<ReadOptions>(m, "ReadOptions")
       .def(nb::new_(&MakeReadOptions), nb::kw_only(), "service"_a, "job"_a,
            "consumer"_a, "rank"_a, "ranks"_a, "token"_a.none(),
@@ -182,7 +229,7 @@ void BindReader(nb::module_& m) {
            "agree"_a.none(), "take_over"_a, "first_timeout"_a, "timeout"_a,
            "budget_bytes"_a, "transport"_a, "compression"_a, "weight"_a,
            "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
-           "allow_python"_a, "python_path"_a);
+           "allow_python"_a, "python_path"_a, "functions"_a.none());
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
       .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
            "options"_a)
