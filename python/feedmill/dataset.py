@@ -248,6 +248,7 @@ class Dataset(Sources, Steps):
         cluster_id: str = "",
         keys: str | os.PathLike[str] = "",
         server_key: str = "",
+        on_wait: Callable[[str, float], object] | None = None,
         _functions: _feedmill.SharedFunctions | None = None,
     ) -> Reader:
         """Begins to read and returns a :class:`Reader` of the elements.
@@ -290,6 +291,9 @@ class Dataset(Sources, Steps):
           weight: Share of the workers among jobs, 1 to 10,000.
           cluster_id: The dispatcher must be of this cluster.
           keys, server_key: The folder of this reader's keys (docs/security.md).
+          on_wait: Called with what the reader waits for, and for how many seconds so far,
+            by the thread that waits: after 2 s, then every 10 s. The same line goes to
+            stderr.
 
         Raises InvalidArgumentError for a wrong pipeline, option or state;
         NotFoundError for a missing file; DeadlineExceededError if no dispatcher or
@@ -304,6 +308,7 @@ class Dataset(Sources, Steps):
                 "allow_python": python,
                 "python_path": python_path,
                 "functions": _functions,
+                "on_wait": on_wait,
                 "service": check.text("service", "" if service is None else service),
                 "job": pipeline.job if job is None else check.text("job", job),
                 "consumer": check.text("consumer", consumer),

@@ -195,8 +195,8 @@ class WorkerServer(_Server[_feedmill.Worker]):
 class MetricsServer:
     """Serves Prometheus metrics of the readers of this process over HTTP.
 
-    It begins at once, in threads of its own that never hold the GIL, and stops when it
-    is garbage, or at the end of a ``with``. docs/monitoring.md lists the metrics.
+    It begins at once, in threads of its own that never hold the GIL. It stops when it is
+    garbage, or at the end of a ``with``. docs/monitoring.md lists the metrics.
 
     >>> import feedmill as fm
     >>> with fm.MetricsServer() as metrics:

@@ -71,17 +71,21 @@ Even EvenOf(const std::string& name) {
                         name));
 }
 
+// Returns the object, which any thread may let go.
+std::shared_ptr<PyObject> Shared(const nb::object& object) {
+  return {nb::object(object).release().ptr(), [](PyObject* held) {
+            const nb::gil_scoped_acquire gil;
+            Py_DECREF(held);
+          }};
+}
+
 // Returns a RankOptions::agree that calls a Python function. An exception of
 // the function stays set (PythonReader::CheckEnd).
 std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
     const nb::object& agree) {
   if (agree.is_none()) return nullptr;
-  const std::shared_ptr<PyObject> function(nb::object(agree).release().ptr(),
-                                           [](PyObject* object) {
-                                             const nb::gil_scoped_acquire gil;
-                                             Py_DECREF(object);
-                                           });
-  return [function](bool have) -> absl::StatusOr<RanksWithElement> {
+  return [function =
+              Shared(agree)](bool have) -> absl::StatusOr<RanksWithElement> {
     const nb::gil_scoped_acquire gil;
     try {
       const auto [all, any] =
@@ -94,6 +98,20 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
                       "agree: expected two bools, (all_have, any_have)");
     }
     return Cancelled("agree raised an exception");
+  };
+}
+
+// Returns a ReadHooks::on_wait that calls a Python function. Its exceptions are
+// printed: the reading goes on.
+std::function<void(const ReadWait&)> OnWaitOf(const nb::object& on_wait) {
+  if (on_wait.is_none()) return nullptr;
+  return [function = Shared(on_wait)](const ReadWait& wait) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      nb::borrow(function.get())(wait.what, absl::ToDoubleSeconds(wait.waited));
+    } catch (nb::python_error& error) {
+      error.discard_as_unraisable("on_wait of a feedmill reader");
+    }
   };
 }
 
@@ -144,8 +162,9 @@ ReadOptions MakeReadOptions(
     const std::string& transport, const std::string& compression,
     uint32_t weight, int threads, std::string cluster_id, std::string keys,
     std::string server_key, std::string allow_python, std::string python_path,
-    const SharedFunctions* functions) {
+    const SharedFunctions* functions, const nb::object& on_wait) {
   ReadOptions options;
+  options.hooks.on_wait = OnWaitOf(on_wait);
   options.service = std::move(service);
   options.job.name = std::move(job);
   options.job.consumer = std::move(consumer);
@@ -229,7 +248,8 @@ void BindReader(nb::module_& m) {
            "agree"_a.none(), "take_over"_a, "first_timeout"_a, "timeout"_a,
            "budget_bytes"_a, "transport"_a, "compression"_a, "weight"_a,
            "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
-           "allow_python"_a, "python_path"_a, "functions"_a.none());
+           "allow_python"_a, "python_path"_a, "functions"_a.none(),
+           "on_wait"_a.none());
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
       .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
            "options"_a)

@@ -75,9 +75,11 @@ std::unique_ptr<Reader> PythonReader::Open(
   waiting->service = options.service;
   waiting->job = options.job.name;
   options.hooks.interrupted = [waiting] { return MustEnd(*waiting); };
-  options.hooks.on_wait = [waiting](const ReadWait& wait) {
-    waiting->for_others = wait.what == kWaitsForReaders;
-  };
+  options.hooks.on_wait =
+      [waiting, also = std::move(options.hooks.on_wait)](const ReadWait& wait) {
+        waiting->for_others = wait.what == kWaitsForReaders;
+        if (also) also(wait);
+      };
   absl::StatusOr<std::unique_ptr<Reader>> reader;
   {
     const nb::gil_scoped_release release;

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import sys
 import urllib.error
 import urllib.request
 
@@ -191,3 +192,18 @@ def test_a_metrics_server_tells_of_the_readers_of_this_process():
         fm.MetricsServer("0.0.0.0:0")
     with pytest.raises(fm.InvalidArgumentError, match="HOST:PORT"):
         fm.MetricsServer("localhost")
+
+
+def test_on_wait_says_what_a_reader_waits_for(monkeypatch):
+    calls, printed = [], []
+
+    def on_wait(what, seconds):
+        calls.append((what, seconds))
+        raise ValueError("does not end the reading")
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda about: printed.append(about.exc_type))
+    with fm.DispatchServer() as dispatcher, pytest.raises(fm.DeadlineExceededError):
+        next(fm.Dataset.range(3).read(dispatcher.target, first_timeout=3, on_wait=on_wait))
+    assert calls[0][0].startswith("a worker: the dispatcher at")
+    assert 2 <= calls[0][1] < 3
+    assert printed == [ValueError] * len(calls)
