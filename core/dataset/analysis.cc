@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/draws.h"
+#include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"
 #include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
@@ -118,6 +119,12 @@ class HomeFinder {
       return CheckShuffleFiles(index);
     }
     const std::string_view reason = ReadInOrderReason(graph_.source);
+    if (reason == "generator") {
+      return InvalidArgument(
+          "{}: a global shuffle reads elements in any order, and a generator "
+          "makes them one after the other. Write `shuffle: {{window: N}}`",
+          Name(index));
+    }
     if (!reason.empty()) {
       return InvalidArgument(
           "{}: a global shuffle reads records in any order, and {} files can "
@@ -279,6 +286,7 @@ std::string AnalyzedGraph::Explain() const {
                              "which are read as streams\n"
          : !inputs.empty() ? "        positions are elements of the inputs\n"
          : positions == Positions::kRecords ? "        positions are records\n"
+         : graph.source.Is<GeneratorSource>() ? "        positions are shards\n"
          : positions == Positions::kBlocks
              ? "        positions are blocks of 4 MiB\n"
              : "        positions are files\n";

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_DATASET_PYTHON_FUNCTIONS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
+#include "core/dataset/generator_source.h"
 #include "core/dataset/python_versions.h"
 #include "feedmill/chunk.h"
 #include "feedmill/element_spec.h"
@@ -48,6 +50,30 @@ class PythonFunction {
                            size_t& failed_row) = 0;
 };
 
+// The elements of a generator's shards.
+//
+// Thread-safety: any thread.
+class PythonGenerator {
+ public:
+  // Elements of a shard that follow each other.
+  struct Rows {
+    size_t rows = 0;
+    bool more = true;  // the shard may have more elements
+    // Not OK if the element after them cannot be made; nor can later ones.
+    absl::Status error;
+  };
+  virtual ~PythonGenerator() = default;
+
+  // See PythonFunction.
+  virtual absl::Status Prepare() = 0;
+  // Makes the elements of `shard` from number `row` on, about `bytes_max` bytes
+  // of them. `outputs` has a column for each component; null if it is not
+  // needed. A returned error is of this process.
+  virtual absl::StatusOr<Rows> Read(uint64_t shard, uint64_t row,
+                                    size_t bytes_max,
+                                    std::span<OutputColumn* const> outputs) = 0;
+};
+
 // Runs the Python functions of a process.
 //
 // Thread-safety: any thread.
@@ -60,8 +86,18 @@ class PythonFunctions {
   // Returns the function of a step. Equal calls share it while it is used.
   // Cheap: it starts nothing.
   virtual std::shared_ptr<PythonFunction> Load(const PythonCall& call) = 0;
+  virtual std::shared_ptr<PythonGenerator> LoadGenerator(
+      const GeneratorSource& source) = 0;
 };
 
+// Returns the components of PythonStep::output or GeneratorSource::output.
+ElementSpec SpecOfPython(const Features& output);
+// InvalidArgument if the code or the limits of a function make no sense.
+absl::Status CheckPythonCode(const std::string& function,
+                             double timeout_seconds, int64_t memory_bytes);
+// InvalidArgument if a component occurs twice, has a default, or has no name
+// beside others.
+absl::Status CheckPythonOutput(const Features& output);
 // Returns what the step makes: PythonStep::output, or one bool of a filter.
 ElementSpec PythonOutput(const PythonStep& step);
 // Returns the call of steps[s]. REQUIRES: it is a PythonStep.
@@ -70,15 +106,14 @@ PythonCall PythonCallOf(const AnalyzedGraph& graph, size_t s);
 // The steps that a process runs.
 enum class PythonPart { kAll, kWorker, kClientStage };
 
-// Returns the Python steps that `part` of the graph runs. They live as long as
-// the graph.
-std::vector<const PythonStep*> PythonSteps(const AnalyzedGraph& graph,
-                                           PythonPart part);
+// Returns what the functions of `part` of the graph need, each once.
+std::vector<PythonNeeds> PythonNeedsOf(const AnalyzedGraph& graph,
+                                       PythonPart part);
 
 // Loads the functions of `graph` that `part` runs. They stay loaded as long as
 // the result lives. FailedPrecondition names the process (`who`: "a worker"),
 // what differs, and what to set.
-absl::StatusOr<std::vector<std::shared_ptr<PythonFunction>>> LoadPython(
+absl::StatusOr<std::vector<std::shared_ptr<void>>> LoadPython(
     const AnalyzedGraph& graph, const FunctionRegistry& registry,
     std::string_view who, PythonPart part);
 

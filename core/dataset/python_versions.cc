@@ -67,19 +67,14 @@ std::string NormalPackageName(std::string_view name) {
   for (const char c : name) {
     const bool separates = c == '-' || c == '_' || c == '.';
     if (separates && normal.ends_with('-')) continue;
-    normal += separates ? '-' : absl::ascii_tolower(static_cast<unsigned char>(c));
+    normal +=
+        separates ? '-' : absl::ascii_tolower(static_cast<unsigned char>(c));
   }
   return normal;
 }
 
 PythonNeedsPtr WorkerPythonNeeds(const AnalyzedGraph& graph) {
-  std::vector<PythonNeeds> all;
-  for (const PythonStep* step : PythonSteps(graph, PythonPart::kWorker)) {
-    PythonNeeds needs{step->python, step->packages};
-    if (std::find(all.begin(), all.end(), needs) == all.end()) {
-      all.push_back(std::move(needs));
-    }
-  }
+  std::vector<PythonNeeds> all = PythonNeedsOf(graph, PythonPart::kWorker);
   if (all.empty()) return nullptr;
   return std::make_shared<const std::vector<PythonNeeds>>(std::move(all));
 }

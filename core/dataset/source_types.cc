@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/base/status.h"
+#include "core/dataset/generator_source.h"
 
 namespace feedmill {
 namespace {
@@ -119,6 +120,7 @@ Compression SourceCompression(const Source& source) {
 std::string_view ReadInOrderReason(const Source& source) {
   const Compression compression = SourceCompression(source);
   if (compression != Compression::kNone) return CompressionName(compression);
+  if (source.Is<GeneratorSource>()) return "generator";
   return PropertiesOf(source).utf16 ? "UTF-16" : "";
 }
 

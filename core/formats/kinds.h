@@ -22,13 +22,14 @@ const SourceKind& ParquetKind();
 const SourceKind& ArrowKind();
 const SourceKind& MdsKind();
 const SourceKind& LmdbKind();
+const SourceKind& GeneratorKind();
 
 inline std::vector<const SourceKind*> BuiltinFormats() {
   return {
-      &RangeKind(),      &TfRecordKind(), &TextKind(),        &ImagesKind(),
-      &CsvKind(),        &JsonlKind(),    &FixedLengthKind(), &NpyKind(),
-      &WebDatasetKind(), &ParquetKind(),  &ArrowKind(),       &MdsKind(),
-      &LmdbKind(),
+      &RangeKind(),      &TfRecordKind(),  &TextKind(),        &ImagesKind(),
+      &CsvKind(),        &JsonlKind(),     &FixedLengthKind(), &NpyKind(),
+      &WebDatasetKind(), &ParquetKind(),   &ArrowKind(),       &MdsKind(),
+      &LmdbKind(),       &GeneratorKind(),
   };
 }
 

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <memory>
-#include <set>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "core/base/machine_error.h"
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
@@ -75,20 +73,8 @@ bool CallFilters(const PythonStep& s) {
 }
 
 absl::Status CheckComponents(const PythonStep& s) {
-  std::set<std::string> names;
-  for (const Feature& component : s.output) {
-    if (component.default_text) {
-      return InvalidArgument("output {}: a default has no meaning here",
-                             component.name);
-    }
-    if (!names.insert(component.name).second) {
-      return InvalidArgument("output has {} twice", component.name);
-    }
-  }
-  if (names.contains("") && names.size() > 1) {
-    return InvalidArgument("a single component alone may have no name");
-  }
-  if (CallFilters(s) != names.empty()) {
+  FM_RETURN_IF_ERROR(CheckPythonOutput(s.output));
+  if (CallFilters(s) != s.output.empty()) {
     return InvalidArgument(
         "{}", CallFilters(s)
                   ? "a filter has no output: it is one bool"
@@ -155,14 +141,8 @@ struct PythonOperator {
   }
   static absl::StatusOr<ElementSpec> Output(const PythonStep& s,
                                             const StepInput& in) {
-    std::string pickled;
-    if (s.function.empty() || !absl::Base64Unescape(s.function, &pickled)) {
-      return InvalidArgument("function is no Base64 text");
-    }
-    if (!(s.timeout_seconds > 0) || s.timeout_seconds > 1e6) {
-      return InvalidArgument("timeout_seconds must be above 0, at most 1e6");
-    }
-    FM_RETURN_IF_ERROR(CheckCount(s.memory_bytes));
+    FM_RETURN_IF_ERROR(
+        CheckPythonCode(s.function, s.timeout_seconds, s.memory_bytes));
     FM_RETURN_IF_ERROR(CheckComponents(s));
     FM_RETURN_IF_ERROR(CheckBatchInput(s, in.spec));
     if (!CallFilters(s)) return PythonOutput(s);

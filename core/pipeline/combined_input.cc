@@ -54,8 +54,9 @@ class Branch {
           branch.source_,
           MakeCachedInput(graph, input.source, std::move(manifest), context));
     } else if (graph.inputs.empty()) {
-      FM_ASSIGN_OR_RETURN(branch.source_,
-                          MakeSourceInput(input.plan, std::move(manifest)));
+      FM_ASSIGN_OR_RETURN(
+          branch.source_,
+          MakeSourceInput(input.plan, std::move(manifest), context));
     } else {
       FM_ASSIGN_OR_RETURN(branch.source_, MakeCombinedInput(graph, input.source,
                                                             manifest, context));

@@ -6,8 +6,10 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/dataset/generator_source.h"
 #include "core/dataset/source_types.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/generator_records.h"
 #include "core/sources/file_order.h"
 #include "core/sources/record_source.h"
 
@@ -158,18 +160,23 @@ absl::StatusOr<size_t> StageInput::ReadRun(const RecordRun& run,
 std::vector<Column> StageInput::Take(Scratch&) const { return {}; }
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
-    std::shared_ptr<const Plan> plan,
-    std::shared_ptr<const Manifest> manifest) {
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+    const StageContext& context) {
   const AnalyzedGraph& graph = plan->graph();
+  const auto* generator = graph.graph.source.As<GeneratorSource>();
   FM_ASSIGN_OR_RETURN(
-      auto source,
-      RecordSource::Make(graph.graph.source, graph.source.counted, manifest,
-                         graph.source.live, RowFilter::Of(graph)));
+      auto source, generator != nullptr
+                       ? MakeGeneratorRecords(*generator, *context.registry,
+                                              graph.source.live)
+                       : RecordSource::Make(
+                             graph.graph.source, graph.source.counted, manifest,
+                             graph.source.live, RowFilter::Of(graph)));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
   const std::string_view costly =
       PropertiesOf(graph.graph.source).heavy_component;
   const bool heavy =
-      !costly.empty() && graph.source.spec.Find(std::string(costly)) >= 0;
+      generator != nullptr ||
+      (!costly.empty() && graph.source.spec.Find(std::string(costly)) >= 0);
   return std::unique_ptr<const StageInput>(std::make_unique<SourceInput>(
       std::move(plan), std::move(manifest), std::move(source), heavy));
 }
@@ -179,7 +186,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
     std::shared_ptr<const Manifest> manifest, const StageContext& context) {
   const AnalyzedGraph& graph = plan->graph();
   if (graph.inputs.empty() && graph.cached == nullptr) {
-    return MakeSourceInput(plan, std::move(manifest));
+    return MakeSourceInput(plan, std::move(manifest), context);
   }
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
   if (graph.source.streamed && graph.cached == nullptr) {

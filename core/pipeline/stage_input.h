@@ -136,7 +136,8 @@ class StageInput {
 // The inputs of a graph without inputs, of a combining source, of one whose
 // inputs are streams (SourceTraits::streamed), and of the steps after a cache.
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
-    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest);
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+    const StageContext& context);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const AnalyzedGraph& graph, const SourcePlan& source,
     const std::shared_ptr<const Manifest>& manifest,

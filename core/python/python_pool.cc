@@ -1,28 +1,22 @@
 #include "core/python/python_pool.h"
 
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <cstring>
-#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/time/time.h"
 #include "core/base/status.h"
-#include "core/io/read_stop.h"
+#include "core/dataset/generator_source.h"
 #include "core/python/column_layout.h"
+#include "core/python/loaded_function.h"
+#include "core/python/python_generator.h"
 #include "core/python/python_process.h"
 
 namespace feedmill {
@@ -34,52 +28,13 @@ using Json = nlohmann::json;
 // epoch, or of the next job.
 constexpr size_t kUnusedFunctionsMax = 4;
 
-// A thread that starts processes. They end with the thread that started them,
-// so it lives as long as they do.
-class Starter {
- public:
-  Starter() : thread_([this] { Work(); }) {}
-  ~Starter() {
-    {
-      const std::lock_guard lock(mu_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  Starter(const Starter&) = delete;
-  Starter& operator=(const Starter&) = delete;
-
-  // Runs `task` on the thread, and waits for its end.
-  void Run(const std::function<void()>& task) {
-    const std::lock_guard one(running_);
-    std::unique_lock lock(mu_);
-    task_ = &task;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return task_ == nullptr; });
-  }
-
- private:
-  void Work() {
-    std::unique_lock lock(mu_);
-    for (;;) {
-      changed_.wait(lock, [this] { return ends_ || task_ != nullptr; });
-      if (task_ == nullptr) return;
-      lock.unlock();
-      (*task_)();
-      lock.lock();
-      task_ = nullptr;
-      changed_.notify_all();
-    }
-  }
-
-  std::mutex running_;
-  std::mutex mu_;
-  std::condition_variable changed_;
-  const std::function<void()>* task_ = nullptr;  // guarded by mu_
-  bool ends_ = false;                            // guarded by mu_
-  std::thread thread_;
-};
+template <class Code>
+Json CodeOf(const Code& code) {
+  return {{"parent", getpid()},
+          {"python", code.python},
+          {"packages", code.packages},
+          {"memory_bytes", code.memory_bytes}};
+}
 
 Json JsonOf(const ElementSpec& spec) {
   Json list = Json::array();
@@ -91,44 +46,35 @@ Json JsonOf(const ElementSpec& spec) {
   return list;
 }
 
-std::string SetupOf(const PythonCall& call) {
-  const Json setup{
-      {"parent", getpid()},
-      {"python", call.step.python},
-      {"packages", call.step.packages},
-      {"call",
-       call.step.call == PythonStep::Call::kBatch ? "batch" : "element"},
-      {"memory_bytes", call.step.memory_bytes},
-      {"input", JsonOf(call.input)},
-      {"output", JsonOf(call.output)}};
+std::string TextOf(const Json& setup) {
   return setup.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string EndText(const ProcessEnd& end) {
-  if (WIFSIGNALED(end.status)) {
-    const int number = WTERMSIG(end.status);
-    const char* const name = sigabbrev_np(number);
-    return fmt::format("by signal {}{} ({})", name == nullptr ? "" : "SIG",
-                       name == nullptr ? std::to_string(number) : name,
-                       strsignal(number));
-  }
-  return fmt::format("with status {}", WEXITSTATUS(end.status));
+std::string SetupOf(const PythonCall& call) {
+  Json setup = CodeOf(call.step);
+  setup["call"] =
+      call.step.call == PythonStep::Call::kBatch ? "batch" : "element";
+  setup["input"] = JsonOf(call.input);
+  setup["output"] = JsonOf(call.output);
+  return TextOf(setup);
 }
 
-std::string TraceText(const ProcessEnd& end) {
-  return end.trace.empty() ? "" : "\n" + end.trace;
+std::string SetupOf(const GeneratorSource& source) {
+  Json setup = CodeOf(source);
+  setup["call"] = "generator";
+  setup["shards"] = source.shards;
+  setup["output"] = JsonOf(SpecOfPython(source.output));
+  return TextOf(setup);
 }
 
 class PooledFunction final : public PythonFunction {
  public:
-  PooledFunction(PythonOptions options, std::shared_ptr<Starter> starter,
-                 PythonCall call)
-      : options_(std::move(options)),
-        starter_(std::move(starter)),
+  PooledFunction(std::shared_ptr<LoadedFunction> loaded, PythonCall call)
+      : loaded_(std::move(loaded)),
         call_(std::move(call)),
         timeout_(absl::Seconds(call_.step.timeout_seconds)) {}
 
-  absl::Status Prepare() override { return Zygote().status(); }
+  absl::Status Prepare() override { return loaded_->Prepare(); }
   // Ends the slots, which no call uses.
   void EndIdle() {
     std::vector<std::unique_ptr<PythonSlot>> ended;
@@ -151,21 +97,16 @@ class PooledFunction final : public PythonFunction {
   // A slot returns to the idle ones when its user ends, by an exception too.
   class Lease;
 
-  absl::StatusOr<std::shared_ptr<PythonZygote>> Zygote();
-  void Forget(const std::shared_ptr<PythonZygote>& zygote);
-  absl::StatusOr<std::unique_ptr<PythonSlot>> NewSlot();
+  absl::StatusOr<std::unique_ptr<PythonSlot>> TakeSlot();
   absl::Status RunRange(size_t begin, size_t end, bool again, Running& running);
   absl::Status Take(size_t rows, Running& running) const;
   absl::Status Failure(const PythonSlot::Outcome& outcome,
                        const absl::StatusOr<ProcessEnd>& end) const;
 
-  const PythonOptions options_;
-  const std::shared_ptr<Starter> starter_;
+  const std::shared_ptr<LoadedFunction> loaded_;
   const PythonCall call_;
   const absl::Duration timeout_;
-  std::mutex starting_;
   std::mutex mu_;
-  std::shared_ptr<PythonZygote> zygote_;           // guarded by mu_
   std::vector<std::unique_ptr<PythonSlot>> idle_;  // guarded by mu_
 };
 
@@ -186,43 +127,7 @@ class PooledFunction::Lease {
   Running& running_;
 };
 
-absl::StatusOr<std::shared_ptr<PythonZygote>> PooledFunction::Zygote() {
-  const std::lock_guard one(starting_);
-  {
-    const std::lock_guard lock(mu_);
-    if (zygote_ != nullptr) return zygote_;
-  }
-  PythonZygote::Options options;
-  options.interpreter = options_.interpreter;
-  options.modules = options_.modules;
-  options.setup = SetupOf(call_);
-  if (!absl::Base64Unescape(call_.step.function, &options.pickled)) {
-    return InvalidArgument("function is no Base64 text");
-  }
-  absl::StatusOr<std::shared_ptr<PythonZygote>> made =
-      Internal("it was not started");
-  const std::atomic<bool>* const stop = ReadStop::Current();
-  starter_->Run([&] {
-    std::optional<ReadStop> inherited;
-    if (stop != nullptr) inherited.emplace(*stop);
-    made = PythonZygote::Start(options);
-  });
-  if (!made.ok()) return made;
-  const std::lock_guard lock(mu_);
-  zygote_ = *made;
-  return made;
-}
-
-// Drops a zygote that has ended, and its slots.
-void PooledFunction::Forget(const std::shared_ptr<PythonZygote>& zygote) {
-  std::vector<std::unique_ptr<PythonSlot>> dropped;
-  const std::lock_guard lock(mu_);
-  if (zygote_ != zygote) return;
-  zygote_.reset();
-  idle_.swap(dropped);
-}
-
-absl::StatusOr<std::unique_ptr<PythonSlot>> PooledFunction::NewSlot() {
+absl::StatusOr<std::unique_ptr<PythonSlot>> PooledFunction::TakeSlot() {
   {
     const std::lock_guard lock(mu_);
     if (!idle_.empty()) {
@@ -231,12 +136,7 @@ absl::StatusOr<std::unique_ptr<PythonSlot>> PooledFunction::NewSlot() {
       return slot;
     }
   }
-  FM_ASSIGN_OR_RETURN(auto zygote, Zygote());
-  auto slot = PythonSlot::Fork(zygote);
-  if (!absl::IsUnavailable(slot.status())) return slot;
-  Forget(zygote);
-  FM_ASSIGN_OR_RETURN(zygote, Zygote());
-  return PythonSlot::Fork(zygote);
+  return loaded_->NewSlot([this] { EndIdle(); });
 }
 
 absl::Status PooledFunction::Run(std::span<const Column* const> inputs,
@@ -266,7 +166,7 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
   for (;;) {
     if (running.slot == nullptr) {
       running.failed_row = begin;
-      FM_ASSIGN_OR_RETURN(running.slot, NewSlot());
+      FM_ASSIGN_OR_RETURN(running.slot, TakeSlot());
     }
     using Kind = PythonSlot::Outcome::Kind;
     absl::StatusOr<PythonSlot::Outcome> outcome =
@@ -313,34 +213,8 @@ absl::Status PooledFunction::Failure(
   if (outcome.kind == Kind::kFailed) {
     return DataLoss("the Python function {}", outcome.text);
   }
-  if (outcome.kind == Kind::kHung) {
-    return DataLoss(
-        "the Python function took longer than {} s; raise timeout=, or find "
-        "out where it waits{}",
-        call_.step.timeout_seconds, end.ok() ? TraceText(*end) : "");
-  }
-  if (!end.ok()) return DataLoss("the Python function ended its process");
-  return DataLoss("the Python function ended its process {}{}", EndText(*end),
-                  TraceText(*end));
+  return EndedError(outcome, end, call_.step.timeout_seconds);
 }
-
-// A function while it is used.
-class UsedFunction final : public PythonFunction {
- public:
-  explicit UsedFunction(std::shared_ptr<PooledFunction> pooled)
-      : pooled_(std::move(pooled)) {}
-  ~UsedFunction() override { pooled_->EndIdle(); }
-
-  absl::Status Prepare() override { return pooled_->Prepare(); }
-  absl::Status Run(std::span<const Column* const> inputs, const Column& bits,
-                   size_t rows, std::span<OutputColumn* const> outputs,
-                   size_t& failed_row) override {
-    return pooled_->Run(inputs, bits, rows, outputs, failed_row);
-  }
-
- private:
-  const std::shared_ptr<PooledFunction> pooled_;
-};
 
 absl::StatusOr<PythonInterpreter> InterpreterOf(const std::string& path,
                                                 const std::string& text) {
@@ -375,6 +249,56 @@ absl::StatusOr<PythonInterpreter> InterpreterOf(const std::string& path,
   return interpreter;
 }
 
+// The functions that are used, and the last ones that were.
+class KeptFunctions : public std::enable_shared_from_this<KeptFunctions> {
+ public:
+  // Returns the function of that key, which `make` makes if it is not there.
+  template <class Pooled, class Make>
+  std::shared_ptr<Pooled> Use(std::string key, const Make& make) {
+    const std::lock_guard lock(mu_);
+    auto known = std::find_if(kept_.begin(), kept_.end(),
+                              [&](const Kept& one) { return one.key == key; });
+    if (known == kept_.end()) {
+      known = kept_.insert(known, Kept{std::move(key), make(), {}});
+    }
+    kept_.splice(kept_.begin(), kept_, known);
+    const auto pooled = std::static_pointer_cast<Pooled>(known->pooled);
+    auto used = std::static_pointer_cast<Pooled>(known->used.lock());
+    if (used == nullptr) {
+      used = std::shared_ptr<Pooled>(
+          pooled.get(), [pooled, kept = weak_from_this()](Pooled*) {
+            pooled->EndIdle();
+            if (const auto all = kept.lock()) all->DropUnused();
+          });
+      known->used = used;
+    }
+    return used;
+  }
+
+ private:
+  struct Kept {
+    std::string key;
+    std::shared_ptr<void> pooled;  // of the type that its key names
+    std::weak_ptr<void> used;
+  };
+
+  // Forgets the functions without users but for those used last.
+  void DropUnused() {
+    std::list<Kept> dropped;  // destroyed outside the lock
+    const std::lock_guard lock(mu_);
+    size_t unused = 0;
+    for (auto at = kept_.begin(); at != kept_.end();) {
+      const auto one = at++;
+      if (one->used.expired() && ++unused > kUnusedFunctionsMax) {
+        dropped.splice(dropped.end(), kept_, one);
+      }
+    }
+  }
+
+  std::mutex mu_;
+  std::list<Kept> kept_;  // by their last use, newest first; guarded by mu_
+};
+
 class PythonPool final : public PythonFunctions {
  public:
   explicit PythonPool(PythonOptions options) : options_(std::move(options)) {}
@@ -390,53 +314,36 @@ class PythonPool final : public PythonFunctions {
   }
 
   std::shared_ptr<PythonFunction> Load(const PythonCall& call) override {
+    const std::string setup = SetupOf(call);
+    std::string key = fmt::format("{} {} {}", setup, call.step.timeout_seconds,
+                                  call.step.function);
+    return Use<PooledFunction>(std::move(key), setup, call.step.function, call);
+  }
+  std::shared_ptr<PythonGenerator> LoadGenerator(
+      const GeneratorSource& source) override {
+    const std::string setup = SetupOf(source);
     std::string key =
-        fmt::format("{} {} {}", SetupOf(call), call.step.timeout_seconds,
-                    call.step.function);
-    const std::lock_guard lock(mu_);
-    const auto known = std::find_if(
-        kept_.begin(), kept_.end(),
-        [&key](const Kept& kept) { return kept.key == key; });
-    Kept kept;
-    if (known != kept_.end()) {
-      kept = std::move(*known);
-      kept_.erase(known);
-    } else {
-      if (starter_ == nullptr) starter_ = std::make_shared<Starter>();
-      kept.key = std::move(key);
-      kept.pooled = std::make_shared<PooledFunction>(options_, starter_, call);
-    }
-    auto function = kept.used.lock();
-    if (function == nullptr) {
-      function = std::make_shared<UsedFunction>(kept.pooled);
-      kept.used = function;
-    }
-    kept_.push_front(std::move(kept));
-    DropUnused();
-    return function;
+        fmt::format("{} {} {}", setup, source.timeout_seconds, source.function);
+    return Use<ProcessGenerator>(std::move(key), setup, source.function,
+                                 source);
   }
 
  private:
-  struct Kept {
-    std::string key;
-    std::shared_ptr<PooledFunction> pooled;
-    std::weak_ptr<UsedFunction> used;
-  };
-
-  // Forgets the functions without users but for the first ones, which were used
-  // last.
-  void DropUnused() {
-    size_t unused = 0;
-    std::erase_if(kept_, [&unused](const Kept& kept) {
-      return kept.used.expired() && ++unused > kUnusedFunctionsMax;
+  template <class Pooled, class Code>
+  std::shared_ptr<Pooled> Use(std::string key, const std::string& setup,
+                              const std::string& function, const Code& code) {
+    return kept_->Use<Pooled>(std::move(key), [&] {
+      if (starter_ == nullptr) starter_ = MakeStarter();
+      return std::make_shared<Pooled>(
+          std::make_shared<LoadedFunction>(options_, starter_, setup, function),
+          code);
     });
   }
 
   const PythonOptions options_;
-  std::mutex mu_;
-  std::shared_ptr<Starter> starter_;  // guarded by mu_
-  // By their last use, newest first. Guarded by mu_.
-  std::list<Kept> kept_;
+  std::shared_ptr<Starter> starter_;  // set in calls of kept_->Use
+  const std::shared_ptr<KeptFunctions> kept_ =
+      std::make_shared<KeptFunctions>();
 };
 
 }  // namespace

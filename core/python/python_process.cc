@@ -419,7 +419,18 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Call(
   const auto size = static_cast<int64_t>(request.bytes());
   Outcome outcome;
   outcome.kind = Outcome::Kind::kEnded;
-  if (!Send(link_.get(), &size, sizeof size, {})) return outcome;
+  if (!feedmill::Send(link_.get(), &size, sizeof size, {})) return outcome;
+  return Await(timeout);
+}
+
+absl::StatusOr<PythonSlot::Outcome> PythonSlot::Send(const std::string& message,
+                                                     absl::Duration timeout) {
+  *reinterpret_cast<int64_t*>(output_.bytes().data()) = 0;
+  Outcome outcome;
+  outcome.kind = Outcome::Kind::kEnded;
+  if (!feedmill::Send(link_.get(), message.data(), message.size(), {})) {
+    return outcome;
+  }
   return Await(timeout);
 }
 
@@ -448,10 +459,10 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Await(absl::Duration timeout) {
     return outcome;
   }
   std::memcpy(head.data(), answer.data(), sizeof head);
+  outcome.text = answer.substr(sizeof head);
   if (head[0] >= 0) {
     outcome.kind = Outcome::Kind::kFailed;
     outcome.row = static_cast<size_t>(head[0]);
-    outcome.text = answer.substr(sizeof head);
     return outcome;
   }
   FM_RETURN_IF_ERROR(output_.MapAll());

@@ -112,7 +112,7 @@ class PythonSlot {
     enum class Kind { kMade, kFailed, kEnded, kHung, kStopped };
     Kind kind = Kind::kMade;
     size_t row = 0;    // that failed, or that it was making
-    std::string text;  // why it failed
+    std::string text;  // why it failed, or of Send's result
   };
 
   static absl::StatusOr<std::unique_ptr<PythonSlot>> Fork(
@@ -124,6 +124,9 @@ class PythonSlot {
   // Computes a request. No row may take longer than `timeout`. After kEnded,
   // kHung, kStopped and errors the slot is of no more use.
   absl::StatusOr<Outcome> Call(const RequestLayout& request,
+                               absl::Duration timeout);
+  // Sends a message and awaits the result, with its text. The same errors.
+  absl::StatusOr<Outcome> Send(const std::string& message,
                                absl::Duration timeout);
   // The columns of the last result.
   std::span<const std::byte> result() const { return output_.bytes(); }

@@ -20,6 +20,7 @@ import faulthandler
 import json
 import mmap
 import os
+import pickle
 import resource
 import select
 import signal
@@ -33,6 +34,7 @@ import types
 CONTROL = 3
 TEXT_MAX = 60_000
 DUMP_MAX = 4_000
+STATE_MAX = 32_000
 PR_SET_PDEATHSIG = 1
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
 OTHER_MODULES = "a Python function runs without feedmill; only fm.rng() is there"
@@ -533,6 +535,116 @@ def as_scalar(value):
     return array
 
 
+# ---- a slot of a generator
+
+
+class GeneratorSlot:
+    """Makes the elements of a shard; a request goes on where the last one ended."""
+
+    REQUEST = struct.Struct("<6q")
+
+    def __init__(self, options, function, random, descriptors):
+        self.link = socket.socket(fileno=descriptors[0])
+        self.shards = options["shards"]
+        self.function = function
+        self.output = Output(descriptors[2], options["output"])
+        self.shard = None
+        self.source = None
+        self.iterator = None
+        self.failure = None  # why the next element cannot be made
+
+    def serve(self):
+        while True:
+            message = self.link.recv(1 << 16)
+            if not message:
+                return
+            head = self.REQUEST.unpack_from(message)
+            self.link.send(self.answer(*head, message[self.REQUEST.size :]))
+
+    def answer(self, shard, row, rows, bytes_max, state_row, goes_on, state):
+        self.output.row[0] = row
+        if not goes_on:
+            self.failure = None
+            try:
+                self.begin(shard, row, state_row, state)
+            except BaseException as error:
+                self.failure = f"raised {summary(error)}\n{formatted(error, 2)}"
+        made, more = self.make(row, rows, bytes_max)
+        if self.failure is not None and not made:
+            text = self.failure.encode("utf-8", "replace")
+            return struct.pack("<qq", 0, len(text)) + text
+        if made:
+            columns = self.output.begin(len(made))
+            for r, values in enumerate(made):
+                for column, value in zip(columns, values):
+                    column[r] = value
+            del columns
+            self.output.finish()
+        text = struct.pack("<qq", len(made), more) + (self.state() if more else b"")
+        return struct.pack("<qq", -1, len(text)) + text
+
+    def begin(self, shard, row, state_row, state):
+        """Begins the shard, and goes on to the row."""
+        self.shard = shard
+        self.source = self.function(shard, self.shards)
+        kind, data = state[:1], state[1:]
+        if kind == b"s":
+            self.source.load_state_dict(pickle.loads(data))
+        self.iterator = iter(self.source)
+        if kind == b"i":
+            self.iterator.load_state_dict(pickle.loads(data))
+        for skipped in range(state_row, row):
+            self.output.row[0] = skipped
+            try:
+                next(self.iterator)
+            except StopIteration:
+                raise RuntimeError(
+                    f"shard {shard} ended after {skipped} elements, and had more before: a "
+                    "generator must yield the same elements each time"
+                ) from None
+
+    def make(self, row, rows, bytes_max):
+        """Returns the next elements, and whether the shard goes on after them."""
+        made, size = [], 0
+        while self.failure is None and len(made) < rows and size < bytes_max:
+            self.output.row[0] = row + len(made)
+            try:
+                values = self.checked(next(self.iterator))
+            except StopIteration:
+                self.source = self.iterator = None
+                return made, False
+            except Unfit as error:
+                self.failure = f"yielded a wrong value: {error}"
+            except BaseException as error:
+                self.failure = f"raised {summary(error)}\n{formatted(error, 1)}"
+            else:
+                made.append(values)
+                size += sum(map(size_of, values))
+        return made, True
+
+    def checked(self, element):
+        values = self.output.values_of(element)
+        # A copy: a generator may yield the same array each time.
+        return [
+            component.checked(value).copy()
+            for component, value in zip(self.output.components, values)
+        ]
+
+    def state(self):
+        """Returns the state of the iterator, or of what it iterates over; b"" without one."""
+        if self.failure is not None:
+            return b""
+        for kind, holder in ((b"i", self.iterator), (b"s", self.source)):
+            if callable(getattr(holder, "state_dict", None)) and hasattr(holder, "load_state_dict"):
+                data = pickle.dumps(holder.state_dict())
+                return kind + data if len(data) <= STATE_MAX else b""
+        return b""
+
+
+def size_of(value):
+    return value.nbytes if value.dtype != object else sum(len(item) + 8 for item in value.flat)
+
+
 def limit_memory(more):
     """Bounds the private memory to what there is and `more` bytes."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -593,7 +705,8 @@ class Zygote:
                 faulthandler.enable(dump, all_threads=False)
                 faulthandler.register(signal.SIGUSR1, dump, all_threads=False)
                 limit_memory(self.options["memory_bytes"])
-                Slot(self.options, self.function, self.random, descriptors).serve()
+                kind = GeneratorSlot if self.options["call"] == "generator" else Slot
+                kind(self.options, self.function, self.random, descriptors).serve()
                 code = 0
             except BaseException:
                 traceback.print_exc()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import inspect
+import itertools
 import os
 import platform
 import sys
@@ -118,6 +120,83 @@ def python_step(
     return step
 
 
+def generator_source(
+    function: Any,
+    shards: int,
+    *,
+    output: OutputTypes | None,
+    packages: Sequence[str],
+    timeout: float,
+    memory_bytes: int,
+    version: str | None,
+) -> dict[str, Any]:
+    """Returns the options of a source of the elements that ``function`` yields."""
+    if not callable(function):
+        raise InvalidArgumentError(
+            f"from_generator needs a function, and {function!r} is a {type(function).__name__}"
+        )
+    called = _of_shards(function, shards)
+    source: dict[str, Any] = {
+        "function": base64.b64encode(_pickled(called)).decode(),
+        "output": _declared(output) if output is not None else _yielded(called, shards),
+        "python": platform.python_version(),
+        "packages": _versions(packages),
+        "shards": plain(shards),
+        "timeout_seconds": plain(timeout),
+    }
+    name = _identity(called) if version is None else version
+    if name is not None:
+        source["version"] = name
+    if memory_bytes:
+        source["memory_bytes"] = plain(memory_bytes)
+    return source
+
+
+def _of_shards(function: Callable[..., Any], shards: int) -> Callable[[int, int], Any]:
+    """Returns a function of (shard, shards)."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return function
+    try:
+        signature.bind(0, 1)
+        return function
+    except TypeError:
+        pass
+    try:
+        signature.bind()
+    except TypeError:
+        raise InvalidArgumentError(
+            f"the generator takes {signature}; it is called with (shard, shards), or without "
+            "arguments if there is one shard"
+        ) from None
+    if shards != 1:
+        raise InvalidArgumentError(
+            f"the generator takes no arguments, and so would make each of {shards} shards the "
+            "same; let it take (shard, shards)"
+        )
+    return lambda shard, shards: function()
+
+
+def _yielded(function: Callable[[int, int], Any], shards: int) -> dict[str, str]:
+    """Returns the types of the first two elements of the first shard."""
+    try:
+        first = [_components(element) for element in itertools.islice(function(0, shards), 2)]
+    except InvalidArgumentError:
+        raise
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"the generator raised {type(error).__name__}: {error}, when it was called to find "
+            'out what it yields; declare it: output={"image": ("float32", (224, 224, 3))}'
+        ) from error
+    if not first:
+        raise InvalidArgumentError(
+            "the first shard has no element, so that the types are not known; declare them: "
+            'output={"image": ("float32", (224, 224, 3))}'
+        )
+    return _types_of(first[0], first[-1], None)
+
+
 def _pickled(function: Callable[..., Any]) -> bytes:
     try:
         import cloudpickle
@@ -218,6 +297,10 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
         _generator = None
     if result is None:
         raise InvalidArgumentError("the function returned None: does it lack a return?")
+    return _components(result)
+
+
+def _components(result: Any) -> dict[str, Any]:
     made = result if isinstance(result, Mapping) else {"": result}
     return {str(name): _as_array(str(name), value) for name, value in made.items()}
 
@@ -240,8 +323,12 @@ def _inferred(function: Callable[..., Any], spec: Spec, call: Call) -> dict[str,
 
     Dimensions that differ between them are unknown.
     """
-    first = _trial(function, spec, 2, call)
-    second = _trial(function, spec, 3, call)
+    return _types_of(_trial(function, spec, 2, call), _trial(function, spec, 3, call), call)
+
+
+def _types_of(
+    first: Mapping[str, Any], second: Mapping[str, Any], call: Call | None
+) -> dict[str, str]:
     if first.keys() != second.keys():
         raise InvalidArgumentError("the function does not always return the same components")
     if not first:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from feedmill._python_functions import OutputTypes, generator_source
 from feedmill._values import Files, Types, options, plain
 
 if TYPE_CHECKING:
@@ -35,6 +36,69 @@ class Sources:
         if stop is None and step is None:
             return cls._of_source("range", plain(start))
         return cls._of_source("range", options(start=start, stop=stop, step=step))
+
+    @classmethod
+    def from_generator(
+        cls,
+        function: Callable[..., Any],
+        *,
+        shards: int = 1,
+        output: OutputTypes | None = None,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        version: str | None = None,
+    ) -> Self:
+        """Makes the elements that a Python function yields, shard after shard.
+
+        ``function(shard, shards)`` is called for each shard 0, 1, … and yields its
+        elements: dicts of arrays, numbers, ``bytes`` or ``str``, or values without a
+        name. It must yield the same elements each time: they are made again after a
+        crash, and when a reading goes on from a state. With one shard it may take no
+        arguments. It runs in processes of a Python interpreter, on workers those that
+        ``--allow-python`` allows (docs/python_functions.md); several shards are made at
+        the same time.
+
+        >>> import feedmill as fm
+        >>> def numbers(shard, shards):
+        ...     for x in range(shard, 7, shards):
+        ...         yield {"shard": shard, "x": x}
+        >>> for e in fm.Dataset.from_generator(numbers, shards=2).batch(4).read():
+        ...     print(e["shard"], e["x"])
+        [0 0 0 0] [0 2 4 6]
+        [1 1 1] [1 3 5]
+
+        Args:
+          shards: Number of calls. Each shard is read by one worker at a time.
+          output: What it yields: ``{"x": ("int64", ())}``, or one such pair for a value
+            alone. None is a dimension that may differ. Default: found out from the first
+            two elements of shard 0.
+          packages: Names of packages of which a worker must have the same versions, as
+            well as of numpy and cloudpickle.
+          timeout: Seconds that an element may take.
+          memory_bytes: Bytes that a process may allocate. 0: any number.
+          version: A text that identifies the function, see :meth:`Dataset.map`.
+
+        The number of elements is not known before they are read. If what the function
+        returns, or its iterator, has ``state_dict()`` and ``load_state_dict(state)``, a
+        shard goes on from a state where the process has one; else, and in another
+        process, the elements before the place are made again and left out.
+
+        Raises InvalidArgumentError if the function cannot be pickled or what it yields
+        is not known. Reading raises PythonError if it fails.
+        """
+        return cls._of_source(
+            "generator",
+            generator_source(
+                function,
+                shards,
+                output=output,
+                packages=packages,
+                timeout=timeout,
+                memory_bytes=memory_bytes,
+                version=version,
+            ),
+        )
 
     @classmethod
     def text(

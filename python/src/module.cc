@@ -71,7 +71,7 @@ Even EvenOf(const std::string& name) {
                         name));
 }
 
-// Returns the object, which any thread may let go.
+// Returns the object, which any thread may drop.
 std::shared_ptr<PyObject> Shared(const nb::object& object) {
   return {nb::object(object).release().ptr(), [](PyObject* held) {
             const nb::gil_scoped_acquire gil;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/dataset/analysis.h"
+#include "core/dataset/generator_source.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_text.h"
@@ -191,6 +192,11 @@ std::vector<Source> BuiltSources() {
         Dataset::Mixture(inputs, {0.7, 0.3})}) {
     sources.push_back(dataset.graph().source);
   }
+  GeneratorSource generator;  // only Python programs make it
+  generator.function = "AAAA";
+  generator.output = {{"a", DType::kInt64, {}}};
+  generator.python = "3.11";
+  sources.push_back(MakeSource(std::move(generator)));
   return sources;
 }
 

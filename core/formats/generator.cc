@@ -1,0 +1,77 @@
+#include <optional>
+
+#include "core/base/status.h"
+#include "core/dataset/generator_source.h"
+#include "core/dataset/python_functions.h"
+#include "core/formats/file_source_of.h"
+#include "core/formats/kinds.h"
+
+namespace feedmill {
+namespace {
+
+constexpr int64_t kShardsMax = 1'000'000;
+
+struct GeneratorFormat {
+  using Options = GeneratorSource;
+  static constexpr std::string_view kName = "generator";
+  static constexpr std::string_view kSummary =
+      "Makes the elements that a Python function yields for each shard.";
+
+  static FieldList Fields(GeneratorSource& s) {
+    return {{"function", &s.function,
+             Field::kRequired | (s.version.empty() ? 0U : Field::kUnidentified),
+             "The function, pickled by cloudpickle, in Base64."},
+            {"version", &s.version, Field::kSparse,
+             "Identifies the function; without it, its bytes do."},
+            {"output", &s.output, Field::kRequired,
+             "The types of the components that it yields."},
+            {"python", &s.python, Field::kRequired,
+             "The version of Python that pickled it."},
+            {"packages", &s.packages, Field::kSparse,
+             "Packages that it needs, in exactly these versions."},
+            {"shards", &s.shards, Field::kOptional,
+             "The number of calls, function(shard, shards)."},
+            {"timeout_seconds", &s.timeout_seconds, Field::kOptional,
+             "An element that takes longer is an error."},
+            {"memory_bytes", &s.memory_bytes, Field::kSparse,
+             "Most bytes that a process allocates."}};
+  }
+  static SourceProperties Properties(const GeneratorSource&) {
+    return {.positions = Positions::kFiles};
+  }
+  static std::string Describe(const GeneratorSource& s) {
+    return fmt::format("Python {}, {} shard{}", s.python, s.shards,
+                       s.shards == 1 ? "" : "s");
+  }
+  static absl::StatusOr<ElementSpec> Output(const GeneratorSource& s,
+                                            std::span<const ElementSpec>) {
+    if (s.shards < 1 || s.shards > kShardsMax) {
+      return InvalidArgument("shards must be at least 1, at most {}",
+                             kShardsMax);
+    }
+    FM_RETURN_IF_ERROR(
+        CheckPythonCode(s.function, s.timeout_seconds, s.memory_bytes));
+    FM_RETURN_IF_ERROR(CheckPythonOutput(s.output));
+    if (s.output.empty()) {
+      return InvalidArgument("output must list the components that it yields");
+    }
+    return SpecOfPython(s.output);
+  }
+  static std::optional<uint64_t> Size(const GeneratorSource& s) {
+    return static_cast<uint64_t>(s.shards);
+  }
+  static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
+      const GeneratorSource&, std::shared_ptr<const Manifest>,
+      const std::vector<bool>&) {
+    return Internal("a generator runs in processes of an interpreter");
+  }
+};
+
+}  // namespace
+
+const SourceKind& GeneratorKind() {
+  static const FileSourceOf<GeneratorFormat> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,68 @@
+#include "core/pipeline/generator_records.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/dataset/python_functions.h"
+
+namespace feedmill {
+namespace {
+
+class GeneratorRecords final : public RecordSource {
+ public:
+  GeneratorRecords(std::shared_ptr<PythonGenerator> generator,
+                   std::vector<bool> live)
+      : generator_(std::move(generator)), live_(std::move(live)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<Scratch>();
+  }
+
+  absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row, size_t bytes_max,
+                                 RecordBlock& out) const override {
+    out.rows = 0;
+    out.error = absl::OkStatus();
+    out.ends_block = false;
+    const auto count =
+        static_cast<size_t>(std::count(live_.begin(), live_.end(), true));
+    out.columns.resize(count);
+    std::vector<OutputColumn*> columns(live_.size(), nullptr);
+    size_t next = 0;
+    for (size_t c = 0; c < live_.size(); ++c) {
+      if (live_[c]) columns[c] = &out.columns[next++];
+    }
+    FM_ASSIGN_OR_RETURN(
+        const PythonGenerator::Rows made,
+        generator_->Read(index, row, std::max<size_t>(bytes_max, 1), columns));
+    out.rows = made.rows;
+    if (made.error.ok()) return made.more;
+    out.error = Annotate(made.error, Describe(index, row + made.rows));
+    out.ends_block = true;
+    return false;
+  }
+
+  std::string Describe(uint64_t index, uint64_t row) const override {
+    return fmt::format("element {} of shard {} of the generator", row, index);
+  }
+
+ private:
+  const std::shared_ptr<PythonGenerator> generator_;
+  const std::vector<bool> live_;  // of all components
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const RecordSource>> MakeGeneratorRecords(
+    const GeneratorSource& source, const FunctionRegistry& registry,
+    const std::vector<bool>& live) {
+  if (registry.python() == nullptr) {
+    return FailedPrecondition("this process allows no Python functions");
+  }
+  std::vector<bool> all = live;
+  if (all.empty()) all.assign(source.output.size(), true);
+  return std::make_unique<GeneratorRecords>(
+      registry.python()->LoadGenerator(source), std::move(all));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,150 @@
+#include "core/python/loaded_function.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstring>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "core/base/status.h"
+#include "core/io/read_stop.h"
+
+namespace feedmill {
+
+class Starter {
+ public:
+  Starter() : thread_([this] { Work(); }) {}
+  ~Starter() {
+    {
+      const std::lock_guard lock(mu_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  Starter(const Starter&) = delete;
+  Starter& operator=(const Starter&) = delete;
+
+  // Runs `task` on the thread, and waits for its end.
+  void Run(const std::function<void()>& task) {
+    const std::lock_guard one(running_);
+    std::unique_lock lock(mu_);
+    task_ = &task;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return task_ == nullptr; });
+  }
+
+ private:
+  void Work() {
+    std::unique_lock lock(mu_);
+    for (;;) {
+      changed_.wait(lock, [this] { return ends_ || task_ != nullptr; });
+      if (task_ == nullptr) return;
+      lock.unlock();
+      (*task_)();
+      lock.lock();
+      task_ = nullptr;
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex running_;
+  std::mutex mu_;
+  std::condition_variable changed_;
+  const std::function<void()>* task_ = nullptr;  // guarded by mu_
+  bool ends_ = false;                            // guarded by mu_
+  std::thread thread_;
+};
+
+std::shared_ptr<Starter> MakeStarter() { return std::make_shared<Starter>(); }
+
+LoadedFunction::LoadedFunction(PythonOptions options,
+                               std::shared_ptr<Starter> starter,
+                               std::string setup, std::string function)
+    : options_(std::move(options)),
+      starter_(std::move(starter)),
+      setup_(std::move(setup)),
+      function_(std::move(function)) {}
+
+absl::StatusOr<std::shared_ptr<PythonZygote>> LoadedFunction::Zygote() {
+  const std::lock_guard one(starting_);
+  {
+    const std::lock_guard lock(mu_);
+    if (zygote_ != nullptr) return zygote_;
+  }
+  PythonZygote::Options options;
+  options.interpreter = options_.interpreter;
+  options.modules = options_.modules;
+  options.setup = setup_;
+  if (!absl::Base64Unescape(function_, &options.pickled)) {
+    return InvalidArgument("function is no Base64 text");
+  }
+  absl::StatusOr<std::shared_ptr<PythonZygote>> made =
+      Internal("it was not started");
+  const std::atomic<bool>* const stop = ReadStop::Current();
+  starter_->Run([&] {
+    std::optional<ReadStop> inherited;
+    if (stop != nullptr) inherited.emplace(*stop);
+    made = PythonZygote::Start(options);
+  });
+  if (!made.ok()) return made;
+  const std::lock_guard lock(mu_);
+  zygote_ = *made;
+  return made;
+}
+
+absl::StatusOr<std::unique_ptr<PythonSlot>> LoadedFunction::NewSlot(
+    const std::function<void()>& drop_slots) {
+  FM_ASSIGN_OR_RETURN(auto zygote, Zygote());
+  auto slot = PythonSlot::Fork(zygote);
+  if (!absl::IsUnavailable(slot.status())) return slot;
+  bool ended = false;
+  {
+    const std::lock_guard lock(mu_);
+    ended = zygote_ == zygote;
+    if (ended) zygote_.reset();
+  }
+  if (ended) drop_slots();
+  FM_ASSIGN_OR_RETURN(zygote, Zygote());
+  return PythonSlot::Fork(zygote);
+}
+
+namespace {
+
+std::string EndText(const ProcessEnd& end) {
+  if (WIFSIGNALED(end.status)) {
+    const int number = WTERMSIG(end.status);
+    const char* const name = sigabbrev_np(number);
+    return fmt::format("by signal {}{} ({})", name == nullptr ? "" : "SIG",
+                       name == nullptr ? std::to_string(number) : name,
+                       strsignal(number));
+  }
+  return fmt::format("with status {}", WEXITSTATUS(end.status));
+}
+
+std::string TraceText(const ProcessEnd& end) {
+  return end.trace.empty() ? "" : "\n" + end.trace;
+}
+
+}  // namespace
+
+absl::Status EndedError(const PythonSlot::Outcome& outcome,
+                        const absl::StatusOr<ProcessEnd>& end,
+                        double timeout_seconds) {
+  if (outcome.kind == PythonSlot::Outcome::Kind::kHung) {
+    return DataLoss(
+        "the Python function took longer than {} s; raise timeout=, or find "
+        "out where it waits{}",
+        timeout_seconds, end.ok() ? TraceText(*end) : "");
+  }
+  if (!end.ok()) return DataLoss("the Python function ended its process");
+  return DataLoss("the Python function ended its process {}{}", EndText(*end),
+                  TraceText(*end));
+}
+
+}  // namespace feedmill

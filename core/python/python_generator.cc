@@ -1,0 +1,174 @@
+#include "core/python/python_generator.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "core/python/column_layout.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kParkedMax = 16;  // processes that keep a place
+constexpr size_t kStatesMax = 256;
+constexpr uint64_t kRowsMax = 4'096;  // of a call
+
+}  // namespace
+
+ProcessGenerator::ProcessGenerator(std::shared_ptr<LoadedFunction> loaded,
+                                   GeneratorSource source)
+    : loaded_(std::move(loaded)),
+      source_(std::move(source)),
+      output_(SpecOfPython(source_.output)) {}
+
+absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeSlot(
+    const Place& place) {
+  {
+    const std::lock_guard lock(mu_);
+    auto found = parked_.end();
+    for (auto at = parked_.begin(); at != parked_.end(); ++at) {
+      if (at->place == place) {
+        found = at;
+        break;
+      }
+      if (!at->place.has_value()) found = at;
+    }
+    if (found != parked_.end()) {
+      Parked taken = std::move(*found);
+      parked_.erase(found);
+      return taken;
+    }
+  }
+  Parked fresh;
+  FM_ASSIGN_OR_RETURN(fresh.slot, loaded_->NewSlot([this] { EndIdle(); }));
+  return fresh;
+}
+
+void ProcessGenerator::EndIdle() {
+  std::list<Parked> dropped;
+  const std::lock_guard lock(mu_);
+  parked_.swap(dropped);
+}
+
+void ProcessGenerator::Park(Parked parked) {
+  std::list<Parked> dropped;  // ended outside the lock
+  const std::lock_guard lock(mu_);
+  parked_.push_front(std::move(parked));
+  if (parked_.size() > kParkedMax) {
+    dropped.splice(dropped.begin(), parked_, std::prev(parked_.end()));
+  }
+}
+
+// Returns the last state at or before the place; without one, the shard's
+// beginning.
+ProcessGenerator::State ProcessGenerator::NearestState(const Place& place) {
+  const std::lock_guard lock(mu_);
+  auto after = states_.upper_bound(place);
+  if (after == states_.begin()) return {};
+  const auto& [at, bytes] = *std::prev(after);
+  if (at.first != place.first) return {};
+  return {at.second, bytes};
+}
+
+void ProcessGenerator::KeepState(const Place& place, std::string bytes) {
+  const std::lock_guard lock(mu_);
+  if (states_.insert_or_assign(place, std::move(bytes)).second) {
+    states_order_.push_back(place);
+  }
+  if (states_.size() <= kStatesMax) return;
+  states_.erase(states_order_.front());
+  states_order_.pop_front();
+}
+
+absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
+                                                          const Place& place,
+                                                          uint64_t rows,
+                                                          size_t bytes_max) {
+  State state;
+  const bool goes_on = parked.place == place;
+  if (!goes_on) state = NearestState(place);
+  const std::array<uint64_t, 6> head{
+      place.first, place.second, rows,
+      bytes_max,   state.row,    goes_on ? uint64_t{1} : uint64_t{0}};
+  std::string message(reinterpret_cast<const char*>(head.data()), sizeof head);
+  message += state.bytes;
+  return parked.slot->Send(message, absl::Seconds(source_.timeout_seconds));
+}
+
+absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
+    Parked parked, const Place& place, const PythonSlot::Outcome& outcome,
+    std::span<OutputColumn* const> outputs) {
+  std::array<int64_t, 2> said{};  // rows, 1 if the shard goes on
+  if (outcome.text.size() < sizeof said) {
+    return Internal("a Python process gave a result without a head");
+  }
+  std::memcpy(said.data(), outcome.text.data(), sizeof said);
+  Rows made;
+  made.more = said[1] != 0;
+  if (said[0] < 0 || static_cast<uint64_t>(said[0]) > kRowsMax) {
+    return Internal("a Python process gave {} rows", said[0]);
+  }
+  made.rows = static_cast<size_t>(said[0]);
+  for (size_t c = 0; c < outputs.size(); ++c) {
+    ResultRows rows;
+    rows.Begin(output_.components[c], outputs[c]);
+    if (made.rows == 0) continue;
+    FM_RETURN_IF_ERROR(rows.Append(parked.slot->result(), c, made.rows));
+    rows.Finish();
+  }
+  const Place next{place.first, place.second + made.rows};
+  if (outcome.text.size() > sizeof said) {
+    KeepState(next, outcome.text.substr(sizeof said));
+  }
+  parked.place = made.more ? std::optional(next) : std::nullopt;
+  Park(std::move(parked));
+  return made;
+}
+
+// If a process ends or hangs, its elements are made once more in a new process;
+// then those before the one that does it; that one is an error.
+absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
+    uint64_t shard, uint64_t row, size_t bytes_max,
+    std::span<OutputColumn* const> outputs) {
+  const Place place{shard, row};
+  uint64_t rows = kRowsMax;
+  bool again = true;
+  for (;;) {
+    FM_ASSIGN_OR_RETURN(Parked parked, TakeSlot(place));
+    using Kind = PythonSlot::Outcome::Kind;
+    const auto outcome = Ask(parked, place, rows, bytes_max);
+    if (outcome.ok() && outcome->kind == Kind::kMade) {
+      return TakeRows(std::move(parked), place, *outcome, outputs);
+    }
+    Rows failed;
+    failed.error = absl::OkStatus();
+    for (size_t c = 0; c < outputs.size(); ++c) {
+      ResultRows().Begin(output_.components[c], outputs[c]);
+    }
+    if (outcome.ok() && outcome->kind == Kind::kFailed) {
+      parked.place.reset();
+      Park(std::move(parked));
+      failed.error = DataLoss("the Python function {}", outcome->text);
+      return failed;
+    }
+    const auto ended =
+        parked.slot->End(outcome.ok() && outcome->kind == Kind::kHung);
+    parked.slot.reset();
+    FM_RETURN_IF_ERROR(outcome.status());
+    if (outcome->kind == Kind::kStopped) {
+      return Cancelled("the reading was ended");
+    }
+    if (std::exchange(again, false)) continue;
+    if (outcome->row > row && outcome->row - row < rows) {
+      rows = outcome->row - row;  // those before the one that was being made
+      continue;
+    }
+    failed.error = EndedError(*outcome, ended, source_.timeout_seconds);
+    return failed;
+  }
+}
+
+}  // namespace feedmill
