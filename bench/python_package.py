@@ -41,6 +41,9 @@ MARKS = {
     "state_percent": 1,
     "traced_vs_function_cpu": 100,
     "import_s": 0.15,
+    "functions_number_vs_imap": 0.8,
+    "functions_image_vs_imap": 0.8,
+    "functions_wait_scaling": 1.8,
 }
 AT_MOST = {"state_percent", "import_s"}
 
@@ -179,8 +182,30 @@ def imports(_folder, _service, count):
     return {"import_s": round(wall, 4), "import_cpu_s": round(cpu, 4)}
 
 
+def functions(_folder, _service, count):
+    """Python functions of a local read beside multiprocessing.Pool.imap, with 1 and 2 processes."""
+    run = lambda processes: run_json([PYTHON_TOOLS / "bin" / "python", ROOT / "bench" / "python_functions.py", "--json",
+                                      "--rounds", 1, "--processes", processes],
+                                     env={**os.environ, "PYTHONPATH": str(BUILD / "python")})
+    got = rounds(count, {"one": lambda: run(1), "two": lambda: run(2)})
+    of = lambda work, side: lambda r: r[work][side][0]
+    for work in ("number", "image", "wait"):
+        say(f"functions, {work}/s: " + ", ".join(
+            f"{side} {median(got['one'], of(work, side)):,.0f} → {median(got['two'], of(work, side)):,.0f}"
+            for side in ("feedmill", "imap", "imap by 64")))
+    ratios = {}
+    for work in ("number", "image"):
+        for side, name in (("imap", "imap"), ("imap by 64", "imap64")):
+            key = f"functions_{work}_vs_{name}"
+            ratios[key] = statistics.median(r[work]["feedmill"][0] / r[work][side][0] for r in got["two"])
+            ratios[key + "_cpu"] = statistics.median(r[work][side][1] / r[work]["feedmill"][1] for r in got["two"])
+    for work in ("image", "wait"):
+        ratios[f"functions_{work}_scaling"] = paired(got["two"], got["one"], of(work, "feedmill"))
+    return ratios
+
+
 ROWS = {"batches": batches, "elements": elements, "chunks": chunks, "photos": photos, "state": state, "traced": traced,
-        "import": imports}
+        "import": imports, "functions": functions}
 
 
 def verdict(name, value):
