@@ -16,8 +16,8 @@ namespace {
 
 constexpr char kVariable[] = "FEEDMILL_ARROW_PLUGIN";
 constexpr char kAdvice[] =
-    "install pyarrow 26 (tools/setup --arrow, or `pip install pyarrow==26.*`), "
-    "configure and build feedmill again, and install it";
+    "in Python, `pip install pyarrow==26.*`; for a build from source, "
+    "tools/setup --arrow, configure and build feedmill again, and install it";
 
 // Returns the parent of this program's folder. "" if the system does not report
 // it.
@@ -57,6 +57,7 @@ std::vector<std::string> Candidates() {
     files.push_back(
         fmt::format("{}/{}/feedmill/libfeedmill_arrow.so", prefix, folder));
   }
+  files.push_back(prefix + "/libfeedmill_arrow.so");  // of a Python package
   if (const std::string folder = FolderOfThisCode(); !folder.empty()) {
     files.push_back(folder + "libfeedmill_arrow.so");
   }

@@ -48,10 +48,15 @@ ENVIRONMENT = {
 }
 
 
+# The package pyarrow, if it is in the cache folder (tools/setup --arrow).
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "feedmill"
+ARROW = next(iter(sorted((CACHE / "arrow").glob("pyarrow-26*"))), None)
+
+
 def run(*arguments, **options):
     done = subprocess.run(
         list(map(str, arguments)),
-        env=ENVIRONMENT,
+        env=options.pop("env", ENVIRONMENT),
         capture_output=True,
         text=True,
         check=False,
@@ -95,6 +100,7 @@ def test_the_wheel_is_for_all_versions_and_carries_what_it_needs(wheel):
         assert not [file for file in names if name in file]
     assert "feedmill/include/feedmill/op_plugin.h" in names
     assert "feedmill/py.typed" in names
+    assert ("feedmill/libfeedmill_arrow.so" in names) == (ARROW is not None)
     backends = {Path(name).name for name in names if "/_nanobind." in name}
     assert len(backends) == (3 if SERVES_ALL else 1), backends
 
@@ -104,6 +110,39 @@ def test_a_trainer_reads_with_numpy_alone(python, tmp_path):
     installed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
     names = {line.split("==")[0] for line in installed.splitlines()}
     assert names - {"pip", "setuptools"} == {"feedmill", "numpy"}
+
+
+WRITE_PARQUET = """
+import sys
+import pyarrow
+import pyarrow.parquet
+pyarrow.parquet.write_table(pyarrow.table({"x": [1, 2, 3], "y": ["a", "", "c"]}), sys.argv[1])
+"""
+READ_PARQUET = """
+import sys
+import feedmill as fm
+try:
+    print([(int(e["x"]), e["y"]) for e in fm.Dataset.parquet(sys.argv[1]).read()])
+except fm.FailedPreconditionError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(ARROW is None, reason="pyarrow 26 is not in the cache (tools/setup --arrow)")
+def test_parquet_files_are_read_with_pyarrow_beside_the_package(python, tmp_path):
+    file = tmp_path / "a.parquet"
+    run(sys.executable, "-c", WRITE_PARQUET, file, env={**ENVIRONMENT, "PYTHONPATH": str(ARROW)})
+    assert "pip install pyarrow==26" in run(python, "-c", READ_PARQUET, file)
+    modules = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+    pyarrow = Path(modules.strip()) / "pyarrow"
+    pyarrow.symlink_to(ARROW / "pyarrow")
+    try:
+        assert run(python, "-c", READ_PARQUET, file) == "[(1, b'a'), (2, b''), (3, b'c')]\n"
+        (tmp_path / "p.yaml").write_text("source: {parquet: {files: a.parquet}}\n")
+        read = run(python.parent / "feedmill", "read", tmp_path / "p.yaml", "--local")
+        assert read == '{"x":1,"y":"a"}\n{"x":2,"y":""}\n{"x":3,"y":"c"}\n'
+    finally:
+        pyarrow.unlink()
 
 
 @pytest.mark.parametrize("page", ["docs/python.md", "docs/tf.md"])
