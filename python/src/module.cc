@@ -102,7 +102,7 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
 }
 
 // Returns a ReadHooks::on_wait that calls a Python function. Its exceptions are
-// printed: the reading goes on.
+// printed: the read continues.
 std::function<void(const ReadWait&)> OnWaitOf(const nb::object& on_wait) {
   if (on_wait.is_none()) return nullptr;
   return [function = Shared(on_wait)](const ReadWait& wait) {
