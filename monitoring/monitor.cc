@@ -43,6 +43,7 @@ HttpReply ActionReply(const absl::Status& done) {
   int status = 503;
   if (absl::IsNotFound(done)) status = 404;
   if (absl::IsFailedPrecondition(done)) status = 409;
+  if (absl::IsInvalidArgument(done)) status = 422;
   return {.status = status, .body = ErrorText(done) + "\n"};
 }
 
@@ -101,6 +102,18 @@ void Monitor::ServeOperator() {
         TextField(Fields::parse(request.body, nullptr, false), "job");
     if (job.empty()) return BadRequest(R"({"job": "NAME"})");
     return ActionReply(sources_.cancel(job));
+  });
+  if (!sources_.sample) return;
+  server_.Post("/api/jobs/sample", [this](const ServedRequest& request) {
+    if (auto refused = gate_.Refuse(request)) return *std::move(refused);
+    const Fields fields = Fields::parse(request.body, nullptr, false);
+    const std::string job = TextField(fields, "job");
+    if (job.empty() || !fields.contains("batch") ||
+        !fields["batch"].is_number_unsigned()) {
+      return BadRequest(R"({"job": "NAME", "batch": 0})");
+    }
+    const auto sample = sources_.sample(job, fields["batch"].get<uint64_t>());
+    return sample.ok() ? JsonReply(sample) : ActionReply(sample.status());
   });
 }
 

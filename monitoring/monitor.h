@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_MONITORING_MONITOR_H_
 #define FEEDMILL_MONITORING_MONITOR_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,6 +26,11 @@ struct MonitorSources {
   // Operator requests that change something.
   std::function<absl::Status(const std::string& worker, bool drains)> drain{};
   std::function<absl::Status(const std::string& job)> cancel{};
+  // Returns a batch of a job as JSON (tools/command/batch_sample.h). It shows
+  // data.
+  std::function<absl::StatusOr<std::string>(const std::string& job,
+                                            uint64_t batch)>
+      sample{};
   std::function<absl::StatusOr<WorkerStatus>()> worker{};
   std::function<std::vector<ReaderTotals>()> readers{};
 };

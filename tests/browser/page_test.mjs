@@ -159,6 +159,52 @@ const checks = {
     await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
   },
 
+  // An operator looks at a batch: pictures, texts, records and the shares of a mixture. Others see no data. Elements that were
+  // left out are named.
+  async batch(browser, cluster) {
+    await cluster.dispatcher();
+    await cluster.worker("w0");
+    const bad = cluster.write("bad.txt", "1\nnone\n3\n");
+    cluster.read(`source: {text: {files: '${bad}'}}\nsteps:\n  - map: {n: "to_number(x, int64)"}\n  - on_error: skip\n`, "skips");
+    const inputs = ["cats", "dogs"].map((kind) => {
+      const lines = Array.from({ length: 4000 }, (_, k) => `${100 + (k % 50)} ${kind}`);
+      return `{source: {text: {files: '${cluster.write(`${kind}.txt`, lines.join("\n"))}'}}}`;
+    });
+    cluster.read(`source: {mixture: {inputs: [${inputs}], weights: [3, 1]}}
+steps:
+  - map: {line: x, shade: "to_number(substr(x, 0, 3), int64)"}
+  - map: {line: line, image: "full([40, 60, 3], cast(shade, uint8))"}
+  - batch: {size: 8}
+options: {seed: 7}
+`, "train");
+    const page = await openPage(browser, `${cluster.http}/`);
+    await has(page, "record 1 of");
+    await page.getByRole("button", { name: "train", exact: true }).click();
+    assert.equal(await page.getByRole("heading", { name: "A batch" }).count(), 0, "without a token no data is shown");
+    await page.getByRole("button", { name: "Operator" }).click();
+    await page.getByLabel("Token").fill(cluster.token);
+    await page.getByRole("button", { name: "Use the token" }).click();
+    const card = page.getByRole("region", { name: "A batch" });
+    await card.getByLabel("number").fill("2");
+    await card.getByRole("button", { name: "Show" }).click();
+    await card.getByText("Batch 2 of epoch 0, seed 7").waitFor();
+    await card.getByText("uint8[8, 40, 60, 3]").waitFor();
+    assert.equal(await card.locator("canvas").count(), 8);
+    const shade = await card.locator("canvas").first().evaluate((canvas) => canvas.getContext("2d").getImageData(5, 5, 1, 1).data.join());
+    const line = await card.getByText(/^\d+ (cats|dogs)$/).first().textContent();
+    assert.equal(shade, `${[0, 0, 0].map(() => Number(line.slice(0, 3))).join()},255`);
+    await card.getByRole("cell", { name: "inputs[0] text" }).waitFor();
+    await card.getByRole("cell", { name: "75 %" }).first().waitFor();
+    await card.getByText("8 records", { exact: true }).click();
+    await card.getByText(/record \d+ of .*cats\.txt/).first().waitFor();
+    await isAccessible(page, "a batch");
+    await shot(page, "batch");
+    await card.getByLabel("number").fill("4000000");
+    await card.getByRole("button", { name: "Show" }).click();
+    await card.getByRole("alert").getByText(/batch|element/).waitFor();
+    assert.deepEqual(page.faults.filter((fault) => !fault.includes("422")), []);
+  },
+
   // A page of a stranger reads nothing and changes nothing, also with the right token.
   async stranger(browser, cluster) {
     await cluster.dispatcher();

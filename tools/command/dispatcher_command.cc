@@ -2,6 +2,7 @@
 #include "core/net/log.h"
 #include "feedmill/dispatcher.h"
 #include "server/address_file.h"
+#include "tools/command/batch_sampler.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/scale_actor.h"
@@ -69,7 +70,12 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
             return dispatcher.DrainWorker(worker, drains);
           },
       .cancel =
-          [&](const std::string& job) { return dispatcher.CancelJob(job); }};
+          [&](const std::string& job) { return dispatcher.CancelJob(job); },
+      .sample = [&](const std::string& job,
+                    uint64_t batch) -> absl::StatusOr<std::string> {
+        FM_ASSIGN_OR_RETURN(const ExportedRun run, dispatcher.ExportRun(job));
+        return SampleBatch(run, batch);
+      }};
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
                       ServiceNotifier::FromEnvironment(sources));
   HttpEndpoint http(server.http, sources);

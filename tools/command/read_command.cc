@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <iostream>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -22,6 +24,7 @@
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/skipping.h"
 #include "core/definition/pipeline_file.h"
+#include "core/definition/pipeline_text.h"
 #include "core/io/read_stop.h"
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
@@ -29,6 +32,8 @@
 #include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "feedmill/server.h"
+#include "tools/command/batch_sample.h"
+#include "tools/command/batch_sampler.h"
 #include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
@@ -179,7 +184,8 @@ struct ReadFlags {
                &skip_batches);
     flags.Count("--show-batch", 0, kNoLimit - 1,
                 "Print batch N (element N, without batches) of the sequence "
-                "and the records that it was made of, then exit; with --local",
+                "and the records that it was made of, then exit; with --local; "
+                "--format summary shortens it, as for the page",
                 &show_batch);
     flags.Bool("--take-over",
                "Take the place of the job's present reader; with --consumer "
@@ -546,6 +552,11 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
 
 // Returns the pipeline of the file, or the one registered at the dispatcher.
 absl::StatusOr<Pipeline> PipelineOf(const ReadFlags& flags) {
+  if (flags.pipeline == kExportedGraph) {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    FM_ASSIGN_OR_RETURN(Graph graph, ParseGraphJson(text));
+    return Pipeline{.graph = std::move(graph)};
+  }
   if (flags.dataset_id.empty()) return LoadPipeline(flags.pipeline);
   RegistryConfig config;
   config.service = flags.service;
@@ -623,7 +634,8 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   if (read.show_batch != kNoLimit) {
     const auto shown = ShowBatch(graph, read.show_batch, options);
     if (!shown.ok()) return WithLine(shown.status(), pipeline, read.pipeline);
-    fmt::print("{}\n", shown->ToJson());
+    fmt::print("{}\n", read.format == "summary" ? BatchSampleJson(*shown, graph)
+                                                : shown->ToJson());
     return 0;
   }
   if (!read.local) {

@@ -11,6 +11,7 @@
 #include "core/net/log.h"
 #include "server/address_file.h"
 #include "server/server_def.h"
+#include "tools/command/batch_sampler.h"
 #include "tools/command/scale_actor.h"
 #include "tools/command/stop_signals.h"
 
@@ -55,6 +56,11 @@ MonitorSources SourcesOf(Server& server) {
     };
     sources.cancel = [&server](const std::string& job) {
       return server.CancelJob(job);
+    };
+    sources.sample = [&server](const std::string& job,
+                               uint64_t batch) -> absl::StatusOr<std::string> {
+      FM_ASSIGN_OR_RETURN(const ExportedRun run, server.ExportRun(job));
+      return SampleBatch(run, batch);
     };
   }
   if (role == TaskRole::kWorker || role == TaskRole::kLocal) {

@@ -7,6 +7,7 @@ import { percent, perSecond, span } from "./format.js";
 import { History } from "./history.js";
 import { isOver, Rate, Ranks, Steps, Verdict } from "./job.jsx";
 import { cancelJob, Confirm, useOperator } from "./operator.jsx";
+import { Sample } from "./sample.jsx";
 import { Dispatcher, Events, Workers } from "./service.jsx";
 import { follow } from "./stream.js";
 import { Table } from "./table.jsx";
@@ -158,6 +159,7 @@ function Page() {
         {job && !isOver(job) && <Ranks job={job} />}
         {job && <Rate key={job.name} job={job} history={history} />}
         {job && !isOver(job) && <Steps job={job} totals={status.totals} />}
+        {job && <Sample job={job} operator={operator} />}
         {status && <Workers workers={status.workers} operator={operator} />}
         {status && <Events events={status.events ?? []} />}
         {status && <Dispatcher status={status} />}

@@ -11,10 +11,12 @@ async function post(path, body) {
     body: JSON.stringify(body),
   });
   if (!answer.ok) throw new Error((await answer.text()).trim() || `status ${answer.status}`);
+  return answer.json();
 }
 
 export const drainWorker = (worker, drain) => post("/api/workers/drain", { worker, drain });
 export const cancelJob = (job) => post("/api/jobs/cancel", { job });
+export const sampleBatch = (job, batch) => post("/api/jobs/sample", { job, batch });
 
 // {possible, known, begin, forget}: whether this server takes requests, whether
 // the token was given, opens the question for it.

@@ -11,10 +11,14 @@ const kSilent = 2; // seconds
 function stateOf(worker) {
   if (worker.connected === false) return { text: "gone", kind: "warn" };
   if (worker.last_heard_s > kSilent) return { text: `silent ${span(worker.last_heard_s)}`, kind: "warn" };
+  if (worker.set_aside) return { text: "set aside", kind: "warn" };
   if (worker.draining) return { text: worker.leases > 0 ? "drains" : "drained", kind: "info" };
   if (worker.speed_percent < kStraggler) return { text: "straggler", kind: "warn" };
   return { text: worker.leases > 0 ? "works" : "idle", kind: "" };
 }
+
+// True if an operator can let the worker work again.
+const resumes = (worker) => worker.drain_asked || worker.set_aside;
 
 const memoryPart = (worker) => (worker.memory_max > 0 ? (100 * worker.memory_bytes) / worker.memory_max : null);
 
@@ -71,9 +75,9 @@ export function Workers({ workers, operator }) {
       title: "Action",
       unsorted: true,
       value: () => 0,
-      cell: (w) => (w.draining && !w.drain_asked ? "" : (
-        <button type="button" class="small" aria-label={`${w.drain_asked ? "Resume" : "Drain"} ${workerName(w.address)}`} onClick={() => setAsks(w)}>
-          {w.drain_asked ? "Resume" : "Drain"}
+      cell: (w) => (w.draining && !resumes(w) ? "" : (
+        <button type="button" class="small" aria-label={`${resumes(w) ? "Resume" : "Drain"} ${workerName(w.address)}`} onClick={() => setAsks(w)}>
+          {resumes(w) ? "Resume" : "Drain"}
         </button>
       )),
     });
@@ -94,14 +98,14 @@ export function Workers({ workers, operator }) {
       {workers.length > 0 && <Table label="Table of workers" rows={found} columns={columns} keyOf={(w) => w.address} />}
       {asks && (
         <Confirm
-          title={asks.drain_asked ? `Let ${workerName(asks.address)} work again?` : `Drain ${workerName(asks.address)}?`}
+          title={resumes(asks) ? `Let ${workerName(asks.address)} work again?` : `Drain ${workerName(asks.address)}?`}
           text={
-            asks.drain_asked
+            resumes(asks)
               ? "The dispatcher gives it splits again."
               : "The dispatcher gives it no new splits. It finishes those that it has; once it is drained, its process may be stopped."
           }
-          label={asks.drain_asked ? "Resume" : "Drain"}
-          act={() => drainWorker(asks.address, !asks.drain_asked)}
+          label={resumes(asks) ? "Resume" : "Drain"}
+          act={() => drainWorker(asks.address, !resumes(asks))}
           onDone={() => setAsks(null)}
         />
       )}
@@ -139,6 +143,7 @@ export function Events({ events }) {
 
 const kFaults = [
   ["workers_died", "workers died"],
+  ["workers_set_aside", "workers set aside"],
   ["leases_failed", "attempts failed"],
   ["second_attempts", "retries"],
   ["splits_failed", "splits given up"],

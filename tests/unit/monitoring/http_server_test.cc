@@ -298,7 +298,14 @@ class OperatorTest : public ::testing::Test {
                 [this](const std::string& job) {
                   done_.push_back(job + " ends");
                   return absl::OkStatus();
-                }},
+                },
+            .sample = [](const std::string& job,
+                         uint64_t batch) -> absl::StatusOr<std::string> {
+              if (job != "train") {
+                return absl::InvalidArgumentError("no file 'a.csv'");
+              }
+              return "{\"batch\":" + std::to_string(batch) + "}";
+            }},
         *gate);
     EXPECT_TRUE(monitor_->Start("127.0.0.1:0", false).ok());
   }
@@ -340,6 +347,20 @@ TEST_F(OperatorTest, DoesWhatTheOwnerOfTheTokenAsks) {
   EXPECT_THAT(done_,
               ::testing::ElementsAre("w1 drains", "w2 works", "train ends"));
   EXPECT_THAT(Say("GET /api/operator", ""), HasSubstr("{\"actions\":true}"));
+}
+
+TEST_F(OperatorTest, ShowsABatchToTheOwnerOfTheTokenOnly) {
+  EXPECT_THAT(Post("/api/jobs/sample", R"({"job": "train", "batch": 4})"),
+              HasSubstr("\r\n\r\n{\"batch\":4}"));
+  const std::string refused =
+      Post("/api/jobs/sample", R"({"job": "other", "batch": 0})");
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 422"));
+  EXPECT_THAT(refused, HasSubstr("no file 'a.csv'"));
+  EXPECT_THAT(Post("/api/jobs/sample", R"({"job": "train", "batch": -1})"),
+              StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(Say("POST /api/jobs/sample", "X-Feedmill: 1\r\n",
+                  R"({"job": "train", "batch": 4})"),
+              ::testing::Not(HasSubstr("{\"batch\":4}")));
 }
 
 TEST_F(OperatorTest, RefusesEverythingElse) {
