@@ -1,0 +1,106 @@
+"""What metrics and the page cost: a row of bench/run.
+
+The same reads through a service, in alternating rounds: with Prometheus's scrape of the dispatcher, the worker and the
+reader each second and a page that is open (its stream of the status is read), and without any of that. Reads and
+figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out."""
+import contextlib
+import json
+import pathlib
+import resource
+import subprocess
+import threading
+import time
+import urllib.request
+
+import measure
+from tracing import FEEDMILL, PIPELINES
+
+SCRAPE_INTERVAL = 1.0
+
+
+def asked(file, path):
+    return urllib.request.urlopen(file.read_text().strip() + path, timeout=20)
+
+
+class Watched:
+    """A service whose processes answer over HTTP."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        self.urls = [self.folder / "dispatcher-http", self.folder / "worker-http"]
+        flags = [["--http", "127.0.0.1:0", "--http-ready-file", url] for url in self.urls]
+        self.service = measure.Service(folder, dispatcher_flags=flags[0], flags=flags[1])
+
+
+class Observer:
+    """Scrapes what the files name, and reads the page's stream, until it is closed."""
+
+    def __init__(self, files):
+        self.files, self.ending = files, threading.Event()
+        self.scrapes = self.messages = 0
+        self.threads = [threading.Thread(target=self.scrape), threading.Thread(target=self.stream)]
+        for thread in self.threads:
+            thread.start()
+
+    def scrape(self):
+        while not self.ending.wait(SCRAPE_INTERVAL):
+            for file in self.files:
+                # The reader begins or ends.
+                with contextlib.suppress(FileNotFoundError, ValueError, OSError):
+                    self.scrapes += len(asked(file, "/metrics").read()) > 0
+
+    def stream(self):
+        with asked(self.files[0], "/api/stream") as answer:
+            while not self.ending.is_set():
+                self.messages += answer.readline().startswith(b"data:")
+
+    def close(self):
+        self.ending.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def read(watched, pipeline, job, observed):
+    service, reader_http = watched.service, watched.folder / "reader-http"
+    command = [FEEDMILL, "read", pipeline, "--service", service.address, "--job", job, "--format", "summary"]
+    if observed:
+        command += ["--http", "127.0.0.1:0", "--http-ready-file", reader_http]
+    observer = Observer([*watched.urls, reader_http]) if observed else None
+    before, used = service.cpu(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
+    try:
+        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, timeout=600, check=False)
+    finally:
+        if observer:
+            observer.close()
+    measure.check(done.returncode == 0, f"{job}: the read failed")
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    now = resource.getrusage(resource.RUSAGE_CHILDREN)
+    result["cpu_s"] = service.cpu() - before + now.ru_utime + now.ru_stime - used.ru_utime - used.ru_stime
+    if observer:
+        seconds = time.monotonic() - begun
+        measure.check(observer.scrapes >= seconds, f"{job}: {observer.scrapes} scrapes in {seconds:.0f} s")
+        measure.check(observer.messages >= seconds, f"{job}: {observer.messages} messages of the stream")
+    return result
+
+
+def bench(folder, rounds, _rows):
+    ratios = {}
+    watched = Watched(folder)
+    try:
+        for name, text in PIPELINES.items():
+            pipeline = measure.write(folder, f"{name}.yaml", text)
+            number = iter(range(2 * rounds))
+
+            def side(observed, name=name, pipeline=pipeline, number=number):
+                return read(watched, pipeline, f"{name}{next(number)}", observed)
+            got = measure.rounds(rounds, {"plain": lambda run=side: run(False), "observed": lambda run=side: run(True)})
+            hashes = {result["order_hash"] for results in got.values() for result in results}
+            measure.check(len(hashes) == 1, f"{name}: elements")
+            rate = measure.paired(got["observed"], got["plain"], lambda result: result["elements"] / result["seconds"])
+            cpu = measure.paired(got["observed"], got["plain"], lambda result: result["cpu_s"])
+            measure.say(f"{name}: rate {rate} and CPU {cpu} of those that nothing observes")
+            ratios |= {f"{name}_rate_vs_plain": rate, f"{name}_cpu_vs_plain": cpu}
+    finally:
+        watched.service.stop()
+    return ratios
