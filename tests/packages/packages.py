@@ -5,6 +5,7 @@
 import argparse
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -51,6 +52,29 @@ def debs():
                         " -not -path '/first/*' -not -path '/var/cache/apt/archives/*' -not -path '/var/lib/dpkg/*'"
                         " -not -path '/tmp/*'")
         assert not left.strip(), f"left after a purge: {left}"
+
+
+def wheel():
+    """From `pip install` of the wheel to the first batches of a service, in C++ and in Python, with the seconds printed."""
+    with DebianRoot("bookworm") as root:
+        subprocess.run([REPOSITORY / "tools/wheel", "--python", "/usr/bin/python3"], check=True, stdout=subprocess.DEVNULL)
+        made = max((REPOSITORY / "build/packages").glob("feedmill-*.whl"), key=os.path.getmtime)
+        shutil.copy(made, root.path / "srv")
+        root.run("apt-get -q update")
+        begun = time.monotonic()
+        # NumPy of Debian, so that pip fetches nothing.
+        root.run("apt-get -q install -y --no-install-recommends python3-venv python3-numpy")
+        root.run(f"python3 -m venv --system-site-packages /opt/feedmill && /opt/feedmill/bin/pip install -q /srv/{made.name}")
+        printed = root.run("export feedmill=/opt/feedmill/bin/feedmill\n" + READ)
+        seconds = time.monotonic() - begun
+        assert printed == FIRST, printed
+        root.run(COMPILERS)
+        print(f"first batches through a service {seconds:.1f} s after the installation of Python began")
+        printed = root.run("cd /first && /opt/feedmill/bin/python -c \"\nimport feedmill as fm\n"
+                           "with fm.DispatchServer(port=0) as d, fm.WorkerServer(d.target):\n"
+                           "    for batch in fm.Dataset.csv('houses.csv').batch(2).read(d.target):\n"
+                           "        print(batch['rooms'])\n\"")
+        assert printed.startswith("[3 1]"), printed
 
 
 def python(root):
@@ -126,7 +150,7 @@ def image():
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["build", "debs", "tarball", "development", "image"])
+    parser.add_argument("check", choices=["build", "debs", "wheel", "tarball", "development", "image"])
     globals()[parser.parse_args().check]()
 
 
