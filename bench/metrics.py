@@ -1,7 +1,7 @@
-"""What metrics and the page cost: a row of bench/run.
+"""Cost of metrics and of the page: a row of bench/run.
 
-The same reads through a service, in alternating rounds: with Prometheus's scrape of the dispatcher, the worker and the
-reader each second and a page that is open (its stream of the status is read), and without any of that. Reads and
+The same reads through a service, in alternating rounds. On one side, Prometheus scrapes the dispatcher, the worker and the
+reader each second. A page is open, too: its stream of the status is read. On the other side there is none of that. Reads and
 figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out."""
 import contextlib
 import json

@@ -101,7 +101,7 @@ absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
 absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
     Parked parked, const Place& place, const PythonSlot::Outcome& outcome,
     std::span<OutputColumn* const> outputs) {
-  std::array<int64_t, 2> said{};  // rows, 1 if the shard goes on
+  std::array<int64_t, 2> said{};  // rows, 1 if the shard continues
   if (outcome.text.size() < sizeof said) {
     return Internal("a Python process gave a result without a head");
   }

@@ -539,7 +539,7 @@ def as_scalar(value):
 
 
 class GeneratorSlot:
-    """Makes the elements of a shard; a request goes on where the last one ended."""
+    """Makes the elements of a shard; a request continues where the last one ended."""
 
     REQUEST = struct.Struct("<6q")
 
@@ -584,7 +584,7 @@ class GeneratorSlot:
         return struct.pack("<qq", -1, len(text)) + text
 
     def begin(self, shard, row, state_row, state):
-        """Begins the shard, and goes on to the row."""
+        """Begins the shard, and advances to the row."""
         self.shard = shard
         self.source = self.function(shard, self.shards)
         kind, data = state[:1], state[1:]
@@ -604,7 +604,7 @@ class GeneratorSlot:
                 ) from None
 
     def make(self, row, rows, bytes_max):
-        """Returns the next elements, and whether the shard goes on after them."""
+        """Returns the next elements, and whether the shard continues after them."""
         made, size = [], 0
         while self.failure is None and len(made) < rows and size < bytes_max:
             self.output.row[0] = row + len(made)

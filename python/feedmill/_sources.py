@@ -54,7 +54,7 @@ class Sources:
         ``function(shard, shards)`` is called for each shard 0, 1, … and yields its
         elements: dicts of arrays, numbers, ``bytes`` or ``str``, or values without a
         name. It must yield the same elements each time: they are made again after a
-        crash, and when a reading goes on from a state. With one shard it may take no
+        crash, and when reading resumes from a state. With one shard it may take no
         arguments. It runs in processes of a Python interpreter, on workers those that
         ``--allow-python`` allows (docs/python_functions.md); several shards are made at
         the same time.
@@ -81,7 +81,7 @@ class Sources:
 
         The number of elements is not known before they are read. If what the function
         returns, or its iterator, has ``state_dict()`` and ``load_state_dict(state)``, a
-        shard goes on from a state where the process has one; else, and in another
+        shard resumes from a state where the process has one; else, and in another
         process, the elements before the place are made again and left out.
 
         Raises InvalidArgumentError if the function cannot be pickled or what it yields
