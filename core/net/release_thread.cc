@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -26,10 +27,16 @@ constexpr uintptr_t kPageBytes = 4096;
 
 class ReleaseThread {
  public:
-  // Never destroyed: memory may be released until the process ends.
+  // Never destroyed: memory may be released until the process ends. A child of
+  // fork has an object of its own, because the parent's thread is not in it.
   static ReleaseThread& Of() {
-    static ReleaseThread& one = *new ReleaseThread();
-    return one;
+    static std::atomic<ReleaseThread*> one = nullptr;
+    [[maybe_unused]] static const bool begun = [] {
+      one = new ReleaseThread();
+      pthread_atfork(nullptr, nullptr, [] { one = new ReleaseThread(); });
+      return true;
+    }();
+    return *one;
   }
 
   // Returns false if the caller must drop the owner itself.

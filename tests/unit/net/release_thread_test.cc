@@ -2,6 +2,8 @@
 #include "core/net/release_thread.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -50,7 +52,8 @@ class Quiet : public ReactorHandler {
   Reactor reactor{"quiet"};
 };
 
-TEST(ReleaseThread, DropsOwnersOnAThreadOfItsOwn) {
+// Drops an owner by the thread; returns true if another thread dropped it.
+bool DropsElsewhere() {
   std::promise<std::thread::id> dropped;
   ReleaseElsewhere(
       std::shared_ptr<int>(new int(1),
@@ -59,7 +62,20 @@ TEST(ReleaseThread, DropsOwnersOnAThreadOfItsOwn) {
                              dropped.set_value(std::this_thread::get_id());
                            }),
       100);
-  EXPECT_NE(dropped.get_future().get(), std::this_thread::get_id());
+  return dropped.get_future().get() != std::this_thread::get_id();
+}
+
+TEST(ReleaseThread, AChildOfForkHasOneOfItsOwn) {
+  EXPECT_TRUE(DropsElsewhere());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);  // the child would wait for the parent's thread
+    _exit(DropsElsewhere() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(ReleaseThread, ReactorsPassOnLargeBlocksThatTheyDropOrHaveSent) {
