@@ -18,7 +18,8 @@ namespace feedmill {
 // Time that a reader's application spends waiting for elements, in client
 // steps, and elsewhere; and the elements that were skipped.
 //
-// Thread-safety: the application's thread writes, any thread reads.
+// Thread-safety: one thread writes times, and one skipped elements; any thread
+// reads.
 class ReadTimes {
  public:
   // Starts the clock at the first request for an element. Later calls do
@@ -46,11 +47,13 @@ class ReadTimes {
   void AddStage(absl::Duration time) {
     stage_.fetch_add(absl::ToInt64Nanoseconds(time));
   }
+  // The number of skipped elements, without their texts.
   void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
   // `text` names the file and the record. Of those that are not taken yet, the
   // first kSkippedKept are kept.
   void AddSkipped(std::string text) {
     const std::lock_guard lock(mu_);
+    skipped_.fetch_add(1);
     if (skipped_elements_.size() >= kSkippedKept) return;
     skipped_elements_.push_back(std::move(text));
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/quarantine.h"
 #include "client/unsaid_leaves.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
@@ -424,6 +425,10 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
   while (bytes < room) {
     ReadEffects effects;
     std::optional<Piece> piece = session_.Pull(now, effects);
+    // Before the effects: they may have the last report.
+    if (piece.has_value() && piece->skipped) {
+      times_.AddSkipped(SkippedText(*piece->skipped));
+    }
     Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;

@@ -128,7 +128,6 @@ class ServiceReader : public Reader {
     const absl::Time begun = SteadyNow();
     work();
     link_->times().AddStage(SteadyNow() - begun);
-    link_->times().SetSkipped(sequence_->skipped());
   }
   void FinishSequence() {
     InStage([&] { sequence_->Finish(); });
@@ -192,12 +191,7 @@ absl::Status ServiceReader::WaitForRun() {
   if (token_ && !token_->begins()) options.resume = token_->place;
   options.source_round = view.run->source_round;
   options.plan_id = view.run->plan.value();
-  options.on_skipped = [this, quarantine = QuarantineOf(graph_->graph)](
-                           const std::string& plan_id,
-                           const SkippedElement& skipped) {
-    link_->times().AddSkipped(SkippedText(skipped));
-    return quarantine ? quarantine(plan_id, skipped) : absl::OkStatus();
-  };
+  options.on_skipped = QuarantineOf(graph_->graph);
   options.shared = shared_;
   FM_ASSIGN_OR_RETURN(auto plan, MakePlan(*view.run));
   FM_ASSIGN_OR_RETURN(const auto loaded,

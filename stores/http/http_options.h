@@ -27,7 +27,7 @@ struct HttpOptions {
   uint64_t request_bytes = uint64_t{1} << 20;
   // The same for bytes that are fetched beyond announced ranges: requests grow
   // with the run, because each costs the server as much as many bytes.
-  uint64_t run_request_bytes = uint64_t{8} << 20;
+  uint64_t run_request_bytes = uint64_t{2} << 20;
   // Announced ranges closer than this share a request.
   uint64_t join_gap_bytes = uint64_t{32} << 10;
   // RandomAccessFile::ahead_bytes.

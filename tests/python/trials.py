@@ -128,7 +128,7 @@ class Ranks:
             process.communicate(timeout=TIMEOUT)
 
     def entries(self):
-        """The lines that each rank has written. The last line of one that was killed may be cut off."""
+        """The lines that each rank has written. The last one may be cut off."""
         found = []
         for log in self.logs:
             lines = log.read_text().splitlines() if log.exists() else []
