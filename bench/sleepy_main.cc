@@ -1,9 +1,8 @@
 // The feedmill command with three more functions. sleep_ms(x, 10) returns x
 // after 10 ms; it measures how waiting work scales over workers.
 // sleep_value_ms(x, 1) returns x after x ms: records differ in their cost.
-// die_at(x, 57)
-// returns x, but ends the process if x is 57; it tests records that crash their
-// reader.
+// die_at(x, 57) returns x, but ends the process if x is 57; it tests records
+// that crash their reader.
 
 #include <chrono>
 #include <csignal>

@@ -64,13 +64,12 @@ PythonNeedsPtr ManifestRequests::PythonNeedsOf(
   return it == requests_.end() ? nullptr : it->second.python_needs;
 }
 
-std::map<PythonNeedsPtr, std::set<JobName>> ManifestRequests::Unassigned()
-    const {
-  std::map<PythonNeedsPtr, std::set<JobName>> unassigned;
+std::vector<std::pair<PythonNeedsPtr, std::set<JobName>>>
+ManifestRequests::Unassigned() const {
+  std::vector<std::pair<PythonNeedsPtr, std::set<JobName>>> unassigned;
   for (const auto& [fingerprint, request] : requests_) {
     if (request.worker.has_value()) continue;
-    unassigned[request.python_needs].insert(request.jobs.begin(),
-                                            request.jobs.end());
+    unassigned.emplace_back(request.python_needs, request.jobs);
   }
   return unassigned;
 }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "broker/dispatcher_state.h"
 #include "broker/lease_table.h"
@@ -28,9 +30,9 @@ class ManifestRequests {
   // Adds and removes a job that waits for its manifest.
   void Await(const JobState& job);
   void Stop(const JobState& job);
-  // Assigns each graph without a manifest to one worker, which lists its files.
-  // Of the workers that can run its Python functions, the one with the fewest
-  // such requests is chosen.
+  // Assigns each graph without a manifest to one worker, which lists its files:
+  // the worker with the fewest such requests, among those that can run the
+  // graph's Python functions.
   void Assign();
   // The worker is lost: its graphs are assigned again at the next Assign.
   void Unassign(const KnownWorker& worker);
@@ -44,8 +46,9 @@ class ManifestRequests {
   // Returns what the graph's Python functions need; null if no job waits for
   // its manifest, or if it has none.
   PythonNeedsPtr PythonNeedsOf(const std::string& fingerprint) const;
-  // Requests that no worker has, by what their Python functions need.
-  std::map<PythonNeedsPtr, std::set<JobName>> Unassigned() const;
+  // Graphs that no worker lists: what their Python functions need, and the jobs
+  // that wait. The order is that of the fingerprints.
+  std::vector<std::pair<PythonNeedsPtr, std::set<JobName>>> Unassigned() const;
   // Returns the worker that lists the graph's files; null if there is none.
   const WorkerId* WorkerOf(const std::string& fingerprint) const;
 

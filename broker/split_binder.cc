@@ -143,7 +143,7 @@ std::optional<Kin> SplitBinder::Remember(const JobState& job, const SplitId& id,
 void SplitBinder::TellIfDry(const JobState& job, Run& run) {
   const bool dry = job.dry();
   if (std::exchange(run.dry_told, dry) == dry) return;
-  // Otherwise the answer with the next bound splits says so.
+  // If new positions have come, the answer with their splits has the news.
   if (dry) outbox_.AnswerSessions(job);
 }
 

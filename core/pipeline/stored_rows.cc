@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "core/base/check.h"
@@ -147,6 +148,14 @@ void Rebase(BufferBuilder& numbers, uint64_t by) {
 Buffer ViewOf(BufferBuilder& bytes) {
   return Buffer(nullptr, bytes.size() > 0 ? bytes.data() : nullptr,
                 bytes.size());
+}
+
+// Returns the rows of whole parts that hold rows [begin, end).
+std::pair<uint64_t, uint64_t> WholeParts(const StoredRows& rows, uint64_t begin,
+                                         uint64_t end) {
+  const uint64_t parts = rows.part_rows;
+  return {begin / parts * parts,
+          std::min(rows.rows, (end + parts - 1) / parts * parts)};
 }
 
 LoadedColumn Describe(DType dtype, const Shape& shape, bool ragged) {
@@ -318,8 +327,8 @@ absl::Status StoredReader::LoadParts(const StoredRows& rows, uint64_t begin,
                                      Chunk& chunk, uint64_t& from) {
   FM_RETURN_IF_ERROR(Open(rows));
   const uint64_t parts = rows.part_rows;
-  from = begin / parts * parts;
-  const uint64_t to = std::min(rows.rows, (end + parts - 1) / parts * parts);
+  uint64_t to = 0;
+  std::tie(from, to) = WholeParts(rows, begin, end);
   for (size_t c = 0; c < columns.size(); ++c) {
     FM_RETURN_IF_ERROR(Load(rows, c, from, to, columns[c]));
   }
@@ -361,14 +370,6 @@ void StoredReader::Prefetch(std::span<const Wanted> wanted) {
 
 namespace {
 
-// Returns the rows of whole parts that hold rows [begin, end).
-std::pair<uint64_t, uint64_t> WholeParts(const StoredRows& rows, uint64_t begin,
-                                         uint64_t end) {
-  const uint64_t parts = rows.part_rows;
-  return {begin / parts * parts,
-          std::min(rows.rows, (end + parts - 1) / parts * parts)};
-}
-
 // Adds bytes [from, to) of a place, if it has them.
 void AddPlace(const StoredRows::Place& place, uint64_t from, uint64_t to,
               std::vector<ByteRange>& ranges) {
@@ -379,8 +380,10 @@ void AddPlace(const StoredRows::Place& place, uint64_t from, uint64_t to,
 
 }  // namespace
 
-// Announces values of one size, and the places of others.
-void StoredReader::PrefetchPlaces(const Wanted& wanted) {
+// Announces the ranges that add(places, column, from, to, ranges) adds for each
+// column; [from, to): rows of whole parts.
+template <class AddRanges>
+void StoredReader::Announce(const Wanted& wanted, const AddRanges& add) {
   const StoredRows& rows = *wanted.rows;
   if (wanted.begin >= wanted.end || !OpenRemote(rows)) return;
   const auto [from, to] = WholeParts(rows, wanted.begin, wanted.end);
@@ -391,19 +394,29 @@ void StoredReader::PrefetchPlaces(const Wanted& wanted) {
     const LoadedColumn column =
         Describe(rows.spec->components[c].dtype, rows.columns[c].shape,
                  row_starts.size > 0);
-    if (column.ragged) {
-      const uint64_t shape = column.rank * kIntBytes;
-      AddPlace(row_starts, from * kIntBytes, (to + 1) * kIntBytes, ranges);
-      AddPlace(row_shapes, from * shape, to * shape, ranges);
-    } else if (column.is_bytes) {
-      AddPlace(offsets, from * column.row_items * kIntBytes,
-               (to * column.row_items + 1) * kIntBytes, ranges);
-    } else {
-      const uint64_t row_bytes = column.row_items * column.item_bytes;
-      AddPlace(values, from * row_bytes, to * row_bytes, ranges);
-    }
+    add(rows.columns[c].places, column, from, to, ranges);
   }
   if (!ranges.empty()) opened_->Prefetch(ranges);
+}
+
+// Announces values of one size, and the places of others.
+void StoredReader::PrefetchPlaces(const Wanted& wanted) {
+  Announce(
+      wanted, [](const auto& places, const LoadedColumn& column, uint64_t from,
+                 uint64_t to, std::vector<ByteRange>& ranges) {
+        const auto& [values, offsets, row_shapes, row_starts] = places;
+        if (column.ragged) {
+          const uint64_t shape = column.rank * kIntBytes;
+          AddPlace(row_starts, from * kIntBytes, (to + 1) * kIntBytes, ranges);
+          AddPlace(row_shapes, from * shape, to * shape, ranges);
+        } else if (column.is_bytes) {
+          AddPlace(offsets, from * column.row_items * kIntBytes,
+                   (to * column.row_items + 1) * kIntBytes, ranges);
+        } else {
+          const uint64_t row_bytes = column.row_items * column.item_bytes;
+          AddPlace(values, from * row_bytes, to * row_bytes, ranges);
+        }
+      });
 }
 
 absl::StatusOr<uint64_t> StoredReader::NumberIn(const StoredRows::Place& place,
@@ -418,26 +431,20 @@ absl::StatusOr<uint64_t> StoredReader::NumberIn(const StoredRows::Place& place,
 
 // Announces values whose places were announced.
 void StoredReader::PrefetchValues(const Wanted& wanted) {
-  const StoredRows& rows = *wanted.rows;
-  if (wanted.begin >= wanted.end || !OpenRemote(rows)) return;
-  const auto [from, to] = WholeParts(rows, wanted.begin, wanted.end);
-  std::vector<ByteRange> ranges;
-  for (size_t c = 0; c < rows.columns.size(); ++c) {
-    const auto& [values, offsets, row_shapes, row_starts] =
-        rows.columns[c].places;
-    const LoadedColumn column =
-        Describe(rows.spec->components[c].dtype, rows.columns[c].shape,
-                 row_starts.size > 0);
-    if (column.ragged == column.is_bytes) continue;  // neither, or in two steps
-    const auto& places = column.ragged ? row_starts : offsets;
-    const uint64_t items = column.ragged ? 1 : column.row_items;
-    const auto first = NumberIn(places, from * items);
-    const auto last = NumberIn(places, to * items);
-    if (!first.ok() || !last.ok() || *last > values.size) continue;
-    AddPlace(values, *first * column.item_bytes, *last * column.item_bytes,
-             ranges);
-  }
-  if (!ranges.empty()) opened_->Prefetch(ranges);
+  Announce(wanted,
+           [this](const auto& places, const LoadedColumn& column, uint64_t from,
+                  uint64_t to, std::vector<ByteRange>& ranges) {
+             const auto& [values, offsets, row_shapes, row_starts] = places;
+             if (column.ragged == column.is_bytes)
+               return;  // neither, or in two steps
+             const auto& numbers = column.ragged ? row_starts : offsets;
+             const uint64_t items = column.ragged ? 1 : column.row_items;
+             const auto first = NumberIn(numbers, from * items);
+             const auto last = NumberIn(numbers, to * items);
+             if (!first.ok() || !last.ok() || *last > values.size) return;
+             AddPlace(values, *first * column.item_bytes,
+                      *last * column.item_bytes, ranges);
+           });
 }
 
 absl::StatusOr<Chunk> StoredReader::Read(

@@ -160,6 +160,8 @@ class StoredReader {
   absl::Status Open(const StoredRows& rows);
   // Opens the file. True if reads of it should be announced.
   bool OpenRemote(const StoredRows& rows);
+  template <class AddRanges>
+  void Announce(const Wanted& wanted, const AddRanges& add);
   void PrefetchPlaces(const Wanted& wanted);
   void PrefetchValues(const Wanted& wanted);
   absl::StatusOr<uint64_t> NumberIn(const StoredRows::Place& place,

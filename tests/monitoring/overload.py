@@ -57,7 +57,7 @@ int gettimeofday(struct timeval* now, void* zone) {
   return 0;
 }
 """
-# Once the file says so, nothing can be written to the disk any more.
+# Each sync to the disk fails while the file of DISK_IS_FULL exists.
 FULL = """
 #define _GNU_SOURCE
 #include <dlfcn.h>

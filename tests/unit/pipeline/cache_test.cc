@@ -56,6 +56,15 @@ struct Read {
   absl::Status status;
 };
 
+// Two threads may make an element at the same time. With a profile the reader's
+// own thread makes none.
+LocalReaderOptions OfOneMaker() {
+  LocalReaderOptions options;
+  options.threads = 1;
+  options.profile = std::make_shared<ReadProfile>();
+  return options;
+}
+
 class Cache : public ::testing::Test {
  protected:
   void SetUp() override { counted = 0; }
@@ -119,8 +128,7 @@ TEST_F(Cache, RunsWhatStandsBeforeItOnceForEachElement) {
   const std::string yaml =
       "source: {range: 5000}\nsteps:\n  - map: 'counted(x * 3)'\n  - cache\n"
       "  - shuffle\n  - map: 'x + 1'\n  - repeat: 4\noptions: {seed: 1}\n";
-  LocalReaderOptions options;
-  options.threads = 1;
+  LocalReaderOptions options = OfOneMaker();
   const Read read = ReadAll(yaml, options);
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_THAT(read.lines, SizeIs(20'000));
@@ -210,8 +218,7 @@ TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
 }
 
 TEST_F(Cache, WhatDoesNotFitIsMadeAgain) {
-  LocalReaderOptions options;
-  options.threads = 1;
+  LocalReaderOptions options = OfOneMaker();
   options.piece_bytes = 2000;
   const Read read = ReadAll(
       "source: {range: 4001}\nsteps:\n  - map: 'counted(x)'\n"
