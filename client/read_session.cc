@@ -5,7 +5,6 @@
 #include <variant>
 
 #include "client/piece_part.h"
-#include "core/base/check.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -20,21 +19,15 @@ constexpr absl::Duration kCoalesceTaken = absl::Milliseconds(10);
 constexpr size_t kComingOfEach = 3;
 // Reporting an emptied split only ends its binding, which is never urgent.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
-constexpr uint64_t kWindowQuotas = 2;  // quotas in the first window
 
 }  // namespace
 
 ReadSession::ReadSession(ReadSessionSettings settings)
     : settings_(std::move(settings)),
-      reserve_bytes_(
-          std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
-      quota_bytes_(std::min(settings_.quota_bytes, settings_.budget_bytes)),
+      window_(settings_.budget_bytes, settings_.quota_bytes),
       session_(settings_.session),
       former_leaves_(settings_.former_leaves),
-      cursor_(settings_.start) {
-  FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
-  SetWindow(kWindowQuotas * quota_bytes_);
-}
+      cursor_(settings_.start) {}
 
 bool ReadSession::Valid(absl::Time now) const {
   return (state_ == State::kLive || state_ == State::kEnded) &&
@@ -298,14 +291,13 @@ void ReadSession::DropSplits() {
   pullable_.clear();
   floor_.reset();
   head_.reset();
-  buffered_bytes_ = outstanding_bytes_ = freed_bytes_ = 0;
+  window_.ForgetAll();
 }
 
 void ReadSession::EraseSplit(Splits::iterator split) {
-  for (const Buffered& entry : split->second.buffer) {
-    buffered_bytes_ -= entry.bytes;
-  }
-  outstanding_bytes_ -= split->second.allowed - split->second.drained;
+  uint64_t buffered = 0;
+  for (const Buffered& entry : split->second.buffer) buffered += entry.bytes;
+  window_.Forget(buffered, split->second.credit());
   pullable_.erase(split->first);
   if (head_ == split->first) head_.reset();
   splits_.erase(split);
@@ -328,7 +320,7 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   }
   if (split.stopped) return;
   const uint64_t received = split.received;
-  arrivals_.Arrive(
+  window_.ReceiveFrame(
       now, frame.worker, frame.wire_bytes,
       frame.piece.chunk.rows == 0 ? 0 : frame.piece.chunk.ElementBytes());
   std::optional<Piece> piece =
@@ -349,15 +341,7 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
 void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
                          Piece piece) {
   const uint64_t bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
-  const uint64_t quota =
-      std::min(kQuotaFrames * bytes, settings_.budget_bytes / 4);
-  if (quota > quota_bytes_) {
-    quota_bytes_ = quota;
-    SetWindow(window_bytes_);
-  }
-  if (measured_from_ == absl::InfinitePast()) measured_from_ = now;
-  window_received_ += bytes;
-  NoteCame(piece.end.p - piece.begin.p, bytes);
+  window_.Receive(now, piece.end.p - piece.begin.p, bytes);
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
   split.stopped = !piece.error.ok();
@@ -369,7 +353,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
   if (piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped) {
     return NoteEmpty(piece);
   }
-  buffered_bytes_ += bytes;
+  window_.Buffer(bytes);
   split.buffer.push_back({std::move(piece), bytes, now});
   if (shared()) pullable_.insert(id);
 }
@@ -421,7 +405,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
     return std::nullopt;
   }
   auto found = NextToPull();
-  if (found == splits_.end() || found->second.buffer.empty()) WidenWindow(now);
+  if (found == splits_.end() || found->second.buffer.empty()) window_.Wait(now);
   if (found == splits_.end()) return std::nullopt;
   const SplitId id = found->first;
   Split& split = found->second;
@@ -471,7 +455,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   if (split.idle()) BeatWithin(now, kCoalesceEnds);
   const std::optional<SplitId> head = head_;
   Advance();
-  if (head_ != head || freed_bytes_ >= quarter_bytes()) {
+  if (head_ != head || window_.freed_a_quarter()) {
     GrantAll(now, false, effects);
   } else if (head_) {
     GrantSplit(now, *head_, false, effects);

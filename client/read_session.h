@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/arrival_rate.h"
+#include "client/credit_window.h"
 #include "core/wire/message.h"
 #include "core/wire/span_ring.h"
 
@@ -115,8 +115,8 @@ class ReadSession {
   uint32_t workers() const { return workers_; }  // that the dispatcher knows of
   bool answered() const { return answered_; }    // by any dispatcher so far
   absl::Time last_answer() const { return last_answer_; }
-  uint64_t buffered_bytes() const { return buffered_bytes_; }
-  uint64_t window_bytes() const { return window_bytes_; }
+  uint64_t buffered_bytes() const { return window_.buffered_bytes(); }
+  uint64_t window_bytes() const { return window_.bytes(); }
   // Totals of all pieces returned by Pull.
   uint64_t pulled_rows() const { return pulled_rows_; }
   uint64_t pulled_bytes() const { return pulled_bytes_; }
@@ -166,10 +166,6 @@ class ReadSession {
   virtual bool WaitsToSettle() const { return true; }
 
  private:
-  // Minimum number of frames in one split's quota: the worker computes one
-  // while another is on its way.
-  static constexpr uint64_t kQuotaFrames = 2;
-
   // A worker's attempt at a split, as this session opened it.
   struct IncomingStream {
     Opening opening;
@@ -207,6 +203,7 @@ class ReadSession {
     std::map<LeaseRef, IncomingStream> streams;
 
     bool taken() const { return next >= end; }
+    uint64_t credit() const { return allowed - drained; }
     bool idle() const { return taken() && buffer.empty(); }
   };
   // A sharing reader's piece in the client stage.
@@ -253,18 +250,8 @@ class ReadSession {
   void Drained(Split& split, uint64_t bytes);
   void NoteUse(absl::Time now, uint64_t received, const Split& split,
                IncomingStream& stream);
-  void SetWindow(uint64_t bytes);
-  void WidenWindow(absl::Time now);
-  bool WiderIsNoFaster(absl::Time now, double rate);
-  uint64_t Arriving(const WorkerId& worker) const;
-  void NarrowWindow();
-  uint64_t quarter_bytes() const {
-    return std::max<uint64_t>(1, ahead_bytes_ / 4);
-  }
   void SetAllowed(Split& split, uint64_t allowed);
   void Reopen(absl::Time now, const Split& split, IncomingStream& stream);
-  uint64_t MayNeed(const Split& split) const;
-  void NoteCame(uint64_t positions, uint64_t bytes);
   void Allot(Split& split, bool is_head);
   bool Worthwhile(const Split& split, const IncomingStream& stream,
                   uint64_t total, bool head) const;
@@ -282,27 +269,7 @@ class ReadSession {
   Cursor OutOf(const Split& split) const;
 
   const ReadSessionSettings settings_;
-  const uint64_t reserve_bytes_;  // part of the window reserved for the head
-  uint64_t quota_bytes_;          // minimum credit ahead of one split
-  uint64_t ahead_bytes_ = 0;      // maximum credit ahead of one split
-  // Credit over all splits: the part of the budget that the round trip
-  // requires.
-  uint64_t window_bytes_;
-  absl::Duration round_trip_ = absl::InfiniteDuration();
-  absl::Time measured_from_ = absl::InfinitePast();
-  uint64_t window_received_ = 0;  // since measured_from_
-  // The window before it was widened, and the rate at that time.
-  struct Narrower {
-    uint64_t bytes;
-    double rate;
-  };
-  std::optional<Narrower> narrower_;
-  absl::Time widen_from_ = absl::InfinitePast();
-  ArrivalRate arrivals_;
-  uint64_t positions_came_ = 0;  // halved from time to time
-  uint64_t bytes_came_ = 0;      // element bytes of positions_came_
-  uint64_t window_pulled_ = 0;
-  uint64_t window_unused_;  // least buffered since the last change
+  CreditWindow window_;
 
   State state_ = State::kJoin;
   absl::Status failure_;
@@ -347,9 +314,6 @@ class ReadSession {
   uint64_t pulled_rows_ = 0;
   uint64_t pulled_bytes_ = 0;
   uint64_t last_opening_ = 0;
-  uint64_t buffered_bytes_ = 0;
-  uint64_t outstanding_bytes_ = 0;  // allowed - drained, of all splits
-  uint64_t freed_bytes_ = 0;        // since credit was last returned
 };
 
 }  // namespace feedmill
