@@ -62,8 +62,11 @@ void HttpFile::AddMissing(const ByteRange& range,
 // Caller holds mutex_.
 uint64_t HttpFile::RunRequestBytes() const {
   const HttpOptions& options = store_->options;
+  const uint64_t most = store_->loop.distance().near()
+                            ? options.near_request_bytes
+                            : options.run_request_bytes;
   return std::clamp(run_.size() / 8, options.request_bytes,
-                    std::max(options.request_bytes, options.run_request_bytes));
+                    std::max(options.request_bytes, most));
 }
 
 // Caller holds mutex_. Returns the parts of a range beyond the announced ones

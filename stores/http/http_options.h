@@ -28,6 +28,8 @@ struct HttpOptions {
   // The same for bytes that are fetched beyond announced ranges: requests grow
   // with the run, because each costs the server as much as many bytes.
   uint64_t run_request_bytes = uint64_t{2} << 20;
+  // The same for servers that are near: fewer requests at a time are as fast.
+  uint64_t near_request_bytes = uint64_t{8} << 20;
   // Announced ranges closer than this share a request.
   uint64_t join_gap_bytes = uint64_t{32} << 10;
   // RandomAccessFile::ahead_bytes.

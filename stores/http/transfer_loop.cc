@@ -259,6 +259,8 @@ class TransferLoop::State
     Signal();
   }
 
+  const ServerDistance& distance() const { return distance_; }
+
   void Stop() {
     std::thread thread;
     {
@@ -482,10 +484,19 @@ class TransferLoop::State
       CURL* const easy = message->easy_handle;
       const auto found = active_.find(easy);
       if (found == active_.end()) continue;
+      if (message->data.result == CURLE_OK) NoteDistance(easy);
       End(easy, EndOf(message->data.result, *found->second));
       ++ended;
     }
     return ended;
+  }
+
+  void NoteDistance(CURL* easy) {
+    curl_off_t sent = 0;
+    curl_off_t first = 0;
+    curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &sent);
+    curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    distance_.Add(absl::Microseconds(first - sent));
   }
 
   // Ends stalled attempts, and those of abandoned transfers.
@@ -550,6 +561,7 @@ class TransferLoop::State
   OwnedFd wake_;                         // the same
   std::atomic<bool> signalled_ = false;  // wake_ is or becomes readable
   std::atomic<bool> looks_ = false;      // see Wake
+  ServerDistance distance_;              // the loop's thread adds
 
   // Used by the loop's thread only.
   std::array<epoll_event, 64> events_{};
@@ -573,5 +585,9 @@ void TransferLoop::Start(std::vector<std::shared_ptr<Transfer>> transfers,
 void TransferLoop::Wake() { state_->Wake(); }
 
 void TransferLoop::Stop() { state_->Stop(); }
+
+const ServerDistance& TransferLoop::distance() const {
+  return state_->distance();
+}
 
 }  // namespace feedmill

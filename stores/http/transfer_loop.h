@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "stores/http/http_options.h"
+#include "stores/http/server_distance.h"
 #include "stores/http/transfer.h"
 
 namespace feedmill {
@@ -36,6 +37,9 @@ class TransferLoop {
 
   // Ends all transfers, present and future, with Cancelled.
   void Stop();
+
+  // Distance of the servers that answered.
+  const ServerDistance& distance() const;
 
  private:
   class State;
