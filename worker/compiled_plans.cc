@@ -58,7 +58,7 @@ std::optional<PieceShelf::Key> CompiledPlans::SharedKey(
     const LeasedSplit& held) const {
   if (held.lease.share.whole() || !held.stream) return std::nullopt;
   const CompiledPlan* const plan = Find(held.lease.plan);
-  if (plan == nullptr || !plan->alike) return std::nullopt;
+  if (plan == nullptr || !plan->traits.alike) return std::nullopt;
   return PieceShelf::Key{held.lease.plan, held.stream->terms.compression};
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "core/wire/message.h"
+#include "worker/compute_task.h"
 #include "worker/cost_model.h"
 #include "worker/leased_split.h"
 #include "worker/piece_shelf.h"
@@ -20,8 +21,8 @@ struct CompiledPlan {
   enum class State { kDefining, kReady, kFailed };
   State state = State::kDefining;
   absl::Status failure;
-  bool alike = false;  // same pieces for all ranks
-  uint64_t used = 0;   // number of the last answer with a lease that needs it
+  PlanTraits traits;
+  uint64_t used = 0;  // number of the last answer with a lease that needs it
   CostModel cost;
   // Fair-share clock: thread nanoseconds divided by the weight. The lowest job
   // is next; idle time counts as used.

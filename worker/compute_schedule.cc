@@ -24,7 +24,7 @@ uint64_t PositionsIn(Cursor begin, Cursor end) {
 
 ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
                                      absl::StatusOr<Piece>& piece,
-                                     absl::Duration busy,
+                                     const TaskCost& cost,
                                      const StepCosts& costs,
                                      const std::optional<TaskTimes>& times) {
   const auto found = tasks_.find(id);
@@ -41,13 +41,14 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
                      task.begin.p, task.end.p, task.plan.value(),
                      piece->begin.p, piece->end.p);
   }
-  if (piece.ok()) Measure(now, task, *piece, busy);
-  load_.AddBusy(busy);
+  if (piece.ok()) Measure(now, task, *piece, cost.Planned());
+  load_.AddBusy(cost.busy);
   if (times.has_value()) spans_.AddTask(now, task, piece, costs, *times);
   load_.NoteCosts(task.plan, costs);
   if (CompiledPlan* const plan = plans_.Find(task.plan)) {
     plan->served +=
-        (absl::ToDoubleNanoseconds(busy) - task.expected_cost) / task.weight;
+        (absl::ToDoubleNanoseconds(cost.busy) - task.expected_cost) /
+        task.weight;
   }
   return task;
 }
@@ -203,7 +204,11 @@ uint64_t ComputeSchedule::FrameBytes(const CompiledPlan& plan) const {
 }
 
 uint64_t ComputeSchedule::PositionsFor(const CompiledPlan& plan) const {
-  return plan.cost.PositionsIn(FrameBytes(plan));
+  const uint64_t positions = plan.cost.PositionsIn(FrameBytes(plan));
+  const uint64_t ahead = plan.traits.positions_ahead;
+  if (ahead == 0) return positions;
+  // Most of the announced positions are beyond the tasks that run.
+  return std::min(positions, std::max<uint64_t>(1, ahead / 8));
 }
 
 uint64_t ComputeSchedule::ExpectedBytes(const CompiledPlan& plan,
@@ -264,6 +269,29 @@ void ComputeSchedule::TakeMemory(LeasedSplit& for_whom, uint64_t bytes) {
 
 // ---- tasks
 
+// Returns positions of the plan's leases that were not announced: up to
+// `ahead` positions after those that have a task.
+std::vector<PositionRange> ComputeSchedule::TakeSoon(const PlanId& id,
+                                                     uint64_t ahead) {
+  std::vector<PositionRange> soon;
+  if (ahead == 0) return soon;
+  for (auto& [split, held] : leases_) {
+    if (held.lease.plan != id || !held.failure.ok()) continue;
+    const Cursor next =
+        held.stream ? held.stream->frontier() : held.lease.begin;
+    const uint64_t end = held.lease.end.p + (held.lease.end.i > 0 ? 1 : 0);
+    const uint64_t from = next.p + (next.i > 0 ? 1 : 0);
+    if (from >= end) continue;
+    const uint64_t to = from + std::min(ahead, end - from);
+    const uint64_t begin = std::max(from, held.announced);
+    if (begin < to) soon.push_back({begin, to});
+    held.announced = std::max(held.announced, to);
+    ahead -= to - from;
+    if (ahead == 0) break;
+  }
+  return soon;
+}
+
 // Starts a task for the first positions that no task computes.
 void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
                             uint64_t positions, WorkerEffects& effects) {
@@ -286,8 +314,9 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   const double cost = plan.cost.NanosecondsFor(PositionsIn(begin, end));
   served_ = Served(plan);
   plan.served = served_ + cost / plan.weight;
-  const bool at_once =
-      plan.cost.cheap() && AtOnceCost() + cost <= kAtOnceNanoseconds;
+  // Work that waits for a network never runs on the reactor's thread.
+  const bool at_once = plan.traits.positions_ahead == 0 && plan.cost.cheap() &&
+                       AtOnceCost() + cost <= kAtOnceNanoseconds;
   const uint64_t trace = held.lease.trace;
   if (trace != 0) spans_.NoteBegun(now, held);
   tasks_.emplace(
@@ -295,11 +324,11 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
                       cost, plan.weight, at_once, shelf, held.lease.share.ranks,
                       trace, held.lease.attempt, now});
   const OutgoingStream::Terms& terms = stream.terms;
-  effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
-                             held.lease.share, stream.to(), terms.compression,
-                             terms.profile,
-                             load_.MayMeasure(now, held.lease.plan), at_once,
-                             terms.link_rate, trace != 0});
+  effects.compute.push_back(
+      {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share,
+       stream.to(), terms.compression, terms.profile,
+       load_.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
+       trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead)});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);

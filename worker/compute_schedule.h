@@ -51,7 +51,7 @@ class ComputeSchedule {
   // was requested becomes an error. `costs`, `times`: as in
   // WorkerAgent::OnComputed.
   ComputeTask EndTask(absl::Time now, TaskId id, absl::StatusOr<Piece>& piece,
-                      absl::Duration busy, const StepCosts& costs,
+                      const TaskCost& cost, const StepCosts& costs,
                       const std::optional<TaskTimes>& times);
 
   size_t tasks() const { return tasks_.size(); }
@@ -85,6 +85,7 @@ class ComputeSchedule {
   bool FreeIdle(uint64_t bytes);
   void TakeMemory(LeasedSplit& for_whom, uint64_t bytes);
   // ---- tasks
+  std::vector<PositionRange> TakeSoon(const PlanId& id, uint64_t ahead);
   void Start(absl::Time now, LeasedSplit& held, uint64_t positions,
              WorkerEffects& effects);
   double AtOnceCost() const;

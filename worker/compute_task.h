@@ -26,6 +26,22 @@ struct WorkerAgentSettings {
   absl::Duration heartbeat_interval = absl::Milliseconds(200);
 };
 
+// Properties of a compiled plan that affect how a worker schedules it.
+struct PlanTraits {
+  // The leases of all ranks need the same pieces, so each is computed once.
+  bool alike = false;
+  // Number of positions to announce ahead of those that run; 0: none.
+  uint64_t positions_ahead = 0;
+};
+
+// Positions [begin, end) of a plan.
+struct PositionRange {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+
+  friend bool operator==(const PositionRange&, const PositionRange&) = default;
+};
+
 // Runs positions [begin, end) of a plan, up to about bytes_target of output.
 struct ComputeRequest {
   TaskId task;
@@ -44,6 +60,21 @@ struct ComputeRequest {
   // Bytes per second of the link, as reported by its reader; 0: unknown.
   uint64_t link_rate = 0;
   bool trace = false;  // the times of the task are wanted
+  // Positions that run soon, in this order, and were not announced before.
+  std::vector<PositionRange> soon{};
+};
+
+// Thread time of a task.
+struct TaskCost {
+  TaskCost(absl::Duration time, absl::Duration waited = {})  // NOLINT
+      : busy(time), announced_wait(waited) {}
+
+  // Time for which to plan: announced waits of many positions overlap, so that
+  // each costs a part of the time only.
+  absl::Duration Planned() const { return busy - announced_wait * 15 / 16; }
+
+  absl::Duration busy;            // in all
+  absl::Duration announced_wait;  // of it, waits for announced bytes
 };
 
 // When and where a task ran.

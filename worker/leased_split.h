@@ -18,7 +18,8 @@ struct LeasedSplit {
   std::optional<OutgoingStream> stream{};
   absl::Status failure{};  // not OK: reported until the lease ends
   absl::Time leased{};
-  bool begun = false;  // a task was started
+  bool begun = false;      // a task was started
+  uint64_t announced = 0;  // positions before it were announced
 
   // True if the client has sent a grant within `park_after`.
   bool Granted(absl::Time now, absl::Duration park_after) const {

@@ -78,6 +78,8 @@ class OutgoingStream {
   // Bytes sent, ready, and of running tasks of `task_bytes` each.
   uint64_t BytesWithTasks(uint64_t task_bytes) const;
 
+  // Everything before it has a piece or a task, apart from holes.
+  Cursor frontier() const { return frontier_; }
   // REQUIRES: Wants().
   Gap FirstGap() const;
   // Makes the gap, up to `end`, a segment that waits for the task, or that has

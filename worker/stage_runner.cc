@@ -9,6 +9,7 @@
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/python_functions.h"
 #include "core/definition/pipeline_text.h"
+#include "core/io/announced_wait.h"
 #include "core/io/manifest.h"
 #include "core/net/clock.h"
 #include "core/pipeline/bound_files.h"
@@ -122,13 +123,17 @@ void StageRunner::Define(PlanDefinition definition) {
   // Shared, because a definition may hold a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
-    bool alike = false;
-    auto stage = OrStatus([&] { return Compile(*shared, registry_, alike); });
+    PlanTraits traits;
+    auto stage =
+        OrStatus([&] { return Compile(*shared, registry_, traits.alike); });
     absl::Status status = stage.status();
-    if (stage.ok()) compiled->stage = *std::move(stage);
-    post_([this, plan = shared->plan, status = std::move(status), alike] {
+    if (stage.ok()) {
+      compiled->stage = *std::move(stage);
+      traits.positions_ahead = compiled->stage->PositionsAhead();
+    }
+    post_([this, plan = shared->plan, status = std::move(status), traits] {
       Refill();
-      results_.defined(plan, status, alike);
+      results_.defined(plan, status, traits);
     });
   });
 }
@@ -162,6 +167,7 @@ void StageRunner::Compute(ComputeRequest request,
   Work work = [this, compiled = found->second, request = std::move(request),
                blocks = std::move(blocks), codec](int thread) {
     const BusyTime busy;
+    const absl::Duration waited = AnnouncedWait::Total();
     const absl::Time begun = request.trace ? SteadyNow() : absl::InfinitePast();
     Computed computed{request.task, request.plan,
                       Internal("the plan was not compiled"),
@@ -184,7 +190,7 @@ void StageRunner::Compute(ComputeRequest request,
                         }).value_or(nullptr);
       computed.packing = SteadyNow() - made;
     }
-    computed.busy = busy.Elapsed();
+    computed.cost = {busy.Elapsed(), AnnouncedWait::Total() - waited};
     if (request.trace) {
       computed.times =
           TaskTimes{begun, SteadyNow(), static_cast<uint32_t>(thread)};
@@ -207,9 +213,12 @@ absl::StatusOr<Piece> StageRunner::Run(
   auto piece = OrStatus([&]() -> absl::StatusOr<Piece> {
     if (scratch == nullptr) scratch = compiled.stage->NewScratch();
     scratch->blocks = blocks;
+    const auto stage = compiled.stage->ForShare(request.share);
+    for (const PositionRange& soon : request.soon) {
+      stage->Announce(soon.begin, soon.end, *scratch);
+    }
     auto made =
-        compiled.stage->ForShare(request.share)
-            ->Run(request.begin, request.end, request.bytes_target, *scratch);
+        stage->Run(request.begin, request.end, request.bytes_target, *scratch);
     scratch->blocks.reset();
     return made;
   });

@@ -28,7 +28,7 @@ struct Computed {
   TaskId task;
   PlanId plan;
   absl::StatusOr<Piece> piece;
-  absl::Duration busy;  // thread time, including packing
+  TaskCost cost;  // including packing
   // The codec, the packed parts and the packing time, if packing was requested.
   LinkCompression codec = LinkCompression::kNone;
   std::shared_ptr<const PackedParts> packed{};
@@ -47,8 +47,7 @@ class StageRunner {
   // Callbacks for results.
   struct Results {
     std::function<void(Computed)> computed;
-    // `alike`: the pieces are the same for all ranks.
-    std::function<void(const PlanId&, absl::Status, bool alike)> defined;
+    std::function<void(const PlanId&, absl::Status, PlanTraits)> defined;
     std::function<void(ManifestResult)> resolved;
   };
 

@@ -55,13 +55,13 @@ WorkerEffects WorkerAgent::OnTick(absl::Time now) {
 
 WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
                                       absl::StatusOr<Piece> piece,
-                                      absl::Duration busy,
+                                      const TaskCost& cost,
                                       std::shared_ptr<const PackedParts> packed,
                                       StepCosts costs,
                                       std::optional<TaskTimes> times) {
   WorkerEffects effects;
   const ComputeTask task =
-      schedule_.EndTask(now, id, piece, busy, costs, times);
+      schedule_.EndTask(now, id, piece, cost, costs, times);
   absl::StatusOr<BufferedPiecePtr> made = delivery_.BufferPiece(
       times.has_value() ? times->end : now, task, std::move(piece),
       std::move(packed), std::move(costs));
@@ -71,14 +71,14 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
 }
 
 WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
-                                     absl::Status status, bool alike) {
+                                     absl::Status status, PlanTraits traits) {
   WorkerEffects effects;
   CompiledPlan* const known = plans_.Find(plan);
   if (known == nullptr) return effects;  // forgotten meanwhile
   known->state =
       status.ok() ? CompiledPlan::State::kReady : CompiledPlan::State::kFailed;
   known->failure = std::move(status);
-  known->alike = alike;
+  known->traits = traits;
   clock_.BeatSoon(now);
   if (known->state == CompiledPlan::State::kFailed) {
     for (auto& [split, held] : leases_) {

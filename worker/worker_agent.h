@@ -41,18 +41,17 @@ class WorkerAgent {
   WorkerEffects Handle(absl::Time now, const PeerId& from,
                        const Message& message);
   WorkerEffects OnTick(absl::Time now);
-  // A task ended. `busy`: thread time. `packed`: the packed parts, if any.
+  // A task ended. `packed`: the packed parts, if any.
   // `costs`: of its steps, if requested. `times`: if requested.
   WorkerEffects OnComputed(absl::Time now, TaskId id,
-                           absl::StatusOr<Piece> piece, absl::Duration busy,
+                           absl::StatusOr<Piece> piece, const TaskCost& cost,
                            std::shared_ptr<const PackedParts> packed = nullptr,
                            StepCosts costs = nullptr,
                            std::optional<TaskTimes> times = std::nullopt);
   // A definition was compiled, or failed; then the plan's leases fail with
-  // `status`. `alike`: the leases of all ranks need the same pieces, so each
-  // piece is computed once.
+  // `status`.
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
-                          absl::Status status, bool alike = false);
+                          absl::Status status, PlanTraits traits = {});
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
   // Registers under `worker` at the next tick: no heartbeat is sent before the
   // worker has a name. With another name the worker is a new one: it drops all

@@ -295,14 +295,15 @@ void WorkerServer::Shell::MakeAgent() {
                          computed.packing);
     }
     Perform(agent_->OnComputed(reactor_->now(), computed.task,
-                               std::move(computed.piece), computed.busy,
+                               std::move(computed.piece), computed.cost,
                                std::move(computed.packed),
                                std::move(computed.costs), computed.times));
   };
   results.defined = [this](const PlanId& plan, absl::Status status,
-                           bool alike) {
+                           PlanTraits traits) {
     if (!status.ok()) LogWarning("plan not compiled: {}", ErrorText(status));
-    Perform(agent_->OnDefined(reactor_->now(), plan, std::move(status), alike));
+    Perform(
+        agent_->OnDefined(reactor_->now(), plan, std::move(status), traits));
   };
   results.resolved = [this](ManifestResult result) {
     Perform(agent_->OnResolved(reactor_->now(), std::move(result)));

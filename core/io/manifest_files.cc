@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/io/announced_wait.h"
 #include "core/io/file_systems.h"
 #include "core/io/read_ahead.h"
 
@@ -110,10 +111,17 @@ absl::Status ManifestFiles::Read(size_t file, const RandomAccessFile& opened,
 ReadFileAt ManifestFiles::ReadInOrder(
     size_t file, std::shared_ptr<const RandomAccessFile> opened, uint64_t begin,
     uint64_t end) const {
+  if (opened->ahead_bytes() == 0) {
+    return [this, file, opened = std::move(opened)](uint64_t offset,
+                                                    std::span<std::byte> out) {
+      return Read(file, *opened, offset, out);
+    };
+  }
   ReadAhead ahead(*opened, begin, std::min(end, info(file).size));
   return [this, file, opened = std::move(opened), ahead](
              uint64_t offset, std::span<std::byte> out) mutable {
     ahead.Reach(offset);
+    const AnnouncedWait wait;
     return Read(file, *opened, offset, out);
   };
 }

@@ -74,6 +74,7 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
       begin_(begin),
       size_(size),
       options_(std::move(options)),
+      positions_ahead_(stage_->PositionsAhead()),
       floating_point_(FloatingPointNow()),
       sizer_(options_.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
       next_position_(begin.p),
@@ -199,8 +200,18 @@ std::shared_ptr<PieceMaker::Slot> PieceMaker::Claim() {
   if (claimed != nullptr) {
     claimed->running = true;
     ++running_;
+    AnnounceWith(*claimed);
   }
   return claimed;
+}
+
+// Lets the thread of a slot announce the positions that come into reach.
+void PieceMaker::AnnounceWith(Slot& slot) {
+  if (positions_ahead_ == 0) return;
+  const uint64_t reach =
+      next_position_ + std::min(positions_ahead_, size_ - next_position_);
+  slot.announce_from = std::max(announced_, slot.next.p);
+  slot.announce_to = announced_ = std::max(announced_, reach);
 }
 
 // Adds a slot for the next positions. Null: there are enough slots.
@@ -288,11 +299,18 @@ absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Slot& slot) {
       scratch = stage_->NewScratch();
       scratch->blocks = blocks_;
     }
+    Announce(slot, *scratch);
     return stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
   } catch (const std::exception& error) {
     scratch = nullptr;
     return StatusOf(error);
   }
+}
+
+void PieceMaker::Announce(const Slot& slot,
+                          WorkerStage::Scratch& scratch) const {
+  if (slot.announce_from >= slot.announce_to) return;
+  stage_->Announce(slot.announce_from, slot.announce_to, scratch);
 }
 
 void PieceMaker::Keep(Slot& slot, MadePiece made) {

@@ -67,7 +67,10 @@ class PieceMaker {
     std::deque<Piece> pieces;  // made, in order
     bool running = false;
     bool stopped = false;  // by an error: its last piece's, or `status`
-    absl::Status status;   // of this machine
+    // Positions that its thread announces before it makes the next piece.
+    uint64_t announce_from = 0;
+    uint64_t announce_to = 0;
+    absl::Status status;  // of this machine
 
     bool finished() const { return stopped || next >= end; }
   };
@@ -83,6 +86,7 @@ class PieceMaker {
   size_t MakersMax() const;
   std::shared_ptr<Slot> Claim();
   std::shared_ptr<Slot> AddSlot();
+  void AnnounceWith(Slot& slot);
   bool HasRoom() const;
   void Keep(Slot& slot, MadePiece made);
 
@@ -90,11 +94,13 @@ class PieceMaker {
   bool MakeHere(std::unique_lock<std::mutex>& lock);
   MadePiece Make(size_t thread, const Slot& slot);
   absl::StatusOr<Piece> Run(size_t thread, const Slot& slot);
+  void Announce(const Slot& slot, WorkerStage::Scratch& scratch) const;
 
   const std::shared_ptr<const WorkerStage> stage_;
   const Cursor begin_;
   const uint64_t size_;
   const Options options_;
+  const uint64_t positions_ahead_;
 
   // Used by the caller's thread only.
   Clock::time_point left_ = Clock::now();  // when it took the last piece
@@ -109,6 +115,7 @@ class PieceMaker {
   std::deque<std::shared_ptr<Slot>> slots_;  // in order
   PieceSizer sizer_;
   uint64_t next_position_ = 0;
+  uint64_t announced_ = 0;   // earlier positions were announced
   uint64_t needed_ = 0;      // earlier positions cannot change the output
   size_t buffered_ = 0;      // bytes of pieces in slots
   size_t running_ = 0;       // slots with a thread

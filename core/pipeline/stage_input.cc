@@ -71,6 +71,15 @@ class SourceInput final : public StageInput {
     return more;
   }
 
+  size_t blocks_ahead() const override { return source_->blocks_ahead(); }
+
+  void PrefetchBlocks(std::span<const RecordRef> refs,
+                      StageInput::Scratch& scratch) const override {
+    auto& own = static_cast<SourceScratch&>(scratch);
+    order_.Map(refs, own.indexes);
+    source_->PrefetchBlocks(own.indexes);
+  }
+
   std::vector<Column> Take(StageInput::Scratch& scratch) const override {
     auto& own = static_cast<SourceScratch&>(scratch);
     std::vector<Column> columns;

@@ -99,6 +99,19 @@ std::unique_ptr<WorkerStage::Scratch> WorkerStage::NewScratch() const {
   return scratch;
 }
 
+uint64_t WorkerStage::PositionsAhead() const {
+  if (part_ || program_->naming != Naming::kRuns) return 0;
+  return program_->source->blocks_ahead();
+}
+
+void WorkerStage::Announce(uint64_t begin, uint64_t end,
+                           Scratch& scratch) const {
+  auto& own = static_cast<StageScratch&>(scratch);
+  own.refs.clear();
+  program_->plan->Records(begin, end, own.refs);
+  program_->source->PrefetchBlocks(own.refs, *own.source);
+}
+
 size_t WorkerStage::EstimatedBytes() const { return program_->estimated_bytes; }
 bool WorkerStage::heavy() const { return program_->heavy; }
 size_t WorkerStage::AheadBytes() const { return program_->ahead_bytes; }

@@ -79,6 +79,13 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch, bool& outer) const;
 
+  // Number of positions to announce ahead of those that run; 0 if it saves no
+  // time.
+  uint64_t PositionsAhead() const;
+  // Begins to fetch what positions [begin, end) read, which run soon in this
+  // order, and returns without waiting for it.
+  void Announce(uint64_t begin, uint64_t end, Scratch& scratch) const;
+
   // Guesses a position's output in bytes; 0: unknown.
   size_t EstimatedBytes() const;
   // True if a position decodes, reads whole files or calls heavy functions.

@@ -17,8 +17,21 @@ namespace {
 
 // Most interrupted streams that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
+// Blocks of files behind URLs are announced ahead: up to kAheadBytes, but at
+// most kAheadMax of them, which are as many requests if they are small.
+constexpr uint64_t kAheadBytes = uint64_t{32} << 20;
+constexpr uint64_t kAheadMax = 32;
 // Expected bytes after a block for its last line.
 constexpr uint64_t kLineBytesAhead = uint64_t{64} << 10;
+
+size_t BlocksAhead(const ManifestFiles& files) {
+  if (!files.has_urls() || files.total() == 0) return 0;
+  uint64_t bytes = 0;
+  for (const ManifestFile& file : files.manifest().files) bytes += file.size;
+  const uint64_t each =
+      std::clamp<uint64_t>(bytes / files.total(), 1, kBlockBytes);
+  return static_cast<size_t>(std::min(kAheadMax, kAheadBytes / each));
+}
 
 class StreamedRecords final : public RecordSource {
  public:
@@ -30,6 +43,7 @@ class StreamedRecords final : public RecordSource {
         record_word_(records.properties.lines ? "line" : "record"),
         first_number_(records.properties.lines ? 1 : 0),
         files_(std::move(manifest)),
+        blocks_ahead_(BlocksAhead(files_)),
         decoder_(std::move(records.decoder)),
         heads_(*framing_, coding_, *decoder_, files_) {}
 
@@ -39,6 +53,10 @@ class StreamedRecords final : public RecordSource {
 
   absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row, size_t bytes_max,
                                  RecordBlock& out) const override;
+
+  size_t blocks_ahead() const override { return blocks_ahead_; }
+
+  void PrefetchBlocks(std::span<const uint64_t> indexes) const override;
 
   std::string Describe(uint64_t index, uint64_t row) const override {
     const auto place = files_.Find(index);
@@ -75,6 +93,7 @@ class StreamedRecords final : public RecordSource {
   const char* const record_word_;
   const uint64_t first_number_;  // lines are numbered from 1
   const ManifestFiles files_;
+  const size_t blocks_ahead_;
   const std::unique_ptr<const RecordDecoder> decoder_;
   const FileHeads heads_;
 
@@ -128,6 +147,23 @@ StreamedRecords::Open(uint64_t index) const {
                      first, info.size, info.path),
       begin, end);
   return block;
+}
+
+// Leaves out blocks that follow the one before them in its file: reading that
+// one announces them. Errors are left to the read.
+void StreamedRecords::PrefetchBlocks(std::span<const uint64_t> indexes) const {
+  for (size_t k = 0; k < indexes.size(); ++k) {
+    const auto place = files_.Find(indexes[k]);
+    if (k > 0 && indexes[k] == indexes[k - 1] + 1 && place.record > 0) continue;
+    const auto opened = files_.Open(place.file);
+    if (!opened.ok()) return;
+    if ((*opened)->ahead_bytes() == 0) continue;
+    const uint64_t begin = blocks_ ? place.record * kBlockBytes : 0;
+    const ByteRange range{
+        begin == 0 ? 0 : begin - 1,
+        std::min(kBlockBytes, files_.info(place.file).size - begin)};
+    (*opened)->Prefetch({&range, 1});
+  }
 }
 
 absl::StatusOr<size_t> StreamedRecords::Decode(const OpenBlock& block,

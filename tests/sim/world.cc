@@ -10,6 +10,8 @@
 namespace feedmill::sim {
 namespace {
 
+constexpr uint64_t kPositionsAhead = 8;  // that workers announce
+
 constexpr absl::Duration kClientTimeout = absl::Seconds(3);
 constexpr absl::Duration kFaultsEnd = absl::Seconds(8);
 constexpr absl::Duration kLiveness = absl::Seconds(60);
@@ -304,8 +306,10 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
         random_.UpTo(absl::Milliseconds(5)),
         [this, name = worker.name, life = worker.life, plan = definition.plan] {
           OnWorker(name, life, [this, plan](WorkerProcess& w) {
-            StepWorker(w, w.core->OnDefined(ClockOf(w), plan, absl::OkStatus(),
-                                            !plan_.numbered()));
+            StepWorker(w,
+                       w.core->OnDefined(ClockOf(w), plan, absl::OkStatus(),
+                                         {.alike = !plan_.numbered(),
+                                          .positions_ahead = kPositionsAhead}));
           });
         });
   }

@@ -319,13 +319,15 @@ def many_small_files(feedmill):
     names = [f"small/{k}.txt" for k in range(300)]
     for name in names:
         (feedmill.files / name).write_text(f"file {name}\n")
-    with RangeServer(feedmill.files, delay=0.1) as server:
-        begin = time.monotonic()
-        done = feedmill.read(pipeline("text", server.url, names), "--explain")
-        assert done.returncode == 0, done.stderr
-        seconds = time.monotonic() - begin
-        assert server.most_under_way >= 32, server.most_under_way
-        assert seconds < 0.1 * 300 / 4, f"{seconds} s for {server.count} requests"
+    with feedmill.cluster(1) as (address, _, _):
+        for flags, together in ((["--explain"], 32), (["--local", "--threads", "2"], 32), (["--service", address], 16)):
+            with RangeServer(feedmill.files, delay=0.1) as server:
+                begin = time.monotonic()
+                done = feedmill.read(pipeline("text", server.url, names), *flags)
+                assert done.returncode == 0, done.stderr
+                seconds = time.monotonic() - begin
+                assert server.most_under_way >= together, f"{flags}: {server.most_under_way}"
+                assert seconds < 0.1 * server.count / 4, f"{flags}: {seconds} s for {server.count} requests"
 
 
 # ---- throughput

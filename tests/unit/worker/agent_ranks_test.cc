@@ -17,7 +17,7 @@ constexpr uint64_t kRanks = 4;
 
 class AlikeRanks : public WorkerAgentTest {
  protected:
-  AlikeRanks() { alike_ = true; }
+  AlikeRanks() { traits_.alike = true; }
 
   static Lease RankLease(uint64_t rank, uint64_t begin, uint64_t end) {
     Lease lease = LeaseOf(begin * kRanks + rank, begin, end);

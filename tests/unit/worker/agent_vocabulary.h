@@ -56,7 +56,7 @@ class WorkerAgentTest : public ::testing::Test {
   }
   void GivenLeases(const std::vector<Lease>& leases) {
     Answer(leases);
-    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus(), alike_));
+    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus(), traits_));
   }
   WorkerEffects Give(const Grant& grant) {
     return Keep(agent_.Handle(now_, kClient, grant));
@@ -134,7 +134,7 @@ class WorkerAgentTest : public ::testing::Test {
   std::vector<ComputeRequest> tasks_;
   std::vector<Frame> frames_;
   bool defined_ = false;
-  bool alike_ = false;  // same pieces for all ranks
+  PlanTraits traits_;
 };
 
 }  // namespace feedmill::testing

@@ -80,7 +80,7 @@ class StageRunnerTest : public ::testing::Test {
                              EXPECT_EQ(computed.piece->chunk.rows, 10U);
                              made_.push_back(computed.piece->begin.p);
                            },
-                           [](const PlanId&, absl::Status status, bool) {
+                           [](const PlanId&, absl::Status status, PlanTraits) {
                              EXPECT_TRUE(status.ok()) << status;
                            },
                            [](ManifestResult) {}});
@@ -128,7 +128,7 @@ absl::StatusOr<Piece> PieceOf(const std::string& yaml,
       },
       StageRunner::Results{
           [&](Computed computed) { made = std::move(computed.piece); },
-          [](const PlanId&, absl::Status status, bool) {
+          [](const PlanId&, absl::Status status, PlanTraits) {
             EXPECT_TRUE(status.ok()) << status;
           },
           [](ManifestResult) {}},
