@@ -12,7 +12,8 @@
 namespace feedmill {
 namespace {
 
-// Number of small files read from the disk at once, for each thread.
+// Number of small files read at once: from the disk, for each thread; from
+// URLs, for the reader or worker.
 constexpr size_t kFilesAhead = 32;
 constexpr size_t kLabelsShown = 20;
 
@@ -68,8 +69,7 @@ class ImageFiles final : public RecordSource {
       size_t c = 0;
       if (makes_image_) {
         OpenAhead(indexes.subspan(k), ahead);
-        absl::StatusOr<std::unique_ptr<RandomAccessFile>> next =
-            std::move(ahead.front().opened);
+        Opened next = std::move(ahead.front().opened);
         ahead.pop_front();
         FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
         OutputColumn& image = out.columns[c++];
@@ -87,18 +87,40 @@ class ImageFiles final : public RecordSource {
     return out.rows;
   }
 
+  size_t records_ahead() const override {
+    return makes_image_ && files_.has_urls() ? kFilesAhead : 0;
+  }
+
+  // Errors are left to the read.
+  void PrefetchRecords(std::span<const uint64_t> indexes) const override {
+    for (const uint64_t index : indexes) {
+      const size_t file = files_.Find(index).file;
+      const auto opened = files_.Open(file);
+      if (!opened.ok()) return;
+      const ByteRange whole{0, files_.info(file).size};
+      (*opened)->Prefetch({&whole, 1});
+    }
+  }
+
   std::string Describe(uint64_t index, uint64_t) const override {
     return files_.info(files_.Find(index).file).path;
   }
 
  private:
+  using Opened = absl::StatusOr<std::shared_ptr<const RandomAccessFile>>;
   struct Ahead {
     uint64_t index;
-    absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened;
+    Opened opened;
   };
   struct AheadScratch final : Scratch {
     std::deque<Ahead> files;  // next files, as of the last call
   };
+
+  // Files behind URLs may have been opened and fetched by PrefetchRecords.
+  Opened Open(size_t file) const {
+    if (files_.has_urls()) return files_.Open(file);
+    return files_.OpenOnce(file);
+  }
 
   // Makes `ahead` begin with the first of `indexes`, and prefetches the files
   // of the next ones. They are read while one image is decoded.
@@ -109,7 +131,7 @@ class ImageFiles final : public RecordSource {
     while (ahead.size() < most) {
       const uint64_t index = indexes[ahead.size()];
       const size_t file = files_.Find(index).file;
-      ahead.push_back({index, files_.OpenOnce(file)});
+      ahead.push_back({index, Open(file)});
       const auto& opened = ahead.back().opened;
       const ByteRange whole{0, files_.info(file).size};
       if (opened.ok()) (*opened)->Prefetch({&whole, 1});

@@ -125,7 +125,13 @@ Unfinished Look(const fs::path& path, bool drop) {
   const bool regular = fstat(file, &stat) == 0 && S_ISREG(stat.st_mode);
   auto state = Unfinished::kBeingWritten;
   if (regular && IsAbandoned(file)) {
-    state = Unfinished::kAbandoned;
+    // Its writer may have finished and renamed it since it was opened here.
+    struct stat now {};
+    const bool same = lstat(path.c_str(), &now) == 0 &&
+                      now.st_dev == stat.st_dev && now.st_ino == stat.st_ino;
+    state = same ? Unfinished::kAbandoned : Unfinished::kNone;
+  }
+  if (state == Unfinished::kAbandoned) {
     // Removed while the lock is held: a writer that opens it now sees that it
     // is gone.
     if (drop && unlink(path.c_str()) != 0 && errno != ENOENT) {

@@ -1,6 +1,7 @@
 #include "core/io/manifest_files.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/base/status.h"
 #include "core/io/announced_wait.h"
@@ -96,6 +97,8 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> ManifestFiles::Index(
 absl::Status ManifestFiles::Fill(size_t file, const RandomAccessFile& opened,
                                  uint64_t offset,
                                  std::span<std::byte> out) const {
+  std::optional<AnnouncedWait> wait;
+  if (has_urls_) wait.emplace();
   const auto got = opened.Read(offset, out);
   if (!got.ok()) return OrGone(file, got.status());
   return *got == out.size() ? absl::OkStatus() : Changed(file);
@@ -111,17 +114,10 @@ absl::Status ManifestFiles::Read(size_t file, const RandomAccessFile& opened,
 ReadFileAt ManifestFiles::ReadInOrder(
     size_t file, std::shared_ptr<const RandomAccessFile> opened, uint64_t begin,
     uint64_t end) const {
-  if (opened->ahead_bytes() == 0) {
-    return [this, file, opened = std::move(opened)](uint64_t offset,
-                                                    std::span<std::byte> out) {
-      return Read(file, *opened, offset, out);
-    };
-  }
   ReadAhead ahead(*opened, begin, std::min(end, info(file).size));
   return [this, file, opened = std::move(opened), ahead](
              uint64_t offset, std::span<std::byte> out) mutable {
     ahead.Reach(offset);
-    const AnnouncedWait wait;
     return Read(file, *opened, offset, out);
   };
 }

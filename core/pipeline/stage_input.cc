@@ -71,13 +71,13 @@ class SourceInput final : public StageInput {
     return more;
   }
 
-  size_t blocks_ahead() const override { return source_->blocks_ahead(); }
+  size_t records_ahead() const override { return source_->records_ahead(); }
 
-  void PrefetchBlocks(std::span<const RecordRef> refs,
-                      StageInput::Scratch& scratch) const override {
+  void PrefetchRecords(std::span<const RecordRef> refs,
+                       StageInput::Scratch& scratch) const override {
     auto& own = static_cast<SourceScratch&>(scratch);
     order_.Map(refs, own.indexes);
-    source_->PrefetchBlocks(own.indexes);
+    source_->PrefetchRecords(own.indexes);
   }
 
   std::vector<Column> Take(StageInput::Scratch& scratch) const override {

@@ -118,9 +118,9 @@ class StageInput {
                                          size_t bytes_max, Scratch& scratch,
                                          InputBlock& out) const = 0;
 
-  // See RecordSource::blocks_ahead and PrefetchBlocks.
-  virtual size_t blocks_ahead() const { return 0; }
-  virtual void PrefetchBlocks(std::span<const RecordRef>, Scratch&) const {}
+  // See RecordSource::records_ahead and PrefetchRecords.
+  virtual size_t records_ahead() const { return 0; }
+  virtual void PrefetchRecords(std::span<const RecordRef>, Scratch&) const {}
 
   // Returns the columns of the last block with their memory, which invalidates
   // block.columns. Returns none if the input does not own the columns.

@@ -100,16 +100,24 @@ std::unique_ptr<WorkerStage::Scratch> WorkerStage::NewScratch() const {
 }
 
 uint64_t WorkerStage::PositionsAhead() const {
-  if (part_ || program_->naming != Naming::kRuns) return 0;
-  return program_->source->blocks_ahead();
+  const uint64_t records = program_->source->records_ahead();
+  const uint64_t each =
+      program_->batches == nullptr ? 1 : program_->plan->batch_size();
+  return (records + each - 1) / std::max<uint64_t>(1, each);
 }
 
 void WorkerStage::Announce(uint64_t begin, uint64_t end,
                            Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
+  if (part_) {
+    begin = part_->share.Below(begin);
+    end = part_->share.Below(end);
+  }
+  end = std::min(end, program_->plan->size());
+  if (begin >= end) return;
   own.refs.clear();
   program_->plan->Records(begin, end, own.refs);
-  program_->source->PrefetchBlocks(own.refs, *own.source);
+  program_->source->PrefetchRecords(own.refs, *own.source);
 }
 
 size_t WorkerStage::EstimatedBytes() const { return program_->estimated_bytes; }

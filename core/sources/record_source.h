@@ -89,12 +89,12 @@ class RecordSource {
                                          size_t bytes_max,
                                          RecordBlock& out) const;
 
-  // For an uncounted source: the number of blocks to announce ahead of the one
-  // that is read; 0 if it saves no time.
-  virtual size_t blocks_ahead() const { return 0; }
-  // Begins to fetch blocks that are read soon, in this order, and returns
-  // without waiting for them.
-  virtual void PrefetchBlocks(std::span<const uint64_t>) const {}
+  // Number of records (of blocks, if it is uncounted) to announce ahead of
+  // those that are read; 0 if it saves no time.
+  virtual size_t records_ahead() const { return 0; }
+  // Begins to fetch records (or blocks) that are read soon, in this order, and
+  // returns without waiting for them.
+  virtual void PrefetchRecords(std::span<const uint64_t>) const {}
 
   // Returns "photos.tfrecord: record 17 at offset 2048", for errors about the
   // data of a record. `row` is its row in a block, else 0.

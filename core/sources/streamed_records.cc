@@ -24,7 +24,7 @@ constexpr uint64_t kAheadMax = 32;
 // Expected bytes after a block for its last line.
 constexpr uint64_t kLineBytesAhead = uint64_t{64} << 10;
 
-size_t BlocksAhead(const ManifestFiles& files) {
+size_t RecordsAhead(const ManifestFiles& files) {
   if (!files.has_urls() || files.total() == 0) return 0;
   uint64_t bytes = 0;
   for (const ManifestFile& file : files.manifest().files) bytes += file.size;
@@ -43,7 +43,7 @@ class StreamedRecords final : public RecordSource {
         record_word_(records.properties.lines ? "line" : "record"),
         first_number_(records.properties.lines ? 1 : 0),
         files_(std::move(manifest)),
-        blocks_ahead_(BlocksAhead(files_)),
+        records_ahead_(RecordsAhead(files_)),
         decoder_(std::move(records.decoder)),
         heads_(*framing_, coding_, *decoder_, files_) {}
 
@@ -54,9 +54,9 @@ class StreamedRecords final : public RecordSource {
   absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row, size_t bytes_max,
                                  RecordBlock& out) const override;
 
-  size_t blocks_ahead() const override { return blocks_ahead_; }
+  size_t records_ahead() const override { return records_ahead_; }
 
-  void PrefetchBlocks(std::span<const uint64_t> indexes) const override;
+  void PrefetchRecords(std::span<const uint64_t> indexes) const override;
 
   std::string Describe(uint64_t index, uint64_t row) const override {
     const auto place = files_.Find(index);
@@ -93,7 +93,7 @@ class StreamedRecords final : public RecordSource {
   const char* const record_word_;
   const uint64_t first_number_;  // lines are numbered from 1
   const ManifestFiles files_;
-  const size_t blocks_ahead_;
+  const size_t records_ahead_;
   const std::unique_ptr<const RecordDecoder> decoder_;
   const FileHeads heads_;
 
@@ -151,7 +151,7 @@ StreamedRecords::Open(uint64_t index) const {
 
 // Leaves out blocks that follow the one before them in its file: reading that
 // one announces them. Errors are left to the read.
-void StreamedRecords::PrefetchBlocks(std::span<const uint64_t> indexes) const {
+void StreamedRecords::PrefetchRecords(std::span<const uint64_t> indexes) const {
   for (size_t k = 0; k < indexes.size(); ++k) {
     const auto place = files_.Find(indexes[k]);
     if (k > 0 && indexes[k] == indexes[k - 1] + 1 && place.record > 0) continue;

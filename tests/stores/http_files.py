@@ -320,14 +320,17 @@ def many_small_files(feedmill):
     for name in names:
         (feedmill.files / name).write_text(f"file {name}\n")
     with feedmill.cluster(1) as (address, _, _):
-        for flags, together in ((["--explain"], 32), (["--local", "--threads", "2"], 32), (["--service", address], 16)):
+        local, served = ["--local", "--threads", "2", "--format", "none"], ["--service", address, "--format", "none"]
+        for kind, flags, together in (("text", ["--explain"], 32), ("text", local, 32), ("text", served, 16),
+                                      ("images", local, 32), ("images", served, 16)):
             with RangeServer(feedmill.files, delay=0.1) as server:
                 begin = time.monotonic()
-                done = feedmill.read(pipeline("text", server.url, names), *flags)
+                urls = [f"{server.url}/{name}" for name in names]
+                done = feedmill.read(f"source: {{{kind}: {{files: {urls}}}}}\n", *flags)
                 assert done.returncode == 0, done.stderr
                 seconds = time.monotonic() - begin
-                assert server.most_under_way >= together, f"{flags}: {server.most_under_way}"
-                assert seconds < 0.1 * server.count / 4, f"{flags}: {seconds} s for {server.count} requests"
+                assert server.most_under_way >= together, f"{kind}, {flags}: {server.most_under_way}"
+                assert seconds < 0.1 * server.count / 4, f"{kind}, {flags}: {seconds} s for {server.count} requests"
 
 
 # ---- throughput
