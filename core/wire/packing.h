@@ -10,7 +10,7 @@
 #include "core/wire/message.h"
 #include "feedmill/chunk.h"
 
-// Compressed parts of frames. PROTOCOL.md, "LinkCompression", has the rules.
+// Compressed parts of frames. PROTOCOL.md, "Compression", has the rules.
 
 namespace feedmill {
 
