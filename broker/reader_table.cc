@@ -26,8 +26,8 @@ ReaderTable::SkippedElements ReaderTable::AddLoad(absl::Time now,
                                                   KnownReader& reader,
                                                   const ReaderLoad& load) {
   // Another life of a reader counts from zero.
-  const bool anew = load.elapsed < reader.window.last().elapsed;
-  const ReaderLoad before = anew ? ReaderLoad() : reader.window.last();
+  const bool restarted = load.elapsed < reader.window.last().elapsed;
+  const ReaderLoad before = restarted ? ReaderLoad() : reader.window.last();
   JobTotals& totals = totals_[job.value().starts_with('@') ? JobName() : job];
   const auto rise = [](uint64_t last, uint64_t first) {
     return last < first ? 0 : last - first;

@@ -117,7 +117,7 @@ void AddFaults(const DispatcherSnapshot& snapshot, MetricList& metrics) {
     const char* help;
     uint64_t value;
   } counters[] = {
-      {"workers_lost", "Workers that were silent too long, or began anew",
+      {"workers_lost", "Workers that were silent too long, or started again",
        faults.workers_lost},
       {"workers_died", "Of these, workers whose process ended",
        faults.workers_died},

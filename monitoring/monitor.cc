@@ -141,7 +141,8 @@ absl::Status Monitor::Start(const std::string& at, bool open) {
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(address->host));
   if (!IsLoopback(numeric) && !open) {
     return InvalidArgument(
-        "at {} everybody who reaches this machine could read metrics, and the "
+        "at {} any process that reaches this machine could read metrics, and "
+        "the "
         "names of jobs and files; give a loopback address, or, on a network "
         "that you trust, allow it (--http-open; `open` of a MetricsServer)",
         address->host);

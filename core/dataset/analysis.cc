@@ -151,7 +151,7 @@ class HomeFinder {
     if (!endless_ || cut_) return absl::OkStatus();
     return InvalidArgument(
         "{}: a global shuffle needs all elements, and {} is infinite. Move the "
-        "shuffle before the repeat (each pass is shuffled anew), give the "
+        "shuffle before the repeat (each pass is shuffled again), give the "
         "repeat a count, or write `shuffle: {{window: N}}`",
         Name(index), *endless_);
   }

@@ -43,9 +43,9 @@ constexpr Answer kAnswers[] = {
      "write `map` after `batch`: its expressions then see whole batches"},
     {"", "map_and_batch", "write `map`, then `batch`"},
     {"", "shuffle_and_repeat",
-     "write `shuffle`, then `repeat`: each pass is shuffled anew"},
+     "write `shuffle`, then `repeat`: each pass is shuffled again"},
     {"", "reshuffle_each_iteration reshuffle",
-     "each pass of a `repeat` after a `shuffle` is shuffled anew; leave it "
+     "each pass of a `repeat` after a `shuffle` is shuffled again; leave it "
      "out"},
     {"", "buffer_size", "feedmill sizes its buffers by itself; leave it out"},
     {"",

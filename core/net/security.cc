@@ -118,7 +118,7 @@ absl::Status CheckExposure(const std::string& host, bool has_keys,
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
   if (IsLoopback(numeric)) return absl::OkStatus();
   return InvalidArgument(
-      "listening at {} without keys would let everybody who reaches this "
+      "listening at {} without keys would let any process that reaches this "
       "machine read its data and give it work. Make keys (feedmill keygen "
       "--dir D, then --keys D everywhere), or, on a network that you trust, "
       "say --insecure-bind",

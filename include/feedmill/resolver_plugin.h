@@ -19,7 +19,7 @@ struct feedmill_resolver_v1 {
   /* "consul" answers for URIs that begin with "consul:". Lower-case letters,
    * digits, '_', '+', '-' and '.', a letter first. */
   const char* scheme;
-  /* Looks at the cluster anew. `uri` is as the user wrote it, without the
+  /* Looks at the cluster again. `uri` is as the user wrote it, without the
    * parameters job, task, rpc_layer and environment, which feedmill applies.
    * Calls emit(sink, text, size) at most once: on success (return 0) with what
    * `feedmill resolve` prints, YAML or JSON; on failure with a message. Any

@@ -39,7 +39,7 @@ def arrow_files(dataset: Any) -> tuple[list[str], list[str]]:
         raise InvalidArgumentError(
             "from_hf: the dataset has an order or a choice of rows of its own (after shuffle, "
             "select, sort, filter or train_test_split), which its files do not have; write them "
-            "anew with flatten_indices(), or leave that step to feedmill"
+            "again with flatten_indices(), or leave that step to feedmill"
         )
     files = [os.path.abspath(file["filename"]) for file in dataset.cache_files]
     if not files:

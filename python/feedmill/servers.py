@@ -95,7 +95,7 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
       port: 0 for any free one; ``target`` has it.
       work_dir: Folder that keeps the state through restarts. Default: in memory.
       host: Where to listen. Other hosts than loopback need ``keys``, or
-        ``insecure_bind=True``, which lets everybody in who can connect.
+        ``insecure_bind=True``, which admits any process that can connect.
       advertise: Where others reach it, if not at ``host``.
       keys: The folder of its keys (docs/security.md).
       cluster_id: Peers that name another cluster are refused.
@@ -205,8 +205,8 @@ class MetricsServer:
 
     Args:
       address: ``"host:port"``; port 0 is any free one.
-      open: Allows an address that other machines can reach: whoever reaches it may read
-        the names of jobs.
+      open: Allows an address that other machines can reach: any process that reaches
+        it may read the names of jobs.
 
     Raises InvalidArgumentError if the address has another form, or if other machines
     can reach it and ``open`` is false; UnavailableError if the port is taken.

@@ -392,7 +392,7 @@ def recorded(now: Path, earlier: Path) -> None:
         same(
             other.rest(),
             local(now, text),
-            "the recorded job that was in the middle of its run, anew",
+            "the recorded job that was in the middle of its run, again",
         )
 
 

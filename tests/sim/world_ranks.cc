@@ -226,7 +226,7 @@ void World::CheckSettled(const RunExtended& event, const JobState& job) {
   }
   const auto end = ends_.find(job.run);
   if (end != ends_.end() && end->second != event.slots * plan_.positions()) {
-    ++result_.totals["runs settled anew"];
+    ++result_.totals["runs settled again"];
     ends_.erase(end);
   }
 }

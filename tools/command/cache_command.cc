@@ -61,7 +61,7 @@ struct CacheFlags {
     flags.Bool("--dry-run",
                "Print the caches that would be deleted, and delete nothing",
                &dry_run);
-    flags.OneOf("--format", {"text", "json"}, "How to print them", &format);
+    flags.OneOf("--format", {"text", "json"}, "Format of the list", &format);
     flags.Positionals("FOLDER", "Folders that pipelines name in `cache`",
                       &folders);
   }

@@ -10,8 +10,8 @@ void ClusterFlags::Declare(FlagSet& flags, const std::string& help) {
   flags.Text("--cluster", "URI", help, &uri);
   flags.Text("--jobs", "ROLE=JOB[,...]",
              "Jobs of the cluster that are the service, such as "
-             "dispatcher=ps,worker=data; a role without a job has no tasks; "
-             "default: the jobs of these names",
+             "dispatcher=ps,worker=data. A role without a job has no tasks; "
+             "default: the jobs named like the roles",
              &jobs);
 }
 

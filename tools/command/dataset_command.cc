@@ -52,9 +52,8 @@ absl::StatusOr<int> RunDataset(const Invocation& invocation) {
                    &what);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &config.service);
-  flags.Text("--id", "ID", "Of register: the dataset's id", &id);
-  flags.Duration("--timeout", "How long to wait for an answer",
-                 &config.timeout);
+  flags.Text("--id", "ID", "register: the dataset's id", &id);
+  flags.Duration("--timeout", "Longest wait for an answer", &config.timeout);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &config.cluster_id);
   DeclareKeys(flags, &config.security);

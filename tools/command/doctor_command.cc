@@ -235,7 +235,7 @@ absl::StatusOr<int> RunDoctor(const Invocation& invocation) {
   flags.Text("--service", "HOST:PORT",
              "Address of a dispatcher; default: only this machine is checked",
              &service);
-  flags.Duration("--timeout", "How long to wait for an answer", &timeout);
+  flags.Duration("--timeout", "Longest wait for an answer", &timeout);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &cluster_id);
   DeclareKeys(flags, &security);

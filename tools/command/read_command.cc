@@ -146,14 +146,15 @@ struct ReadFlags {
                "When the read ends, print to stderr the time of each step and "
                "which step bounds the read; with --service, of its workers too",
                &profile);
-    flags.OneOf("--format", {"jsonl", "summary", "none"}, "What to print",
-                &format);
+    flags.OneOf("--format", {"jsonl", "summary", "none"},
+                "Form of the printed elements", &format);
     flags.Count("--limit", 0, kNoLimit - 1,
                 "Stop after this number of elements", &limit);
-    flags.Duration("--timeout",
-                   "How long to wait for the first element, and for each later "
-                   "one; default for later ones: 60s",
-                   &timeout);
+    flags.Duration(
+        "--timeout",
+        "Longest wait for the first element, and for each later one; "
+        "default for later ones: 60s",
+        &timeout);
     flags.Text("--dataset-id", "ID",
                "Read the pipeline that the dispatcher keeps under this id, in "
                "place of PIPELINE ('feedmill dataset')",
@@ -168,15 +169,15 @@ struct ReadFlags {
                "without batches) whose number modulo N is C",
                &consumer);
     flags.OneOf("--even", {"exact", "drop", "pad"},
-                "Of consumers: if their number does not divide the elements, "
-                "drop leaves out the last ones, pad gives a consumer that "
-                "lacks one its last element once more; default: options.even "
-                "of the file, or exact",
+                "Elements of consumers whose number does not divide them: drop "
+                "leaves out the last elements; pad repeats the last element "
+                "of each consumer that lacks one; default: options.even of "
+                "the file, or exact",
                 &even);
     flags.Count("--epoch", 0, kNoLimit - 1,
-                "Epoch to read: each has another order; default: the token's, "
-                "or 0, or of a job with a name the first one that this reader "
-                "has not finished",
+                "Epoch to read: each has another order; default: the token's; "
+                "of a job with a name, the first epoch that this reader has "
+                "not finished; else 0",
                 &epoch);
     flags.Text("--skip-batches", "A:B[,A:B...]",
                "Leave out batches A to B-1 of the sequence (elements, without "
@@ -188,16 +189,16 @@ struct ReadFlags {
                 "--format summary shortens it, as for the page",
                 &show_batch);
     flags.Bool("--take-over",
-               "Take the place of the job's present reader; with --consumer "
-               "C/N, of an earlier consumer C, or of all those of another N. "
-               "Other consumers of N are never stopped: one that is ahead "
-               "waits until they have finished the iteration before, but not "
-               "for one that has been silent for the dispatcher's "
-               "--client-timeout",
+               "Take the place of the job's present reader. With --consumer "
+               "C/N: of an earlier consumer C, or of all consumers of another "
+               "N. Other consumers of N are never stopped. A consumer that is "
+               "ahead waits until they have finished the iteration before. It "
+               "does not wait for one that is silent for longer than the "
+               "dispatcher's --client-timeout",
                &take_over);
     flags.OneOf("--transport", {"auto", "tcp"},
-                "How elements are transported: auto uses shared memory if a "
-                "worker runs on this host",
+                "Transport of elements: auto uses shared memory if a worker "
+                "runs on this host",
                 &transport);
     flags.OneOf("--via", {"worker", "dispatcher"},
                 "Path of the elements: dispatcher relays the elements of "
@@ -221,8 +222,8 @@ struct ReadFlags {
                &token);
     flags.Text("--save-token", "FILE",
                "Save the reader's position to this file, or object of s3:// "
-               "or gs://, at the start and at the end, also after an "
-               "error or a signal",
+               "or gs://, at the start and at the end; the end may be an error "
+               "or a signal",
                &save_token);
     flags.Text("--save-every", "N|DURATION",
                "Save the token after each N elements (1000), or so often "

@@ -126,7 +126,7 @@ absl::StatusOr<int> RunResolve(const Invocation& invocation) {
   absl::Duration interval;
   FlagSet flags("resolve", kResolveSummary, kResolveExamples);
   flags.Positional("URI", "URI of the cluster (required)", &uri);
-  flags.OneOf("--format", {"yaml", "json", "table"}, "How to print it",
+  flags.OneOf("--format", {"yaml", "json", "table"}, "Format of the cluster",
               &format);
   flags.Duration("--watch",
                  "Resolve again at this interval and print each change, until "

@@ -163,8 +163,8 @@ void ScaleFlags::Declare(FlagSet& flags, ScaleSettings& settings) {
               &least, &most);
   DeclareScalePace(flags, settings);
   flags.Duration("--scale-start-time",
-                 "Time that wanted workers have to come before the number is "
-                 "computed anew with those that are there",
+                 "Time that wanted workers have to come; then the number is "
+                 "computed again with the workers that are there",
                  &settings.start_time);
   flags.Text("--scale-command", "COMMAND",
              "Shell command to run when another number of workers is wanted; "

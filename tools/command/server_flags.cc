@@ -46,8 +46,8 @@ void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
                  "element is given to a second worker",
                  &settings.straggler_after);
   flags.Duration("--restart-grace",
-                 "After a restart, how long the dispatcher waits for workers "
-                 "to report their splits before it assigns these again",
+                 "Time after a restart in which workers report their splits; "
+                 "splits that no worker reports are then assigned again",
                  &settings.restart_grace);
   flags.Duration("--split-time", "Duration of work in a split",
                  &settings.split_time);
@@ -99,10 +99,9 @@ void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
   flags.Duration("--client-timeout",
                  "A reader without a heartbeat for this long loses its session",
                  &config.settings.client_timeout);
-  flags.Duration(
-      "--sharer-timeout",
-      "As --client-timeout, for readers that share a job (order any)",
-      &config.settings.sharer_timeout);
+  flags.Duration("--sharer-timeout",
+                 "--client-timeout of readers that share a job (order any)",
+                 &config.settings.sharer_timeout);
   DeclareLimits(flags, config.settings);
 }
 
@@ -110,7 +109,7 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Text("--dispatcher", "HOST:PORT", "Address of a worker's dispatcher",
              &config.dispatcher);
   flags.Duration("--dispatcher-timeout",
-                 "How long a worker waits for a dispatcher that does not "
+                 "Longest wait of a worker for a dispatcher that does not "
                  "answer, or that its cluster does not list yet",
                  &config.dispatcher_timeout);
   flags.Count("--threads", 1, 1024,
@@ -128,8 +127,8 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--frame-bytes", "Elements that a worker sends at a time, about",
               &config.frame_bytes);
   flags.OneOf("--transport", {"auto", "tcp"},
-              "How elements are transported: auto shares memory with readers "
-              "on this host",
+              "Transport of elements: auto shares memory with readers on this "
+              "host",
               &transport);
   flags.Bytes("--shared-memory",
               "Shared memory, at most; default: as much as --memory",
@@ -140,7 +139,8 @@ void WorkerOptions::Declare(FlagSet& flags) {
              &config.allow_python);
   flags.Duration(
       "--drain-timeout",
-      "How long a worker that is asked to stop may take to finish its splits",
+      "Longest time in which a worker that is asked to stop finishes its "
+      "splits",
       &drain_timeout);
 }
 

@@ -53,8 +53,8 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   FlagSet flags("status", kStatusSummary, kStatusExamples);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &service);
-  flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
-  flags.Duration("--timeout", "How long to wait for an answer", &timeout);
+  flags.OneOf("--format", {"table", "json"}, "Format of the status", &format);
+  flags.Duration("--timeout", "Longest wait for an answer", &timeout);
   flags.Duration("--watch",
                  "Print it repeatedly, with this pause in between, until "
                  "SIGINT; default: once",

@@ -112,9 +112,8 @@ absl::StatusOr<int> RunTop(const Invocation& invocation) {
   FlagSet flags("top", kTopSummary, kTopExamples);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &service);
-  flags.Duration("--interval", "How long to wait between two requests",
-                 &interval);
-  flags.Duration("--timeout", "How long to wait for an answer", &timeout);
+  flags.Duration("--interval", "Pause between two requests", &interval);
+  flags.Duration("--timeout", "Longest wait for an answer", &timeout);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &cluster_id);
   DeclareKeys(flags, &security);

@@ -96,16 +96,16 @@ absl::StatusOr<int> RunTrace(const Invocation& invocation) {
   flags.Positional("JOB", "The job's name (required)", &wish.job);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &wish.service);
-  flags.Count("--seconds", 1, kSecondsMax, "How long to trace", &seconds);
+  flags.Count("--seconds", 1, kSecondsMax, "Duration of the trace", &seconds);
   flags.Text("--output", "FILE",
-             "Where to write the trace, as Chrome's trace events; short: -o",
+             "File for the trace, as Chrome's trace events; short: -o",
              &output);
   flags.Text(
       "--otlp", "URL",
       "Also send it to an OTLP/HTTP endpoint, a split as a trace; a path "
       "is part of the URL, like /v1/traces",
       &otlp);
-  flags.Duration("--timeout", "How long to wait for an answer", &wish.timeout);
+  flags.Duration("--timeout", "Longest wait for an answer", &wish.timeout);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &wish.cluster_id);
   DeclareKeys(flags, &wish.security);

@@ -56,9 +56,10 @@ struct UpFlags {
   OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
-    flags.Range("--workers", 1, 256,
-                "Worker processes; a range lets the jobs' needs say how many",
-                &workers_least, &workers_most);
+    flags.Range(
+        "--workers", 1, 256,
+        "Worker processes; within a range, the number that the jobs need",
+        &workers_least, &workers_most);
     DeclareScalePace(flags, pace);
     flags.Bool("--scale-dry-run",
                "Log how many workers are wanted, and keep the least number",
@@ -76,8 +77,8 @@ struct UpFlags {
         "most, or an eighth of the memory where that is less",
         &element_bytes_max);
     flags.OneOf("--transport", {"auto", "tcp"},
-                "How elements are transported: auto shares memory with readers "
-                "on this host",
+                "Transport of elements: auto shares memory with readers on "
+                "this host",
                 &transport);
     flags.Text("--allow-python", "FILE",
                "Interpreter that runs the Python functions of pipelines; any "
