@@ -1,6 +1,6 @@
-# How fast compiling is: ccache and mold where they are installed, precompiled
-# headers, and several files in one translation unit. None of them changes what
-# is built.
+# Faster compiling: ccache and mold if they are installed, precompiled headers,
+# and several files in one translation unit. None of them changes the result of
+# the build.
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

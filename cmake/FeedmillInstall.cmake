@@ -16,7 +16,7 @@ foreach(library IN LISTS declared)
 endforeach()
 set_target_properties(feedmill_flags PROPERTIES EXPORT_NAME flags)
 
-# What find_package(feedmill) calls feedmill::feedmill: static archives …
+# The target feedmill::feedmill of find_package(feedmill): static archives …
 add_library(feedmill_static INTERFACE)
 set_target_properties(feedmill_static PROPERTIES EXPORT_NAME static)
 target_link_libraries(feedmill_static INTERFACE feedmill_client_reader feedmill_environment feedmill_monitoring_server feedmill_server)

@@ -1,5 +1,5 @@
-# How this project declares its targets. Every library says its sources and its
-# dependencies in one place, so that the layering of docs/design.md, Folders, is
+# Functions that declare the project's targets. Every library lists its sources
+# and its dependencies in one place, so that the layering of docs/design.md, Folders, is
 # what the linker sees; tests/lint reads the same declarations.
 
 set(CMAKE_CXX_STANDARD 20)
@@ -108,8 +108,8 @@ function(feedmill_test)
   endif()
   feedmill_binary(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  # What a test says once need not be fast, and -O3 is a third of the time that
-  # compiling it takes. What it calls is in libraries.
+  # Code that a test runs once need not be fast, and -O3 is a third of the time
+  # to compile it. The code that it tests is in libraries.
   target_compile_options(${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})

@@ -1,5 +1,5 @@
 # Functions for Slurm batch scripts: a feedmill service in a job, and trainers
-# that go on after a requeue. Source this file; docs/slurm.md explains it.
+# that continue after a requeue. Source this file; docs/slurm.md explains it.
 #
 #   FEEDMILL         the command (default: feedmill in $PATH); every node must have it
 #   FEEDMILL_STATE   folder of this job on a file system that all nodes share

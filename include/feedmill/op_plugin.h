@@ -1,14 +1,14 @@
-/* What a plugin that adds functions to expressions exports: one function, in
- * plain C, so that its compiler, language and version of feedmill do not
+/* The one function that a plugin exports to add functions to expressions. It is
+ * plain C, so the plugin's compiler, language and version of feedmill do not
  * matter.
  *
  *   const struct feedmill_op_plugin* feedmill_op_plugin_entry(void);
  *
  * Build it as a shared object and name its file in the variable
- * FEEDMILL_OP_PLUGINS (several with ':' between) or as --op-plugin of every
- * process of a service: readers and the dispatcher check types, workers (and
- * readers, in the client's stage) compute. examples/plugin is one;
- * docs/plugins.md tells the rest.
+ * FEEDMILL_OP_PLUGINS (several with ':' between) or as --op-plugin. Every
+ * process of a service needs it: readers and the dispatcher check types,
+ * workers (and readers, in the client's stage) compute. examples/plugin is an
+ * example; docs/plugins.md explains it.
  *
  * Thread-safety: infer and compute are called from many threads at once, the
  * same op's, too; what they share must be constant or guarded. The structs that
@@ -81,14 +81,14 @@ struct feedmill_op_type {
   const struct feedmill_op_column* constant;
 };
 
-/* What infer fills: the result's type. Unknown dimensions are found per row. */
+/* The result's type, filled by infer. Unknown dimensions are found per row. */
 struct feedmill_op_result {
   int32_t dtype;
   size_t rank;
   int64_t dims[FEEDMILL_OP_RANK_MAX];
 };
 
-/* How infer and compute say why they fail; the text is copied. */
+/* The reason why infer or compute fails; the text is copied. */
 struct feedmill_op_error {
   void* sink;
   void (*say)(void* sink, const char* text, size_t size);
@@ -96,27 +96,27 @@ struct feedmill_op_error {
   size_t row;
 };
 
-/* Where compute writes its result. */
+/* The place to which compute writes its result. */
 struct feedmill_op_output {
   /* A fixed-size dtype of known dims: memory for all rows, one after another.
-   * Else NULL, and what follows makes the rows in order. */
+   * Else NULL, and the functions below make the rows in order. */
   void* values;
   void* sink;
-  /* Where dims are unknown: begins the next row, of these dims (rank of them,
+  /* If dims are unknown: begins the next row, of these dims (rank of them,
    * none negative). Returns the memory for its items; NULL if they are bytes
    * or none. Valid until the next call. */
   void* (*row)(void* sink, const int64_t* dims);
-  /* Of bytes: the next item. */
+  /* Bytes only: gives the next item. */
   void (*item)(void* sink, const void* bytes, size_t size);
 };
 
-/* What an argument must be. */
+/* Kind of an argument. */
 enum feedmill_op_argument {
   FEEDMILL_OP_VALUE = 0,   /* any expression; may happen to be constant */
   FEEDMILL_OP_CONSTANT = 1 /* written as a number, text, True or False */
 };
 
-/* What infer and compute return. */
+/* Result of infer and compute. */
 enum feedmill_op_status {
   FEEDMILL_OP_OK = 0,
   /* The data of one row: on_error can skip it. Rows before it are good.
@@ -159,7 +159,7 @@ struct feedmill_op {
 
 struct feedmill_op_plugin {
   uint32_t abi; /* FEEDMILL_OP_PLUGIN_ABI; first in all versions */
-  /* As an op's name. */
+  /* The same characters as in an op's name. */
   const char* name;
   /* Part of the fingerprint of pipelines that call it: change it whenever a
    * result changes. "1.2", printable ASCII without spaces. */

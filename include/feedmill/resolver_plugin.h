@@ -1,5 +1,5 @@
-/* What a plugin that adds a resolver exports: one function, in plain C, so that
- * its compiler, language and version of feedmill do not matter.
+/* The one function that a plugin exports to add a resolver. It is plain C, so
+ * the plugin's compiler, language and version of feedmill do not matter.
  *
  *   const struct feedmill_resolver_v1* feedmill_resolver_plugin_v1(void);
  *

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build_consumer.sh CMAKE BUILD_DIRECTORY CXX: installs the build into an empty
-# prefix, then configures, builds and runs consumer/, README.md's first pipeline
-# and the example of a plugin with nothing but that.
+# prefix. From nothing but that it configures, builds and runs consumer/,
+# README.md's first pipeline and the example of a plugin.
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,4 +1,4 @@
-# feedmill read --epoch: each epoch has an order of its own, wherever it is read.
+# feedmill read --epoch: each epoch has an order of its own, in every way of reading.
 load lib/feedmill
 
 setup() {

@@ -1,4 +1,4 @@
-# What a process is refused is an error that names it: elements that are too
+# A process that is refused something reports it by name: elements that are too
 # large, memory, threads, file space. Never a signal, an abort or a hang.
 load lib/feedmill
 load lib/limits
@@ -196,7 +196,7 @@ serve_in() {
     under_threads "$threads" "$FEEDMILL" read "$DATA/numbers.yaml" --local --threads 8
     under_threads "$threads" "$FEEDMILL" read "$DATA/numbers.yaml" --service "$service" --transport tcp
   done
-  # They serve until they are told to end.
+  # With these threads they would serve until a signal.
   for threads in 1 2 3 4 5 6 7 8 9; do
     under_threads "$threads" "$FEEDMILL" worker --dispatcher "$service" --threads 4
     ((status == 1))

@@ -71,7 +71,7 @@ names_of() {
 
 # ---- other ways
 
-# A worker that says it is where nobody is, as from behind a wall.
+# A worker that advertises an address where no process listens.
 start_out_of_reach() {
   start_and_wait dispatcher dispatcher --port 0
   service=$address dispatcher_pid=$pid

@@ -1,5 +1,5 @@
 # Ranks that are killed and started again with --take-over: nothing is lost or
-# repeated, and nobody's place is taken but a former life's.
+# repeated, and a rank replaces only its own former life.
 load lib/feedmill
 
 setup() {

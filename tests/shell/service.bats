@@ -1,4 +1,4 @@
-# Reading through a service: the same bytes as --local, whatever happens to it.
+# Reading through a service: the same bytes as --local, also with faults.
 load lib/feedmill
 
 setup_file() {

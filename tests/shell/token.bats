@@ -1,4 +1,4 @@
-# feedmill read --save-token and --token: stopping anywhere and going on there.
+# feedmill read --save-token and --token: stopping anywhere and continuing there.
 load lib/feedmill
 
 setup() {

@@ -76,7 +76,7 @@ wait_for_end() {
 }
 gone() { ! kill -0 "$1" 2> /dev/null || [[ $(ps -o stat= -p "$1") == Z* ]]; }
 
-# Whatever a test left running ends with it, killed if it must be: the last
+# Ends the processes that a test left running, by a kill if it must be: the last
 # started first, so that workers still have a dispatcher to drain to.
 stop_all() {
   local each k

@@ -1,6 +1,6 @@
-# What every shell test uses: the command, data, pipelines, what commands say;
-# and, from cluster.bash, processes that end with their test, and waiting for
-# facts. Tests only; cluster.bash is for users, too.
+# Functions of every shell test: the command, data, pipelines, output of
+# commands; and, from cluster.bash, processes that end with their test, and
+# waiting for facts. Tests only; cluster.bash is for users, too.
 #
 # FEEDMILL is the command under test, FEEDMILL_REFERENCE the naive interpreter;
 # ctest sets them.
@@ -22,7 +22,7 @@ make_data() {
 # pipeline NAME <<'YAML': writes $DATA/NAME.yaml and prints its path.
 pipeline() { cat > "$DATA/$1.yaml" && echo "$DATA/$1.yaml"; }
 
-# feedmill …: runs it within 60 s, whatever happens.
+# feedmill …: runs it, for at most 60 s.
 feedmill() { timeout -k 5 60 "$FEEDMILL" "$@"; }
 
 # expect STATUS feedmill …: runs it, keeps $output and $stderr, checks status.

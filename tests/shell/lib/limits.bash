@@ -1,5 +1,5 @@
-# Processes that are refused memory, threads or file space. Whatever the limit
-# is, a command succeeds with the right output, or exits 1 and says why.
+# Processes that are refused memory, threads or file space. With any limit, a
+# command succeeds with the right output, or exits 1 and says why.
 
 # random BELOW: a number that follows from RANDOM's seed.
 random() { echo $(((RANDOM << 15 | RANDOM) % $1)); }
@@ -62,8 +62,8 @@ under_memory() {
     ended_well "in $kib KiB: $*"
     ((status == 0)) || failed=$((failed + 1))
   done
-  # Else nothing was tried. (What needs little more than to start has no amount
-  # between.)
+  # At least one failed, or nothing was tried. A command that needs little more
+  # than to start has no amount between.
   [[ $expected == any ]] || ((failed > 0))
 }
 
