@@ -204,7 +204,7 @@ class SmallService {
   std::vector<std::unique_ptr<WorkerServer>> workers_;
 };
 
-TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
+TEST(RandomPipelines, EqualTheReferenceInEveryWayOfReading) {
   const std::string directory =
       std::filesystem::temp_directory_path() /
       ("feedmill_pipelines_" + std::to_string(getpid()));

@@ -246,7 +246,7 @@ class Durable : public ::testing::Test {
   std::vector<std::unique_ptr<WorkerServer>> workers_;
 };
 
-TEST_F(Durable, AReadGoesOnWhenTheDispatcherIsKilledAtAnyMoment) {
+TEST_F(Durable, AReadContinuesWhenTheDispatcherIsKilledAtAnyMoment) {
   const Outcome local = Local();
   EXPECT_EQ(local.elements, kElements);
   for (const uint64_t moment : {uint64_t{0}, uint64_t{1}, kElements / 4,
@@ -258,7 +258,7 @@ TEST_F(Durable, AReadGoesOnWhenTheDispatcherIsKilledAtAnyMoment) {
   }
 }
 
-TEST_F(Durable, AReadGoesOnWhenTheDispatcherIsKilledAgainAndAgain) {
+TEST_F(Durable, AReadContinuesWhenTheDispatcherIsKilledAgainAndAgain) {
   const auto reader = GivenReader(kNaps, "named");
   EXPECT_EQ(Drain(*reader, {100, 2'000, 2'001, 5'000},
                   [&] { dispatcher_.Restart(); }),
@@ -286,7 +286,7 @@ TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
 
 // A reader's end is known when it is gone, so that readers of other processes
 // find the iteration over.
-TEST_F(Durable, AReaderWaitsForADispatcherThatIsStartedAnewAsItEnds) {
+TEST_F(Durable, AReaderWaitsAtItsEndForARestartedDispatcher) {
   constexpr char kFew[] = "source: {range: {stop: 1000}}\noptions: {seed: 7}\n";
   const auto unsaid = [&] {
     return UnsaidLeaves::OfThisProcess()
@@ -345,7 +345,7 @@ TEST_F(Durable, SharersGetEachElementOnce) {
   for (const auto& [x, count] : times) EXPECT_EQ(count, 1) << x;
 }
 
-TEST_F(Durable, AReaderGoesOnWithAnEmptyWorkDir) {
+TEST_F(Durable, AReaderContinuesWithAnEmptyWorkDir) {
   const auto reader = GivenReader(kNaps, "named");
   EXPECT_EQ(Drain(*reader, {kElements / 2},
                   [&] {

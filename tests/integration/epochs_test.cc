@@ -35,7 +35,7 @@ constexpr const char* kPipelines[] = {
     "[{filter: 'x % 4 < 3'}, {shuffle: {window: 20}}, {repeat: 2}]",
 };
 
-TEST_F(Epochs, EachHasAnOrderOfItsOwnWhereverItIsRead) {
+TEST_F(Epochs, EachHasItsOwnOrderLocallyAndThroughAService) {
   for (const char* steps : kPipelines) {
     SCOPED_TRACE(steps);
     const Graph graph = GraphOf(steps);
@@ -101,7 +101,7 @@ TEST_F(Epochs, TheTokensIsReadAndAnotherRefused) {
   }
 }
 
-TEST_F(Epochs, OfAJobThatIsBeingReadAreRefused) {
+TEST_F(Epochs, AreRefusedWhileAnotherReaderReadsTheJob) {
   const Graph graph = GraphOf(kPipelines[0]);
   ReadOptions options = Of(Way::kNamedJob);
   options.epoch = 1;
@@ -115,7 +115,7 @@ TEST_F(Epochs, OfAJobThatIsBeingReadAreRefused) {
   EXPECT_EQ(Rest(**first), ReadEpoch(graph, Of(Way::kLocal), 1));
 }
 
-TEST_F(Epochs, OfAJobThatReadersShareAreTheJobs) {
+TEST_F(Epochs, CannotBeChosenInASharedJob) {
   const Graph graph = GraphOf("[{map: 'x * x'}]", "{seed: 9, order: any}");
   ReadOptions options = Of(Way::kNamedJob);
   options.epoch = 0;
@@ -179,7 +179,7 @@ TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
   }
 }
 
-TEST_F(Epochs, ALoaderLeavesOutTheRestOfOneThatIsBrokenOff) {
+TEST_F(Epochs, ALoaderSkipsTheRemainderOfAnInterruptedEpoch) {
   const Graph graph = GraphOf(kPipelines[2]);
   for (const Way way : kWays) {
     Loader loader(graph, Of(way));
@@ -204,7 +204,7 @@ TEST_F(Epochs, ALoaderGivesReadersForLoopsOverChunks) {
   }
 }
 
-TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
+TEST_F(Epochs, ALoaderContinuesFromATokenAnywhere) {
   int job = 0;
   for (const char* steps : kPipelines) {
     const Graph graph = GraphOf(steps);
@@ -385,7 +385,7 @@ TEST_F(LoadersOfRanks, ReadOneEpochAfterTheOther) {
   }
 }
 
-TEST_F(LoadersOfRanks, GoOnFromTheirMergedTokenInAnyNumber) {
+TEST_F(LoadersOfRanks, ContinueFromTheirMergedTokenInAnyNumber) {
   int job = 0;
   for (const char* steps : kPipelines) {
     const Graph graph = GraphOf(steps);

@@ -63,7 +63,7 @@ std::vector<uint64_t> PassesOfRecords(const Graph& graph, size_t count) {
   return passes;
 }
 
-TEST_F(Passes, APassOfRepeatIsSeenWhereverItIsRead) {
+TEST_F(Passes, APassOfRepeatIsCountedInEveryWayOfReading) {
   for (const char* steps : kRepeats) {
     SCOPED_TRACE(steps);
     const Graph graph = GraphOf(steps);
@@ -79,7 +79,7 @@ TEST_F(Passes, APassOfRepeatIsSeenWhereverItIsRead) {
   }
 }
 
-TEST_F(Passes, APassGoesOnFromAToken) {
+TEST_F(Passes, APassContinuesFromAToken) {
   for (const char* steps : kRepeats) {
     const Graph graph = GraphOf(steps);
     const std::vector<uint64_t> expected =
@@ -123,7 +123,7 @@ TEST_F(Passes, APassOfARankIsThatOfTheWhole) {
   }
 }
 
-TEST_F(Passes, APassIsToldOfChunksToo) {
+TEST_F(Passes, APassIsKnownForEachRowOfAChunk) {
   for (const char* steps : {kRepeats[0], kRepeats[3], kRepeats[4]}) {
     const Graph graph = GraphOf(steps);
     const std::vector<uint64_t> expected =

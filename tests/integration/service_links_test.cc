@@ -158,7 +158,7 @@ TEST_F(ServiceLinks, ChunksOutliveReaderAndWorkerOfTheProcess) {
 
 // ---- through the dispatcher
 
-TEST_F(ServiceLinks, WhoReachesOnlyTheDispatcherReadsThroughIt) {
+TEST_F(ServiceLinks, ReadsThroughTheDispatcherIfNoWorkerIsReachable) {
   GivenDispatcher();
   for (int workers = 1; workers <= 2; ++workers) {
     GivenWorkerOutOfReach();
@@ -188,7 +188,7 @@ TEST_F(ServiceLinks, ARelayedWorkerMayGoMidStream) {
 }
 
 // Frames that find no room are lost, asked for again, and come.
-TEST_F(ServiceLinks, WhatTheDispatcherHasNoRoomForComesAgain) {
+TEST_F(ServiceLinks, FramesThatTheDispatcherDropsComeAgain) {
   DispatcherConfig config;
   config.relay_bytes = uint64_t{1} << 20;
   GivenDispatcher(config);

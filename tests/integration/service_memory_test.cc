@@ -183,7 +183,7 @@ TEST_F(SharedMemory, ChunksOutliveReaderAndWorker) {
   for (const auto& [first, chunk] : kept) ExpectNumbered(chunk, first);
 }
 
-TEST_F(SharedMemory, WhoKeepsEverythingStarvesNobody) {
+TEST_F(SharedMemory, AReaderThatKeepsAllChunksStarvesNoOther) {
   GivenWorker(uint64_t{64} << 20);
   std::vector<Chunk> kept;
   auto hoarder = Open(1'000);

@@ -295,7 +295,7 @@ TEST_F(Service, SharersGetEachElementOnce) {
   for (const auto& [x, count] : times) EXPECT_EQ(count, 1) << x;
 }
 
-TEST_F(Service, AnEndlessReadWithoutElementsEndsHoweverItIsShared) {
+TEST_F(Service, AnInfiniteReadWithoutElementsEndsInEachOrder) {
   GivenWorker();
   for (const char* steps :
        {"  - filter: 'x < 0'\n  - repeat:\n",
@@ -310,7 +310,7 @@ TEST_F(Service, AnEndlessReadWithoutElementsEndsHoweverItIsShared) {
   }
 }
 
-TEST_F(Service, InputsWithoutEndThatMakeNothingEndHoweverTheyAreShared) {
+TEST_F(Service, InfiniteInputsWithoutElementsEndInEachOrder) {
   GivenWorker();
   for (const char* steps :
        {"filter: 'x < 0'", "filter: 'x < 0', batch: {size: 8}",
@@ -366,7 +366,7 @@ TEST_F(Service, AWorkerThatComesLateIsWaitedFor) {
   EXPECT_GT(outcome.elements, 0U);
 }
 
-TEST_F(Service, NobodyThereIsAnErrorThatSaysWho) {
+TEST_F(Service, NoAnswerIsAnErrorThatNamesTheMissingProcess) {
   ReadOptions options = ThroughService();
   options.limits.first_timeout = options.limits.timeout =
       absl::Milliseconds(300);
@@ -380,7 +380,7 @@ TEST_F(Service, NobodyThereIsAnErrorThatSaysWho) {
               HasSubstr("no dispatcher answered at " + options.service));
 }
 
-TEST_F(Service, WhatIsBufferedComesBeforeTheEndOfPatience) {
+TEST_F(Service, BufferedElementsComeBeforeTheTimeout) {
   WorkerServer& worker = GivenWorker();
   ReadOptions options = ThroughService();
   options.limits.timeout = absl::Milliseconds(300);
@@ -409,7 +409,7 @@ TEST_F(Service, CancellingEndsAWait) {
   EXPECT_TRUE(absl::IsCancelled(outcome.status)) << outcome.status;
 }
 
-TEST_F(Service, AnInterruptedReadGoesOnWithTheNextCall) {
+TEST_F(Service, AnInterruptedReadContinuesWithTheNextCall) {
   const std::string yaml = std::string(kBatchedNaps);
   const Outcome expected = ReadAll(yaml, Locally());
   GivenWorker();
@@ -458,7 +458,7 @@ TEST_F(Service, AWorkerIsNoDispatcher) {
 }
 
 // The only consumer of a job has it created again and continues at its place.
-TEST_F(Service, ADispatcherThatLostItsStateIsToldWhereTheReaderStands) {
+TEST_F(Service, ADispatcherThatLostItsStateGetsTheReadersPlace) {
   GivenWorker();
   auto reader = Read(Pipeline(kNaps), ThroughService());
   ASSERT_TRUE(reader.ok()) << reader.status();
@@ -563,7 +563,7 @@ TEST_F(Service, AWorkerGivesUpOnASilentDispatcher) {
   EXPECT_FALSE(worker.registered());
 }
 
-TEST_F(Service, StatusIsTold) {
+TEST_F(Service, FetchesTheStatus) {
   GivenWorker();
   const auto status = FetchStatus(dispatcher_.target(), absl::Seconds(20));
   ASSERT_TRUE(status.ok()) << status.status();

@@ -208,7 +208,7 @@ TEST_F(SharersThatStop, UsedWhatTheyReportOfAChunk) {
   }
 }
 
-TEST_F(SharersThatStop, GoOnWhereALoopStopped) {
+TEST_F(SharersThatStop, ContinueWhereALoopStopped) {
   ExpectTheRestFor(kNumbers, [](Reader& reader, Numbers& used) {
     for (const size_t until : {3U, 4U, 9U}) {
       for (const Element element : reader) {
@@ -223,7 +223,7 @@ TEST_F(SharersThatStop, GoOnWhereALoopStopped) {
 }
 
 // Ten variants: three readers at once, of which two stop anywhere, anyhow.
-TEST_F(SharersThatStop, LoseAndRepeatNothingWhereverTheyStop) {
+TEST_F(SharersThatStop, LoseAndRepeatNothingAtAnyPlace) {
   for (uint32_t seed = 0; seed < 10; ++seed) {
     std::mt19937 random(seed);
     const char* const yaml = std::vector{kNumbers, kBatches}[random() % 2];
@@ -312,7 +312,7 @@ TEST_F(SharersThatAreSilent, MayNotUseTheRestOfAChunk) {
 }
 
 // Facts that hold for all readers.
-TEST(ReadersThatStop, GoOnWithTheElementAfterTheOneTheyStoppedAt) {
+TEST(ReadersThatStop, ContinueWithTheNextElement) {
   auto reader = Read(Dataset::Range(100).WithSeed(1));
   ASSERT_TRUE(reader.ok()) << reader.status();
   Numbers got;

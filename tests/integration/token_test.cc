@@ -189,7 +189,7 @@ std::string ReadInRanks(const Graph& graph, ReadOptions options, uint64_t ranks,
   return merged.ok() ? *merged : "";
 }
 
-TEST_F(Tokens, RanksThatStopAnywhereGoOnInAnyNumber) {
+TEST_F(Tokens, RanksThatStopAnywhereContinueInAnyNumber) {
   const Service two(2);
   auto other = std::make_unique<Service>(1);
   std::vector<std::vector<std::string>> expected;
@@ -258,7 +258,7 @@ TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
               HasSubstr("consumer 0/2 alone"));
 }
 
-TEST_F(Tokens, OfAnEarlierIterationTakeTheJobBackToIt) {
+TEST_F(Tokens, TakeTheJobBackToAnEarlierIteration) {
   const Service service(1);
   const Graph graph = PipelineOf(kCases[1]);
   ReadOptions options;
@@ -430,7 +430,7 @@ TEST_F(Tokens, RecordsOfFilesAreNamedByThem) {
   std::filesystem::remove_all(folder);
 }
 
-TEST_F(Tokens, AReaderThatStopsAnywhereGoesOnExactlyThere) {
+TEST_F(Tokens, AReaderThatStopsAnywhereContinuesExactlyThere) {
   const Service two(2);
   auto other = std::make_unique<Service>(1);
   std::vector<std::vector<std::string>> expected;
@@ -470,7 +470,7 @@ TEST_F(Tokens, AReaderThatStopsAnywhereGoesOnExactlyThere) {
   }
 }
 
-TEST_F(Tokens, WhatIsNotThatSequenceIsRefused) {
+TEST_F(Tokens, AreRefusedForAnotherSequence) {
   const Graph graph = PipelineOf(kCases[5]);
   std::vector<std::string> elements;
   ReadOptions options;

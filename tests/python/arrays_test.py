@@ -136,14 +136,14 @@ def test_chunks_are_views_with_a_first_axis():
     assert total == 64
 
 
-def test_chunks_go_on_where_elements_stopped():
+def test_chunks_continue_where_elements_stopped():
     reader = fm.Dataset.range(1000).read()
     first = [int(next(reader)) for _ in range(7)]
     rest = np.concatenate(list(reader.chunks()))
     assert [*first, *rest.tolist()] == list(range(1000))
 
 
-def test_elements_go_on_after_a_break():
+def test_elements_continue_after_a_break():
     reader = fm.Dataset.range(10).read()
     for element in reader:
         if element == 3:

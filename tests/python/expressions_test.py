@@ -139,7 +139,7 @@ def test_arrays_as_numpy(function):
         (lambda e: e and 1, "fm.functions.where"),
     ],
 )
-def test_what_needs_a_value_is_refused_with_the_way_out(function, hint):
+def test_a_use_that_needs_a_value_is_refused_with_a_hint(function, hint):
     with pytest.raises(fm.TraceError) as raised:
         fm.Dataset.range(1).map(function)
     assert hint in str(raised.value)

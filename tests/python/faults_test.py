@@ -40,7 +40,7 @@ def test_a_dispatcher_that_is_killed_loses_nothing(start, tmp_path, summary):
     assert (folded.elements, folded.hex()) == (expected["elements"], expected["order_hash"])
 
 
-def test_a_state_goes_on_after_everything_was_killed(start, tmp_path, summary):
+def test_a_state_continues_after_all_processes_were_killed(start, tmp_path, summary):
     dataset = DATASET.with_options(seed=5)
     expected = summary(dataset, tmp_path)
     dispatcher, target = start("dispatcher")

@@ -159,7 +159,7 @@ def test_the_random_generator_is_of_the_element():
     assert [e["noise"].tolist() for e in dataset.read(epoch=1)] != first
 
 
-def test_a_reading_goes_on_from_a_state():
+def test_a_reading_continues_from_a_state():
     dataset = fm.Dataset.range(100).map(square, python=True).batch(7)
     with dataset.read() as reader:
         taken = [next(reader).tolist() for _ in range(5)]
@@ -363,7 +363,7 @@ def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path):
     assert marker.exists()
 
 
-def test_an_endless_loop_ends_at_its_timeout():
+def test_an_infinite_loop_ends_at_its_timeout():
     def endless(x):
         while x == 5:
             pass
@@ -545,7 +545,7 @@ def test_a_function_has_one_identity_in_all_processes():
         assert identity_of(changed, 1) != one, (old, new)
 
 
-def test_a_state_goes_on_in_a_process_with_another_hash_seed(tmp_path):
+def test_a_state_continues_in_a_process_with_another_hash_seed(tmp_path):
     program = """
 import sys, json
 import feedmill as fm

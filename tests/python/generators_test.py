@@ -122,7 +122,7 @@ def test_ranks_share_the_elements():
 
 
 @pytest.mark.parametrize("taken", [1, 49, 50, 77, 150])
-def test_a_reading_goes_on_from_a_state_within_a_shard(taken):
+def test_a_reading_continues_from_a_state_within_a_shard(taken):
     dataset = fm.Dataset.from_generator(numbers, shards=3, output=OUTPUT).with_options(seed=1)
     expected = plain(numbers, 3)
     with dataset.read() as reader:
@@ -253,7 +253,7 @@ def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path):
     assert values(dataset) == [s * 1000 + k for s in range(3) for k in range(300)]
 
 
-def test_an_endless_loop_ends_at_its_timeout():
+def test_an_infinite_loop_ends_at_its_timeout():
     def hangs():
         yield 1
         while True:

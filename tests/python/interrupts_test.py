@@ -56,7 +56,7 @@ def test_ctrl_c_raises_keyboard_interrupt(alarm):
             LINES.read(dispatcher.target)
 
 
-def test_a_reading_goes_on_after_a_signal(alarm):
+def test_a_reading_continues_after_a_signal(alarm):
     """The worker is gone while the reader waits, and another one comes."""
     with fm.DispatchServer() as dispatcher:
         worker = fm.WorkerServer(dispatcher.target)

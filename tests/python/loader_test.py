@@ -58,7 +58,7 @@ def test_an_epoch_that_is_broken_off_is_over():
     ("dataset", "even"),
     [(PLANNED, "exact"), (PLANNED, "drop"), (PLANNED, "pad"), (COUNTED, "exact")],
 )
-def test_a_loader_goes_on_from_each_place(dataset, even):
+def test_a_loader_continues_from_each_place(dataset, even):
     for rank in (0, 1):
         options = {"rank": rank, "ranks": 2, "even": even}
         loader = fm.Loader(dataset, **options)
@@ -202,7 +202,7 @@ def test_skipped_batches_and_ranks_that_end_together():
 
 
 @pytest.mark.parametrize("even", ["drop", "pad"])
-def test_merged_states_go_on_with_other_ranks_that_end_together(even):
+def test_merged_states_continue_with_other_ranks_that_end_together(even):
     whole = ints(PLANNED.read())
     for count in range(1, 7):
         loaders = [fm.Loader(PLANNED, rank=r, ranks=3, even=even) for r in range(3)]

@@ -26,7 +26,7 @@ def same(left, right):
 
 
 @NAMES
-def test_a_state_goes_on_after_each_element(name):
+def test_a_state_continues_after_each_element(name):
     dataset = DATASETS[name].with_options(seed=9)
     reader = dataset.read()
     rest = []
@@ -72,7 +72,7 @@ print(folded.elements, folded.hex())
 
 
 @NAMES
-def test_a_new_process_goes_on_exactly(name, tmp_path, summary):
+def test_a_new_process_continues_exactly(name, tmp_path, summary):
     dataset = DATASETS[name].with_options(seed=21)
     expected = summary(dataset, tmp_path)
     reader = dataset.read()
@@ -143,7 +143,7 @@ def test_a_state_of_another_dataset_is_refused():
         {"feedmill": 1, "token": 3},
     ],
 )
-def test_what_is_no_state_is_refused(state):
+def test_an_invalid_state_is_refused(state):
     with pytest.raises(fm.InvalidArgumentError):
         fm.Dataset.range(20).read(state=state)
     with pytest.raises(fm.InvalidArgumentError):

@@ -271,13 +271,13 @@ def test_cluster_spec():
 
 
 @pytest.mark.parametrize("cluster", ["text", {1: ["h:1"]}, {"a": "h:1"}, {"a": [1]}, ["h:1"], None])
-def test_what_is_no_cluster(cluster):
+def test_an_invalid_cluster_is_refused(cluster):
     with pytest.raises(TypeError):
         tf.train.ClusterSpec(cluster)
 
 
 @pytest.mark.parametrize("index", ["x", 1.5, -1])
-def test_what_is_no_task_index(index):
+def test_an_invalid_task_index_is_refused(index):
     with pytest.raises(ValueError, match="task index"):
         tf.train.ClusterSpec({"a": {index: "h:1"}})
 

@@ -128,7 +128,7 @@ options: {seed: 1}')"
   [[ $(wc -l < "$BATS_TEST_TMPDIR/--service.out") == 50 ]]
 }
 
-@test "random bytes to every port hurt nobody" {
+@test "random bytes to every port harm no process" {
   local target
   for target in "$service" $(cat "$BATS_TEST_TMPDIR"/worker*.ready); do
     python3 "$SHELL_TESTS/lib/send_noise.py" "$target"

@@ -100,7 +100,7 @@ options: {seed: 1}')
   [[ $output == $'"ten"\n"six"' ]]
 }
 
-@test "a folder that cannot be written is said, and nothing is lost" {
+@test "an unwritable folder is reported, and no element is lost" {
   local file
   touch "$DATA/file"
   file=$(pipeline nowhere <<< 'source: {range: 4}

@@ -40,7 +40,7 @@ option() {
   expect 0 feedmill status --service "$address"
 }
 
-@test "what is printed can be read again" {
+@test "--print-config prints a file that gives the same settings" {
   for command in dispatcher worker server; do
     "$FEEDMILL" "$command" --print-config --cluster-id "a b: #c" --log-format json > "$FILE"
     cmp <("$FEEDMILL" "$command" --config "$FILE" --print-config | sed 's/  # .*//') \

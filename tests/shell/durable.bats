@@ -33,7 +33,7 @@ same_as_local() {
   [[ $(cat "$BATS_TEST_TMPDIR/sum") == "$(feedmill read "$DATA/long.yaml" --local | md5sum)" ]]
 }
 
-@test "a read goes on when its dispatcher is killed and started again" {
+@test "a read continues when its dispatcher is killed and started again" {
   start_durable
   for index in 0 1; do start "worker$index" worker --dispatcher "$service" --threads 1; done
   wait_for 20 "the workers" workers_are 2
@@ -48,7 +48,7 @@ same_as_local() {
   [[ $ended == 0 ]]
 }
 
-@test "up with a work-dir goes on when its dispatcher is killed" {
+@test "up with a work-dir continues when its dispatcher is killed" {
   start_and_wait up up --workers 2 --work-dir "$WORK"
   service=$address
   after_the_kill() { :; }
@@ -65,7 +65,7 @@ same_as_local() {
   start_durable
 }
 
-@test "a damaged work-dir is an error that says how to go on" {
+@test "a damaged work-dir is an error that says how to continue" {
   start_durable
   stop "$dispatcher_pid"
   cp -r "$WORK" "$WORK.good"

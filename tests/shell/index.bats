@@ -73,7 +73,7 @@ YAML
   [[ $output == "0 files of 0 records"* ]]
 }
 
-@test "of what is wrong it says what, and does the rest" {
+@test "a bad file is named, and the other files are indexed" {
   printf 'not a record file, but long enough' > "$DATA/bad.tfrecord"
   expect 1 feedmill index "$DATA/bad.tfrecord" "$DATA/large/b.txt"
   [[ $output == "1 file of 400000 records"* && $(kept) == 1 ]]
@@ -92,7 +92,7 @@ YAML
     feedmill index "$DATA/large/b.txt"
 }
 
-@test "it is a command like the others" {
+@test "the command has help, a manual page and completion" {
   expect 0 feedmill index --help
   [[ $output == *"Examples:"*"feedmill index train.yaml"* ]]
   expect 0 feedmill --help

@@ -25,7 +25,7 @@ teardown() { stop_all; }
   done
 }
 
-@test "a drained worker hands on what it had" {
+@test "a drained worker returns its splits" {
   start_cluster 2
   mkfifo "$BATS_TEST_TMPDIR/pipe"
   "$FEEDMILL" read "$DATA/long.yaml" --service "$service" \

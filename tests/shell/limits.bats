@@ -52,7 +52,7 @@ as_before() {
   [[ $(incarnations) == "$1" ]]
 }
 
-@test "an element that is too large is its reader's error; workers and other jobs go on" {
+@test "an element that is too large is its reader's error; workers and other jobs continue" {
   start_cluster 2
   workers_are 2
   local kind=0 kinds=(batch map product shuffled petabyte client late padded) before flags

@@ -51,7 +51,7 @@ names_of() {
   [[ $(cat "$BATS_TEST_TMPDIR/hash") == "$LOCAL_HASH" ]]
 }
 
-@test "a reader that is killed gives back what it had, and nothing stays of a killed worker" {
+@test "a killed reader returns its memory, and a killed worker leaves nothing behind" {
   start_cluster 1
   before=$(ls /dev/shm /tmp | sort)
   "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" --format none 2> /dev/null 3>&- &
@@ -92,7 +92,7 @@ reader_is_parked() { feedmill status --service "$service" | grep -q parked; }
   [[ $(order_hash feedmill read "$DATA/large.yaml" --service "$service" --via dispatcher --compression lz4) == "$LOCAL_HASH" ]]
 }
 
-@test "a relayed reader that stands still holds a bounded part of the dispatcher, and no other up" {
+@test "a relayed reader that stands still holds a bounded part of the dispatcher, and delays no other" {
   start_out_of_reach
   "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" --via dispatcher --format none 2> /dev/null 3>&- &
   reader=$!

@@ -47,7 +47,7 @@ given_service() {
     feedmill read "$SCALE" --local
 }
 
-@test "what it says of bad data, on_error leaves out" {
+@test "on_error leaves out elements that a plugin reports as bad data" {
   DIVIDED=$(pipeline divided <<'YAML'
 source: {range: 5}
 steps: [map: "example.ratio(12, x - 2)", on_error: skip]

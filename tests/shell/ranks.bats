@@ -28,7 +28,7 @@ rank() {  # C/N JOB FLAGS…
   feedmill read "$FILES/p.yaml" --service "$service" --consumer "$1" --job "$2" "${@:3}"
 }
 
-@test "a rank that is ahead waits as long as it was told to, and says for whom" {
+@test "a rank that is ahead waits until its timeout and names the missing ranks" {
   start_cluster 1
   expect 0 rank 0/3 waits --take-over
   for flags in "" "--take-over"; do

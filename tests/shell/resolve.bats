@@ -52,7 +52,7 @@ task:
   [[ $output == '  JOB  INDEX  ADDRESS' ]]
 }
 
-@test "what is printed is a file that resolves to the same" {
+@test "the printed cluster is a file that resolves to the same" {
   export FEEDMILL_CLUSTER='{"ps": {"0": "p:1", "7": "[::1]:2"}, "1e3": [], "w": ["h:%port%"]}'
   export FEEDMILL_JOB=ps FEEDMILL_TASK=7
   expect 0 feedmill resolve env: --format json
@@ -127,7 +127,7 @@ task:
   expect_error 2 "part '2'" 'did you mean "file"' -- feedmill resolve "union:?1=env%3A&2=fiel%3Ax"
 }
 
-@test "--watch prints each change until it is told to stop" {
+@test "--watch prints each change until it is stopped" {
   printf '{"worker": ["w0:1"]}\n' > "$FILES/c"
   "$FEEDMILL" resolve "file:$FILES/c" --format json --watch 20ms \
     > "$FILES/out" 2> "$FILES/err" 3>&- &

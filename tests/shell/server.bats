@@ -23,7 +23,7 @@ start_task() {
     --publish "$BOARD" "$@"
 }
 
-@test "one line per task starts a cluster, whatever comes first" {
+@test "one line per task starts a cluster, in any order" {
   start_task w3 worker 3
   w3=$pid
   start_task w0 worker 0
@@ -125,7 +125,7 @@ start_task() {
   [[ -d $BATS_TEST_TMPDIR/state ]]
 }
 
-@test "what cannot be served exits 2 and says why" {
+@test "a task that cannot be served exits 2 and says why" {
   server() { feedmill server --log-level off "$@"; }
   expect_error 2 "--cluster URI is missing" -- server
   expect_error 2 "did you mean" -- server --cluster "flie:$CLUSTER"
@@ -186,7 +186,7 @@ start_task() {
   [[ $ended == 0 && ! -e $BATS_TEST_TMPDIR/w1.ready ]]
 }
 
-@test "what a worker cannot find in a cluster exits 2 and says why" {
+@test "a worker that finds no dispatcher in a cluster exits 2 and says why" {
   worker() { feedmill worker --log-level off "$@"; }
   expect_error 2 "--dispatcher HOST:PORT or --cluster URI is missing" -- worker
   expect_error 2 "exclude each other" -- worker --cluster "file:$CLUSTER" --dispatcher h:1

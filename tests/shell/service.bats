@@ -135,7 +135,7 @@ options: {order: any, seed: 1}')
     cmp - "$BATS_TEST_TMPDIR/rest"
 }
 
-@test "--limit and a closed stdout end a read of an endless job" {
+@test "--limit and a closed stdout end a read of an infinite job" {
   start_cluster 1
   expect 0 feedmill read "$DATA/endless.yaml" --service "$service" --limit 2500
   [[ $(wc -l <<< "$output") == 2500 && $(tail -n 1 <<< "$output") == 499 ]]

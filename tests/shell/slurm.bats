@@ -88,7 +88,7 @@ submit() {
   grep -q "drained" slurm-*.out
 }
 
-@test "a preempted and requeued job goes on exactly" {
+@test "a preempted and requeued job continues exactly" {
   cat > "$BATS_TEST_TMPDIR/slow.yaml" <<'YAML'
 source: {range: {stop: 6000}}
 steps: [shuffle, {map: "sleep_ms(x, 10)"}]

@@ -8,13 +8,13 @@ teardown() {
 
 stop_reads() { python3 "$SHELL_TESTS/lib/stop_reads.py" "$1" "$FEEDMILL" "$BATS_TEST_TMPDIR"; }
 
-@test "what sharers print that stop anywhere is everything, once" {
+@test "sharers that stop anywhere print each element once" {
   run stop_reads sharers
   echo "$output"
   [[ $status == 0 ]]
 }
 
-@test "a token says what was printed, wherever its reader stops" {
+@test "a token marks the end of the output, for a reader that stops anywhere" {
   run stop_reads tokens
   echo "$output"
   [[ $status == 0 ]]
@@ -53,7 +53,7 @@ readers_are() {
     python3 -c 'import json, sys; print(sum(len(j["sessions"]) for j in json.load(sys.stdin)["jobs"]))') == "$1" ]]
 }
 
-@test "SIGTERM ends a read whose output nobody takes" {
+@test "SIGTERM ends a read whose output is not taken" {
   file=$BATS_TEST_TMPDIR/long.yaml
   # Lines of 5 MB, which no pipe holds.
   echo '{source: {range: {stop: 9}}, steps: [{map: "x + full([500000], 1000000000)"}], options: {seed: 1}}' > "$file"

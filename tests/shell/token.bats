@@ -27,7 +27,7 @@ teardown() {
   stop_all
 }
 
-@test "what two reads print together is what one prints" {
+@test "two reads print together the output of one" {
   start_cluster 2
   for pipeline in p mixture; do parts_are_the_whole "$FILES/$pipeline.yaml"; done
 }
@@ -47,7 +47,7 @@ parts_are_the_whole() {
   done
 }
 
-@test "ranks take turns, and go on from their merged token in another number" {
+@test "ranks take turns, and continue from their merged token in another number" {
   start_cluster 2
   feedmill read "$FILES/p.yaml" --local > "$FILES/whole"
   local read="feedmill read $FILES/p.yaml --service $service --job ranks"
@@ -120,7 +120,7 @@ parts_are_the_whole() {
   [ "$output" = "$(seq 4 9)" ]
 }
 
-@test "--save-every saves the token of whole lines while the read goes on" {
+@test "--save-every saves the token of whole lines while the read continues" {
   echo 'source: {range: 10000000}' > "$FILES/long.yaml"
   for every in 50 5ms; do
     mkfifo "$FILES/out"

@@ -282,7 +282,7 @@ class Arrays(SourceTest):
         batches = self.read({"npy": "*.npz"}, [{"batch": 400}])
         self.assertEqual([len(b["y"]) for b in batches], [400] * 5)
 
-    def test_what_cannot_be_read(self):
+    def test_unreadable_arrays(self):
         path = os.path.join(self.folder, "x.npy")
         for array, text in [(np.zeros(2, "c8"), "c8"),
                             (np.array("x"), "rows"), (np.zeros(()), "rows")]:

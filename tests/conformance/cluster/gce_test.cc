@@ -191,7 +191,7 @@ TEST_F(Gce, AnInstanceThatWentMeanwhileIsLeftOut) {
             "ClusterSpec({'worker': ['10.1.2.3:1', '10.3.4.5:1']})");
 }
 
-TEST_F(Gce, ATokenThatExpiredIsAskedForAnew) {
+TEST_F(Gce, AnExpiredTokenIsRequestedAgain) {
   AddGroup("g", three_);
   valid_token_ = 2;
   EXPECT_EQ(Shown("gce:g?zone=us-east1-d"), of_three_);

@@ -20,7 +20,7 @@ HttpRequest Direct(std::string url) {
   return request;
 }
 
-TEST(HttpClient, SendsWhatItIsToldAndReturnsWhatIsAnswered) {
+TEST(HttpClient, SendsTheRequestAndReturnsTheAnswer) {
   LocalHttpServer server([](const ServedRequest& request) {
     return ServedAnswer{
         201,
@@ -72,7 +72,7 @@ TEST(HttpClient, AllQuestionsTogetherHaveOneDeadline) {
   EXPECT_EQ(server.log().size(), 1u);
 }
 
-TEST(HttpClient, WhatIsNoServerIsAnErrorThatNamesIt) {
+TEST(HttpClient, AFailedConnectionNamesTheAddress) {
   std::string gone;
   {
     LocalHttpServer server([](const ServedRequest&) { return ServedAnswer(); });
@@ -118,7 +118,7 @@ TEST(HttpJson, ErrorsSayWhatTheApiSays) {
   EXPECT_EQ(ErrorText(wild).find('\n'), std::string::npos);
 }
 
-TEST(HttpJson, TokensGoOnlyWhereNobodyListens) {
+TEST(HttpJson, TokensAreSentOnlyOverHttpsOrLoopback) {
   for (const char* url : {"https://h", "http://localhost:1", "http://[::1]/",
                           "http://127.0.0.1?x", "http://127.0.0.1"}) {
     EXPECT_TRUE(IsSafeForTokens(url)) << url;

@@ -271,7 +271,7 @@ TEST_F(DistributeTest, AWorkerThatJoinsHasASlotOfSharersToo) {
 // The client's batches also start again with each slot. A token contains the
 // slots that its reader knew, all of them after the first, regardless of the
 // workers present when it is used.
-TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
+TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedContinuesExactly) {
   GivenWorkers(1);
   const Dataset batches = Dataset::Range(100'000)
                               .Filter([](Expr x) { return x % 3 == 0; })

@@ -359,7 +359,7 @@ TEST_F(ServerTest, AnUnlistedWorkerHasTheNextIndex) {
   EXPECT_EQ(*complete->task_index, 8);
 }
 
-TEST_F(ServerTest, AJobWithoutAServiceSaysWhoItIsAndJoins) {
+TEST_F(ServerTest, AJobWithoutAServiceShowsItsNameAndJoins) {
   const ClusterDef cluster =
       Def({{"dispatcher", {{0, "d0:5050"}}}, {"ps", {{0, "localhost:0"}}}});
   const auto server = Server::Create(cluster, Task("ps", 0));

@@ -180,7 +180,7 @@ def test_only_the_first_worker_of_a_data_loader_reads(context, whole):
             assert "threads of its own" in warned[0]
 
 
-def test_a_dataset_that_has_read_goes_on_in_a_worker(whole):
+def test_a_dataset_that_has_read_continues_in_a_worker(whole):
     dataset = DATASET.to_torch()
     assert values(dataset) == whole[0]
     loader = DataLoader(dataset, batch_size=None, num_workers=1, multiprocessing_context="fork")
@@ -199,7 +199,7 @@ def test_pickle(whole):
 
 @pytest.mark.parametrize("workers", [0, 1])
 @pytest.mark.parametrize("count", [0, 1, 4, 9, 10, 11, 20])
-def test_a_stateful_data_loader_goes_on(workers, count, whole):
+def test_a_stateful_data_loader_continues(workers, count, whole):
     def make():
         return StatefulDataLoader(DATASET.to_torch(), batch_size=None, num_workers=workers)
 
@@ -292,7 +292,7 @@ def losses(folder, ranks):
 
 
 @pytest.mark.parametrize("kind", ["plan", "filter"])
-def test_ddp_goes_on_after_sigkill_as_if_nothing_was(kind, tmp_path):
+def test_ddp_continues_after_sigkill_as_if_nothing_was(kind, tmp_path):
     with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
         folders = [tmp_path / name for name in ("whole", "killed")]
         for folder in folders:
@@ -308,7 +308,7 @@ def test_ddp_goes_on_after_sigkill_as_if_nothing_was(kind, tmp_path):
     assert losses(folders[1], 2) == expected
 
 
-def test_ddp_goes_on_with_another_number_of_ranks(tmp_path):
+def test_ddp_continues_with_another_number_of_ranks(tmp_path):
     with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
         trainers = Trainers(tmp_path, dispatcher.target, 2, "plan", "job")
         trainers.wait_for_step(7)

@@ -67,7 +67,7 @@ def test_lightning_fits(dataset, tmp_path):
 # Without a length, Lightning takes one batch ahead.
 @pytest.mark.parametrize(("dataset", "lookahead"), [(DATASET, 0), (COUNTED, 1)])
 @pytest.mark.parametrize("stop", [1, 4, 9, 10, 13, 20, 21])
-def test_lightning_goes_on_from_a_checkpoint(stop, dataset, lookahead, tmp_path):
+def test_lightning_continues_from_a_checkpoint(stop, dataset, lookahead, tmp_path):
     saves = ModelCheckpoint(tmp_path, filename="{step}", every_n_train_steps=1, save_top_k=-1)
     first = Model(stop)
     with pytest.raises(KeyError):

@@ -133,7 +133,7 @@ def load_example() -> Any:
     return module
 
 
-def test_ray_train_goes_on_from_its_checkpoint_after_a_worker_is_killed(
+def test_ray_train_continues_from_its_checkpoint_after_a_worker_is_killed(
     tmp_path: pathlib.Path,
 ) -> None:
     pytest.importorskip("pyarrow")  # of ray[train]

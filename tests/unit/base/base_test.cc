@@ -40,7 +40,7 @@ TEST(Status, AnnotateKeepsTheCodeAndLeavesOkAlone) {
   EXPECT_TRUE(Annotate(absl::OkStatus(), "anything").ok());
 }
 
-TEST(Status, MacrosHandOnTheFirstError) {
+TEST(Status, MacrosReturnTheFirstError) {
   EXPECT_EQ(*Quarter(12), 3);
   EXPECT_TRUE(CheckQuarter(12).ok());
   EXPECT_EQ(ErrorText(CheckQuarter(6)), "3 is odd");

@@ -49,7 +49,7 @@ TEST(Manifest, AnotherWorkerIsAskedWhenTheFirstIsLost) {
   EXPECT_THAT(second.answer->manifests, SizeIs(1));
 }
 
-TEST(Manifest, AFailureRefusesTheReadersAndAnotherTryStartsAnew) {
+TEST(Manifest, AFailureRefusesTheReadersAndTheNextReaderTriesAgain) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "files 50").Hello();
@@ -94,7 +94,7 @@ TEST(Leases, AHeadIsLeasedEvenIfAllSlotsAreHeld) {
   EXPECT_THAT(late.split(0).leases, SizeIs(1));
 }
 
-TEST(Leases, OfALostWorkerGoElsewhereWithAHigherAttempt) {
+TEST(Leases, MoveFromALostWorkerWithAHigherAttempt) {
   Cluster cluster;
   Miller& first = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
@@ -317,7 +317,7 @@ TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
   EXPECT_EQ(reader.heard, 1);
 }
 
-TEST(Telling, OthersHearNothingOfIt) {
+TEST(Telling, ABeatIsAnsweredToItsSenderOnly) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 16);
   Reader& one = cluster.AddReader("a", "solo", "range 1000").Hello();
@@ -376,7 +376,7 @@ TEST(Restart, ReplayGivesTheStateAndHeldLeasesAreAdopted) {  // rules 9, 10
   EXPECT_EQ(reader.split(0).leases[0], lease);
 }
 
-TEST(Restart, WhatFollowsFromTheJournalIsToldAgain) {
+TEST(Restart, RestoresTheRunFromTheJournal) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "cycle 100").Hello();
@@ -391,7 +391,7 @@ TEST(Restart, WhatFollowsFromTheJournalIsToldAgain) {
             0);
 }
 
-TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
+TEST(Restart, UnreportedSplitsAreLeasedAfterTheGrace) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
@@ -487,7 +487,7 @@ TEST(Sizes, BeginWithWhatTheLastReaderOfTheGraphFound) {
   EXPECT_EQ(first_size(other), 10);
 }
 
-TEST(Sizes, OfGraphsThatWereNotReadForLongAreForgotten) {
+TEST(Sizes, AreForgottenForGraphsThatWereNotReadForLong) {
   PastCosts past;
   CostEstimate cost;
   past.Keep("never measured", cost);
@@ -587,7 +587,7 @@ TEST(Status, CountsFaults) {
   EXPECT_EQ(faults["connections_refused"], 1);
 }
 
-TEST(Stalls, NobodyIsSilentBeforeWhatCameIsRead) {
+TEST(Stalls, NoPeerIsSilentBeforeWaitingMessagesAreRead) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Miller& dead = cluster.AddWorker("w2");
@@ -609,7 +609,7 @@ TEST(Stalls, NobodyIsSilentBeforeWhatCameIsRead) {
 
 // The next hello of a consumer may be read before the leave of its former
 // incarnation, which came over another connection.
-TEST(Stalls, AReaderIsReplacedOnlyWhenItsOwnWordsWereRead) {
+TEST(Stalls, AReaderIsReplacedOnlyWhenItsOwnMessagesWereRead) {
   for (const absl::Duration stall : {absl::Seconds(5), absl::Minutes(10)}) {
     Cluster cluster;
     cluster.AddWorker("w1");
@@ -624,7 +624,7 @@ TEST(Stalls, AReaderIsReplacedOnlyWhenItsOwnWordsWereRead) {
   }
 }
 
-TEST(Stalls, WhoStillSaysNothingCountsAsBefore) {
+TEST(Stalls, ASilentReaderCountsAsBeforeAfterAnotherTimeout) {
   Cluster cluster;
   cluster.AddWorker("w1");
   cluster.AddReader("j", "solo", "range 10").Hello();
@@ -641,7 +641,7 @@ TEST(Stalls, WhoStillSaysNothingCountsAsBefore) {
   EXPECT_EQ(other.Hello().reject->reason, RejectReason::kRefused);
 }
 
-TEST(Turns, WhatComesTogetherIsToldOnce) {
+TEST(Turns, MessagesOfOneTurnGetOneAnswer) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "one", "range 1000", Order::kAny);

@@ -18,7 +18,7 @@ Reader& Begins(Reader& reader, uint64_t run) {
   return reader;
 }
 
-TEST(NamedRun, IsBegunWhereverTheJobIs) {
+TEST(NamedRun, BeginsRegardlessOfTheJobsRun) {
   Cluster cluster;
   cluster.AddWorker("w1");
   for (const uint64_t run : {4U, 5U, 2U, 2U, 9U}) {
@@ -53,7 +53,7 @@ TEST(NamedRun, IsRefusedWhileAnotherReadsTheJob) {
   EXPECT_TRUE(Begins(taker, 3).Hello().live());
 }
 
-TEST(NamedRun, IsGoneOnWithByALaterLife) {
+TEST(NamedRun, IsContinuedByALaterLife) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = cluster.AddReader("j", "solo", "range 100");
@@ -63,7 +63,7 @@ TEST(NamedRun, IsGoneOnWithByALaterLife) {
   EXPECT_TRUE(later.Hello().live());
 }
 
-TEST(NamedRun, OfARankWaitsForThoseThatAreBehind) {
+TEST(NamedRun, WaitsForRanksThatAreBehind) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   const auto begins = [&](uint64_t rank, uint64_t run) -> Reader& {

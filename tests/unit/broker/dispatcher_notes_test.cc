@@ -91,7 +91,7 @@ TEST(States, AreOfTheRankThatEndedWorst) {
   EXPECT_EQ(JobOf(cluster)["state"], "cancelled");
 }
 
-TEST(States, OfSharersAreFinishedWhateverOneLeft) {
+TEST(States, AreFinishedAlthoughOneSharerLeft) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "a", "range 20", Order::kAny).Hello();
@@ -103,7 +103,7 @@ TEST(States, OfSharersAreFinishedWhateverOneLeft) {
   EXPECT_EQ(JobOf(cluster)["state"], "finished");
 }
 
-TEST(States, OfSharersThatAllLeftSaySoUntilOneComes) {
+TEST(States, ShowThatAllSharersLeftUntilOneComes) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "a", "range 400", Order::kAny).Hello();

@@ -89,7 +89,7 @@ TEST(PythonWorkers, AFitOneThatJoinsInTimeGetsTheJob) {
   EXPECT_TRUE(reader.live());
 }
 
-TEST(PythonWorkers, OtherJobsGoOnWhileOneWaitsForAFitWorker) {
+TEST(PythonWorkers, OtherJobsContinueWhileOneWaitsForAFitWorker) {
   Cluster cluster;
   Miller& fit = cluster.AddPythonWorker("w1", "2.1.0");
   Reader& python = cluster.AddReader("a", "solo", "range 500 python").Hello();

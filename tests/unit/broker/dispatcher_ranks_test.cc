@@ -81,7 +81,7 @@ TEST(Together, RanksHaveTheSameRangesOnTheSameWorkers) {
   }
 }
 
-TEST(Together, KinCountAsOneLease) {
+TEST(Together, RanksOfOneRangeCountAsOneLease) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 4);
   for (uint64_t rank = 0; rank < 4; ++rank) {
@@ -93,7 +93,7 @@ TEST(Together, KinCountAsOneLease) {
   for (const auto& [begin, count] : leases) EXPECT_EQ(count, 4);
 }
 
-TEST(Together, TheyMoveTogetherWhenTheirWorkerDies) {
+TEST(Together, RanksMoveTogetherWhenTheirWorkerDies) {
   Cluster cluster;
   Miller& lost = cluster.AddWorker("w1", 2);
   Reader& first = AddRank(cluster, 0, 2, "filter 1000").Hello();
@@ -166,7 +166,7 @@ TEST(Ranks, OneThatIsToComeIsWaitedFor) {
   }
 }
 
-TEST(Ranks, OneThatNeedNotWaitAnyMoreIsNotToldToBehindItsRun) {
+TEST(Ranks, ARankGetsNoWaitAnswerAfterItsRunHasBegun) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Finish(AddRank(cluster, 0, 2).Hello());
@@ -304,7 +304,7 @@ TEST(GoingBack, ALaterLifeReadsTheRestOfAnEarlierIteration) {
   EXPECT_EQ(next.answer->run->iteration, 1);
 }
 
-TEST(GoingBack, ALaterLifeIsToldToSayItsHelloWhereAFormerOneCameToAnEnd) {
+TEST(GoingBack, ALaterLifeIsUnknownAfterAFormerOneReadToTheEnd) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& former = cluster.AddReader("j", "solo", "range 100");
@@ -339,7 +339,7 @@ TEST(GoingBack, ARankOfAFormerLifeNeverTakesItsLaterOnesFurther) {
   EXPECT_EQ(second.answer->run->iteration, 0);
 }
 
-TEST(GoingBack, RanksThatWereBeyondWaitAndGoOnWhereTheyStood) {
+TEST(GoingBack, RanksThatWereBeyondWaitAndContinueWhereTheyStood) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 8);
   for (int pass = 0; pass < 2; ++pass) {
@@ -389,7 +389,7 @@ TEST(GoingBack, AReaderSaysWhichRunItReadsAfterALateHello) {
   EXPECT_FALSE(reader.reject.has_value());
 }
 
-TEST(GoingBack, NobodyDoesFromAnApplicationThatWentOnInAnotherNumber) {
+TEST(GoingBack, IsRefusedAfterTheJobPassedToAnotherNumberOfRanks) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& old = AddRank(cluster, 0, 2);

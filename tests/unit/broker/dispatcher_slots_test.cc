@@ -91,7 +91,7 @@ TEST(Slots, TheOneReaderOfOneSlotHearsOfItsEnd) {
   EXPECT_EQ(reader.answer->run->positions, 20);
 }
 
-TEST(Slots, OfARankThatLeftAreSettledForTheOthers) {
+TEST(Slots, AreSettledForOtherRanksWhenOneLeaves) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSolo(cluster);
@@ -178,7 +178,7 @@ TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   }
 }
 
-TEST(Slots, StayAsTheyWereSettledWhateverARankKnows) {
+TEST(Slots, StayAsSettledForARankThatKnowsAnotherNumber) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSlotRank(cluster, 0, 2, true);
@@ -267,7 +267,7 @@ TEST(Slots, AreSettledAtOnceByTheFirstStoreOfARun) {
   EXPECT_TRUE(cluster.job("j")->settled);
 }
 
-TEST(Slots, OfSharersAreAllReadBeforeTheRunIsFinished) {
+TEST(Slots, AreAllReadBySharersBeforeTheRunIsFinished) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& reader = cluster.AddReader("j", "a", kGraph, Order::kAny).Hello();

@@ -65,7 +65,7 @@ TEST(TakingOver, ReplacesTheRanksOwnFormerLifeAtOnce) {
   EXPECT_FALSE(other.reject.has_value());
 }
 
-TEST(TakingOver, OfAnotherNumberIsToldToThoseWhosePlaceIsTaken) {
+TEST(TakingOver, AnotherNumberOfRanksIsNamedInTheReject) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& old = AddRank(cluster, 1, 3).Hello();
@@ -84,7 +84,7 @@ TEST(TakingOver, OfAnotherNumberIsToldToThoseWhosePlaceIsTaken) {
 }
 
 // All ranks are beyond the store's knowledge, and each reports it.
-TEST(TakingOver, RanksThatAllSayThatTheyAreBeyondGoOn) {
+TEST(TakingOver, RanksThatAreAllBeyondTheRunContinue) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   for (uint64_t rank = 0; rank < 3; ++rank) {  // former incarnations
@@ -103,7 +103,7 @@ TEST(TakingOver, RanksThatAllSayThatTheyAreBeyondGoOn) {
 }
 
 // A late copy of an earlier incarnation's message.
-TEST(TakingOver, WhatALaterLifeSaysIsWhereARankIs) {
+TEST(TakingOver, TheLatestLifeSaysWhichRunARankReads) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& first = WithToken(AddRank(cluster, 0, 3), 1, {30, 0}).Hello();
@@ -149,7 +149,7 @@ TEST(TakingOver, DoesNotWaitForThoseThatHaveBeenSilentForLong) {
                     HasSubstr("start it again")));
 }
 
-TEST(TakingOver, WhoWasLeftBehindReadsItsOwnIterationWhenItIsStartedAgain) {
+TEST(TakingOver, ALeftBehindRankReadsItsOwnIterationAfterARestart) {
   for (const bool token : {false, true}) {
     Cluster cluster(QuickTimeout());
     Miller& worker = cluster.AddWorker("w1", 8);
@@ -177,7 +177,7 @@ TEST(TakingOver, WhoWasLeftBehindReadsItsOwnIterationWhenItIsStartedAgain) {
 }
 
 // A rank has no session while another one reads an earlier iteration.
-TEST(TakingOver, WhoWaitsIsNotSilent) {
+TEST(TakingOver, AWaitingRankIsNotSilent) {
   Cluster cluster(QuickTimeout());
   Miller& worker = cluster.AddWorker("w1", 8);
   std::vector<Reader*> ranks;
@@ -247,7 +247,7 @@ TEST(LateLeaves, CountWhereTheSessionWasReleased) {
   EXPECT_EQ(next.answer->run->iteration, 1);
 }
 
-TEST(LateLeaves, OfReadersWhosePlaceWasTakenSayNothing) {
+TEST(LateLeaves, HaveNoEffectAfterAnotherReaderTookOver) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "one", "range 100").Hello();
@@ -261,7 +261,7 @@ TEST(LateLeaves, OfReadersWhosePlaceWasTakenSayNothing) {
 }
 
 // The reader has no session, but its heartbeats show that it is alive.
-TEST(TakingOver, WhoWasReleasedAndBeatsIsNotSilent) {
+TEST(TakingOver, AReleasedRankThatBeatsIsNotSilent) {
   Cluster cluster(QuickTimeout());
   Miller& worker = cluster.AddWorker("w1", 8);
   Reader& slow = AddRank(cluster, 1, 2).Hello();

@@ -211,7 +211,7 @@ TEST(NamedJob, AnotherConsumerTakesOverForGood) {
   EXPECT_EQ(first.reject->reason, RejectReason::kSuperseded);
 }
 
-TEST(NamedJob, WhatAStaleSessionSaysHasNoEffect) {  // rule 3
+TEST(NamedJob, ReportsOfAStaleSessionHaveNoEffect) {  // rule 3
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = cluster.AddReader("j", "solo", "range 100").Hello();
@@ -384,7 +384,7 @@ TEST(Sharers, AreReleasedWhenSilentAndTheNameIsNeverOpenedAgain) {  // rule 4
   EXPECT_TRUE(came_back);
 }
 
-TEST(Sharers, AreToldAtOnceWhenNothingIsLeft) {  // rule 19
+TEST(Sharers, GetDryAtOnceWhenNoSplitIsLeft) {  // rule 19
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "s1", "range 7", Order::kAny).Hello();
@@ -477,14 +477,14 @@ size_t WorkerCount(Cluster& cluster) {
       .at("workers");
 }
 
-TEST(Beats, OfAnIdleWorkerAreAnsweredEachFourthTime) {  // P-163
+TEST(Beats, EveryFourthOfAnIdleWorkerIsAnswered) {  // P-163
   Cluster cluster;
   Miller& worker = AddIdleWorker(cluster, "w1");
   for (int beat = 0; beat < 8; ++beat) worker.Beat();
   EXPECT_EQ(worker.heard, 2);
 }
 
-TEST(Beats, ThatSayOrWantSomethingAreAnswered) {  // P-163
+TEST(Beats, AreAnsweredIfTheyHaveNews) {  // P-163
   Cluster cluster;
   Miller& worker = AddIdleWorker(cluster, "w1");
   worker.says.slots = 3;
@@ -501,7 +501,7 @@ TEST(Beats, ThatSayOrWantSomethingAreAnswered) {  // P-163
   EXPECT_TRUE(worker.Beat().answer->drained);
 }
 
-TEST(Beats, OfAWorkerWithLeasesAreAllAnswered) {  // P-163
+TEST(Beats, AreAllAnsweredWhileTheWorkerHasLeases) {  // P-163
   Cluster cluster;
   Miller& worker = AddIdleWorker(cluster, "w1");
   cluster.AddReader("j", "solo", "range 1000").Hello();
@@ -511,7 +511,7 @@ TEST(Beats, OfAWorkerWithLeasesAreAllAnswered) {  // P-163
   EXPECT_EQ(worker.heard, heard + 2);
 }
 
-TEST(Beats, WhoWasToldToBeatSeldomIsNotLostWhenFewAreLeft) {  // P-163
+TEST(Beats, AWorkerWithALongIntervalIsNotLostWhenFewAreLeft) {  // P-163
   DispatcherSettings settings;
   settings.heartbeat_interval = absl::Milliseconds(10);
   settings.worker_timeout = absl::Milliseconds(200);
@@ -554,7 +554,7 @@ TEST(Reports, NeverGoBackAndStayInTheSplit) {
   EXPECT_TRUE(cluster.state().FindSplit(head)->served());
 }
 
-TEST(Reports, OfOthersAreIgnored) {
+TEST(Reports, AreIgnoredForSplitsOfOtherSessions) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& one = cluster.AddReader("a", "solo", "range 100").Hello();

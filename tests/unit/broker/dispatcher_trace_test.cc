@@ -35,7 +35,7 @@ TraceReport AskAgain(Cluster& cluster, TraceRequest request) {
   return Ask(cluster, request);
 }
 
-TEST(Traces, ProcessesOfTheJobAreToldWhileItIsTraced) {
+TEST(Traces, ProcessesOfTheJobGetTheOrderWhileItIsTraced) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();

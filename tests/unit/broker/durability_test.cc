@@ -91,7 +91,7 @@ class AJournalThatIsBehind : public ::testing::Test {
   const Seen seen_;
 };
 
-TEST_F(AJournalThatIsBehind, RefusesTheReaderWhoKnows) {
+TEST_F(AJournalThatIsBehind, RefusesTheReaderThatKnows) {
   BeatWith(seen_);
   ASSERT_TRUE(reader_.reject.has_value());
   EXPECT_EQ(reader_.reject->reason, RejectReason::kRefused);
@@ -102,14 +102,14 @@ TEST_F(AJournalThatIsBehind, RefusesTheReaderWhoKnows) {
   EXPECT_THAT(text, HasSubstr("start again"));
 }
 
-TEST_F(AJournalThatIsBehind, RefusesTheWorkerWhoKnows) {
+TEST_F(AJournalThatIsBehind, RefusesTheWorkerThatKnows) {
   worker_.says.seen = seen_;
   worker_.Beat();
   EXPECT_FALSE(worker_.answer.has_value());
   EXPECT_TRUE(absl::IsDataLoss(LastRefusal()));
 }
 
-TEST_F(AJournalThatIsBehind, ServesNobodyFromThenOn) {
+TEST_F(AJournalThatIsBehind, ServesNoPeerFromThenOn) {
   reader_.hello().seen = seen_;
   reader_.Hello();
   EXPECT_TRUE(reader_.reject.has_value());

@@ -82,7 +82,7 @@ TEST_F(JobPlannerTest, PositionsAreWhatThePlanMakes) {
   EXPECT_EQ(shape.first_split, 64);
 }
 
-TEST_F(JobPlannerTest, AnEndlessRepeatIsEndless) {
+TEST_F(JobPlannerTest, ARepeatWithoutACountIsInfinite) {
   EXPECT_EQ(Shape("source: {range: {stop: 10}}\nsteps: [{repeat: }]").positions,
             kEndless);
 }
@@ -147,7 +147,7 @@ TEST_F(JobPlannerTest, FilesAreCountedByTheManifest) {
   EXPECT_LE(shape.first_split, 16);
 }
 
-TEST_F(JobPlannerTest, WhatCannotBeIsAnError) {
+TEST_F(JobPlannerTest, RefusesInvalidGraphsAndManifests) {
   EXPECT_EQ(planner_.needs_manifest("{").status().code(),
             absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(planner_.fingerprint("no json").ok());

@@ -81,7 +81,7 @@ class ASkippedRecordThatKills : public ARecordThatKills {
   ASkippedRecordThatKills() : ARecordThatKills("range 1000 skipping") {}
 };
 
-TEST_F(ASkippedRecordThatKills, IsLeftOutAndTheRestOfItsSplitGoesOn) {
+TEST_F(ASkippedRecordThatKills, IsLeftOutAndItsSplitContinues) {
   int deaths = 0;
   while (DiesAt(7)) {
     ++deaths;

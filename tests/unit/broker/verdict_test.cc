@@ -265,7 +265,7 @@ TEST(ReaderWindow, IsOfTheLastSeconds) {
   EXPECT_FALSE(window.Recent(kNow + absl::Seconds(30)).has_value());
 }
 
-TEST(ReaderWindow, BeginsAnewWithAnotherLifeOfTheReader) {
+TEST(ReaderWindow, BeginsAgainWithAnotherLifeOfTheReader) {
   ReaderWindow window;
   window.Add(kNow, ReadFor(100, 50));
   window.Add(kNow + absl::Seconds(1), ReadFor(1, 0));

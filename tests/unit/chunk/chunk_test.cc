@@ -245,7 +245,7 @@ TEST(ChunkBuilder, AFailedRowIsDropped) {
   EXPECT_TRUE(chunk.Validate().ok());
 }
 
-TEST(Chunk, SlicesShareBuffersAndGoOnBeingSliced) {
+TEST(Chunk, SlicesShareBuffersAndCanBeSlicedAgain) {
   const Chunk all = Pictures();
   const Chunk tail = all.Slice(1, 4);
   EXPECT_EQ(tail.columns[0].values.data(), all.columns[0].values.data());

@@ -85,7 +85,7 @@ TEST(Jsonl, FloatsAreShortestInTheirOwnDType) {
   }
 }
 
-TEST(Jsonl, WhatIsNoNumberIsAString) {
+TEST(Jsonl, NanAndInfinityAreStrings) {
   using Limits = std::numeric_limits<double>;
   EXPECT_EQ(
       Json(Unnamed<double>(
@@ -139,7 +139,7 @@ TEST(Jsonl, OnlyWhatJsonRequiresIsEscaped) {
   EXPECT_EQ(JsonOf(""), "\"\"");
 }
 
-TEST(Jsonl, WhatIsNotUtf8IsBase64) {
+TEST(Jsonl, InvalidUtf8IsBase64) {
   EXPECT_EQ(JsonOf("\xff"), R"({"base64":"/w=="})");
   EXPECT_EQ(JsonOf("\xff\xfe"), R"({"base64":"//4="})");
   EXPECT_EQ(JsonOf(std::string_view("\xff\0\x10", 3)), R"({"base64":"/wAQ"})");

@@ -23,7 +23,7 @@ TEST(AwaitedRanksTest, AreNamedByNumber) {
   EXPECT_EQ(ranks.Text(3, {}), "3 of 20 consumers");
 }
 
-TEST(AwaitedRanksTest, AreToldOnceWhileTheyAreTheSameAndSeldom) {
+TEST(AwaitedRanksTest, AreLoggedOnceWhileUnchangedAndAtLongIntervals) {
   AwaitedRanks ranks("j", 0, 3);
   const absl::Time begin = absl::UnixEpoch();
   ::testing::internal::CaptureStderr();
@@ -38,7 +38,7 @@ TEST(AwaitedRanksTest, AreToldOnceWhileTheyAreTheSameAndSeldom) {
                           HasSubstr("waits for consumer 2 of 3 to")));
 }
 
-TEST(AwaitedRanksTest, ThatAreTooLongInComingAreAnErrorThatSaysWhatToDo) {
+TEST(AwaitedRanksTest, ATimeoutNamesThemAndTheRemedy) {
   const AwaitedRanks ranks("j", 0, 3);
   const absl::Status status = ranks.TooLong(1, {2}, absl::Seconds(60));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);

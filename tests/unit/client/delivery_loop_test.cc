@@ -287,7 +287,7 @@ TEST(DeliveryLoop, LosesNothingWhenMessagesAreLost) {
   }
 }
 
-TEST(DeliveryLoop, GoesOnWithTinyBudgets) {
+TEST(DeliveryLoop, ContinuesWithTinyBudgets) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     World world;
     world.positions = 200;

@@ -57,7 +57,7 @@ TEST(EvenOut, CountsFromThePlaceWhereRanksBegan) {
   EXPECT_FALSE(EvenOut(rules, 0).pads);
 }
 
-TEST(LastOfRank, PassesOverWhatIsLeftOut) {
+TEST(LastOfRank, PassesOverSkippedElements) {
   const ReadRules rules{{1, 2}, {{2, 4}, {6, 10}}};
   EXPECT_EQ(LastOfRank(rules, 11), 5);
   EXPECT_EQ(LastOfRank(rules, 12), 11);
@@ -108,7 +108,7 @@ TEST(EvenReader, GivesEachRankAsManyElements) {
       ElementsAre(1, 3, 3));
 }
 
-TEST(EvenReader, GoesOnFromEachPlace) {
+TEST(EvenReader, ContinuesFromEachPlace) {
   const Dataset dataset = Dataset::Range(17).Shuffle().WithSeed(3);
   for (const Even even : {Even::kDrop, Even::kPad}) {
     for (uint64_t rank = 0; rank < 3; ++rank) {
@@ -128,7 +128,7 @@ TEST(EvenReader, GoesOnFromEachPlace) {
   }
 }
 
-TEST(EvenReader, DividesAnewAfterAMergedToken) {
+TEST(EvenReader, DividesAgainAfterAMergedToken) {
   const Dataset dataset = Dataset::Range(10).WithSeed(1);
   std::vector<std::string> tokens;
   for (uint64_t rank = 0; rank < 3; ++rank) {

@@ -52,7 +52,7 @@ constexpr char kLine3[] =
     R"("record":3,"epoch":1}],"error":"no \"image\""})"
     "\n";
 
-TEST_F(Quarantine, HasALineForEachElementOfAPlanHoweverOftenItIsRead) {
+TEST_F(Quarantine, HasOneLineForEachElementOfAPlanThatIsReadTwice) {
   const OnSkipped first = File();
   const OnSkipped beside = File();
   ASSERT_TRUE(first("one", Element(3)).ok());
@@ -68,7 +68,7 @@ TEST_F(Quarantine, HasALineForEachElementOfAPlanHoweverOftenItIsRead) {
   EXPECT_GT(Text().size(), both.size());
 }
 
-TEST_F(Quarantine, GoesOnAfterALineThatWasCutOff) {
+TEST_F(Quarantine, ContinuesAfterATruncatedLine) {
   folder_.Write("bad.jsonl", std::string(kLine3).substr(0, 40));
   EXPECT_TRUE(File()("one", Element(3)).ok());
   EXPECT_EQ(Text(), std::string(kLine3).substr(0, 40) + "\n" + kLine3);
@@ -76,7 +76,7 @@ TEST_F(Quarantine, GoesOnAfterALineThatWasCutOff) {
   EXPECT_EQ(Text(), std::string(kLine3).substr(0, 40) + "\n" + kLine3);
 }
 
-TEST_F(Quarantine, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
+TEST_F(Quarantine, AnUnwritableFileIsAnErrorThatNamesIt) {
   Graph graph;
   graph.steps.push_back(
       MakeStep(OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_.path()}));

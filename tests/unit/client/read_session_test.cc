@@ -87,7 +87,7 @@ TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
 
 // Before that, the number of slots may change. A reader without elements of the
 // second slot can continue with any number.
-TEST_F(ReadSessionTest, HandsOnTheSecondSlotWhenItsRunIsSettled) {
+TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenItsRunIsSettled) {
   positions_ = 12;
   slots_ = 3;
   settled_ = false;
@@ -125,7 +125,8 @@ TEST_F(ReadSessionTest, StopsWhenItsRunWasSettledOtherwise) {
 }
 
 // A late copy of its first hello may arrive first.
-TEST_F(ReadSessionTest, SaysAgainThatItsRunIsSettledToWhoDoesNotKnow) {
+TEST_F(ReadSessionTest,
+       RepeatsThatItsRunIsSettledToADispatcherThatDoesNotKnow) {
   positions_ = 12;
   slots_ = 3;
   GivenSplits({Bound(1, 0, 12)});
@@ -298,7 +299,7 @@ TEST_F(ReadSessionTest, ADataErrorComesInOrder) {
   EXPECT_TRUE(session_.MayHandOut(now_));
 }
 
-TEST_F(ReadSessionTest, WhatTheDispatcherLeavesOutComesInItsPlace) {
+TEST_F(ReadSessionTest, ElementsThatTheDispatcherSkipsComeInTheirPlace) {
   BoundSplit bound = Bound(1, 0, 8);
   bound.skip = SkippedElement{{4, 0}, {{"a", 4, 0, 0}}, "it kills"};
   GivenSplits({bound, Bound(2, 8, 9)});
@@ -317,7 +318,7 @@ TEST_F(ReadSessionTest, WhatTheDispatcherLeavesOutComesInItsPlace) {
   EXPECT_THAT(ValuesOf(*Pull()), SizeIs(3));
 }
 
-TEST_F(ReadSessionTest, AnElementIsLeftOutOnceWhicheverAttemptSaysIt) {
+TEST_F(ReadSessionTest, AnElementIsSkippedOnceForAnyAttempt) {
   GivenSplits({Bound(1, 0, 8, {1, 2})});
   Piece piece = MakePiece(0, 4);
   piece.end = {5, 0};
@@ -331,7 +332,7 @@ TEST_F(ReadSessionTest, AnElementIsLeftOutOnceWhicheverAttemptSaysIt) {
 }
 
 // ---- skipped elements
-TEST_F(ReadSessionTest, WhatIsSkippedCountsAsTakenAndIsNotAskedFor) {
+TEST_F(ReadSessionTest, SkippedElementsCountAsTakenAndAreNotRequested) {
   GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20), Bound(3, 20, 30)});
   Receive(1, MakePiece(0, 4));
   Receive(1, MakePiece(4, 8));
@@ -383,7 +384,7 @@ TEST_F(ReadSessionTest, SkippingOverTheRestEnds) {
   EXPECT_EQ(Said<ClientLeave>().at(0).splits.at(0).out, (Cursor{10, 0}));
 }
 
-TEST_F(ReadSessionTest, WhatWasSkippedBeforeItWasBoundIsNotAskedFor) {
+TEST_F(ReadSessionTest, ElementsSkippedBeforeBindingAreNotRequested) {
   GivenSplits({Bound(1, 0, 4)});
   Keep(session_.SkipTo(now_, {6, 0}));
   Answer({Bound(1, 0, 4), Bound(2, 4, 8)});
@@ -474,7 +475,7 @@ class NamedRunTest : public SessionTest {
   }
 };
 
-TEST_F(NamedRunTest, BeginsUntilItIsToldOfItsRun) {
+TEST_F(NamedRunTest, BeginsUntilAnAnswerHasItsRun) {
   Tick();
   ClientAnswer planning = AnswerOf({});
   planning.run.reset();

@@ -142,7 +142,7 @@ TEST(ReadToken, EveryDamagedByteIsNoticed) {
 }
 
 // The sequence of another release differs.
-TEST(ReadToken, OfAnotherReleaseIsRefused) {
+TEST(ReadToken, RefusesATokenOfAnotherRelease) {
   std::string bytes = EncodeToken(TokenOf(Pipeline(kBatches)));
   const size_t version = bytes.find('3');
   ASSERT_LT(version, bytes.find('\n'));

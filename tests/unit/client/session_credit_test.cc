@@ -143,7 +143,7 @@ TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
   EXPECT_LE(wide, 10);  // about 20 ms of 240
 }
 
-TEST_F(WindowTest, TellsWhatComesWhileItIsWaitedFor) {
+TEST_F(WindowTest, ReportsTheRateWhileItWaits) {
   // Every 20 ms 40 bytes of elements arrive as 10 bytes, although all granted
   // bytes could have arrived in one.
   const auto read = [&](uint64_t from, bool waits) {
@@ -160,7 +160,7 @@ TEST_F(WindowTest, TellsWhatComesWhileItIsWaitedFor) {
 }
 
 // Credit is the bottleneck there.
-TEST_F(WindowTest, TellsNothingOfALinkWhoseRoundTripTheWindowDoesNotFill) {
+TEST_F(WindowTest, ReportsNoRateIfTheWindowDoesNotFillTheRoundTrip) {
   ReadOverALongLink(15);
   for (uint64_t n = 0; n < kSplits; ++n) EXPECT_EQ(Granted(n).arriving, 0u);
 }

@@ -54,7 +54,7 @@ TEST_F(ReadSessionTest, LeavesARunThatIsStillBeingPlanned) {
 }
 
 // ---- leaves of earlier readers
-TEST_F(ReadSessionTest, WhoNeverBeganHasFinishedNothing) {
+TEST_F(ReadSessionTest, AReaderThatNeverBeganHasFinishedNothing) {
   GivenSplits({Bound(1, 0, 4)});
   Receive(1, MakePiece(0, 4));
   Keep(session_.Leave(now_, /*unread=*/true));

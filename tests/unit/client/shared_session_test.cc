@@ -4,7 +4,7 @@ namespace feedmill {
 namespace {
 
 // ---- sharing readers
-TEST_F(SharedSessionTest, HandsOutWhatComes) {
+TEST_F(SharedSessionTest, HandsOutPiecesInOrderOfArrival) {
   GivenSplits({Bound(1, 0, 4), Bound(2, 50, 60)});
   Receive(2, MakePiece(50, 52));
   EXPECT_THAT(PullAll(), ElementsAre(50, 51));
@@ -49,7 +49,7 @@ TEST_F(SharedSessionTest, IsIdleWhenDryAndEndsWhenAllIsFinished) {
   EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
 }
 
-TEST_F(SharedSessionTest, GoesOnWithWhatADeadOneLeft) {
+TEST_F(SharedSessionTest, ContinuesWithSplitsOfADeadReader) {
   GivenSplits({Bound(1, 0, 4)});
   Receive(1, MakePiece(0, 4));
   EXPECT_THAT(PullAll(), SizeIs(4));

@@ -219,7 +219,7 @@ TEST(Plugins, AddASchemeFromASharedObject) {
               HasSubstr("has a resolver already"));
 }
 
-TEST(Plugins, WhatIsNoneIsAnErrorThatNamesIt) {
+TEST(Plugins, AnInvalidPluginIsAnErrorThatNamesIt) {
   ResolverRegistry registry;
   const absl::Status none = AddResolverPlugin("/no/such.so", &registry);
   EXPECT_TRUE(absl::IsInvalidArgument(none));

@@ -119,7 +119,7 @@ TEST(HomesTest, AShuffleAtTheClientIsRefused) {
               HasSubstr("which batches the batches of steps[0] batch"));
 }
 
-TEST(HomesTest, NothingMayNeedTheEndOfAnEndlessRepeat) {
+TEST(HomesTest, NoStepMayNeedTheEndOfAnInfiniteRepeat) {
   EXPECT_THAT(ErrorOf(kRange.Repeat().Shuffle()),
               AllOf(StartsWith("steps[1] shuffle: "), HasSubstr("infinite")));
   EXPECT_THAT(ErrorOf(kRange.Repeat().Repeat(2)),

@@ -150,7 +150,7 @@ TEST_F(BlockFolderTest, IsSharedByManyWriters) {
   EXPECT_THAT(lines_, ElementsAre());
 }
 
-TEST_F(BlockFolderTest, GoesOnWithoutAFolder) {
+TEST_F(BlockFolderTest, ContinuesWithoutAFolder) {
   folder_.Write("a", "a file where the folder should be");
   const BlockFolder blocks = Make();
   const std::string key = BlockFolder::KeyOf("x", kVersion, 0);
@@ -160,7 +160,7 @@ TEST_F(BlockFolderTest, GoesOnWithoutAFolder) {
   EXPECT_THAT(lines_[0], HasSubstr("cannot keep blocks"));
 }
 
-TEST_F(BlockFolderTest, MakesADeletedFolderAnew) {
+TEST_F(BlockFolderTest, MakesADeletedFolderAgain) {
   const BlockFolder blocks = Make();
   const std::string key = BlockFolder::KeyOf("x", kVersion, 0);
   for (int k = 0; k < 3; ++k) {

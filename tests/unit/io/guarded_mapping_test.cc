@@ -83,7 +83,7 @@ TEST(GuardedMapping, IsNoneOfAnEmptyFile) {
   EXPECT_EQ(Map(folder.Write("a", "")), nullptr);
 }
 
-TEST(GuardedMapping, OfAFileThatIsCutOffHasZerosAndSaysSo) {
+TEST(GuardedMapping, ReadsZerosBeyondATruncationAndReportsIt) {
   TestFolder folder;
   const std::string path = folder.Write("a", std::string(kSize, 'a'));
   const auto cut = Map(path);
@@ -212,7 +212,7 @@ class OtherBusErrors : public ::testing::Test {
 };
 using OtherBusErrorsDeathTest = OtherBusErrors;
 
-TEST_F(OtherBusErrorsDeathTest, EndTheProcessIfNobodyHandledThem) {
+TEST_F(OtherBusErrorsDeathTest, EndTheProcessWithoutAnotherHandler) {
   const auto fault = [] {
     Handle(SIG_DFL);  // removes a sanitizer's handler
     FaultInAMapping();
@@ -265,7 +265,7 @@ TEST_F(OtherBusErrorsDeathTest, GoToOneThatPutsTheUsualBackAndSendsThemAgain) {
   EXPECT_EXIT(again(), ::testing::KilledBySignal(SIGBUS), "");
 }
 
-TEST_F(OtherBusErrorsDeathTest, GoOnceToOneThatWantsToBeCalledOnce) {
+TEST_F(OtherBusErrorsDeathTest, ReachAOneShotHandlerOnce) {
   const auto once = [] {
     Handle([](int) {}, static_cast<int>(SA_RESETHAND));
     FaultInAMapping();

@@ -27,7 +27,7 @@ TEST(Manifest, ComesBackFromItsText) {
   EXPECT_NE(again->Hash(), manifest.Hash());
 }
 
-TEST(Manifest, OfInputsComesBackFromItsText) {
+TEST(Manifest, WithInputsComesBackFromItsText) {
   Manifest manifest;
   manifest.inputs.resize(3);
   manifest.inputs[0].files = {{"/a", 12, -3, 4}};

@@ -171,7 +171,7 @@ TEST(Monitors, SayWhetherAProcessIsReady) {
   EXPECT_THAT(get("/metrics"), HasSubstr("process_cpu_seconds_total"));
 }
 
-TEST(Monitors, ListenBeyondThisMachineOnlyIfTold) {
+TEST(Monitors, ListenBeyondThisMachineOnlyIfAllowed) {
   Monitor monitor({});
   EXPECT_EQ(monitor.Start("0.0.0.0:0", false).code(),
             absl::StatusCode::kInvalidArgument);

@@ -52,7 +52,7 @@ TEST(Metrics, HaveAHelpATypeAndTheirLabels) {
   EXPECT_EQ(Count(text, "# HELP feedmill_job_readers "), 1u);
 }
 
-TEST(Metrics, OfJobsWithoutANameAreOne) {
+TEST(Metrics, JobsWithoutANameShareOneSeries) {
   DispatcherSnapshot snapshot;
   snapshot.jobs = {Job("@a"), Job("@b")};
   snapshot.anonymous.elements = 30;  // includes jobs that have ended
@@ -109,7 +109,7 @@ TEST(Metrics, HoldNamesOfAnyBytes) {
   EXPECT_THAT(text, Not(HasSubstr(std::string(300, 'x'))));
 }
 
-TEST(Metrics, OfAWorkerNameItsPlansAndSteps) {
+TEST(Metrics, WorkerMetricsNamePlansAndSteps) {
   WorkerStatus status;
   status.registered = true;
   status.load.threads = 2;
@@ -123,7 +123,7 @@ TEST(Metrics, OfAWorkerNameItsPlansAndSteps) {
   EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",for=\"credit\"} 1\n"));
 }
 
-TEST(Metrics, OfReadersAreByJobAndRank) {
+TEST(Metrics, ReaderMetricsAreByJobAndRank) {
   ReaderTotals reader;
   reader.job = "train";
   reader.rank = 3;

@@ -57,7 +57,7 @@ TEST_F(LocalPartsTest, ComeAsTheyWere) {
   EXPECT_TRUE(none->parts.empty());
 }
 
-TEST_F(LocalPartsTest, WhatIsTooLargeGoesAnotherWay) {
+TEST_F(LocalPartsTest, RefusesToSendLargeMessages) {
   EXPECT_FALSE(Send(0, {}));
   EXPECT_FALSE(Send(0, std::vector<Buffer>(kLocalPartsMax + 1)));
   const std::string half(kLocalBytesMax / 2, 'x');
@@ -68,7 +68,7 @@ TEST_F(LocalPartsTest, WhatIsTooLargeGoesAnotherWay) {
   EXPECT_EQ(Texts(came->parts), (std::vector{half, half}));
 }
 
-TEST_F(LocalPartsTest, WhoDoesNotReadIsNotWaitedFor) {
+TEST_F(LocalPartsTest, NeverWaitsForAPeerThatDoesNotRead) {
   const std::vector<Buffer> parts{TextPart(std::string(10'000, 'x'))};
   int sent = 0;
   while (Send(0, parts)) ++sent;
@@ -77,7 +77,7 @@ TEST_F(LocalPartsTest, WhoDoesNotReadIsNotWaitedFor) {
   EXPECT_TRUE(Send(0, parts));
 }
 
-TEST_F(LocalPartsTest, TheEndIsTold) {
+TEST_F(LocalPartsTest, ReportsTheEndOfThePeer) {
   ASSERT_TRUE(Send(0, {TextPart("last")}));
   here_ = OwnedFd();
   EXPECT_EQ(Texts(Receive()->parts), std::vector<std::string>{"last"});

@@ -31,7 +31,7 @@ TEST(LogThrottle, DoublesTheIntervalWhileLinesAreLeftOut) {
   EXPECT_EQ(said, 11);
 }
 
-TEST(LogThrottle, BeginsAnewAfterAQuietTime) {
+TEST(LogThrottle, BeginsAgainAfterAQuietTime) {
   LogThrottle throttle;
   for (int64_t second = 0; second < 100; ++second) {
     throttle.Ask(At(second), "probe", 1);

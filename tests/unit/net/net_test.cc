@@ -46,7 +46,7 @@ TEST(Address, Ipv6StandsInBrackets) {
   EXPECT_EQ(address->ToString(), "tcp://[::1]:65535");
 }
 
-TEST(Address, WhatIsWrongSaysWhatToWrite) {
+TEST(Address, AnInvalidAddressSaysWhatToWrite) {
   for (const char* text : {"",
                            ":",
                            "host",
@@ -271,7 +271,7 @@ TEST(Reactor, ReleasesWhatItSent) {
   released.wait(lock, [&] { return gone; });
 }
 
-TEST(Reactor, AMessageForNobodyIsRefusedAtOnce) {
+TEST(Reactor, RefusesAMessageToAnUnknownPeerAtOnce) {
   Pair pair;
   pair.Start();
   pair.server.Do([&] {
@@ -362,7 +362,7 @@ TEST(Reactor, RunsPostedWorkInOrderAndRefusesItWhenStopped) {
   EXPECT_FALSE(peer.reactor.Post([] {}));
 }
 
-TEST(Reactor, WhoTakesTurnsHandlesWhatComes) {
+TEST(Reactor, ABorrowingThreadHandlesMessages) {
   Peer peer;
   peer.Start();
   std::thread::id taker;
@@ -435,7 +435,7 @@ TEST(Reactor, StopsWhilePeersOfOldProtocolsComeIn) {
 
 // The connections close while the server object exists, so that peers use its
 // successor.
-TEST(Reactor, WhoStopsHangsUpAtOnce) {
+TEST(Reactor, ClosesItsConnectionsWhenItStops) {
   Pair pair;
   pair.Start();
   pair.client.Send(pair.connection, "", {TextBuffer("first")});

@@ -127,7 +127,7 @@ TEST_F(Keys, ASecretOfRootMayBeReadByTheGroupOfAnotherUser) {
   }
 }
 
-TEST_F(Keys, WhatIsWrongIsSaidWithoutTheSecret) {
+TEST_F(Keys, ErrorsOfKeyFilesDoNotShowTheSecret) {
   const KeyPair pair = DrawKeyPair();
   const std::string good =
       KeyFileText({Role::kClient, pair.public_key, pair.secret_key});

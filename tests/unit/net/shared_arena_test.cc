@@ -46,7 +46,7 @@ TEST(SharedArena, GivesTheLowestPlaceThatFits) {
   EXPECT_EQ(arena->Take(kMiB + 1), nullptr);
 }
 
-TEST(SharedArena, WhatIsNotNeededGoesBackAtOnce) {
+TEST(SharedArena, ReturnsUnusedMemoryAtOnce) {
   const auto arena = ArenaOf(kMiB);
   {
     BufferBuilder builder(arena);
@@ -124,7 +124,7 @@ TEST(SharedArena, AgreesWithAModelOverRandomUse) {
   EXPECT_GT(full, 0u);
 }
 
-TEST(SharedArena, NobodyElseCanWriteOrResizeIt) {
+TEST(SharedArena, RejectsForeignWritesAndResizes) {
   const auto arena = ArenaOf(kMiB);
   EXPECT_EQ(ftruncate(arena->fd(), 0), -1);
   EXPECT_EQ(ftruncate(arena->fd(), 2 * kMiB), -1);

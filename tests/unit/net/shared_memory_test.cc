@@ -153,7 +153,7 @@ TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
   EXPECT_TRUE(AllAre(slice, 5));
 }
 
-TEST_F(Links, WhatIsMadeWhileAClientIsExpectedIsThereForIt) {
+TEST_F(Links, BuffersMadeAfterTheOfferAreShared) {
   EXPECT_EQ(Blocks(), nullptr);
   const ShareOffer offer = OfferTo("a");
   const Buffer first = Filled(Blocks(), 100 * kKiB, 3);
@@ -169,7 +169,7 @@ TEST_F(Links, WhatIsMadeWhileAClientIsExpectedIsThereForIt) {
   EXPECT_TRUE(AllAre(borrowed->front(), 3));
 }
 
-TEST_F(Links, WhatGotLostComesBackWithTheNextMessage) {
+TEST_F(Links, LostSlotsReturnWithTheNextMessage) {
   const auto link = Linked("a");
   Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
   const SharedParts lost = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
@@ -270,7 +270,7 @@ TEST_F(Links, AChildThatDropsItsCopyTakesNothingFromItsParent) {
   EXPECT_EQ(LentBytes(), kMiB);
 }
 
-TEST_F(Links, OnlyWhoWasToldTheNonceIsLetIn) {
+TEST_F(Links, AdmitOnlyAClientThatKnowsTheNonce) {
   ShareOffer offer = OfferTo("a");
   ShareOffer wrong = offer;
   ++wrong.nonce;
@@ -304,7 +304,7 @@ TEST_F(Links, NoiseAtTheLocalSocketChangesNothing) {
   EXPECT_TRUE(link->Borrow(shared).ok());
 }
 
-TEST_F(Links, OtherHostsAndWhoSharesNothingAreTurnedAway) {
+TEST_F(Links, RefuseOtherHostsAndOffersWithoutMemory) {
   EXPECT_EQ(On([&] {
               return host_.OnRequest(reactor_.now(), "a", {"another boot"});
             }).socket_name,
@@ -341,7 +341,7 @@ TEST_F(Links, MessagesGoThroughOneConnectionInOrder) {
   EXPECT_EQ(Heard(), (std::vector<std::string>{"a", "answer", ""}));
 }
 
-TEST_F(Links, WhatIsLargeGoesThroughTheSocketAndTheRestAfterIt) {
+TEST_F(Links, LargeMessagesUseTheSocketInOrder) {
   const auto link = Linked("a");
   ASSERT_TRUE(link->Borrow(SendTo("a", TextPart("first")).shared).ok());
   EXPECT_TRUE(SendTo("a", TextPart("second")).locally);
@@ -355,7 +355,7 @@ TEST_F(Links, WhatIsLargeGoesThroughTheSocketAndTheRestAfterIt) {
   EXPECT_EQ(Texts(link->Next()), std::vector<std::string>{"last"});
 }
 
-TEST_F(Links, WhoLosesTheSocketIsToldAndKeepsItsBytes) {
+TEST_F(Links, AClientThatLosesTheSocketLosesTheLinkAndKeepsItsBytes) {
   const auto link = Linked("a");
   SendTo("a", TextPart("first"));
   auto borrowed = link->Borrow(
@@ -398,7 +398,7 @@ TEST_F(Links, AHostThatDoesNotListenSaysNothingThere) {
   });
 }
 
-TEST_F(Links, NothingIsLentToWhoHasRetired) {
+TEST_F(Links, LendNothingToARetiredClient) {
   const auto link = Linked("a");
   link->Retire();
   EXPECT_FALSE(IsLinked("a"));

@@ -78,7 +78,7 @@ TEST(Turns, AThreadOfItsOwnTakesThem) {
   EXPECT_FALSE(loop.turns.Take(absl::InfiniteFuture()));
 }
 
-TEST(Turns, WhoWouldOnlyWaitTakesThemAndTheThreadGoesOnAfterIt) {
+TEST(Turns, AWaitingThreadRunsTheLoopAndReturnsIt) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   const std::thread::id here = std::this_thread::get_id();
@@ -92,7 +92,7 @@ TEST(Turns, WhoWouldOnlyWaitTakesThemAndTheThreadGoesOnAfterIt) {
   own.join();
 }
 
-TEST(Turns, TheThreadIsToldOfTheEndOfALongOne) {
+TEST(Turns, TheOwnThreadWakesAfterALongBorrow) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   const std::thread::id id = own.get_id();
@@ -108,7 +108,7 @@ TEST(Turns, TheThreadIsToldOfTheEndOfALongOne) {
   own.join();
 }
 
-TEST(Turns, OneIsEndedForAnotherWhoWantsOne) {
+TEST(Turns, OneEndsWhenAnotherThreadWantsTheLoop) {
   Loop loop;
   std::thread first(
       [&] { EXPECT_TRUE(loop.turns.Take(absl::InfiniteFuture())); });
@@ -118,7 +118,7 @@ TEST(Turns, OneIsEndedForAnotherWhoWantsOne) {
   EXPECT_EQ(loop.count(), 1);
 }
 
-TEST(Turns, ManyWhoWantThemHaveThemOneAtATime) {
+TEST(Turns, ManyThreadsRunTheLoopOneAtATime) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   std::vector<std::thread> takers(4);

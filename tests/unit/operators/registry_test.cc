@@ -107,7 +107,7 @@ TEST(StepRegistry, DescribesEachFieldOnce) {
   }
 }
 
-TEST(StepRegistry, EachStepRunsSomewhere) {
+TEST(StepRegistry, StepsOnRecordsActOnSingleElements) {
   for (const Step& step : BuiltSteps()) {
     const StepTraits traits = TraitsOf(step);
     // A step on records, or with random numbers, acts element by element.

@@ -168,7 +168,7 @@ TEST_F(FunctionsTest, LengthAndCase) {
       Run("length", {LiteralOf({int64_t{1}})}, 1).built));
 }
 
-TEST_F(FunctionsTest, WhereSelectsBytes) {
+TEST_F(FunctionsTest, TheFunctionWhereSelectsBytes) {
   const Column which = ColumnOf<uint8_t>(DType::kBool, {}, {1, 0});
   const Column pairs = BytesColumn({2}, {"a", "b", "c", "d"});
   const CallResult r =

@@ -202,7 +202,7 @@ TEST_F(LookupTest, PiecesAreThoseOfThePythonPackage) {
       Words(BytesColumn({}, {}), 0, {}, "sentencepiece", "bpe").computed.ok());
 }
 
-TEST_F(LookupTest, WhatIsNoModelSaysSo) {
+TEST_F(LookupTest, AnInvalidModelIsAnError) {
   std::string error;
   EXPECT_EQ(SentencePieces::Parse("no model", error), nullptr);
   EXPECT_FALSE(error.empty());

@@ -115,7 +115,7 @@ TEST_F(OpPlugins, BadDataNamesItsRow) {
   EXPECT_EQ(result.failed_row, 1U);
 }
 
-TEST_F(OpPlugins, WhatBreaksTheRulesIsAnErrorAndNoCrash) {
+TEST_F(OpPlugins, ABrokenPluginIsAnErrorAndNoCrash) {
   GivenPlugin(FEEDMILL_ODD_PLUGIN);
   const auto said = [&](const std::string& function) {
     const CallResult result =

@@ -93,7 +93,7 @@ TEST_F(BoundFilesTest, WorkersLookIntoThem) {
   EXPECT_THAT(*batched, ElementsAre("[3,3]", "[3]"));
 }
 
-TEST_F(BoundFilesTest, TheirContentIsPartOfThePlan) {
+TEST_F(BoundFilesTest, ContentIsPartOfThePlan) {
   const Graph graph = GraphOf("map: \"vocabulary(x, 'words.txt', -1)\"");
   EXPECT_THAT(NamedFiles(graph),
               ElementsAre(NamedFile{directory_ + "/words.txt",

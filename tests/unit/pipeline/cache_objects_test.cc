@@ -292,7 +292,7 @@ TEST_F(CacheInStore, ReportsADamagedManifestAndMakesItsRowsAgain) {
   }
 }
 
-TEST_F(CacheInStore, GoesOnWithoutAStoreThatIsAway) {
+TEST_F(CacheInStore, ContinuesWithoutAStoreThatIsAway) {
   const auto cache = Open();
   Add(*cache, 0, 20);
   cache->Flush();

@@ -217,7 +217,7 @@ TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
                          read.lines.begin() + 9));
 }
 
-TEST_F(Cache, WhatDoesNotFitIsMadeAgain) {
+TEST_F(Cache, ElementsThatDoNotFitAreMadeAgain) {
   LocalReaderOptions options = OfOneMaker();
   options.piece_bytes = 2000;
   const Read read = ReadAll(
@@ -325,7 +325,7 @@ TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
   EXPECT_GT(damaged, 0u);
 }
 
-TEST_F(Cache, AChangedFileIsReadAnew) {
+TEST_F(Cache, AChangedFileIsReadAgain) {
   folder_.Write("a.txt", "one\ntwo\n");
   const std::string yaml =
       "source: {text: {files: a.txt}}\nsteps:\n  - cache\n"

@@ -105,7 +105,7 @@ TEST_F(DeadComponents, AreFoundStepByStep) {
       "{a: int64, c: bytes}");
 }
 
-TEST_F(DeadComponents, OfInputsAreThoseThatTheWholeDoesNotNeed) {
+TEST_F(DeadComponents, InInputsFollowFromTheNeedsOfTheWhole) {
   const std::string zip =
       "source:\n  zip:\n"
       "    - {source: {range: 3}, steps: [{map: {a: x, b: '1 // (x - 1)'}}]}\n"
@@ -147,7 +147,7 @@ TEST_F(DeadComponents, DoNotFail) {
   EXPECT_THAT(ErrorText(csv.status), HasSubstr("2 columns instead of 3"));
 }
 
-TEST_F(DeadComponents, OfACsvWithoutHeadersKeepTheirColumns) {
+TEST_F(DeadComponents, InACsvWithoutHeadersKeepTheirColumns) {
   folder_.Write("a.csv", "1,x,one\n2,y,two\n");
   EXPECT_THAT(
       ReadAll("source: {csv: {files: a.csv, header: false, fields: {f0: int64, "
@@ -156,7 +156,7 @@ TEST_F(DeadComponents, OfACsvWithoutHeadersKeepTheirColumns) {
       ElementsAre(R"({"f2":"one","f0":1})", R"({"f2":"two","f0":2})"));
 }
 
-TEST_F(DeadComponents, ImagesThatNobodyNeedsAreNotRead) {
+TEST_F(DeadComponents, UnneededImagesAreNotRead) {
   folder_.Write("3/a.jpg", "no image");
   folder_.Write("4/b.jpg", "nor this");
   EXPECT_THAT(ReadAll("source: {images: '*/*.jpg'}\nsteps: [decode_image, "

@@ -143,7 +143,7 @@ TEST_F(ElementLimit, ComponentsThatAreTooLargeTogetherAreAnError) {
       "steps[0] map", "9.2 MiB");
 }
 
-TEST_F(ElementLimit, WhatIsAsLargeAsTheLimitIsMade) {
+TEST_F(ElementLimit, MakesElementsOfExactlyTheLimit) {
   for (const std::string steps :
        {"  - map: 'full([1048576], x)'\n", "  - batch: 1048576\n  - take: 3\n",
         "  - filter: 'x >= 0'\n  - batch: 1048576\n  - take: 3\n"}) {

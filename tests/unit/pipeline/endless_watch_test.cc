@@ -99,7 +99,7 @@ TEST(EndlessWatch, InputsThatANumberTellsApartAreNotWatched) {
   EXPECT_TRUE(watch.Advance({100'000'000, 0}, 0, 0).ok());
 }
 
-TEST(EndlessWatch, WhatATakeEndsIsNotWatched) {
+TEST(EndlessWatch, IgnoresPlansThatATakeEnds) {
   const auto plan = PlanOfMixture("{take: 1000}, {filter: 'x > 5'}");
   EndlessWatch watch(*plan, 10, 0);
   EXPECT_TRUE(watch.Advance({1'000, 0}, 0, 0).ok());

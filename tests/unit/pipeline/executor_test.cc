@@ -73,7 +73,7 @@ TEST(Executor, TellsReadsOfItsWorkToEndWhenItStops) {
   EXPECT_FALSE(asked_before);
 }
 
-TEST(Executor, ItsThreadsInterruptNobody) {
+TEST(Executor, ThreadsHaveBatchPriority) {
   const int before = sched_getscheduler(0);
   std::vector<int> policies(4, -1);
   Latch done(static_cast<int>(policies.size()));

@@ -107,7 +107,7 @@ TEST_F(InputStreams, ComeInTheOrderOfCountedOnes) {
             R"({"a":0,"b":0} {"a":2,"b":-1} {"a":3,"b":-2} )");
 }
 
-TEST_F(InputStreams, OfMixturesBeginAgain) {
+TEST_F(InputStreams, BeginAgainInMixtures) {
   const auto mixture = [](const std::string& stop) {
     return "mixture: {inputs: " + Inputs({kOdd, kTens}) +
            ", weights: [2, 1], stop: " + stop + "}";
@@ -128,7 +128,7 @@ TEST_F(InputStreams, WithoutElementsCannotBeginAgain) {
               HasSubstr("mixture inputs[1] has no elements"));
 }
 
-TEST_F(InputStreams, AreReadAnewInEachPass) {
+TEST_F(InputStreams, AreReadAgainInEachPass) {
   const std::string source = "concatenate: " + Inputs({kOdd, kTens});
   EXPECT_EQ(ReadAll(source, "{repeat: 2}, {batch: 4}").text,
             "[1,3,5,100] [110,120,1,3] [5,100,110,120] ");
@@ -191,7 +191,7 @@ TEST_F(InputStreams, GiveWhatTheyLeaveOutOneAtATime) {
 }
 
 // An input that skips everything when it begins again is empty.
-TEST_F(InputStreams, ThatLeaveOutAllCannotBeginAgain) {
+TEST_F(InputStreams, AnInputThatSkipsAllElementsCannotBeginAgain) {
   const std::string rarely =
       "{source: {range: 3}, steps: [{map: '1 // where(random.uniform(0.0, 1.0) "
       "< 0.5, 1, 0)'}, {on_error: skip}]}";

@@ -43,7 +43,7 @@ TEST(KeptBlocks, HaveRoomForAllThatWasAskedFor) {
   EXPECT_EQ(blocks.Take(KeptBlocks::kBlockBytesMax + 1), nullptr);
 }
 
-TEST(KeptBlocks, KeepSoManyBytesAndNoMore) {
+TEST(KeptBlocks, KeepABoundedNumberOfBytes) {
   KeptBlocks blocks;
   std::vector<std::byte*> taken;
   for (size_t bytes = 0; bytes < 2 * KeptBlocks::kKeptBytesMax; bytes += kMiB) {

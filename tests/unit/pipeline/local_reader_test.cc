@@ -49,7 +49,7 @@ TEST(LocalReader, AWaitEndsAtItsDeadline) {
 
 // The reading thread makes pieces while it would wait. Pieces that it has
 // reserved for itself are still made if it no longer waits.
-TEST(LocalReader, WhatIsAskedForWithoutWaitingComes) {
+TEST(LocalReader, ReservedPiecesAreMadeForCallsThatDoNotWait) {
   LocalReaderOptions options;
   options.threads = 1;
   const auto reader = LocalReader::Make(

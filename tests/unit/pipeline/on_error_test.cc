@@ -138,7 +138,7 @@ TEST_F(OnError, BadRecordsDoNotHideWhatFieldsThereAre) {
   EXPECT_TRUE(absl::IsDataLoss(InferFields(graph)));
 }
 
-TEST_F(OnError, WhatADamagedFileHidesIsOneElement) {
+TEST_F(OnError, TheUnreadablePartOfADamagedFileIsOneElement) {
   folder_.Write("b.csv", "n\n1\n\"2\n3\n4\n");  // an unclosed quote
   const SkippingRead read = ReadAll(
       "source: {csv: {files: b.csv, fields: {n: int64}, multiline: true}}\n"
@@ -213,7 +213,7 @@ TEST_F(OnError, ATokenRemembersHowManyThereWere) {
   EXPECT_EQ(rest.count, 7u);
 }
 
-TEST_F(OnError, WhatIsNotNeededIsNotCounted) {
+TEST_F(OnError, UnneededElementsAreNotCounted) {
   const SkippingRead read = ReadAll(
       "source: {range: 40}\nsteps:\n  - map: '12 // (x % 4)'\n"
       "  - on_error: skip\n  - take: 3\noptions: {seed: 1}\n");
@@ -287,7 +287,7 @@ TEST_F(OnError, CoversInputsThatAreStreams) {
   }
 }
 
-TEST_F(OnError, OfAnInputLeavesOutInIt) {
+TEST_F(OnError, InAnInputLeavesOutElementsOfThatInput) {
   const std::string own =
       "source:\n  zip:\n"
       "    - {source: {range: 5}, steps: [{map: {a: '12 // (x - 2)'}}, "

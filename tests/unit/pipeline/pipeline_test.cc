@@ -148,7 +148,7 @@ Outcome ReadAll(const Graph& graph, LocalReaderOptions options,
 
 class AnyPipeline : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(AnyPipeline, IsWhatTheReferenceMakesHoweverItIsCut) {
+TEST_P(AnyPipeline, EqualsTheReferenceForEveryCut) {
   constexpr size_t kLimit = 300;
   const Graph graph = ParseInFiles(GetParam());
   const bool endless =
@@ -381,7 +381,7 @@ TEST(LocalReader, TellsPipelinesThatCannotRun) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(LocalReader, AnEndlessRepeatOfNothingIsAnError) {
+TEST(LocalReader, AnInfiniteRepeatOfNothingIsAnError) {
   for (const char* yaml :
        {"source: {range: {stop: 100}}\nsteps:\n  - filter: 'x < 0'\n"
         "  - repeat\n",

@@ -123,7 +123,7 @@ class PlacedColumns : public ::testing::Test {
   std::unique_ptr<WorkerStage::Scratch> scratch_;
 };
 
-TEST_F(PlacedColumns, OfCalls) {
+TEST_F(PlacedColumns, HoldResultsOfCalls) {
   ExpectPlaced(
       "source: {range: {stop: 100000}}\n"
       "steps: [map: 'full([100], cast(x % 251, uint8))']\n");
@@ -132,13 +132,13 @@ TEST_F(PlacedColumns, OfCalls) {
       "steps: [map: {a: 'x * x', b: 'x + 0.5'}]\n");
 }
 
-TEST_F(PlacedColumns, OfCallsBehindFilters) {
+TEST_F(PlacedColumns, HoldResultsOfCallsBehindFilters) {
   ExpectPlaced(
       "source: {range: {stop: 100000}}\n"
       "steps: [filter: 'x % 3 == 1', map: 'full([40], x)']\n");
 }
 
-TEST_F(PlacedColumns, OfRecordsThatPassThrough) {
+TEST_F(PlacedColumns, HoldRecordsThatPassThrough) {
   // A piece holds one, two or many of these records.
   for (const size_t size : {200'000U, 131'072U, 100U}) {
     std::string bytes;
@@ -151,7 +151,7 @@ TEST_F(PlacedColumns, OfRecordsThatPassThrough) {
   }
 }
 
-TEST_F(PlacedColumns, OfLinesThatPassThrough) {
+TEST_F(PlacedColumns, HoldLinesThatPassThrough) {
   std::string text;
   for (int k = 0; k < 10'000; ++k) {
     text += std::string(30, 'x') + std::to_string(k * 977) + "\n";

@@ -98,7 +98,7 @@ TEST(StoredRows, AreWhatWasWritten) {
   }
 }
 
-TEST(StoredRows, OfASliceAreThoseOfTheSlice) {
+TEST(StoredRows, ReadBackASlice) {
   const TestFolder folder;
   CacheFolder cache(folder.path(), kStoredKey, SpecOfAllKinds());
   std::mt19937_64 random(12);

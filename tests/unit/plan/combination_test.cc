@@ -182,7 +182,7 @@ TEST(CombinationTest, InterleavesAsTfDataDoes) {
             "a0 a1 b0 b1 a2 a3 b2 a4 a5");
 }
 
-TEST(CombinationTest, AMixtureStopsAsItIsTold) {
+TEST(CombinationTest, AMixtureStopsByItsRule) {
   const Source first = Mixed({0.5, 0.5}, Stop::kFirstExhausted);
   EXPECT_EQ(Text(*Make(first, {2, 5})), "a0 b0 a1 b1");
   EXPECT_EQ(Text(*Make(first, {5, 2})), "a0 b0 a1 b1 a2");

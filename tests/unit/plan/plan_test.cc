@@ -79,7 +79,7 @@ TEST(PlanTest, ARepeatAfterBatchEndsEachPassWithItsShortBatch) {
   EXPECT_EQ(whole->size(), 2u);
 }
 
-TEST(PlanTest, EachPassIsShuffledAnewAndEachIterationToo) {
+TEST(PlanTest, EachPassAndEachIterationHasItsOwnShuffle) {
   const Dataset dataset = Dataset::Range(50).Shuffle().Repeat();
   const auto plan = MakePlan(dataset, 50);
   EXPECT_EQ(plan->size(), kEndless);
@@ -124,7 +124,7 @@ TEST(PlanTest, APassIsReachedWithItsFirstRecord) {
   EXPECT_EQ(MakePlan(five, 5)->ReachedPassEnd(1), 5);
 }
 
-TEST(PlanTest, FarPositionsOfAnEndlessPlanAreThere) {
+TEST(PlanTest, FarPositionsOfAnInfinitePlanExist) {
   const auto plan = MakePlan(Dataset::Range(10).Skip(3).Repeat(), 10);
   const uint64_t p = uint64_t{7} << 50;
   EXPECT_EQ(plan->Record(p + 2, 0), (RecordRef{5, uint64_t{1} << 50}));

@@ -316,7 +316,7 @@ TEST_P(RandomReadsTest, GiveTheRecordsThatWereAskedFor) {
   }
 }
 
-TEST_P(RandomReadsTest, OfMoreFilesThanStayOpen) {
+TEST_P(RandomReadsTest, ReadsMoreFilesThanStayOpen) {
   TestFolder folder;
   std::vector<std::string> all, paths;
   for (unsigned k = 0; k < 300; ++k) {
@@ -368,7 +368,7 @@ TEST_P(RandomReadsTest, NoticeEveryDamagedByte) {
 
 // A file is truncated or rewritten while it is read: there is no signal, and no
 // record that never existed.
-TEST_P(RandomReadsTest, OfAFileThatIsCutOffMeanwhile) {
+TEST_P(RandomReadsTest, ReadsAFileThatIsTruncatedMeanwhile) {
   TestFolder folder;
   const auto all = NoiseRecords(2'000, 1'000, 7);
   const std::string whole = TfRecordFile(all);

@@ -216,7 +216,7 @@ TEST(TfRecord, IsReadInAnyOrderAndBySmallReads) {
               HasSubstr("b: record 1 at offset "));
 }
 
-TEST(TfRecord, EveryTruncationIsToldWithItsPlace) {
+TEST(TfRecord, EveryTruncationIsReportedWithItsPlace) {
   TestFolder folder;
   const std::string whole = TfRecordFile({"first", "second"});
   const size_t second = TfRecordFile({"first"}).size();
@@ -402,7 +402,7 @@ TEST(Framing, FindsLinesAsOneByteAfterTheOtherDoes) {
   }
 }
 
-TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
+TEST(Text, LinesThatCrossBlocksAreRead) {
   TestFolder folder;
   std::string text;
   std::vector<std::string> lines;

@@ -157,7 +157,7 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
   }
 }
 
-TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
+TEST(EventCodec, RefusesUnknownVersionsAndKinds) {
   EXPECT_THAT(
       ErrorText(DecodeEvent("\x02\x01").status()),
       HasSubstr("it has version 2 of an older release, and this release "

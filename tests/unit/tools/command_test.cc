@@ -459,7 +459,7 @@ TEST(ServiceNotifier, SaysWhatAWorkerDoes) {
   EXPECT_EQ(manager.Take(), "STATUS=draining, 3 leases\n");
 }
 
-TEST(ServiceNotifier, GoesOnWithoutASocketThatListens) {
+TEST(ServiceNotifier, ContinuesWithoutAListeningSocket) {
   const MonitorSources sources;
   ServiceNotifier notifier(sources, NotifyTarget{.socket = "/nowhere/notify"});
   notifier.Check();

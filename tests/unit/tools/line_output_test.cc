@@ -139,7 +139,7 @@ TEST_F(LineOutputTest, FinishesTheLineThatAStopMeets) {
   EXPECT_EQ(got, lines.text.substr(0, 600'000));
 }
 
-TEST_F(LineOutputTest, EndsThoughNobodyTakesTheLineThatAStopMeets) {
+TEST_F(LineOutputTest, EndsAtAStopAlthoughTheLineIsNotRead) {
   HeldPipe pipe;
   LineOutput output(pipe.writer(), cancel_, absl::Milliseconds(10));
   const absl::Status stopped = Write(output, TestLines(1, 3'000'000), [&] {
@@ -160,7 +160,7 @@ TEST_F(LineOutputTest, ReportsWhatItWroteBeforeItWaits) {
   EXPECT_EQ(written_, 16);
 }
 
-TEST_F(LineOutputTest, WritesNothingWhenItMayNotGoOn) {
+TEST_F(LineOutputTest, WritesNothingWhenItMayNotContinue) {
   HeldPipe pipe;
   LineOutput output(pipe.writer(), cancel_);
   int calls = 0;

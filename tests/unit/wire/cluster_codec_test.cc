@@ -117,7 +117,7 @@ TEST(ClusterCodec, OtherDocumentsAreRefused) {
                 "over the limit");
 }
 
-TEST(ClusterCodec, WhatIsNoClusterIsNamed) {
+TEST(ClusterCodec, AnInvalidClusterIsNamed) {
   const std::pair<std::string, const char*> wrong[] = {
       {BytesOf("worker", {{2, "a:1"}, {2, "b:1"}}),
        "job 'worker': task 2 is there twice"},

@@ -93,7 +93,7 @@ TEST(Packing, PartsComeAsTheyWere) {
   }
 }
 
-TEST(Packing, WhatShrinksIsSentSmaller) {
+TEST(Packing, PartsThatShrinkAreSentPacked) {
   for (const LinkCompression codec : kCodecs) {
     const Frame frame = PackedFrame(Wide(), codec);
     const Parts parts = Encode(frame, kCluster);
@@ -104,7 +104,7 @@ TEST(Packing, WhatShrinksIsSentSmaller) {
   }
 }
 
-TEST(Packing, WhatDoesNotShrinkIsSentAsItIs) {
+TEST(Packing, PartsThatDoNotShrinkAreSentUnpacked) {
   for (const LinkCompression codec : kCodecs) {
     const Frame frame = PackedFrame(Noise(), codec);
     for (const PackedPart& part : frame.packed->parts) EXPECT_LT(part.part, 2u);

@@ -140,7 +140,7 @@ TEST(SharedParts, MustStandBetweenTheOthers) {
   }
 }
 
-TEST(SharedParts, WhatDoesNotLieInTheMemoryIsRefused) {
+TEST(SharedParts, RefusesPartsOutsideTheMemory) {
   Memory memory;
   Memory empty;
   const Parts parts = Encode(WideFrame(), kCluster, &memory);

@@ -31,7 +31,7 @@ TEST(StepCostsTest, ComeBack) {
   EXPECT_EQ(Returned(SampleOf<Frame>("frame_dense")).costs, nullptr);
 }
 
-TEST(StepCostsTest, OfPlacesThatCannotBeAreRefused) {
+TEST(StepCostsTest, RefusesImpossiblePlaces) {
   auto frame = SampleOf<Frame>("frame_costs");
   auto costs = *frame.costs;
   costs[1].place = StepCost::kPlaceMax + 1;

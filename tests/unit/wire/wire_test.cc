@@ -610,7 +610,7 @@ TEST(Frame, RowsMustHaveNamesInTheInterval) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST(Frame, WhatIsLeftOutIsTheLastOfTheInterval) {
+TEST(Frame, TheSkippedElementIsTheLastOfTheInterval) {
   const auto sound = SampleOf<Frame>("frame_skipped");
   const auto code = [&](const std::function<void(Piece&)>& change) {
     Frame frame = sound;

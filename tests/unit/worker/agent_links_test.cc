@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::SizeIs;
 
-TEST_F(WorkerAgentTest, PackedPartsGoOnlyToWhoWishesForThem) {
+TEST_F(WorkerAgentTest, PackedPartsAreSentOnlyOnRequest) {
   for (const bool wishes : {true, false}) {
     const Lease lease = LeaseOf(wishes ? 1 : 2, 0, 2);
     GivenLeases({lease});
@@ -40,7 +40,7 @@ TEST_F(WorkerAgentTest, PackedPartsGoOnlyToWhoWishesForThem) {
   }
 }
 
-TEST_F(WorkerAgentTest, WhatIsToldOfALinkCountsWherePiecesWaitForCredit) {
+TEST_F(WorkerAgentTest, TheReportedLinkRateCountsOnlyIfPiecesWaitForCredit) {
   const Lease lease = LeaseOf(1, 0, 1'000);
   GivenLeases({lease});
   const auto told = [&](uint64_t total) {
@@ -84,7 +84,7 @@ TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   EXPECT_EQ(frames_[0].packed, nullptr);
 }
 
-TEST_F(WorkerAgentTest, CostsGoOnlyToWhoAsksForThem) {
+TEST_F(WorkerAgentTest, CostsAreSentOnlyOnRequest) {
   for (const bool asks : {true, false}) {
     const Lease lease = LeaseOf(asks ? 1 : 2, 0, 2);
     GivenLeases({lease});

@@ -67,7 +67,7 @@ TEST_F(AlikeRanks, InStepEachPositionIsMadeOnce) {
   EXPECT_EQ(agent_.buffered_bytes(), 0);
 }
 
-TEST_F(AlikeRanks, WhoComesLaterGetsWhatIsKept) {
+TEST_F(AlikeRanks, ALaterRankGetsTheKeptPieces) {
   const std::vector<Lease> leases = AllRanks(0, 40);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));
@@ -82,7 +82,7 @@ TEST_F(AlikeRanks, WhoComesLaterGetsWhatIsKept) {
   EXPECT_EQ(agent_.buffered_bytes(), 0);  // all ranks have it
 }
 
-TEST_F(AlikeRanks, WhatNobodyAsksForIsDroppedInTheEnd) {
+TEST_F(AlikeRanks, UnrequestedPiecesAreDroppedInTheEnd) {
   const std::vector<Lease> leases = AllRanks(0, 40);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));
@@ -96,7 +96,7 @@ TEST_F(AlikeRanks, WhatNobodyAsksForIsDroppedInTheEnd) {
   EXPECT_EQ(ValuesFor(leases[1]), Numbers(0, 40));
 }
 
-TEST_F(AlikeRanks, WhatIsKeptGivesWayToWhatIsWanted) {
+TEST_F(AlikeRanks, KeptPiecesGiveWayToRequestedPieces) {
   const std::vector<Lease> leases = AllRanks(0, 1'000);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 100'000));  // not a head: it never overdraws
@@ -105,7 +105,7 @@ TEST_F(AlikeRanks, WhatIsKeptGivesWayToWhatIsWanted) {
   EXPECT_LE(agent_.buffered_bytes(), 400);
 }
 
-TEST_F(AlikeRanks, OneThatLagsStopsNobodyAndGetsTheSame) {
+TEST_F(AlikeRanks, ALaggingRankStopsNoOtherAndGetsTheSame) {
   const std::vector<Lease> leases = AllRanks(0, 200);
   GivenLeases(leases);
   Give(GrantOf(leases[3], 0));  // its trainer does not read
@@ -129,7 +129,7 @@ TEST_F(AlikeRanks, OneThatLagsStopsNobodyAndGetsTheSame) {
   EXPECT_EQ(ValuesFor(leases[3]), Numbers(0, 200));
 }
 
-TEST_F(AlikeRanks, OneThatBeginsWithinAPieceGetsTheRestOfIt) {
+TEST_F(AlikeRanks, ARankThatBeginsWithinAPieceGetsItsRemainder) {
   const std::vector<Lease> leases = AllRanks(0, 100);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 0));
@@ -144,7 +144,7 @@ TEST_F(AlikeRanks, OneThatBeginsWithinAPieceGetsTheRestOfIt) {
   EXPECT_EQ(ValuesFor(leases[0]), Numbers(0, 100));
 }
 
-TEST_F(AlikeRanks, OneThatJoinsATaskThatEndsBeforeItGoesOnAlone) {
+TEST_F(AlikeRanks, ARankThatJoinsATaskThatEndsEarlyContinuesAlone) {
   const std::vector<Lease> leases = AllRanks(0, 100);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));

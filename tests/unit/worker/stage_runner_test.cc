@@ -86,7 +86,7 @@ class StageRunnerTest : public ::testing::Test {
                            [](ManifestResult) {}});
 };
 
-TEST_F(StageRunnerTest, WhatIsAskedForAtOnceIsMadeByTheCaller) {
+TEST_F(StageRunnerTest, UrgentPiecesAreMadeByTheCaller) {
   Ask(10, true);
   Ask(20, true);
   runner_->MakeAtOnce();

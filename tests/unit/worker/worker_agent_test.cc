@@ -209,7 +209,7 @@ TEST_F(WorkerAgentTest, AStreamWithoutGrantsIsParked) {
 }
 
 // ---- rules 13 and 14
-TEST_F(WorkerAgentTest, WhatHasNoElementsCostsNoCredit) {
+TEST_F(WorkerAgentTest, PiecesWithoutElementsCostNoCredit) {
   const Lease lease = LeaseOf(1, 0, 10);
   GivenLeases({lease});
   Give(GrantOf(lease, 0));
@@ -233,7 +233,7 @@ TEST_F(WorkerAgentTest, OnlyAHeadOverdrawsAndByOnePiece) {
   EXPECT_THAT(Values(), SizeIs(::testing::Gt(0)));
 }
 
-TEST_F(WorkerAgentTest, WhatIsCheapIsNotMadeAheadOfItsCredit) {
+TEST_F(WorkerAgentTest, CheapPiecesAreNotMadeAheadOfTheirCredit) {
   const Lease lease = LeaseOf(1, 0, 1000);
   GivenLeases({lease});
   for (uint64_t total = 800; total <= 8000; total += 800) {
@@ -244,7 +244,7 @@ TEST_F(WorkerAgentTest, WhatIsCheapIsNotMadeAheadOfItsCredit) {
   EXPECT_THAT(Values(), SizeIs(::testing::Gt(900)));
 }
 
-TEST_F(WorkerAgentTest, WhatIsCheapAndLargeIsCopiedInWhatTheCacheHolds) {
+TEST_F(WorkerAgentTest, CheapLargePiecesAreCutToFitTheCache) {
   const Lease lease = LeaseOf(1, 0, 1000);
   GivenLeases({lease});
   Give(GrantOf(lease, 80'000));
@@ -259,7 +259,7 @@ TEST_F(WorkerAgentTest, WhatIsCheapAndLargeIsCopiedInWhatTheCacheHolds) {
   EXPECT_EQ(tasks_.back().bytes_target, 320u);
 }
 
-TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
+TEST_F(WorkerAgentTest, LostCheapPiecesAreMadeAgainBeforeReadyPieces) {
   const Lease lease = LeaseOf(1, 0, 1000);
   GivenLeases({lease});
   Give(GrantOf(lease, 800));
@@ -273,7 +273,7 @@ TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
   EXPECT_EQ(again[0], sent[0]);
 }
 
-TEST_F(WorkerAgentTest, WhatIsCheapIsMadeAtOnce) {
+TEST_F(WorkerAgentTest, CheapPiecesAreMadeAtOnce) {
   const Lease lease = LeaseOf(1, 0, 100'000);
   GivenLeases({lease});
   Give(GrantOf(lease, 10'000));
@@ -283,7 +283,7 @@ TEST_F(WorkerAgentTest, WhatIsCheapIsMadeAtOnce) {
   EXPECT_TRUE(tasks_.at(0).at_once);
 }
 
-TEST_F(WorkerAgentTest, WhatTakesLongerThanToWakeAThreadIsNotMadeAtOnce) {
+TEST_F(WorkerAgentTest, PiecesThatOutlastAWakeUpAreNotMadeAtOnce) {
   const Lease lease = LeaseOf(1, 0, 100'000);
   GivenLeases({lease});
   for (uint64_t total = 1'000; total < 10'000; total += 1'000) {
@@ -412,7 +412,7 @@ TEST_F(WorkerAgentTest, ABadPlanFailsItsLeases) {
   EXPECT_THAT(Answer({}).forget, ElementsAre(kPlan));
 }
 
-TEST_F(WorkerAgentTest, ForgetsPlansThatNobodyNeeds) {
+TEST_F(WorkerAgentTest, ForgetsUnneededPlans) {
   size_t forgotten = 0;
   for (int i = 0; i < 40; ++i) {
     WorkerAnswer answer;
@@ -566,7 +566,7 @@ TEST_F(WorkerAgentTest, AnotherNameMakesItAnotherWorkerWithoutLeases) {
   EXPECT_EQ(agent_.lease_count(), 0);
 }
 
-TEST_F(WorkerAgentTest, DrainsAtOnceWhenNobodyKnewIt) {
+TEST_F(WorkerAgentTest, DrainsAtOnceIfNoDispatcherKnewIt) {
   EXPECT_TRUE(agent_.Drain(now_).drained);
 }
 
