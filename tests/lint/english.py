@@ -1,17 +1,27 @@
-"""Plain English: comments that a reader understands at the first reading.
+"""Plain English: texts that a reader understands at the first reading.
 
-A comment begins with its subject. Its sentences have at most WORDS_MAX words. It
-says the field's terms instead of private ones (docs/tour.md has a glossary).
+A comment, a paragraph of a page and a help text begin with their subject. Their
+sentences have at most WORDS_MAX words. They use the field's terms instead of
+private ones (docs/tour.md has a glossary). The names of tests do so, too.
 """
-import ast
-import io
 import re
-import tokenize
+
+import prose
 
 WORDS_MAX = 25
-ENDINGS = (".h", ".cc", ".fbs", ".py")
+COMMENTS = {
+    (".h", ".cc", ".fbs"): prose.cpp_comments,
+    (".py",): prose.python_comments,
+    (".sh", ".bash", ".bats", ".cmake", "CMakeLists.txt"): prose.hash_comments,
+}
+# Folders whose programs without an ending are shell scripts, if they say so.
+SCRIPTS = ("tools/", ".ci/", "deploy/", "bench/", "examples/")
 # Schemas of earlier versions, kept as they were.
 RECORDED = "tests/compatibility/protocol-"
+# Pages that the rule does not hold for yet.
+PAGES_LATER = {
+    "README.md", "docs/kubernetes.md", "docs/monitoring.md", "docs/python.md", "docs/python_functions.md",
+    "docs/slurm.md", "docs/steps.md", "docs/storage.md", "docs/systemd.md", "docs/tour.md"}
 # Beginnings without a subject: it comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
@@ -32,45 +42,6 @@ PRIVATE = {
     "anew": "again", "whatever": "any", "wherever": "at any place", "somewhere": "in …",
 }
 TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how) ", re.I)
-TRAILING = re.compile(r"^(?!#).*\S\s+// (.*)$")
-TABLE_ROW = re.compile(r"\S+( \S+){0,5}  +\S|[=\s]+$")
-COMMENT = re.compile(r"^\s*(?://|///<?)( ?)(.*)$")
-
-
-def comments(text):
-    """Yields (line number, text) of each comment: successive lines, without
-    code, tables and lists, which are indented by two or more."""
-    lines, first = [], 0
-    for number, line in enumerate(text.splitlines() + [""], 1):
-        found = COMMENT.match(line)
-        body = found[2] if found else None
-        if body is not None and body.strip() and not body.startswith("  ") and not body.startswith(("NOLINT", "----")):
-            lines = lines or []
-            first = first if lines else number
-            lines.append(body.strip())
-            continue
-        if lines:
-            yield first, " ".join(lines)
-        lines = []
-
-
-def python_comments(text):
-    """Yields the same of a Python file, and the paragraphs of its docstrings."""
-    lines = [""] * (text.count("\n") + 2)
-    after_code = []
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT and not token.string.startswith(("#!", "# noqa", "# type:", "# ruff:", "#  ")):
-            if token.line[:token.start[1]].strip():
-                after_code.append((token.start[0], token.string[1:].strip()))
-            else:
-                lines[token.start[0]] = "// " + token.string[1:].strip()
-    yield from comments("\n".join(lines[1:]))
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (words := ast.get_docstring(node)):
-            first = node.body[0].lineno
-            prose = "\n".join("//" if TABLE_ROW.match(line) else "// " + line for line in words.splitlines())
-            yield from ((first + number - 1, comment) for number, comment in comments(prose))
-    yield from after_code
 
 
 def sentences(comment):
@@ -79,38 +50,83 @@ def sentences(comment):
     return [part.strip() for part in re.split(r"(?<=[.:;!?])\s+(?=\S)", comment) if part.strip()]
 
 
-def trailing(text):
-    """Yields (line number, text) of each comment after code."""
-    for number, line in enumerate(text.splitlines(), 1):
-        if (found := TRAILING.match(line)) and not found[1].startswith(("NOLINT", "namespace")):
-            yield number, found[1]
-
-
 def words(path, number, comment):
     """Finds phrases and private words."""
     for phrase, hint in PHRASES:
         if found := phrase.search(comment):
             yield f"{path}:{number}: '{found[1]}'; say {hint}"
-    for word in sorted(set(re.findall(r"\b[a-z]+\b", comment.lower())) & set(PRIVATE)):
+    yield from private_words(path, number, comment)
+
+
+def private_words(path, number, text):
+    for word in sorted(set(re.findall(r"\b[a-z]+\b", text.lower())) & set(PRIVATE)):
         yield f"{path}:{number}: '{word}'; say {PRIVATE[word]}"
 
 
-def faults(path, text):
-    for number, comment in [] if path.endswith(".py") else trailing(text):
+def prose_faults(path, number, text, kind):
+    """Finds what a comment, a paragraph or a help text must not have."""
+    if found := BEGINNINGS.match(text):
+        yield f"{path}:{number}: a {kind} begins with '{found[1]}'; begin with the thing"
+    for sentence in sentences(text):
+        spoken = [word for word in sentence.split() if re.search(r"[A-Za-z0-9]", word)]
+        if len(spoken) > WORDS_MAX:
+            yield f"{path}:{number}: a sentence of {len(spoken)} words: {' '.join(spoken[:6])} …"
+    yield from words(path, number, text)
+
+
+def comment_faults(path, text):
+    for number, comment in prose.cpp_trailing(text) if path.endswith((".h", ".cc", ".fbs")) else ():
         if found := TRAILING_BEGINNINGS.match(comment):
             yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
         yield from words(path, number, comment)
-    for number, comment in (python_comments if path.endswith(".py") else comments)(text):
-        if found := BEGINNINGS.match(comment):
-            yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
-        for sentence in sentences(comment):
-            spoken = [word for word in sentence.split() if re.search(r"[A-Za-z0-9]", word)]
-            if len(spoken) > WORDS_MAX:
-                yield f"{path}:{number}: a sentence of {len(spoken)} words: {' '.join(spoken[:6])} …"
-        yield from words(path, number, comment)
+    for endings, comments in COMMENTS.items():
+        if path.endswith(endings):
+            for number, comment in comments(text):
+                yield from prose_faults(path, number, comment, "comment")
+
+
+def script_faults(path, text):
+    """Checks the comments of a program without an ending, by its first line."""
+    first = text.split("\n", 1)[0]
+    if re.match(r"#!.*\bpython3?\b", first):
+        comments = prose.python_comments
+    elif re.match(r"#!.*sh\b", first):
+        comments = prose.hash_comments
+    else:
+        return
+    for number, comment in comments(text):
+        yield from prose_faults(path, number, comment, "comment")
+
+
+def page_faults(path, text):
+    for number, paragraph in prose.markdown(text):
+        yield from prose_faults(path, number, paragraph, "paragraph")
+    for number, heading in prose.headings(text):
+        yield from words(path, number, heading)
+
+
+def help_faults(path, text):
+    for number, sentence in prose.help_texts(text):
+        yield from prose_faults(path, number, sentence, "help text")
+
+
+def name_faults(path, text):
+    for number, name in prose.test_names(path, text):
+        if found := BEGINNINGS.match(name + " "):
+            yield f"{path}:{number}: the name of a test begins with '{found[1]}'; say subject and behaviour"
+        yield from words(path, number, name)
 
 
 def english(tree, _libraries, _allowed, _build):
-    """Comments are plain English."""
-    for path in sorted(path for path in tree.files if path.endswith(ENDINGS) and not path.startswith(RECORDED)):
-        yield from faults(path, tree.text(path))
+    """Texts are plain English."""
+    for path in sorted(path for path in tree.files if not path.startswith(RECORDED)):
+        if path.endswith(tuple(ending for endings in COMMENTS for ending in endings)):
+            yield from comment_faults(path, tree.text(path))
+        elif path.endswith(".md") and path not in PAGES_LATER:
+            yield from page_faults(path, tree.text(path))
+        elif path.startswith(SCRIPTS) and "." not in path.split("/")[-1]:
+            yield from script_faults(path, tree.text(path))
+        if path.startswith("tools/command/") and path.endswith(".cc"):
+            yield from help_faults(path, tree.text(path))
+        if path.startswith(("tests/", "python/")):
+            yield from name_faults(path, tree.text(path))

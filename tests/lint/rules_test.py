@@ -161,6 +161,61 @@ class PlantedBreaches(unittest.TestCase):
                      "bad.py:3: 'whatever'", "bad.py:7: 'the rest of it'"):
             self.assertIn(part, found)
 
+    def test_english_of_pages(self):
+        self.write("docs/good.md", "# What works\n\nThe rows of `Whoever it is` have a\n[name](told.md).\n"
+                   "\n```sh\n# what is left\n```\n| whoever | told |\n\n    whoever\n")
+        self.write("docs/steps.md", "Whoever reads it.\n")  # in PAGES_LATER
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("schemas/bad.md", "# For whoever\n\nIt is so.\nThen it goes on.\n- Of these, a\n  row.\n"
+                   "1. " + "word " * 13 + "`one word` [two words](x.md) " + "word " * 11 + "\n")
+        found = self.run_rule("english")
+        for part in ("bad.md:1: 'whoever'", "bad.md:3: 'goes on'", "bad.md:5: a paragraph begins with 'Of'",
+                     "bad.md:7: a sentence of 27 words"):
+            self.assertIn(part, found)
+
+    def test_english_of_shell_and_cmake(self):
+        self.write("tools/run", "#!/bin/sh\n# Runs the tests.\n#\n#   run WHAT    whatever it is\nx='# whoever'\n")
+        self.write("tools/table", "# What is no script.\n")
+        self.write("cmake/good.cmake", "# Functions of tests.\nset(x 1)\n")
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("tools/run", "#!/usr/bin/env bash\n# What it runs.\n")
+        self.write("tools/count", '#!/usr/bin/env python3\n"""How it counts."""\n')
+        self.write("core/CMakeLists.txt", "# Told of it.\n")
+        self.write("tests/shell/a.bats", "  # Where it\n  # stands.\n")
+        found = self.run_rule("english")
+        for part in ("tools/run:2: a comment begins with 'What'", "tools/count:2: a comment begins with 'How'",
+                     "core/CMakeLists.txt:1: 'told'", "a.bats:1: a comment begins with 'Where'"):
+            self.assertIn(part, found)
+
+    def test_english_of_c_headers(self):
+        self.write("include/feedmill/a.h", "/* Returns the size.\n *\n *   what it is */\nint f(void);\n"
+                   "int a; /* in bytes */\n")
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("include/feedmill/a.h", "/* What f\n * returns. */\nint f(void);\nint a; /* told */\n")
+        found = self.run_rule("english")
+        for part in ("a.h:3: a comment begins with 'What'", "a.h:6: 'told'"):
+            self.assertIn(part, found)
+
+    def test_english_of_help(self):
+        self.write("tools/command/a.cc", 'flags.OneOf("--x", {"whoever", "told"},\n  "Format; "\n  "told", &x);\n'
+                   'Say("Whoever", &x);\n')
+        self.assertIn("a.cc:1: 'told'; say sent", self.run_rule("english"))
+        self.write("tools/command/a.cc", 'flags.Text(\n    "--x", "FILE", "How to write {it}", &x);\n')
+        self.assertIn("a.cc:1: a help text begins with 'How'", self.run_rule("english"))
+
+    def test_english_of_names(self):
+        self.write("tests/a_test.cc", "TEST(Links, RefuseOthers) {}\nTEST_F(Whoever,\n       Continues) {}\n")
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("tests/a_test.cc", "TEST(Links, WhoComesLate) {}\n\nTEST_F(Links,\n       HurtNobody) {}\nTEST_P(A, GoesOn) {}\n")
+        self.write("tests/a.bats", '@test "whatever comes" {\n}\n')
+        self.write("tests/CMakeLists.txt", "add_test(NAME what_comes COMMAND x)\n")
+        self.write("tests/python/a_test.py", "def test_an_endless_loop():\n    pass\n")
+        found = self.run_rule("english")
+        for part in ("a_test.cc:1: the name of a test begins with 'Who'", "a_test.cc:3: 'nobody'", "a_test.cc:5: 'Goes On'",
+                     "a.bats:1: the name of a test begins with 'Whatever'", "a.bats:1: 'whatever'",
+                     "CMakeLists.txt:1: the name of a test begins with 'What'", "a_test.py:1: 'endless'"):
+            self.assertIn(part, found)
+
     def test_format(self):
         script = pathlib.Path(__file__).resolve().parent / "format.sh"
         for text, status in (("int x;\n", 0), ("int   x ;\n", 1)):

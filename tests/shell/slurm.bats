@@ -61,7 +61,7 @@ PYTHON
   wait_for 60 "three workers" workers_are 3 || { cat "$BATS_TEST_TMPDIR/srun.log"; return 1; }
   cmp <(feedmill read "$DATA/design.yaml" --service "$service") \
     <(feedmill read "$DATA/design.yaml" --local)
-  # Told to stop, all end well.
+  # After SIGTERM, all end well.
   scancel --signal=TERM "$(squeue -h -n mill -o %A)"
   wait_for_end "$srun_pid"
   [[ $ended == 0 ]] || { cat "$BATS_TEST_TMPDIR/srun.log"; return 1; }
