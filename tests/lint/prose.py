@@ -107,6 +107,13 @@ def headings(text):
             yield number, plain(line.lstrip("# "))
 
 
+def table_rows(text):
+    """Yields each row of a table."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("|"):
+            yield number, plain(line)
+
+
 def plain(text):
     """Removes the marks of Markdown."""
     text = re.sub(r"(`+)(?:(?!\1).)+\1", "X", text)
