@@ -17,6 +17,7 @@ struct DispatcherFaults {
   uint64_t workers_lost = 0;       // silent too long, or restarted
   uint64_t workers_died = 0;       // lost workers that died
   uint64_t workers_set_aside = 0;  // because splits failed on them
+  uint64_t jobs_failed = 0;        // runs that the dispatcher gave up
   uint64_t leases_failed = 0;      // attempts that ended with an error
   uint64_t second_attempts = 0;    // for heads without progress
   uint64_t splits_failed = 0;      // after all attempts
@@ -64,6 +65,8 @@ struct JobSnapshot {
   std::string bound_by;
   JobTotals totals;
   uint64_t readers = 0;
+  // Grows in the order in which jobs lost their last readers.
+  uint64_t idle_since = 0;
   uint64_t splits = 0;           // bound and not ended
   uint64_t splits_waiting = 0;   // bound splits not yet at their reader
   uint64_t splits_unleased = 0;  // waiting splits without a worker

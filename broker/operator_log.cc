@@ -135,6 +135,7 @@ void OperatorLog::JobEnded(const JobState& job) {
     return;
   }
   if (job.phase == RunPhase::kFailed) {
+    ++faults_.jobs_failed;
     notes_.push_back(
         {Kind::kJob, true,
          fmt::format("job '{}' failed in iteration {}: {}", job.name.value(),

@@ -299,6 +299,7 @@ Json StatusReport::FaultsJson() const {
   return {{"workers_lost", faults.workers_lost},
           {"workers_died", faults.workers_died},
           {"workers_set_aside", faults.workers_set_aside},
+          {"jobs_failed", faults.jobs_failed},
           {"leases_failed", faults.leases_failed},
           {"second_attempts", faults.second_attempts},
           {"splits_failed", faults.splits_failed},
@@ -322,6 +323,7 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
   const JobTotals* const totals = readers_.TotalsOf(job.name);
   if (totals != nullptr) snapshot.totals = *totals;
   snapshot.readers = job.sessions.size();
+  snapshot.idle_since = job.idle_since;
   for (const auto& [consumer, session] : job.sessions) {
     snapshot.splits += session.splits.size();
     snapshot.splits_waiting += session.waiting.size();

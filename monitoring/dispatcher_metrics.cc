@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "monitoring/metrics.h"
 
@@ -124,6 +125,9 @@ void AddFaults(const DispatcherSnapshot& snapshot, MetricList& metrics) {
       {"workers_set_aside",
        "Times that a worker was set aside, because splits failed on it",
        faults.workers_set_aside},
+      {"jobs_failed",
+       "Runs of jobs that the dispatcher gave up, of jobs without a name, too",
+       faults.jobs_failed},
       {"leases_failed", "Attempts at splits that ended with an error",
        faults.leases_failed},
       {"lease_retries", "Second attempts at splits that stood still",
@@ -214,6 +218,14 @@ JobSnapshot Together(const std::vector<JobSnapshot>& jobs,
   return all;
 }
 
+// Jobs that are read come first, those with the most readers before the others.
+// Then come the jobs that lost their last readers most recently: a job that has
+// just failed has series after any number of older jobs.
+bool IsShownBefore(const JobSnapshot* a, const JobSnapshot* b) {
+  return std::tuple(a->readers, a->readers > 0 ? 0 : a->idle_since) >
+         std::tuple(b->readers, b->readers > 0 ? 0 : b->idle_since);
+}
+
 }  // namespace
 
 void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
@@ -232,11 +244,7 @@ void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
   for (const JobSnapshot& job : snapshot.jobs) {
     if (!job.anonymous) named.push_back(&job);
   }
-  // The jobs with the most readers come first.
-  std::stable_sort(named.begin(), named.end(),
-                   [](const JobSnapshot* a, const JobSnapshot* b) {
-                     return a->readers > b->readers;
-                   });
+  std::stable_sort(named.begin(), named.end(), IsShownBefore);
   const size_t jobs = std::min(named.size(), kJobsShown);
   for (size_t k = 0; k < jobs; ++k) AddJob(*named[k], metrics);
   AddJob(Together(snapshot.jobs, snapshot.anonymous), metrics);

@@ -108,18 +108,46 @@ def alerts(_cluster):
     assert fires == clears == {rule["alert"] for rule in alert_rules()}, (fires, clears)
 
 
-def incident(cluster):
-    """Alerts fire when the last worker dies, and clear when one is back; their waiting times are made one second."""
+def hasty_rules(cluster):
+    """Returns a copy of the alerts that wait for one second and look back ten."""
     rules = cluster.folder / "alerts.yaml"
     text = (DEPLOY / "alerts.yaml").read_text()
     rules.write_text(re.sub(r"for: \S+", "for: 1s", text).replace("[5m]", "[10s]").replace("[10m]", "[10s]"))
+    return rules
+
+
+def firing_alerts(ask):
+    return {alert["metric"]["alertname"] for alert in ask('ALERTS{alertstate="firing"}')}
+
+
+def failed_jobs(cluster):
+    """A failed job makes its alert fire, which clears by itself; so does a job without a name."""
+    cluster.dispatcher()
+    cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
+    ask = watch_by_prometheus(cluster, hasty_rules(cluster))
+    wait_for(lambda: ask("feedmill_dispatcher_jobs_failed_total == 0"), "a dispatcher without failed jobs")
+    missing = f"source: {{text: {{files: '{cluster.folder}/missing.txt'}}}}\n"
+    assert cluster.read(missing, name="broken").wait(60) == 1
+    assert cluster.metric("feedmill_job_state", job_name="broken", state="failed") == 1
+    assert cluster.metric("feedmill_dispatcher_jobs_failed_total") == 1
+    wait_for(lambda: "FeedmillJobFailed" in firing_alerts(ask), "FeedmillJobFailed")
+    wait_for(lambda: "FeedmillJobFailed" not in firing_alerts(ask), "FeedmillJobFailed to clear")
+    assert cluster.metric("feedmill_job_state", job_name="broken", state="failed") == 1
+    unnamed = cluster.start("unnamed", "read", cluster.pipeline(missing), "--service", cluster.service, "--format", "none")
+    assert unnamed.wait(60) == 1
+    assert cluster.metric("feedmill_dispatcher_jobs_failed_total") == 2
+    wait_for(lambda: "FeedmillJobFailed" in firing_alerts(ask), "FeedmillJobFailed")
+
+
+def incident(cluster):
+    """Alerts fire when the last worker dies, and clear when one is back; their waiting times are made one second."""
     cluster.dispatcher()
     worker = cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
     cluster.read(SLOW_STEP, "--timeout", "5m")
-    ask = watch_by_prometheus(cluster, rules)
+    ask = watch_by_prometheus(cluster, hasty_rules(cluster))
 
     def firing():
-        return {alert["metric"]["alertname"] for alert in ask('ALERTS{alertstate="firing"}')}
+        return firing_alerts(ask)
     wait_for(lambda: "FeedmillTrainerWaits" in firing(), lambda: f"FeedmillTrainerWaits; {firing()} fire")
     assert "FeedmillNoWorkers" not in firing()
     worker.kill()

@@ -60,6 +60,36 @@ TEST(Notes, NameTheEndOfAJobWithoutAName) {
               ElementsAre(HasSubstr("job '@a' ended iteration 0, cancelled")));
 }
 
+// Fails the job of the reader while its files are being listed.
+void FailPlanning(Miller& worker, Reader& reader) {
+  reader.Hello();
+  worker.Beat();
+  ASSERT_FALSE(worker.answer->manifests.empty());
+  worker.says.manifests = {{worker.answer->manifests[0].graph_fingerprint,
+                            NotFound("no file 'a.csv'"), ""}};
+  worker.Beat();
+  worker.says.manifests.clear();
+  reader.Leave();
+}
+
+TEST(Faults, CountFailedJobs) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  const auto failed = [&] {
+    return cluster.dispatcher().Snapshot(cluster.now()).faults.jobs_failed;
+  };
+  FailPlanning(worker, cluster.AddReader("j", "solo", "files 100"));
+  EXPECT_EQ(JobOf(cluster)["state"], "failed");
+  EXPECT_EQ(failed(), 1u);
+  FailPlanning(worker, cluster.AddReader("@1", "solo", "files 101"));
+  EXPECT_EQ(failed(), 2u);
+  cluster.AddReader("k", "solo", "range 100").Hello();
+  const auto cancelled =
+      cluster.dispatcher().CancelJob(cluster.now(), JobName("k"));
+  EXPECT_TRUE(cancelled.status.ok());
+  EXPECT_EQ(failed(), 2u);
+}
+
 TEST(States, SayHowReadersEnded) {
   for (const auto& [why, state] :
        {std::pair{LeaveReason::kLeft, "left"},

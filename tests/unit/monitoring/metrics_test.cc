@@ -1,5 +1,6 @@
 #include "monitoring/metrics.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -96,6 +97,27 @@ TEST(Metrics, AreOfABoundedNumberOfJobsAndWorkers) {
   EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_jobs_not_shown 101\n"));
   EXPECT_EQ(Count(text, "feedmill_dispatcher_worker_slots{"), kWorkersShown);
   EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_workers_not_shown 200\n"));
+}
+
+TEST(Metrics, ShowTheJobThatEndedLast) {
+  DispatcherSnapshot snapshot;
+  for (size_t k = 0; k < 2 * kJobsShown; ++k) {
+    snapshot.jobs.push_back(Job(fmt::format("a{:03}", k)));
+    snapshot.jobs.back().readers = 0;
+    snapshot.jobs.back().state = "finished";
+    snapshot.jobs.back().idle_since = k + 1;
+  }
+  snapshot.jobs.push_back(Job("z is read"));
+  snapshot.jobs.push_back(Job("z has just failed"));
+  snapshot.jobs.back().readers = 0;
+  snapshot.jobs.back().state = "failed";
+  snapshot.jobs.back().idle_since = 1'000;
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("feedmill_job_state{job_name=\"z has just "
+                              "failed\",state=\"failed\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{job_name=\"z is read\"}"));
+  EXPECT_THAT(text, HasSubstr("{job_name=\"a199\"}"));
+  EXPECT_THAT(text, Not(HasSubstr("{job_name=\"a000\"}")));
 }
 
 TEST(Metrics, HoldNamesOfAnyBytes) {
