@@ -87,8 +87,10 @@ struct JobSnapshot {
 struct WorkerSnapshot {
   std::string name;
   bool draining = false;
+  bool set_aside = false;
   uint64_t slots = 0;
   uint64_t leases = 0;
+  uint64_t leases_failed = 0;  // since its start
   double busy = 0;
   double busy_s = 0;  // of all threads, since its start
   uint64_t memory_bytes = 0;

@@ -50,6 +50,7 @@ struct KnownWorker {
   uint32_t faults = 0;
   std::string failure;
   bool set_aside = false;
+  uint64_t leases_failed = 0;  // attempts of this life, for operators
   std::set<SplitId> leases;
   std::map<Kin, uint64_t> kin;  // co-located leases: their number by key
   uint64_t load = 0;            // leases; co-located leases count as one

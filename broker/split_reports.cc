@@ -110,7 +110,9 @@ void SplitReports::TakeFailure(const WorkerId& worker,
   const bool last =
       leases_.Find(failure.split)->failures >= settings_.attempts_max;
   log_.AttemptFailed(worker, failure, state_->FindSplit(failure.split), last);
-  leases_.FindWorker(worker)->failure = ErrorText(failure.status);
+  KnownWorker& failed = *leases_.FindWorker(worker);
+  failed.failure = ErrorText(failure.status);
+  ++failed.leases_failed;
   if (!last) return;
   absl::Status status = failure.status;
   if (status.ok()) status = Internal("the worker gave no reason");

@@ -124,6 +124,7 @@ OrderedJson WorkerJson(absl::Time now, const WorkerId& id,
       {"draining", worker.draining},
       {"drain_asked", worker.drain_asked},
       {"set_aside", worker.set_aside},
+      {"leases_failed", worker.leases_failed},
       {"connected", !worker.gone},
       {"busy_percent", std::lround(100 * worker.window.Busy(now))},
       {"threads", load.threads},
@@ -133,6 +134,7 @@ OrderedJson WorkerJson(absl::Time now, const WorkerId& id,
       {"waiting_for_credit", Rounded(for_credit, 10)},
       {"waiting_for_memory", Rounded(for_memory, 10)},
       {"last_heard_s", RoundedSeconds(now - worker.heard)}};
+  if (worker.leases_failed > 0) entry["failure"] = worker.failure;
   if (worker.python != nullptr) entry["python"] = worker.python->version;
   if (speed >= 0) entry["speed_percent"] = std::lround(100 * speed);
   return entry;

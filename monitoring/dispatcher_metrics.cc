@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <tuple>
+#include <vector>
 
 #include "monitoring/metrics.h"
 
@@ -89,6 +90,13 @@ void AddWorker(const WorkerSnapshot& worker, MetricList& metrics) {
                 "Leases that the worker takes", Number(worker.slots), of);
   metrics.Gauge("feedmill_dispatcher_worker_leases",
                 "Leases that the worker has", Number(worker.leases), of);
+  metrics.Counter("feedmill_dispatcher_worker_leases_failed_total",
+                  "Attempts at splits that ended with an error on the worker",
+                  Number(worker.leases_failed), of);
+  metrics.Gauge("feedmill_dispatcher_worker_set_aside",
+                "1 while the worker gets no splits, because splits failed on "
+                "it that other workers computed",
+                worker.set_aside ? 1 : 0, of);
   metrics.Gauge("feedmill_dispatcher_worker_memory_bytes",
                 "Elements that the worker has made and not sent",
                 Number(worker.memory_bytes), of);
@@ -251,8 +259,12 @@ void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
   metrics.Gauge("feedmill_dispatcher_jobs_not_shown",
                 "Named jobs without series of their own",
                 Number(named.size() - jobs));
-  const size_t workers = std::min(snapshot.workers.size(), kWorkersShown);
-  for (size_t k = 0; k < workers; ++k) AddWorker(snapshot.workers[k], metrics);
+  std::vector<const WorkerSnapshot*> fleet;
+  for (const WorkerSnapshot& each : snapshot.workers) fleet.push_back(&each);
+  std::stable_partition(fleet.begin(), fleet.end(),
+                        [](const WorkerSnapshot* w) { return w->set_aside; });
+  const size_t workers = std::min(fleet.size(), kWorkersShown);
+  for (size_t k = 0; k < workers; ++k) AddWorker(*fleet[k], metrics);
   metrics.Gauge("feedmill_dispatcher_workers_not_shown",
                 "Workers without series of their own",
                 Number(snapshot.workers.size() - workers));

@@ -225,12 +225,17 @@ def broken_disk(cluster):
     assert f"worker {broken.address} is set aside" in cluster.log("dispatcher"), cluster.log("dispatcher")
     assert "Input/output error" in cluster.log("dispatcher")
     assert cluster.metric("feedmill_dispatcher_workers_set_aside_total") == 1
+    assert cluster.metric("feedmill_dispatcher_worker_set_aside", worker=broken.address) == 1
+    assert cluster.metric("feedmill_dispatcher_worker_set_aside", worker=sound.address) == 0
+    assert cluster.metric("feedmill_dispatcher_worker_leases_failed_total", worker=broken.address) >= 3
+    assert cluster.metric("feedmill_dispatcher_worker_leases_failed_total", worker=sound.address) == 0
     assert order_hash(reader) == local_hash(cluster, cluster.pipeline(text))
     request = urllib.request.Request(
         cluster.http + "/api/workers/drain", method="POST", data=json.dumps({"worker": broken.address, "drain": False}).encode(),
         headers={"Authorization": "Bearer 0123456789abcdef0123", "X-Feedmill": "1", "Content-Type": "application/json"})
     urllib.request.urlopen(request, timeout=20).close()
     wait_for(lambda: not states()[broken.address], "the worker to work again")
+    assert cluster.metric("feedmill_dispatcher_worker_set_aside", worker=broken.address) == 0
 
 
 def full_journal(cluster):

@@ -34,6 +34,8 @@ constexpr std::string_view kHiddenColumns[] = {
     "memory_max",
     "drain_asked",
     "set_aside",
+    "leases_failed",
+    "failure",
     "connected",
     "measured_s",
     "us_per_element",

@@ -231,6 +231,12 @@ TEST(Aside, AWorkerOnWhichSplitsFailThatOthersComputeIsNamed) {
   EXPECT_THAT(cluster.TakeNotes(),
               Contains(AllOf(HasSubstr("worker w1 is set aside: 4 splits"),
                              HasSubstr("a.jpg: I/O error"))));
+  const DispatcherSnapshot snapshot =
+      cluster.dispatcher().Snapshot(cluster.now());
+  EXPECT_TRUE(snapshot.workers.at(0).set_aside);
+  EXPECT_GE(snapshot.workers.at(0).leases_failed, 4u);
+  EXPECT_FALSE(snapshot.workers.at(1).set_aside);
+  EXPECT_EQ(snapshot.workers.at(1).leases_failed, 0u);
   sound.Beat();
   broken.Beat();
   EXPECT_THAT(broken.leases(), IsEmpty());

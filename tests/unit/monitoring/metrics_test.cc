@@ -120,6 +120,22 @@ TEST(Metrics, ShowTheJobThatEndedLast) {
   EXPECT_THAT(text, Not(HasSubstr("{job_name=\"a000\"}")));
 }
 
+TEST(Metrics, ShowAWorkerThatIsSetAside) {
+  DispatcherSnapshot snapshot;
+  snapshot.workers.resize(2 * kWorkersShown);
+  snapshot.workers.back().name = "tcp://z:1";
+  snapshot.workers.back().set_aside = true;
+  snapshot.workers.back().leases_failed = 4;
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "feedmill_dispatcher_worker_set_aside{worker=\"tcp://z:1\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_worker_leases_failed_total{"
+                              "worker=\"tcp://z:1\"} 4\n"));
+  EXPECT_EQ(Count(text, "feedmill_dispatcher_worker_slots{"), kWorkersShown);
+}
+
 TEST(Metrics, HoldNamesOfAnyBytes) {
   DispatcherSnapshot snapshot;
   snapshot.jobs = {Job("a\"b\\c\nd"), Job("\xff\xfe"),
