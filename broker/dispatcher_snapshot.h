@@ -62,6 +62,7 @@ struct JobSnapshot {
   std::string name;
   bool anonymous = false;
   std::string state;
+  std::string plan{};  // of its run, as workers name it; "": not planned
   std::string bound_by;
   JobTotals totals;
   uint64_t readers = 0;

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/place_names.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/python_versions.h"
 #include "core/dataset/source_types.h"
@@ -29,9 +30,6 @@ namespace {
 bool ReadsInSlots(const Graph& graph) {
   return graph.options.processing_mode == Options::ProcessingMode::kOff;
 }
-
-// StepCost::place of step 0.
-constexpr size_t kFirstStepPlace = 3;
 
 // Records of the first split while no cost is known. A split that is too small
 // costs a round trip, one that is too large keeps the other workers idle.
@@ -126,29 +124,6 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
-// Adds the names of a graph's steps. Steps of inputs come before the steps of
-// the whole graph, in the order in which they are written.
-void AddPlaces(const AnalyzedGraph& graph, const std::string& before,
-               std::vector<std::string>& places) {
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    AddPlaces(*graph.inputs[i], fmt::format("{}inputs[{}] ", before, i),
-              places);
-  }
-  for (size_t s = 0; s < graph.steps.size(); ++s) {
-    const size_t place = kFirstStepPlace + graph.first_step + s;
-    if (places.size() <= place) places.resize(place + 1);
-    places[place] =
-        fmt::format("{}steps[{}] {}", before, s, graph.graph.steps[s].name());
-  }
-}
-
-std::vector<std::string> PlacesOf(const AnalyzedGraph& graph) {
-  std::vector<std::string> places{
-      "other work", DescribeSource(graph.graph.source), "making chunks"};
-  AddPlaces(graph, "", places);
-  return places;
-}
-
 PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
                     const std::string& manifest_text, uint64_t seed,
                     uint64_t iteration, uint64_t position) {
@@ -217,7 +192,7 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   };
   planner.name_places = [registry](const std::string& graph) {
     const auto analyzed = Read(graph, *registry);
-    return analyzed.ok() ? PlacesOf(**analyzed) : std::vector<std::string>();
+    return analyzed.ok() ? PlaceNames(**analyzed) : std::vector<std::string>();
   };
   planner.name_position = [registry](const std::string& graph,
                                      const std::string& manifest, uint64_t seed,

@@ -198,6 +198,7 @@ Json StatusReport::JobJson(absl::Time now, const JobState& job,
              {"iteration", job.iteration},
              {"seed", job.seed},
              {"fingerprint", job.fingerprint},
+             {"plan", job.plan.value()},
              {"positions", counted ? Json(job.positions) : Json(nullptr)},
              {"endless", planned && !counted},
              {"ranks", job.ranks}};
@@ -321,6 +322,7 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
   snapshot.name = job.name.value();
   snapshot.anonymous = job.anonymous();
   snapshot.state = StateName(job);
+  snapshot.plan = job.plan.value();
   snapshot.bound_by = BoundName(verdicts_.Reported(now, job, fleet).bound_by);
   const JobTotals* const totals = readers_.TotalsOf(job.name);
   if (totals != nullptr) snapshot.totals = *totals;

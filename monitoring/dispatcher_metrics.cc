@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <set>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -8,6 +10,15 @@ namespace feedmill {
 namespace {
 
 double Number(uint64_t value) { return static_cast<double>(value); }
+
+// Joins the metrics of workers, by plan, to the job.
+void AddPlanOf(const JobSnapshot& job, MetricList& metrics) {
+  if (job.plan.empty()) return;
+  metrics.Gauge("feedmill_job_plan_info", "1 for the plan that the job reads",
+                1,
+                {{"job_name", job.anonymous ? "anonymous" : job.name},
+                 {"plan", job.plan}});
+}
 
 void AddJob(const JobSnapshot& job, MetricList& metrics) {
   const MetricList::Labels of{{"job_name", job.name}};
@@ -254,7 +265,16 @@ void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
   }
   std::stable_sort(named.begin(), named.end(), IsShownBefore);
   const size_t jobs = std::min(named.size(), kJobsShown);
-  for (size_t k = 0; k < jobs; ++k) AddJob(*named[k], metrics);
+  for (size_t k = 0; k < jobs; ++k) {
+    AddPlanOf(*named[k], metrics);
+    AddJob(*named[k], metrics);
+  }
+  std::set<std::string> unnamed;  // jobs without a name may share a plan
+  for (const JobSnapshot& job : snapshot.jobs) {
+    if (!job.anonymous || job.readers == 0) continue;
+    if (unnamed.size() >= kJobsShown) break;
+    if (unnamed.insert(job.plan).second) AddPlanOf(job, metrics);
+  }
   AddJob(Together(snapshot.jobs, snapshot.anonymous), metrics);
   metrics.Gauge("feedmill_dispatcher_jobs_not_shown",
                 "Named jobs without series of their own",

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "monitoring/metrics.h"
@@ -8,21 +10,14 @@ namespace {
 
 double Count(uint64_t value) { return static_cast<double>(value); }
 
-std::string PlaceText(uint32_t place) {
-  constexpr uint32_t kFirstStep = 3;
-  switch (place) {
-    case 0:
-      return "other work";
-    case 1:
-      return "source";
-    case 2:
-      return "making chunks";
-    default:
-      return fmt::format("steps[{}]", place - kFirstStep);
-  }
+// Returns the name of a place of a plan, as the dispatcher's metrics have it.
+std::string PlaceText(const std::vector<std::string>& names, uint32_t place) {
+  if (place < names.size() && !names[place].empty()) return names[place];
+  return fmt::format("place {}", place);
 }
 
-void AddPlan(const PlanLoad& plan, MetricList& metrics) {
+void AddPlan(const PlanLoad& plan, const std::vector<std::string>& names,
+             MetricList& metrics) {
   const MetricList::Labels of{{"plan", plan.plan.value()}};
   const auto with = [&](const std::string& label, const std::string& value) {
     MetricList::Labels labels = of;
@@ -49,7 +44,8 @@ void AddPlan(const PlanLoad& plan, MetricList& metrics) {
   }
   for (size_t k = 0; k < std::min(plan.steps.size(), kStepsShown); ++k) {
     const StepCost& step = plan.steps[k];
-    const MetricList::Labels labels = with("step", PlaceText(step.place));
+    const MetricList::Labels labels =
+        with("step", PlaceText(names, step.place));
     metrics.Counter("feedmill_worker_step_measured_seconds_total",
                     "Time on a core or blocked in a step, of measured tasks",
                     Count(step.wall_ns) * 1e-9, labels);
@@ -88,7 +84,13 @@ void AddWorkerMetrics(const WorkerStatus& status, MetricList& metrics) {
                 "Readers of this host that share the worker's memory",
                 Count(status.memory_clients));
   const size_t plans = std::min(load.plans.size(), kPlansShown);
-  for (size_t k = 0; k < plans; ++k) AddPlan(load.plans[k], metrics);
+  for (size_t k = 0; k < plans; ++k) {
+    const auto names = status.places.find(load.plans[k].plan);
+    AddPlan(load.plans[k],
+            names == status.places.end() ? std::vector<std::string>()
+                                         : names->second,
+            metrics);
+  }
 }
 
 }  // namespace feedmill

@@ -24,12 +24,15 @@ const CompiledPlan* CompiledPlans::Find(const PlanId& plan) const {
 
 bool CompiledPlans::Define(const PlanId& plan) {
   const auto [known, fresh] = plans_.try_emplace(plan);
-  if (fresh) known->second.used = answers_;
+  if (fresh) NoteUse(plan);
   return fresh;
 }
 
 void CompiledPlans::NoteUse(const PlanId& plan) {
-  if (CompiledPlan* const known = Find(plan)) known->used = answers_;
+  CompiledPlan* const known = Find(plan);
+  if (known == nullptr) return;
+  known->used = answers_;
+  known->needed = answered_;
 }
 
 std::vector<PlanId> CompiledPlans::ForgetIdle() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "core/wire/message.h"
 #include "worker/compute_task.h"
 #include "worker/cost_model.h"
@@ -23,6 +24,7 @@ struct CompiledPlan {
   absl::Status failure;
   PlanTraits traits;
   uint64_t used = 0;  // number of the last answer with a lease that needs it
+  absl::Time needed = absl::InfinitePast();  // time of that answer
   CostModel cost;
   // Fair-share clock: thread nanoseconds divided by the weight. The lowest job
   // is next; idle time counts as used.
@@ -46,7 +48,10 @@ class CompiledPlans {
   const std::map<PlanId, CompiledPlan>& all() const { return plans_; }
 
   // A new answer of the dispatcher is handled.
-  void BeginAnswer() { ++answers_; }
+  void BeginAnswer(absl::Time now) {
+    ++answers_;
+    answered_ = now;
+  }
   // Adds the plan. True if it is new and has to be compiled.
   bool Define(const PlanId& plan);
   // The present answer has a lease that needs the plan.
@@ -62,6 +67,7 @@ class CompiledPlans {
  private:
   std::map<PlanId, CompiledPlan> plans_;
   uint64_t answers_ = 0;
+  absl::Time answered_ = absl::InfinitePast();
 };
 
 }  // namespace feedmill

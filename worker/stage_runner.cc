@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/place_names.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/python_functions.h"
 #include "core/definition/pipeline_text.h"
@@ -32,10 +33,10 @@ struct StageRunner::CompiledStage {
 
 namespace {
 
-// `alike`: set to true if the stage makes the same pieces for all ranks.
+// Sets `defined.traits.alike` and `defined.places`.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
-    const std::shared_ptr<const FunctionRegistry>& registry, bool& alike) {
+    const std::shared_ptr<const FunctionRegistry>& registry, Defined& defined) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
@@ -43,7 +44,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   FM_ASSIGN_OR_RETURN(
       const auto loaded,
       LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
-  alike = !analyzed->numbered;
+  defined.traits.alike = !analyzed->numbered;
+  defined.places = PlaceNames(*analyzed);
   auto manifest = std::make_shared<Manifest>();
   if (!definition.manifest.empty()) {
     FM_ASSIGN_OR_RETURN(*manifest, Manifest::Parse(definition.manifest));
@@ -123,17 +125,16 @@ void StageRunner::Define(PlanDefinition definition) {
   // Shared, because a definition may hold a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
-    PlanTraits traits;
-    auto stage =
-        OrStatus([&] { return Compile(*shared, registry_, traits.alike); });
-    absl::Status status = stage.status();
+    Defined defined{shared->plan, absl::OkStatus()};
+    auto stage = OrStatus([&] { return Compile(*shared, registry_, defined); });
+    defined.status = stage.status();
     if (stage.ok()) {
       compiled->stage = *std::move(stage);
-      traits.positions_ahead = compiled->stage->PositionsAhead();
+      defined.traits.positions_ahead = compiled->stage->PositionsAhead();
     }
-    post_([this, plan = shared->plan, status = std::move(status), traits] {
+    post_([this, defined = std::move(defined)] {
       Refill();
-      results_.defined(plan, status, traits);
+      results_.defined(defined);
     });
   });
 }

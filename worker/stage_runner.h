@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -37,6 +39,14 @@ struct Computed {
   std::optional<TaskTimes> times{};  // if requested
 };
 
+// The result of StageRunner::Define.
+struct Defined {
+  PlanId plan;
+  absl::Status status;
+  PlanTraits traits{};
+  std::vector<std::string> places{};  // their names, by StepCost::place
+};
+
 // Runs all slow work of a worker on the threads of an Executor: compiling
 // plans, finding files, running stages, packing results.
 //
@@ -47,7 +57,7 @@ class StageRunner {
   // Callbacks for results.
   struct Results {
     std::function<void(Computed)> computed;
-    std::function<void(const PlanId&, absl::Status, PlanTraits)> defined;
+    std::function<void(Defined)> defined;
     std::function<void(ManifestResult)> resolved;
   };
 

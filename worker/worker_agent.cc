@@ -10,6 +10,9 @@
 namespace feedmill {
 namespace {
 
+// Time for which a plan is reported after its last lease, so that its last
+// figures are scraped.
+constexpr absl::Duration kReportedFor = absl::Minutes(2);
 // Time that a piece is kept for a rank that has not asked for it.
 constexpr absl::Duration kKeptFor = absl::Seconds(10);
 
@@ -127,7 +130,7 @@ void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
                            WorkerEffects& effects) {
   if (answer.incarnation != settings_.incarnation) return;
   last_answer_ = now;
-  plans_.BeginAnswer();
+  plans_.BeginAnswer(now);
   seen_ = answer.seen;
   clock_.TakeAnswer(now, answer);
   // A dispatcher that was restarted asks again.
@@ -261,7 +264,9 @@ WorkerLoad WorkerAgent::Load(absl::Time now) const {
   load.memory_bytes = used_bytes_;
   load.memory_max = settings_.memory_bytes;
   for (const auto& [id, plan] : plans_.all()) {
-    load.plans.push_back(schedule_.LoadOf(now, id, plan));
+    PlanLoad each = schedule_.LoadOf(now, id, plan);
+    if (each.streams == 0 && now - plan.needed > kReportedFor) continue;
+    load.plans.push_back(std::move(each));
   }
   load_.AddTotals(load);
   return load;

@@ -80,7 +80,8 @@ class WorkerAgent {
   uint64_t buffered_bytes() const { return used_bytes_; }
   size_t lease_count() const { return leases_.size(); }
   // Present state of threads, memory and streams, for metrics. Step costs: of
-  // measured tasks since each plan was defined.
+  // measured tasks since each plan was defined. Without plans that no lease has
+  // needed for two minutes.
   WorkerLoad Load(absl::Time now) const;
 
  private:

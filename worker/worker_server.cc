@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <future>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -159,6 +160,7 @@ class WorkerServer::Shell : public ReactorHandler {
   absl::Time say_at_;
   std::optional<absl::Time> drain_end_;
   absl::Status refusal_;  // last one of the dispatcher
+  std::map<PlanId, std::vector<std::string>> places_;  // for metrics
   uint64_t warnings_logged_ = 0;
   absl::Time warnings_log_at_ = absl::InfinitePast();
   SplitLog split_log_;
@@ -299,11 +301,13 @@ void WorkerServer::Shell::MakeAgent() {
                                std::move(computed.packed),
                                std::move(computed.costs), computed.times));
   };
-  results.defined = [this](const PlanId& plan, absl::Status status,
-                           PlanTraits traits) {
-    if (!status.ok()) LogWarning("plan not compiled: {}", ErrorText(status));
-    Perform(
-        agent_->OnDefined(reactor_->now(), plan, std::move(status), traits));
+  results.defined = [this](Defined defined) {
+    if (!defined.status.ok()) {
+      LogWarning("plan not compiled: {}", ErrorText(defined.status));
+    }
+    places_.insert_or_assign(defined.plan, std::move(defined.places));
+    Perform(agent_->OnDefined(reactor_->now(), defined.plan,
+                              std::move(defined.status), defined.traits));
   };
   results.resolved = [this](ManifestResult result) {
     Perform(agent_->OnResolved(reactor_->now(), std::move(result)));
@@ -366,7 +370,8 @@ absl::StatusOr<WorkerStatus> WorkerServer::Shell::ExportStatus(
   const bool asked = reactor_->Post([this, answer] {
     answer->set_value({target(), dispatcher_address_, registered(),
                        drain_end_.has_value(), agent_->lease_count(),
-                       memory_->links(), agent_->Load(reactor_->now())});
+                       memory_->links(), agent_->Load(reactor_->now()),
+                       places_});
   });
   if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
                    std::future_status::ready) {
@@ -566,6 +571,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
   }
   for (const PlanId& plan : effects.forget) {
     runner_->Forget(plan);
+    places_.erase(plan);
     links_->Forget(plan);
   }
   for (const Outgoing& outgoing : effects.sends) {

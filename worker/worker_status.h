@@ -2,7 +2,9 @@
 #define FEEDMILL_WORKER_WORKER_STATUS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "core/wire/message.h"
 
@@ -18,6 +20,8 @@ struct WorkerStatus {
   uint64_t memory_clients = 0;  // clients that share its memory
   // Counters since the start; step costs are of measured tasks.
   WorkerLoad load;
+  // Names of the places of each plan, by StepCost::place.
+  std::map<PlanId, std::vector<std::string>> places{};
 };
 
 }  // namespace feedmill

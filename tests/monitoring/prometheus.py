@@ -80,6 +80,10 @@ def prometheus(cluster):
     cluster.read(SLOW_STEP)
     ask = watch_by_prometheus(cluster)
     wait_for(lambda: ask("rate(feedmill_job_elements_total{job_name='train'}[5s]) > 0"), "a rate of elements")
+    joined = "feedmill_worker_step_measured_seconds_total * on(plan) group_left(job_name) topk by(plan) (1, feedmill_job_plan_info)"
+    wait_for(lambda: [row for row in ask(joined) if (row["metric"]["job_name"], row["metric"]["step"]) == ("train", "steps[0] map")],
+             "the workers' steps by job")
+    assert ask(f"feedmill_worker_plan_streams{{plan='{cluster.job()['plan']}'}}"), cluster.job()
     queries = list(board_queries())
     assert len(queries) > 20
     for title, query in queries:

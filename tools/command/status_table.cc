@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kHiddenColumns[] = {
     "incarnation",
     "fingerprint",
+    "plan",
     "anonymous",
     "endless",
     "positions_bound",

@@ -136,6 +136,23 @@ TEST(Metrics, ShowAWorkerThatIsSetAside) {
   EXPECT_EQ(Count(text, "feedmill_dispatcher_worker_slots{"), kWorkersShown);
 }
 
+TEST(Metrics, NameThePlanOfAJob) {
+  DispatcherSnapshot snapshot;
+  snapshot.jobs = {Job("train"), Job("@1"), Job("@2"), Job("@3"),
+                   Job("planned later")};
+  snapshot.jobs[0].plan = "ab12";
+  snapshot.jobs[1].plan = "cd34";
+  snapshot.jobs[2].plan = "ef56";
+  snapshot.jobs[2].readers = 0;
+  snapshot.jobs[3].plan = "cd34";
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("feedmill_job_plan_info{job_name=\"train\",plan="
+                              "\"ab12\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_job_plan_info{job_name=\"anonymous\","
+                              "plan=\"cd34\"} 1\n"));
+  EXPECT_EQ(Count(text, "feedmill_job_plan_info{"), 2u);
+}
+
 TEST(Metrics, HoldNamesOfAnyBytes) {
   DispatcherSnapshot snapshot;
   snapshot.jobs = {Job("a\"b\\c\nd"), Job("\xff\xfe"),
@@ -153,11 +170,14 @@ TEST(Metrics, WorkerMetricsNamePlansAndSteps) {
   status.load.threads = 2;
   status.load.plans = {
       {PlanId("ab12"), 2, 1, 0, 0, 5, 80, {{4, 1'000'000'000}}}};
+  status.places[PlanId("ab12")] = {"other work", "range", "making chunks",
+                                   "steps[0] map", "steps[1] decode_image"};
   MetricList metrics;
   AddWorkerMetrics(status, metrics);
   const std::string text = metrics.Text();
   EXPECT_THAT(text, HasSubstr("feedmill_worker_registered 1\n"));
-  EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",step=\"steps[1]\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("{plan=\"ab12\",step=\"steps[1] decode_image\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",for=\"credit\"} 1\n"));
 }
 

@@ -43,6 +43,20 @@ TEST_F(AgentLoad, SaysWhatThreadsAndStreamsDo) {
   EXPECT_EQ(load->plans[0].elements, 10u);
 }
 
+TEST_F(AgentLoad, LeavesOutAPlanSomeTimeAfterItsLastLease) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 80, true));
+  Answer({});
+  now_ += absl::Minutes(1);
+  EXPECT_THAT(agent_.Load(now_).plans, SizeIs(1));
+  now_ += absl::Minutes(2);
+  Answer({});
+  EXPECT_THAT(agent_.Load(now_).plans, IsEmpty());
+  Answer({lease});
+  EXPECT_THAT(agent_.Load(now_).plans, SizeIs(1));
+}
+
 TEST_F(AgentLoad, IsLeftOutWhileTheWorkerIsIdle) {
   EXPECT_TRUE(NextLoad().has_value());
   EXPECT_FALSE(NextLoad().has_value());

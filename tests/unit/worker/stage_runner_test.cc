@@ -24,7 +24,8 @@ namespace {
 class StageRunnerTest : public ::testing::Test {
  protected:
   StageRunnerTest() {
-    const auto graph = ParseGraphYaml("source: {range: {stop: 100}}\n", "");
+    const auto graph = ParseGraphYaml(
+        "source: {range: {stop: 100}}\nsteps: [{map: 'x + 1'}]\n", "");
     EXPECT_TRUE(graph.ok()) << graph.status();
     runner_->Define({kPlan, CanonicalText(*graph), "", 7, 0});
     RunPosted();
@@ -61,6 +62,7 @@ class StageRunnerTest : public ::testing::Test {
   std::vector<std::thread::id> posted_by_;    // guarded by mu_
   std::function<void()> then_;  // guarded by mu_: run once by the next poster
   std::vector<uint64_t> made_;
+  std::vector<std::string> places_;
   std::unique_ptr<StageRunner> runner_ = std::make_unique<StageRunner>(
       1, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
       [this](std::function<void()> work) {
@@ -80,11 +82,20 @@ class StageRunnerTest : public ::testing::Test {
                              EXPECT_EQ(computed.piece->chunk.rows, 10U);
                              made_.push_back(computed.piece->begin.p);
                            },
-                           [](const PlanId&, absl::Status status, PlanTraits) {
-                             EXPECT_TRUE(status.ok()) << status;
+                           [this](Defined defined) {
+                             EXPECT_TRUE(defined.status.ok()) << defined.status;
+                             places_ = std::move(defined.places);
                            },
                            [](ManifestResult) {}});
 };
+
+TEST_F(StageRunnerTest, NamesThePlacesOfAPlan) {
+  ASSERT_EQ(places_.size(), 4u);
+  EXPECT_EQ(places_[0], "other work");
+  EXPECT_EQ(places_[1].substr(0, 5), "range");
+  EXPECT_EQ(places_[2], "making chunks");
+  EXPECT_EQ(places_[3], "steps[0] map");
+}
 
 TEST_F(StageRunnerTest, UrgentPiecesAreMadeByTheCaller) {
   Ask(10, true);
@@ -128,8 +139,8 @@ absl::StatusOr<Piece> PieceOf(const std::string& yaml,
       },
       StageRunner::Results{
           [&](Computed computed) { made = std::move(computed.piece); },
-          [](const PlanId&, absl::Status status, PlanTraits) {
-            EXPECT_TRUE(status.ok()) << status;
+          [](const Defined& defined) {
+            EXPECT_TRUE(defined.status.ok()) << defined.status;
           },
           [](ManifestResult) {}},
       uint64_t{8} << 20);
