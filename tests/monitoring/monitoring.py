@@ -22,6 +22,8 @@ import time
 import urllib.error
 import urllib.request
 
+import yaml
+
 SLOW_STEP = "source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n"
 CHEAP = "source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 1024}\n"
 
@@ -339,8 +341,17 @@ def skipped_records(cluster):
 
 
 def watch(cluster):
-    """status --watch prints again and again, and waits for a dispatcher that is away."""
+    """status --watch prints again and again, and waits for a dispatcher that is away. --format yaml has the same values."""
     dispatcher = cluster.dispatcher()
+    status = [cluster.binary, "status", "--service", cluster.service]
+    text = subprocess.run([*status, "--format", "yaml"], capture_output=True, text=True, check=True, timeout=30).stdout
+    assert yaml.safe_load(text).keys() == cluster.status().keys(), text
+    assert yaml.safe_load(text)["totals"] == cluster.status()["totals"], text
+    bare = cluster.start("bare", "status", "--service", cluster.service, "--watch", "--format", "json", stdout=subprocess.PIPE)
+    for _ in range(2):
+        assert json.loads(bare.stdout.readline())["jobs"] == []
+    bare.terminate()
+    assert bare.wait(20) == 0
     watching = cluster.start("watch", "status", "--service", cluster.service, "--format", "json", "--watch", "100ms",
                              "--timeout", "200ms", stdout=subprocess.PIPE)
     for _ in range(3):

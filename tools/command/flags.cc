@@ -26,6 +26,7 @@ struct Flag {
   std::function<absl::Status(const std::string&)> take;
   std::function<std::string()> show;  // as in a config file; "": unset
   std::string source{};               // "": not given
+  std::string bare{};  // value of the flag without a value; "": it needs one
 };
 
 // "--work-dir" → "work_dir".
@@ -99,6 +100,16 @@ struct FlagSet::App {
                return count.status();
              },
          .show = show});
+  }
+
+  // Returns "--flag=VALUE" for a flag that has a value without being given one.
+  std::string WithBareValue(const std::string& word) const {
+    for (const Flag& flag : flags) {
+      if (flag.entry.name == word && !flag.bare.empty()) {
+        return fmt::format("{}={}", word, flag.bare);
+      }
+    }
+    return word;
   }
 
   Flag* Find(std::string_view key) {
@@ -227,7 +238,7 @@ void FlagSet::Range(const std::string& name, uint64_t min, uint64_t max,
 }
 
 void FlagSet::Duration(const std::string& name, const std::string& help,
-                       absl::Duration* value) {
+                       absl::Duration* value, absl::Duration bare) {
   app_->Add({.entry = {name, "DURATION", help, Shown(*value), {}},
              .take =
                  [value](const std::string& text) {
@@ -235,7 +246,8 @@ void FlagSet::Duration(const std::string& name, const std::string& help,
                    if (parsed.ok()) *value = *parsed;
                    return parsed.status();
                  },
-             .show = [value] { return Shown(*value); }});
+             .show = [value] { return Shown(*value); },
+             .bare = bare > absl::ZeroDuration() ? Shown(bare) : ""});
 }
 
 void FlagSet::Bytes(const std::string& name, const std::string& help,
@@ -305,7 +317,11 @@ absl::StatusOr<bool> FlagSet::Parse(const std::vector<std::string>& arguments,
 absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
                                  bool* help) {
   // CLI11 expects the words in reverse order.
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  std::vector<std::string> reversed;
+  for (auto word = arguments.rbegin(); word != arguments.rend(); ++word) {
+    const bool last = reversed.empty() || reversed.back().starts_with("-");
+    reversed.push_back(last ? app_->WithBareValue(*word) : *word);
+  }
   try {
     app_->cli.parse(reversed);
   } catch (const CLI::CallForHelp&) {

@@ -70,9 +70,11 @@ class FlagSet {
   // "4", which is both, or "1..8".
   void Range(const std::string& name, uint64_t min, uint64_t max,
              const std::string& help, uint64_t* least, uint64_t* most);
-  // "20s", "1h", "200ms"; above zero.
+  // "20s", "1h", "200ms"; above zero. `bare`: the value of the flag without a
+  // value; zero: the flag needs one.
   void Duration(const std::string& name, const std::string& help,
-                absl::Duration* value);
+                absl::Duration* value,
+                absl::Duration bare = absl::ZeroDuration());
   // "256MiB", "64KiB", "1GiB", "1048576"; above zero. Zero means: not given.
   void Bytes(const std::string& name, const std::string& help, uint64_t* value);
 

@@ -16,22 +16,28 @@ namespace {
 constexpr char kStatusSummary[] =
     "Prints what a service is doing: its workers, jobs and readers.";
 constexpr char kStatusExamples[] =
-    "json prints one object on one line; programs should read that.\n"
+    "json prints one object on one line, yaml the same over many; programs\n"
+    "should read those.\n"
     "\n"
     "Examples:\n"
     "  feedmill status --service tcp://10.0.0.1:5050\n"
     "  feedmill status --service localhost:5050 --format json | jq .workers\n"
-    "  feedmill status --service localhost:5050 --watch 1s";
+    "  feedmill status --service localhost:5050 --format yaml\n"
+    "  feedmill status --service localhost:5050 --watch";
+
+constexpr absl::Duration kWatchPause = absl::Seconds(2);
 
 // Prints the status once.
 absl::Status PrintOnce(const std::string& service, absl::Duration timeout,
                        const std::string& cluster_id,
-                       const SecurityConfig& security, bool table,
-                       bool clears) {
+                       const SecurityConfig& security,
+                       const std::string& format, bool clears) {
   FM_ASSIGN_OR_RETURN(std::string text,
                       FetchStatus(service, timeout, cluster_id, security));
-  if (table) {
+  if (format == "table") {
     FM_ASSIGN_OR_RETURN(text, StatusTable(text));
+  } else if (format == "yaml") {
+    FM_ASSIGN_OR_RETURN(text, StatusYaml(text));
   } else {
     text += '\n';
   }
@@ -53,12 +59,13 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   FlagSet flags("status", kStatusSummary, kStatusExamples);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &service);
-  flags.OneOf("--format", {"table", "json"}, "Format of the status", &format);
+  flags.OneOf("--format", {"table", "json", "yaml"}, "Format of the status",
+              &format);
   flags.Duration("--timeout", "Longest wait for an answer", &timeout);
   flags.Duration("--watch",
                  "Print it repeatedly, with this pause in between, until "
-                 "SIGINT; default: once",
-                 &watch);
+                 "SIGINT; without a value: every 2s; default: once",
+                 &watch, kWatchPause);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &cluster_id);
   DeclareKeys(flags, &security);
@@ -69,18 +76,17 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   if (!go_on) return 0;
   if (service.empty()) return flags.Error("--service HOST:PORT is missing");
 
-  const bool table = format == "table";
   if (watch == absl::ZeroDuration()) {
     FM_RETURN_IF_ERROR(
-        PrintOnce(service, timeout, cluster_id, security, table, false));
+        PrintOnce(service, timeout, cluster_id, security, format, false));
     return 0;
   }
   // If the dispatcher does not answer for a while, keep asking.
   StopSignals signals;
-  const bool clears = table && isatty(STDOUT_FILENO) != 0;
+  const bool clears = format == "table" && isatty(STDOUT_FILENO) != 0;
   do {
     const absl::Status printed =
-        PrintOnce(service, timeout, cluster_id, security, table, clears);
+        PrintOnce(service, timeout, cluster_id, security, format, clears);
     if (absl::IsFailedPrecondition(printed)) return printed;
     if (!printed.ok()) {
       fmt::print(stderr, "feedmill: {}\n", ErrorText(printed));

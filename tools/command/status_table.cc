@@ -163,7 +163,51 @@ void AppendLeftOut(const Json& status, std::string& out) {
   if (!lines.empty()) out += "\nleft out lately\n" + lines;
 }
 
+// Appends a value in YAML's block style. Scalars are written as in JSON, which
+// YAML reads as the same values.
+void AppendYaml(const Json& value, size_t indent, std::string& out) {
+  const std::string before(indent, ' ');
+  const auto is_block = [](const Json& part) {
+    return part.is_structured() && !part.empty();
+  };
+  const auto dump = [](const Json& part) {
+    return part.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  if (value.is_object()) {
+    for (const auto& [key, part] : value.items()) {
+      out += fmt::format("{}{}:", before, key);
+      if (is_block(part)) {
+        out += '\n';
+        AppendYaml(part, indent + 2, out);
+      } else {
+        out += fmt::format(" {}\n", dump(part));
+      }
+    }
+    return;
+  }
+  for (const Json& part : value) {
+    if (is_block(part)) {
+      // The first line of the entry stands beside the dash.
+      const size_t begin = out.size();
+      AppendYaml(part, indent + 2, out);
+      out.replace(begin, indent + 2, before + "- ");
+    } else {
+      out += fmt::format("{}- {}\n", before, dump(part));
+    }
+  }
+}
+
 }  // namespace
+
+absl::StatusOr<std::string> StatusYaml(const std::string& json) {
+  const Json status = Json::parse(json, nullptr, false);
+  if (!status.is_object()) {
+    return Internal("the dispatcher's status is not a JSON object");
+  }
+  std::string out;
+  AppendYaml(status, 0, out);
+  return out;
+}
 
 absl::StatusOr<std::string> StatusTable(const std::string& json) {
   Json status = Json::parse(json, nullptr, false);

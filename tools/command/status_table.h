@@ -13,6 +13,10 @@ namespace feedmill {
 // newer service. Internal if the text is not a JSON object.
 absl::StatusOr<std::string> StatusTable(const std::string& json);
 
+// Returns the same values as YAML, one per line. Internal if the text is not a
+// JSON object.
+absl::StatusOr<std::string> StatusYaml(const std::string& json);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_TOOLS_COMMAND_STATUS_TABLE_H_

@@ -112,6 +112,7 @@ struct Parsed {
   std::string file;
   uint64_t count = 7;
   absl::Duration timeout = absl::Seconds(20);
+  absl::Duration pause = absl::ZeroDuration();
   uint64_t memory = uint64_t{256} << 20;
 };
 
@@ -124,6 +125,7 @@ absl::StatusOr<Parsed> Parse(const std::vector<std::string>& words) {
   flags.OneOf("--format", {"jsonl", "none"}, "format", &parsed.format);
   flags.Count("--count", 1, 9, "count", &parsed.count);
   flags.Duration("--timeout", "time", &parsed.timeout);
+  flags.Duration("--pause", "pause", &parsed.pause, absl::Seconds(2));
   flags.Bytes("--memory", "memory", &parsed.memory);
   FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(words));
   EXPECT_TRUE(go_on);
@@ -150,6 +152,15 @@ TEST(Flags, KeepDefaultsAndTakeValues) {
   EXPECT_EQ(all.count, 9u);
   EXPECT_EQ(all.timeout, absl::Minutes(90));
   EXPECT_EQ(all.memory, uint64_t{1} << 30);
+}
+
+TEST(Flags, MayHaveAValueThatIsNotGiven) {
+  EXPECT_EQ(Parse({})->pause, absl::ZeroDuration());
+  EXPECT_EQ(Parse({"--pause"})->pause, absl::Seconds(2));
+  EXPECT_EQ(Parse({"--pause", "--on"})->pause, absl::Seconds(2));
+  EXPECT_EQ(Parse({"--pause", "3s"})->pause, absl::Seconds(3));
+  EXPECT_EQ(Parse({"--pause=3s", "--on"})->pause, absl::Seconds(3));
+  EXPECT_THAT(ParseError({"--timeout", "--on"}), HasSubstr("--timeout"));
 }
 
 TEST(Flags, ErrorsNameTheFlagAndTheWayOut) {
@@ -359,6 +370,26 @@ TEST(StatusTable, ShowsValuesThenTables) {
   EXPECT_THAT(left_out, HasSubstr("left out lately\n  j: record 2 of a\n"));
   EXPECT_FALSE(StatusTable("[1]").ok());
   EXPECT_FALSE(StatusTable("{").ok());
+}
+
+TEST(StatusYaml, HasTheValuesOfTheJson) {
+  EXPECT_EQ(*StatusYaml(R"({"jobs":[{"name":"yes: #1","gain":1.5,"of":[]},)"
+                        R"({"steps":[{"k":[1,[2,3]]}],"left":null}],)"
+                        R"("totals":{"jobs":2,"live":true}})"),
+            "jobs:\n"
+            "  - name: \"yes: #1\"\n"
+            "    gain: 1.5\n"
+            "    of: []\n"
+            "  - steps:\n"
+            "      - k:\n"
+            "          - 1\n"
+            "          - - 2\n"
+            "            - 3\n"
+            "    left: null\n"
+            "totals:\n"
+            "  jobs: 2\n"
+            "  live: true\n");
+  EXPECT_FALSE(StatusYaml("[1]").ok());
 }
 
 // ---- signals and children
