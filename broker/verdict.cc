@@ -12,8 +12,6 @@ using Reader = VerdictInput::Reader;
 using Worker = VerdictInput::Worker;
 using Step = VerdictInput::Step;
 
-// A reader that waits for a smaller part of its time does not count as waiting.
-constexpr double kWaitNoticed = 0.1;
 // A reader that spends more of its time in its own steps than this is bound by
 // them, if it does not wait.
 constexpr double kStageNoticed = 0.4;
@@ -37,16 +35,6 @@ double WaitShare(const Reader& reader) {
 
 double StageShare(const Reader& reader) {
   return reader.elapsed_s <= 0 ? 0 : reader.stage_s / reader.elapsed_s;
-}
-
-double GainOf(double part) {
-  const double rest = 1 - std::clamp(part, 0.0, 1.0);
-  return std::min(kGainMax, rest <= 0 ? kGainMax : 1 / rest);
-}
-
-std::string GainText(double gain) {
-  if (gain >= 100) return "many times faster";
-  return fmt::format("up to {:.1f} times faster", gain);
 }
 
 std::string NameOf(const Reader& reader, const VerdictInput& input) {
@@ -369,6 +357,16 @@ const char* BoundName(BoundBy bound) {
       return "dispatcher";
   }
   return "none";
+}
+
+double GainOf(double part) {
+  const double rest = 1 - std::clamp(part, 0.0, 1.0);
+  return std::min(kGainMax, rest <= 0 ? kGainMax : 1 / rest);
+}
+
+std::string GainText(double gain) {
+  if (gain >= 100) return "many times faster";
+  return fmt::format("up to {:.1f} times faster", gain);
 }
 
 Verdict Judge(const VerdictInput& input) {

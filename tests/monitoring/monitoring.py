@@ -363,6 +363,23 @@ def watch(cluster):
     assert watching.wait(20) == 0
 
 
+def profile_verdict(cluster):
+    """read --profile says the dispatcher's verdict, also on a job without a name, and one of the same form of a local read."""
+    cluster.dispatcher()
+    waiting = cluster.read(SLOW_STEP, "--profile", "--timeout", "60s")
+    wait_for(lambda: "has waited 2 s for a worker" in cluster.log("read-train"), cluster.logs)
+    waiting.terminate()
+    waiting.wait(30)
+    assert " s CPU; the job waits for a worker: there is none; start some\n" in cluster.log("read-train"), cluster.logs()
+    cluster.worker("w0")
+    busy = (r"s CPU; the reader waits for data \d+ % of its time: steps\[0\] map takes \d+ % of the {0}' time[^;]*; "
+            r"make it cheaper or add {0} \((many times|up to [\d.]+ times) faster\)")
+    pipeline = cluster.pipeline(SLOW_STEP)
+    for name, makers, where in (("unnamed", "workers", ("--service", cluster.service)), ("local", "threads", ("--local", "--threads", "2"))):
+        assert cluster.start(name, "read", pipeline, *where, "--limit", "600", "--format", "none", "--profile").wait(60) == 0
+        assert re.search(busy.format(makers), cluster.log(name)), cluster.log(name)
+
+
 class Terminal:
     """A process in a pseudo-terminal."""
 

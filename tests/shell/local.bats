@@ -189,7 +189,7 @@ YAML
 )
   expect 0 feedmill read "$file" --local --format summary --profile
   [[ $(field elements <<< "$output") == 100 ]]
-  [[ $stderr == *"profile "*" s CPU; bounded by "* ]]
+  [[ $stderr == *"profile "*" s CPU; "*" times faster"* ]]
   grep -qE '^source  range\(0, 200000, 1\) .* 200000 ' <<< "$stderr"
   grep -qE '^worker  steps\[0\] map .* 200000 +200000 ' <<< "$stderr"
   grep -qE '^worker  steps\[1\] filter .* 200000 +100000 ' <<< "$stderr"

@@ -220,7 +220,7 @@ YAML
   grep -qE '^worker  steps\[1\] filter .* 200000 +100000 ' <<< "$stderr"
   grep -qE '^client  steps\[2\] batch .* 100000 +100 ' <<< "$stderr"
   expect 0 feedmill read "$DATA/design.yaml" --service "$service" --format none --profile
-  [[ $stderr == *"bounded by "* ]]
+  [[ $stderr == *"profile "*" s CPU; "*" time"* ]]
   grep -qE '^client  waiting for the service' <<< "$stderr"
   grep -qE '^client  receiving, and all else' <<< "$stderr"
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "broker/verdict.h"
 #include "core/dataset/graph_text.h"
 
 namespace feedmill {
@@ -95,28 +96,16 @@ std::string WithoutACore(const ReadProfile::Sums& sums) {
       ready);
 }
 
-// The first half of a sentence: the line that bounds the read.
-std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
-                  double waited, bool local) {
-  // If the reader waits most of the time, the threads that make elements are
-  // the bottleneck.
-  const bool makers = waited >= 0.5;
-  const bool elsewhere = makers && !local;
-  const double worked = Busy(lines, true);
-  // If the workers were mostly idle, the service between them and the reader
-  // is.
-  if (elsewhere && worked < sums.elapsed_s * waited / 2) {
-    return fmt::format(
-        "bounded by the service (its start, its network, or workers that do "
-        "other work): {:.0f} % of the time was waiting for it, and its workers "
-        "took {:.3f} s",
-        waited * 100, worked);
-  }
-  const auto& costs = elsewhere ? sums.works : makers ? sums.makes : sums.reads;
+double TotalOf(const std::vector<Cost>& costs) {
   double total = 0;
   for (size_t k = 0; k < costs.size(); ++k) {
     if (k != ReadProfile::kWaiting) total += costs[k].wall_s;
   }
+  return total;
+}
+
+const Line* LongestOf(const std::vector<Line>& lines,
+                      const std::vector<Cost>& costs, bool elsewhere) {
   const Line* most = nullptr;
   for (const Line& line : lines) {
     if (line.elsewhere == elsewhere &&
@@ -125,18 +114,58 @@ std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
       most = &line;
     }
   }
+  return most;
+}
+
+// The verdict on the whole read, in the form of the dispatcher's. `waited`: the
+// part of the reader's time in which it waited.
+std::string OwnVerdict(const std::vector<Line>& lines,
+                       const ReadProfile::Sums& sums, double waited,
+                       bool local) {
+  const bool waits =
+      waited >= kWaitNoticed && (!local || TotalOf(sums.makes) > 0);
+  const bool elsewhere = waits && !local;
+  const std::string wait = fmt::format(
+      "the reader waits for data {:.0f} % of its time", waited * 100);
+  const std::string gain = GainText(GainOf(waited));
+  const double worked = Busy(lines, true);
+  // If the workers were mostly idle, the service between them and the reader
+  // is the bound.
+  if (elsewhere && worked < sums.elapsed_s * waited / 2) {
+    return fmt::format(
+        "{}: its workers took {:.3f} s; what is between them and the reader is "
+        "the bound: the start of the service, its network, or other work of "
+        "the workers ({})",
+        wait, worked, gain);
+  }
+  const auto& costs = elsewhere ? sums.works : waits ? sums.makes : sums.reads;
+  const double total = TotalOf(costs);
+  const Line* const most = LongestOf(lines, costs, elsewhere);
   if (most == nullptr || total <= 0) return "nothing was read";
-  return fmt::format("bounded by {}, {:.0f} % of what {}", most->name,
-                     costs[most->place].wall_s / total * 100,
-                     elsewhere ? "the workers do"
-                     : makers  ? "the threads that make elements do"
-                               : "the thread that reads does");
+  const Cost& cost = costs[most->place];
+  const double share = cost.wall_s / total;
+  if (waits) {
+    const std::string_view makers = local ? "threads" : "workers";
+    return fmt::format(
+        "{}: {} takes {:.0f} % of the {}' time{}; make it cheaper or add {} "
+        "({})",
+        wait, most->name, share * 100, makers,
+        cost.cpu_s < cost.wall_s / 2 ? ", mostly waiting rather than computing"
+                                     : "",
+        makers, gain);
+  }
+  return fmt::format(
+      "bound by {}: the reader waits for data {:.0f} % of its time, and this "
+      "takes {:.0f} % of the other time; without it the read would be {}",
+      most->name, waited * 100, share * 100,
+      GainText(GainOf((1 - waited) * share)));
 }
 
 }  // namespace
 
 std::string ProfileTable(const AnalyzedGraph& graph,
-                         const ReadProfile::Sums& sums, bool local) {
+                         const ReadProfile::Sums& sums, bool local,
+                         const std::string& verdict) {
   const std::vector<Line> lines = LinesOf(graph, sums, local);
   const Cost& waiting = sums.reads[ReadProfile::kWaiting];
   const double elapsed = std::max(sums.elapsed_s, 1e-9);
@@ -151,10 +180,11 @@ std::string ProfileTable(const AnalyzedGraph& graph,
     cpu += both.cpu_s;
     if (k != ReadProfile::kWaiting) busy += both.wall_s;
   }
-  std::string out =
-      fmt::format("profile {:.3f} s, {:.3f} s CPU; {}{}\n", sums.elapsed_s,
-                  sums.process_cpu_s, Bound(lines, sums, waited, local),
-                  WithoutACore(sums));
+  std::string out = fmt::format(
+      "profile {:.3f} s, {:.3f} s CPU; {}{}\n", sums.elapsed_s,
+      sums.process_cpu_s,
+      verdict.empty() ? OwnVerdict(lines, sums, waited, local) : verdict,
+      WithoutACore(sums));
   size_t width = 24;
   for (const Line& line : lines) width = std::max(width, line.name.size());
   width = std::min<size_t>(width, 48);

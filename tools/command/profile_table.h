@@ -8,12 +8,14 @@
 
 namespace feedmill {
 
-// Returns the text of `read --profile`: the bottleneck of the read, then a line
+// Returns the text of `read --profile`: the verdict on the read, then a line
 // for the source, for each step with a cost and for the rest, named as by
 // --explain. `local`: the elements were made in this process. Otherwise the
-// workers' costs, from their frames, come first.
+// workers' costs, from their frames, come first. `verdict`: the sentence of the
+// dispatcher; "": one of the same form is made from the profile.
 std::string ProfileTable(const AnalyzedGraph& graph,
-                         const ReadProfile::Sums& sums, bool local);
+                         const ReadProfile::Sums& sums, bool local,
+                         const std::string& verdict = "");
 
 }  // namespace feedmill
 

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -48,6 +49,7 @@
 #include "tools/command/server_flags.h"
 #include "tools/command/task_process.h"
 #include "tools/command/token_file.h"
+#include "tools/command/verdict_watch.h"
 
 namespace feedmill {
 namespace {
@@ -491,9 +493,31 @@ void TellSkipped(const OnErrorStep& step, uint64_t count) {
              step.quarantine.empty() ? "" : "; named in ", step.quarantine);
 }
 
+// Watches the dispatcher's verdict on a profiled read through a service.
+std::optional<VerdictWatch> WatchVerdict(ReadOptions& options) {
+  if (options.hooks.profile == nullptr || options.service.empty()) {
+    return std::nullopt;
+  }
+  std::string job = options.job.name;
+  if (job.empty()) {  // the job is named after its reader
+    std::random_device device;
+    options.job.consumer = fmt::format(
+        "{:016x}", std::uniform_int_distribution<uint64_t>()(device));
+    job = "@" + options.job.consumer;
+  }
+  return std::optional<VerdictWatch>(
+      std::in_place,
+      [service = options.service, cluster_id = options.cluster_id,
+       security = options.security] {
+        return FetchStatus(service, absl::Seconds(2), cluster_id, security);
+      },
+      std::move(job));
+}
+
+// `verdict`: set to the dispatcher's, if the read is profiled.
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                      SaveInterval every, ReadOptions options,
-                     std::atomic<bool>& output_closed) {
+                     std::atomic<bool>& output_closed, std::string& verdict) {
   const absl::Time start = absl::Now();
   const bool draws = Draws(graph, *options.hooks.registry);
   const std::shared_ptr<ReadProfile> profile = options.hooks.profile;
@@ -502,8 +526,14 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                           ? ElementWriter::Format::kSummary
                           : ElementWriter::Format::kNone;
   ElementWriter writer(format, STDOUT_FILENO, start, g_cancel);
-  FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
-                      Read(graph, std::move(options)));
+  std::optional<VerdictWatch> verdicts = WatchVerdict(options);
+  absl::StatusOr<std::unique_ptr<Reader>> opened =
+      Read(graph, std::move(options));
+  if (!opened.ok()) {
+    if (verdicts.has_value()) verdict = verdicts->Stop();
+    return opened.status();
+  }
+  const std::unique_ptr<Reader> reader = *std::move(opened);
   if (!graph.options.seed.has_value() && draws) {
     fmt::print(stderr,
                "feedmill: seed {0} was drawn; write options: {{seed: {0}}} to "
@@ -543,6 +573,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   const std::optional<OnErrorStep> skips = SkippingOf(graph);
   const absl::Status status =
       Copy(*reader, flags.limit, skips.has_value(), writer, saver, came);
+  if (verdicts.has_value()) verdict = verdicts->Stop();
   if (skips) TellSkipped(*skips, reader->skipped());
   TellDataWarnings();
   if (flags.save_token.empty()) return status;
@@ -571,10 +602,11 @@ absl::StatusOr<Pipeline> PipelineOf(const ReadFlags& flags) {
 
 // Prints the text of --profile for a graph as its user wrote it.
 absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
-                          const ReadProfile::Sums& sums, bool local) {
+                          const ReadProfile::Sums& sums, bool local,
+                          const std::string& verdict) {
   FM_RETURN_IF_ERROR(InferFields(graph));
   FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, functions));
-  std::fputs(ProfileTable(*analyzed, sums, local).c_str(), stderr);
+  std::fputs(ProfileTable(*analyzed, sums, local, verdict).c_str(), stderr);
   return absl::OkStatus();
 }
 
@@ -653,11 +685,12 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   std::shared_ptr<ReadProfile> profile;
   if (read.profile) profile = std::make_shared<ReadProfile>();
   options.hooks.profile = profile;
+  std::string verdict;
   const absl::Status status =
-      ReadAll(graph, read, every, std::move(options), output_closed);
+      ReadAll(graph, read, every, std::move(options), output_closed, verdict);
   if (profile != nullptr) {
     const absl::Status printed =
-        PrintProfile(graph, *functions, profile->Sum(), read.local);
+        PrintProfile(graph, *functions, profile->Sum(), read.local, verdict);
     if (status.ok()) FM_RETURN_IF_ERROR(printed);
   }
   if (g_signal != 0) return 128 + g_signal;

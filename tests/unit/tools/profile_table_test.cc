@@ -8,6 +8,7 @@
 
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
+#include "tools/command/verdict_watch.h"
 
 namespace feedmill {
 namespace {
@@ -18,13 +19,17 @@ using ::testing::Not;
 constexpr size_t kMap = ReadProfile::kSteps;
 constexpr size_t kFilter = ReadProfile::kSteps + 1;
 
-std::string TableOf(const ReadProfile::Sums& sums, bool local = true) {
+std::shared_ptr<const AnalyzedGraph> AnalyzedRange() {
   const auto graph = ParseGraphYaml(
       "source: {range: 10}\nsteps: [map: 'x + 1', filter: 'x > 3']\n", "");
   EXPECT_TRUE(graph.ok()) << graph.status();
   const auto analyzed = Analyze(*graph, BuiltinFunctions());
   EXPECT_TRUE(analyzed.ok()) << analyzed.status();
-  return ProfileTable(**analyzed, sums, local);
+  return *analyzed;
+}
+
+std::string TableOf(const ReadProfile::Sums& sums, bool local = true) {
+  return ProfileTable(*AnalyzedRange(), sums, local);
 }
 
 // A read of 10 s that almost always waited for its makers.
@@ -44,9 +49,12 @@ TEST(ProfileTable, NamesASourceThatIsBlockedBesideABusyStep) {
   ReadProfile::Sums sums = Waited();
   sums.makes[ReadProfile::kSource] = {6, 0.1};
   sums.makes[kMap] = {3, 3};
-  EXPECT_THAT(TableOf(sums),
-              HasSubstr("bounded by range(0, 10, 1), 67 % of what the threads "
-                        "that make elements do\n"));
+  EXPECT_THAT(
+      TableOf(sums),
+      HasSubstr("the reader waits for data 90 % of its time: range(0, "
+                "10, 1) takes 67 % of the threads' time, mostly waiting "
+                "rather than computing; make it cheaper or add threads "
+                "(up to 10.0 times faster)\n"));
 }
 
 TEST(ProfileTable, NamesTheBusyStep) {
@@ -55,7 +63,8 @@ TEST(ProfileTable, NamesTheBusyStep) {
   sums.makes[kMap] = {1, 1};
   sums.makes[kFilter] = {6, 6};
   const std::string table = TableOf(sums);
-  EXPECT_THAT(table, HasSubstr("bounded by steps[1] filter, 75 %"));
+  EXPECT_THAT(table, HasSubstr("steps[1] filter takes 75 % of the threads' "
+                               "time; make it cheaper"));
   EXPECT_THAT(table, Not(HasSubstr("busy")));
 }
 
@@ -65,7 +74,7 @@ TEST(ProfileTable, SaysThatThreadsHadNoCore) {
   sums.makes_ready_s = 4;
   sums.reads_ready_s = 0.5;
   const std::string table = TableOf(sums);
-  EXPECT_THAT(table, HasSubstr("bounded by steps[0] map, 100 %"));
+  EXPECT_THAT(table, HasSubstr("steps[0] map takes 100 %"));
   EXPECT_THAT(table, HasSubstr("; the machine is busy: threads were ready for "
                                "4.500 s without a core\n"));
   EXPECT_THAT(table, ::testing::ContainsRegex(
@@ -79,8 +88,46 @@ TEST(ProfileTable, NamesMakersWhereTheReaderHadNoCore) {
   sums.reads[ReadProfile::kOutput] = {0.5, 0.5};
   sums.reads_ready_s = 8;
   sums.makes[kFilter] = {2, 2};
-  EXPECT_THAT(TableOf(sums), HasSubstr("bounded by steps[1] filter, 100 % of "
-                                       "what the threads that make elements"));
+  EXPECT_THAT(TableOf(sums),
+              HasSubstr("waits for data 75 % of its time: steps[1] "
+                        "filter takes 100 % of the threads'"));
+}
+
+TEST(ProfileTable, NamesTheReadersOwnWork) {
+  ReadProfile::Sums sums = Waited();
+  sums.reads[ReadProfile::kWaiting] = {0.5, 0};
+  sums.reads[ReadProfile::kOutput] = {7.5, 7};
+  sums.reads[kFilter] = {2, 2};
+  EXPECT_THAT(TableOf(sums),
+              HasSubstr("bound by printing: the reader waits for data 5 % of "
+                        "its time, and this takes 79 % of the other time; "
+                        "without it the read would be up to 4.0 times "
+                        "faster\n"));
+}
+
+TEST(ProfileTable, NamesTheServiceBetweenIdleWorkersAndTheReader) {
+  ReadProfile::Sums sums = Waited();
+  sums.works[kMap] = {1, 1};
+  EXPECT_THAT(TableOf(sums, false),
+              HasSubstr("the reader waits for data 90 % of its time: its "
+                        "workers took 1.000 s"));
+}
+
+TEST(ProfileTable, HasTheDispatchersVerdict) {
+  EXPECT_THAT(ProfileTable(*AnalyzedRange(), Waited(), false, "add workers"),
+              HasSubstr("s CPU; add workers\n"));
+}
+
+TEST(VerdictOf, IsThatOfTheJob) {
+  const std::string status =
+      R"({"jobs":[{"name":"a","verdict":{"bound_by":"step","sentence":"x"}},)"
+      R"({"name":"b","verdict":{"bound_by":"none","sentence":"y"}},)"
+      R"({"name":"c"}]})";
+  EXPECT_EQ(VerdictOf(status, "a"), "x");
+  EXPECT_EQ(VerdictOf(status, "b"), "");
+  EXPECT_EQ(VerdictOf(status, "c"), "");
+  EXPECT_EQ(VerdictOf(status, "d"), "");
+  EXPECT_EQ(VerdictOf("[", "a"), "");
 }
 
 }  // namespace
