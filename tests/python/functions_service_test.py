@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import cloudpickle
 import feedmill as fm
@@ -71,6 +73,32 @@ def test_a_worker_without_the_flag_refuses_it(start):
     dataset = fm.Dataset.range(10).map(noisy, python=True)
     with pytest.raises(fm.FailedPreconditionError, match="--allow-python"):
         read(dataset, target)
+
+
+def test_a_batch_for_operators_runs_no_function(start, tmp_path):
+    token, http = tmp_path / "token", tmp_path / "http"
+    token.touch(0o600)
+    token.write_text("0123456789abcdef\n")
+    flags = ("--http", "127.0.0.1:0", "--http-ready-file", http, "--http-token-file", token)
+    _, target = start("dispatcher", *flags)
+    allowed(start, target)
+    dataset = fm.Dataset.range(10).map(noisy, python=True)
+    with dataset.read(target, job="train") as reader:
+        assert len(list(reader)) == 10
+    request = urllib.request.Request(
+        f"{http.read_text().strip()}/api/jobs/sample",
+        json.dumps({"job": "train", "batch": 0}).encode(),
+        {
+            "Authorization": "Bearer 0123456789abcdef",
+            "X-Feedmill": "1",
+            "Content-Type": "application/json",
+        },
+    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with pytest.raises(urllib.error.HTTPError) as refused:
+        opener.open(request, timeout=30)
+    assert refused.value.code == 422
+    assert "allows no Python functions" in refused.value.read().decode()
 
 
 def test_versions_that_differ_are_refused(start):

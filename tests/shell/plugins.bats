@@ -113,6 +113,24 @@ YAML
     feedmill read "$ROWS" --local --op-plugin "$ODD"
 }
 
+@test "a batch that an operator looks at is made with the dispatcher's plugins" {
+  (umask 077; echo 0123456789abcdef > "$BATS_TEST_TMPDIR/token")
+  start_and_wait d dispatcher --op-plugin "$EXAMPLE" --http 127.0.0.1:0 \
+    --http-ready-file "$BATS_TEST_TMPDIR/http" --http-token-file "$BATS_TEST_TMPDIR/token"
+  service=$address
+  start_and_wait w worker --dispatcher "$service" --op-plugin "$EXAMPLE"
+  expect 0 feedmill read "$SCALE" --service "$service" --op-plugin "$EXAMPLE" --job train --format none
+  wait_for_file http 10
+  expect 0 python3 - "$(cat "$BATS_TEST_TMPDIR/http")/api/jobs/sample" <<'EOF'
+import json, sys, urllib.request
+request = urllib.request.Request(sys.argv[1], json.dumps({"job": "train", "batch": 3}).encode(), {
+    "Authorization": "Bearer 0123456789abcdef", "X-Feedmill": "1", "Content-Type": "application/json"})
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+print(opener.open(request, timeout=30).read().decode())
+EOF
+  [[ $output == *'"half"'*'"ratio"'*'"word"'* ]]
+}
+
 @test "a plugin that throws fails the job, and not the worker" {
   THROWS=$(pipeline throws <<'YAML'
 source: {range: 10}

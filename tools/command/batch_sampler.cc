@@ -11,6 +11,7 @@
 #include <cstring>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <utility>
 #include <vector>
 
 #include "absl/time/clock.h"
@@ -117,8 +118,8 @@ absl::StatusOr<int> AwaitExit(pid_t pid) {
 
 }  // namespace
 
-absl::StatusOr<std::string> SampleBatch(const ExportedRun& run,
-                                        uint64_t batch) {
+absl::StatusOr<std::string> SampleBatch(const ExportedRun& run, uint64_t batch,
+                                        const std::string& op_plugins) {
   static std::mutex one_at_a_time;
   const std::unique_lock lock(one_at_a_time, std::try_to_lock);
   if (!lock.owns_lock()) {
@@ -130,12 +131,16 @@ absl::StatusOr<std::string> SampleBatch(const ExportedRun& run,
   if (!in.Write(PipelineOf(run)) || out.fd() < 0 || errors.fd() < 0) {
     return Unavailable("no memory for a file: {}", std::strerror(errno));
   }
-  FM_ASSIGN_OR_RETURN(
-      const pid_t pid,
-      Start({"feedmill", "read", kExportedGraph, "--local", "--format",
-             "summary", "--show-batch", std::to_string(batch), "--epoch",
-             std::to_string(run.epoch)},
-            in, out, errors));
+  std::vector<std::string> words{"feedmill",     "read",
+                                 kExportedGraph, "--local",
+                                 "--format",     "summary",
+                                 "--show-batch", std::to_string(batch),
+                                 "--epoch",      std::to_string(run.epoch)};
+  if (!op_plugins.empty()) {
+    words.insert(words.end(), {"--op-plugin", op_plugins});
+  }
+  FM_ASSIGN_OR_RETURN(const pid_t pid,
+                      Start(std::move(words), in, out, errors));
   FM_ASSIGN_OR_RETURN(const int status, AwaitExit(pid));
   if (status == 0) return out.Read();
   std::string why = errors.Read();

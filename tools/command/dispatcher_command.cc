@@ -74,7 +74,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
       .sample = [&](const std::string& job,
                     uint64_t batch) -> absl::StatusOr<std::string> {
         FM_ASSIGN_OR_RETURN(const ExportedRun run, dispatcher.ExportRun(job));
-        return SampleBatch(run, batch);
+        return SampleBatch(run, batch, op_plugins.paths);
       }};
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
                       ServiceNotifier::FromEnvironment(sources));

@@ -144,6 +144,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
                         .ready_file = command.server.ready_file,
                         .http = command.server.http,
                         .scale = &actor,
+                        .op_plugins = command.op_plugins.paths,
                         .drain_timeout = command.worker.drain_timeout}));
   return 0;
 }

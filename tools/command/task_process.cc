@@ -41,7 +41,7 @@ std::unique_ptr<ClusterWatch> Watch(const TaskProcess& process,
 }
 
 // Returns the status sources for the task's role.
-MonitorSources SourcesOf(Server& server) {
+MonitorSources SourcesOf(Server& server, const std::string& op_plugins) {
   MonitorSources sources;
   const TaskRole role = RoleOf(server.server_def().job_name);
   if (role == TaskRole::kDispatcher || role == TaskRole::kLocal) {
@@ -57,10 +57,11 @@ MonitorSources SourcesOf(Server& server) {
     sources.cancel = [&server](const std::string& job) {
       return server.CancelJob(job);
     };
-    sources.sample = [&server](const std::string& job,
-                               uint64_t batch) -> absl::StatusOr<std::string> {
+    sources.sample = [&server, op_plugins](
+                         const std::string& job,
+                         uint64_t batch) -> absl::StatusOr<std::string> {
       FM_ASSIGN_OR_RETURN(const ExportedRun run, server.ExportRun(job));
-      return SampleBatch(run, batch);
+      return SampleBatch(run, batch, op_plugins);
     };
   }
   if (role == TaskRole::kWorker || role == TaskRole::kLocal) {
@@ -134,7 +135,7 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
   FM_RETURN_IF_ERROR(ready.Prepare());
   if (process.scale != nullptr) FM_RETURN_IF_ERROR(process.scale->Start());
   FM_RETURN_IF_ERROR(server.Start());
-  const MonitorSources sources = SourcesOf(server);
+  const MonitorSources sources = SourcesOf(server, process.op_plugins);
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
                       ServiceNotifier::FromEnvironment(sources));
   HttpEndpoint http(process.http, sources);

@@ -26,6 +26,7 @@ struct TaskProcess {
   std::string ready_file;
   HttpFlags http;
   ScaleActor* scale = nullptr;  // null: nothing acts on the wanted number
+  std::string op_plugins{};     // of --op-plugin
   absl::Duration drain_timeout;
 };
 
