@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "core/net/log.h"
 
 namespace feedmill {
 namespace {
@@ -65,9 +66,7 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   return text;
 }
 
-}  // namespace
-
-absl::StatusOr<OperatorGate> OperatorGate::FromFile(const std::string& path) {
+absl::StatusOr<std::string> TokenOf(const std::string& path) {
   FM_ASSIGN_OR_RETURN(std::string token, ReadToken(path));
   while (!token.empty() && (token.back() == '\n' || token.back() == '\r')) {
     token.pop_back();
@@ -80,14 +79,21 @@ absl::StatusOr<OperatorGate> OperatorGate::FromFile(const std::string& path) {
         "characters without spaces; run: head -c 24 /dev/urandom | base64 > {}",
         path, kTokenMin, kTokenMax, path);
   }
+  return token;
+}
+
+}  // namespace
+
+absl::StatusOr<OperatorGate> OperatorGate::FromFile(const std::string& path) {
+  FM_RETURN_IF_ERROR(TokenOf(path).status());
   OperatorGate gate;
-  gate.token_ = std::move(token);
+  gate.path_ = path;
   return gate;
 }
 
 std::optional<HttpReply> OperatorGate::Refuse(
     const ServedRequest& request) const {
-  if (token_.empty()) {
+  if (path_.empty()) {
     return Refused(403,
                    "this server takes no requests of operators; start it with "
                    "--http-token-file FILE");
@@ -105,9 +111,14 @@ std::optional<HttpReply> OperatorGate::Refuse(
   if (type.substr(0, type.find(';')) != "application/json") {
     return Refused(415, "the body must be application/json");
   }
+  const absl::StatusOr<std::string> token = TokenOf(path_);
+  if (!token.ok()) {
+    LogOften(LogLevel::kWarning, "operator token", ErrorText(token.status()));
+    return Refused(503, "the server cannot read its token; its log says why");
+  }
   const std::string said = request.header("Authorization");
   if (!said.starts_with(kBearer) ||
-      !SameSecret(std::string_view(said).substr(kBearer.size()), token_)) {
+      !SameSecret(std::string_view(said).substr(kBearer.size()), *token)) {
     HttpReply reply = Refused(
         401,
         "the token is missing or wrong: it is the line of the file that "

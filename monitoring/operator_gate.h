@@ -14,17 +14,19 @@ namespace feedmill {
 class OperatorGate {
  public:
   OperatorGate() = default;  // refuses all
-  // Reads the token: one line of 16 to 1,024 printable characters, in a file
-  // that only its owner may read. NotFound or InvalidArgument name the file.
+  // The token is one line of 16 to 1,024 printable characters, in a file that
+  // only its owner may read. NotFound or InvalidArgument name the file. The
+  // file is read again for each request: a token that replaces another one
+  // counts at once. While the file is missing or wrong, all are refused.
   static absl::StatusOr<OperatorGate> FromFile(const std::string& path);
 
-  bool has_token() const { return !token_.empty(); }
+  bool has_token() const { return !path_.empty(); }
   // Nullopt if the request may change something, else the answer that refuses
   // it.
   std::optional<HttpReply> Refuse(const ServedRequest& request) const;
 
  private:
-  std::string token_;
+  std::string path_;  // "": no token
 };
 
 }  // namespace feedmill

@@ -425,6 +425,27 @@ TEST_F(OperatorTest, WantsATokenThatIsSecretAndLong) {
             absl::StatusCode::kNotFound);
 }
 
+TEST_F(OperatorTest, TakesATokenThatReplacesAnotherOne) {
+  const std::string body = R"({"job": "train"})";
+  const std::string fresh =
+      "Authorization: Bearer another-token-0123\r\nX-Feedmill: 1\r\n"
+      "Content-Type: application/json\r\n";
+  EXPECT_THAT(Say("POST /api/jobs/cancel", fresh, body),
+              StartsWith("HTTP/1.1 401"));
+  WriteToken("another-token-0123\n", 0600);
+  EXPECT_THAT(Say("POST /api/jobs/cancel", fresh, body),
+              StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(Post("/api/jobs/cancel", body), StartsWith("HTTP/1.1 401"));
+  // A file that others may read lets no request in.
+  WriteToken("another-token-0123\n", 0644);
+  EXPECT_THAT(Say("POST /api/jobs/cancel", fresh, body),
+              StartsWith("HTTP/1.1 503"));
+  unlink(path_.c_str());
+  EXPECT_THAT(Say("POST /api/jobs/cancel", fresh, body),
+              StartsWith("HTTP/1.1 503"));
+  EXPECT_EQ(done_.size(), 1u);
+}
+
 TEST(Monitors, TakeNoRequestsWithoutAToken) {
   bool asked = false;
   Monitor monitor(
