@@ -2,7 +2,8 @@
 
 The same reads through a service, traced by `feedmill trace` from their begin to their end and not traced, in
 alternating rounds: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a
-second, and CPU seconds of service and reader (those of the tool are left out). The elements are checked."""
+second, and CPU seconds of service and reader (those of the tool are left out). The elements are checked. RATE_MARK is
+the least rate of a traced read, relative to one that is not traced."""
 import json
 import pathlib
 import resource
@@ -11,6 +12,7 @@ import subprocess
 
 import measure
 
+RATE_MARK = 0.97
 FEEDMILL = measure.BUILD / "bin" / "feedmill"
 PIPELINES = {
     "range": "source: {range: {stop: 2000000000}}\nsteps:\n  - map: 'x * x'\n  - batch: {size: 1024}\n",
@@ -79,6 +81,7 @@ def bench(folder, rounds, _rows):
             lost = sum(result["lost"] for result in got["traced"])
             measure.say(f"{name}: rate {rate} and CPU {cpu} of those without a trace; {spans:,.0f} spans/s, "
                         f"{lost:,} dropped")
+            measure.say(f"{name}: rate at least {RATE_MARK}: {'yes' if rate is not None and rate >= RATE_MARK else 'NO'}")
             ratios |= {f"{name}_rate_vs_plain": rate, f"{name}_cpu_vs_plain": cpu}
     finally:
         service.stop()
