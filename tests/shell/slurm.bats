@@ -67,8 +67,8 @@ PYTHON
   [[ $ended == 0 ]] || { cat "$BATS_TEST_TMPDIR/srun.log"; return 1; }
 }
 
-# job_is ID STATE: as Slurm says it.
-job_is() { [[ $(squeue -h -j "$1" -o %T 2> /dev/null) == "$2" ]]; }
+# job_is ID STATE: as Slurm says it, of all components.
+job_is() { [[ $(squeue -h -j "$1" -o %T 2> /dev/null | sort -u) == "$2" ]]; }
 job_is_gone() { [[ -z $(squeue -h -j "$1" -o %T 2> /dev/null) ]]; }
 
 # submit ARGUMENTS…: sbatch in a folder of the test, $job is its id.
@@ -78,37 +78,97 @@ submit() {
   job=$(sbatch --parsable "$@")
 }
 
-@test "a heterogeneous job: CPU nodes serve the ranks of another group" {
-  TRAIN='"$FEEDMILL" read "$DATA/design.yaml" --service "$SERVICE" --job t \
-    --consumer "$SLURM_PROCID/$SLURM_NTASKS" > "$SLURM_SUBMIT_DIR/rank-$SLURM_PROCID"' \
-    FEEDMILL="$FEEDMILL" submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/hetjob.sbatch"
-  wait_for 90 "the job to end" job_is_gone "$job" || { cat slurm-*.out; return 1; }
-  cmp rank-0 <(feedmill read "$DATA/design.yaml" --local) || { cat slurm-*.out; return 1; }
-  # The service was asked to stop, and was not killed.
-  grep -q "drained" slurm-*.out
-}
-
-@test "a preempted and requeued job continues exactly" {
-  cat > "$BATS_TEST_TMPDIR/slow.yaml" <<'YAML'
+# slow_pipeline: in $slow, 6,000 elements of 10 ms each.
+slow_pipeline() {
+  slow=$BATS_TEST_TMPDIR/slow.yaml
+  cat > "$slow" <<'YAML'
 source: {range: {stop: 6000}}
 steps: [shuffle, {map: "sleep_ms(x, 10)"}]
 options: {seed: 4}
 YAML
-  PIPELINE=$BATS_TEST_TMPDIR/slow.yaml FEEDMILL=$FEEDMILL_SLEEPY \
+}
+
+# local_read FLAGS…: what a read of $slow prints in one process.
+local_read() { timeout -k 5 200 "$FEEDMILL_SLEEPY" read "$slow" --local --threads 16 "$@"; }
+
+# preempt JOB: a job of a partition that comes first takes all nodes, and then JOB may start again.
+preempt() {
+  local component
+  submit -p urgent --exclusive -N4 -o urgent.out --wrap 'echo taken'
+  wait_for 60 "the preemption" job_is "$1" PENDING || { cat slurm-*.out; squeue; return 1; }
+  wait_for 60 "the urgent job" job_is_gone "$job"
+  # Slurm holds a requeued job back for two minutes.
+  for component in $(squeue -h -j "$1" -o %i); do
+    scontrol update "JobId=$component" StartTime=now
+  done
+}
+
+@test "a heterogeneous job: CPU nodes serve the ranks of another group" {
+  # The line of docs/slurm.md, with a pipeline of this test.
+  export TRAIN='$FEEDMILL read $DATA/design.yaml --service $SERVICE --job t --consumer $SLURM_PROCID/$SLURM_NTASKS --format summary > $SLURM_SUBMIT_DIR/rank-$SLURM_PROCID'
+  FEEDMILL="$FEEDMILL" submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/hetjob.sbatch"
+  wait_for 90 "the job to end" job_is_gone "$job" || { cat slurm-*.out; return 1; }
+  [[ $(field order_hash < rank-0) == "$(order_hash feedmill read "$DATA/design.yaml" --local)" ]] ||
+    { cat slurm-*.out; return 1; }
+  # The service was asked to stop, and was not killed.
+  grep -q "drained" slurm-*.out
+}
+
+@test "a heterogeneous job of two ranks that is preempted and requeued goes on exactly" {
+  slow_pipeline
+  sed '$!N; s/\(hetjob\n#SBATCH --nodes=1\).*/\1 --ntasks-per-node=2 --cpus-per-task=1/; P; D' \
+    "$SHELL_TESTS/../../deploy/slurm/hetjob.sbatch" > "$BATS_TEST_TMPDIR/two.sbatch"
+  export TRAIN='bash $FEEDMILL_SLURM/rank.bash $SLOW' SLOW=$slow
+  FEEDMILL=$FEEDMILL_SLEEPY submit --export=ALL "$BATS_TEST_TMPDIR/two.sbatch"
+  first=$job
+  state=$BATS_TEST_TMPDIR/feedmill-$first
+  for rank in 0 1; do
+    wait_for 60 "elements of rank $rank" test -s "$state/elements-$rank" || { cat slurm-*.out; return 1; }
+  done
+  preempt "$first"
+  for rank in 0 1; do
+    before=$(wc -l < "$state/elements-$rank")
+    ((before > 0 && before < 3000))
+  done
+  wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
+  for rank in 0 1; do
+    grep -q "life 1 of rank $rank goes on from" slurm-*.out
+    cmp "$state/elements-$rank" <(local_read --consumer "$rank/2")
+  done
+}
+
+@test "a preempted and requeued job with keys goes on exactly" {
+  slow_pipeline
+  "$FEEDMILL" keygen --dir "$BATS_TEST_TMPDIR/keys"
+  PIPELINE=$slow FEEDMILL=$FEEDMILL_SLEEPY FEEDMILL_KEYS=$BATS_TEST_TMPDIR/keys \
     submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/preemptible.sbatch"
   first=$job
-  elements=$BATS_TEST_TMPDIR/feedmill-$first/elements
-  wait_for 60 "elements" test -s "$elements" || { cat slurm-*.out; return 1; }
-  # A job of a partition that comes first takes all nodes.
-  submit -p urgent --exclusive -N4 -o urgent.out --wrap 'echo taken'
-  wait_for 60 "the preemption" job_is "$first" PENDING || { cat slurm-*.out; return 1; }
-  wait_for 60 "the urgent job" job_is_gone "$job"
-  before=$(wc -l < "$elements")
+  state=$BATS_TEST_TMPDIR/feedmill-$first
+  wait_for 60 "elements" test -s "$state/elements-0" || { cat slurm-*.out; return 1; }
+  expect 1 feedmill status --service "$(cat "$state/service")" --timeout 2s
+  expect 0 feedmill status --service "$(cat "$state/service")" --keys "$BATS_TEST_TMPDIR/keys"
+  preempt "$first"
+  before=$(wc -l < "$state/elements-0")
   ((before > 0 && before < 6000))
-  # Slurm holds a requeued job back for two minutes.
-  scontrol update "JobId=$first" StartTime=now
   wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
-  grep -q "life 1 goes on from" slurm-*.out
-  cmp "$elements" <(timeout -k 5 200 "$FEEDMILL_SLEEPY" read \
-    "$BATS_TEST_TMPDIR/slow.yaml" --local --threads 16)
+  grep -q "life 1 of rank 0 goes on from" slurm-*.out
+  cmp "$state/elements-0" <(local_read)
+}
+
+@test "workers of another job help a job that runs" {
+  slow_pipeline
+  PIPELINE=$slow FEEDMILL=$FEEDMILL_SLEEPY \
+    submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/preemptible.sbatch"
+  first=$job
+  state=$BATS_TEST_TMPDIR/feedmill-$first
+  wait_for 60 "elements" test -s "$state/elements-0" || { cat slurm-*.out; return 1; }
+  service=$(cat "$state/service")
+  workers_are 1
+  # The line of docs/slurm.md, with 2 workers and the command of this test.
+  submit -n2 --wrap "srun $FEEDMILL_SLEEPY worker --dispatcher $service --host 0.0.0.0 --insecure-bind"
+  wait_for 60 "three workers" workers_are 3 || { cat slurm-*.out; return 1; }
+  scancel --signal=TERM "$job"
+  wait_for 60 "two workers to drain" workers_are 1
+  wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
+  cmp "$state/elements-0" <(local_read)
 }
