@@ -18,13 +18,17 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from feedmill import _arguments as check
-from feedmill.errors import DeadlineExceededError, InvalidArgumentError
+from feedmill.errors import DeadlineExceededError, InvalidArgumentError, UnavailableError
 from feedmill.servers import DispatchServer, WorkerServer
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Service", "launch"]
+
+# Seconds that a worker has to drain, and that an actor has to answer after that.
+_DRAIN_SECONDS = 8
+_ANSWER_SECONDS = 2
 
 
 class _Dispatcher:
@@ -105,41 +109,93 @@ class Service:
     def scale(self, workers: int, timeout: float = 60) -> None:
         """Starts workers, or drains the youngest ones, until there are ``workers``.
 
-        Nothing is lost or repeated in reads that run meanwhile.
+        Nothing is lost or repeated in reads that run meanwhile. A worker that does not drain
+        within 10 s ends all the same: it may wait for resources, or restart.
 
-        Raises DeadlineExceededError if a worker does not register within ``timeout`` (its
+        Raises DeadlineExceededError if a worker is not registered within ``timeout`` (its
         actor may wait for resources: ``ray status`` says it). It stays and may come later.
+        Raises UnavailableError if a worker cannot start. It is removed.
         """
         check.count("workers", workers)
-        gone = self._workers[workers:]
-        del self._workers[workers:]
-        ray.get([worker.drain.remote(8) for worker in gone])
-        for worker in gone:
-            ray.kill(worker)
-        fresh = [self._make_worker() for _ in range(workers - len(self._workers))]
-        self._workers += fresh
-        waits = [worker.wait_registered.remote(timeout) for worker in fresh]
-        ready, _ = ray.wait(waits, num_returns=len(waits), timeout=timeout) if waits else ([], [])
-        if not all(ray.get(ready)) or len(ready) < len(waits):
-            raise DeadlineExceededError(
-                f"{len(waits) - len(ready)} of {len(waits)} workers did not register with "
-                f"{self.target} within {timeout} s; 'ray status' says whether their actors wait"
-            )
+        self._drain(self._workers[workers:], timeout)
+        self._workers += [self._make_worker() for _ in range(workers - len(self._workers))]
+        self._wait_registered(timeout)
 
-    def status(self) -> dict[str, Any]:
-        """Returns jobs, workers and totals, as ``feedmill status`` prints them."""
-        state: dict[str, Any] = ray.get(self._dispatcher.status.remote())
-        return state
+    def _drain(self, gone: list[Any], timeout: float) -> None:
+        """Ends workers, the last ones of the list."""
+        if not gone:
+            return
+        del self._workers[-len(gone) :]
+        try:
+            drains = [worker.drain.remote(_DRAIN_SECONDS) for worker in gone]
+            limit = min(timeout, _DRAIN_SECONDS + _ANSWER_SECONDS)
+            ray.wait(drains, num_returns=len(drains), timeout=limit)
+        finally:
+            for worker in gone:
+                ray.kill(worker)
+
+    def _wait_registered(self, timeout: float) -> None:
+        """Waits until all workers are registered, also those that restart meanwhile."""
+        end = time.monotonic() + timeout
+        asked: dict[Any, Any] = {}  # calls and their workers
+        missing = list(self._workers)
+        while True:
+            left = max(0.0, end - time.monotonic())
+            for worker in missing:
+                asked[worker.wait_registered.remote(left)] = worker
+            missing = []
+            if not asked:
+                return
+            answered, _ = ray.wait(list(asked), timeout=left)
+            for call in answered:
+                worker = asked.pop(call)
+                if not self._is_registered(worker, call):
+                    missing.append(worker)
+            if time.monotonic() >= end and (asked or missing):
+                raise DeadlineExceededError(
+                    f"{len(asked) + len(missing)} of {len(self._workers)} workers did not register "
+                    f"with {self.target} within {timeout} s; 'ray status' says whether their "
+                    "actors wait"
+                )
+            if missing:
+                time.sleep(0.1)
+
+    def _is_registered(self, worker: Any, call: Any) -> bool:
+        """Returns the answer of a call that has ended; False if its worker restarts."""
+        try:
+            return bool(ray.get(call))
+        except ray.exceptions.RayActorError as error:
+            if not error.actor_init_failed:
+                return False
+            self._workers.remove(worker)
+            raise UnavailableError(f"a worker's actor did not start: {error}") from error
+
+    def status(self, timeout: float = 60) -> dict[str, Any]:
+        """Returns jobs, workers and totals, as ``feedmill status`` prints them.
+
+        Raises DeadlineExceededError if the dispatcher does not answer within ``timeout``,
+        and UnavailableError if it has ended.
+        """
+        if self._dispatcher is None:
+            raise UnavailableError("the service has been stopped")
+        return dict(_answer(self._dispatcher.status.remote(), "did not answer", timeout))
 
     def stop(self) -> None:
-        """Ends the service and deletes the dispatcher's state. May be called twice."""
-        for worker in self._workers:
+        """Ends the service and deletes the dispatcher's state. May be called twice.
+
+        The state stays if the dispatcher does not answer, for example because its node is
+        gone.
+        """
+        workers, self._workers = self._workers, []
+        dispatcher, self._dispatcher = self._dispatcher, None
+        if not ray.is_initialized():
+            return  # the actors ended with the driver
+        for worker in workers:
             ray.kill(worker)
-        self._workers.clear()
-        if self._dispatcher is not None:
-            ray.get(self._dispatcher.stop.remote())
-            ray.kill(self._dispatcher)
-            self._dispatcher = None
+        if dispatcher is not None:
+            # wait() does not raise what the call did: a caller's own exception would be hidden.
+            ray.wait([dispatcher.stop.remote()], timeout=_DRAIN_SECONDS + _ANSWER_SECONDS)
+            ray.kill(dispatcher)
 
     def __enter__(self) -> Self:
         return self
@@ -156,6 +212,16 @@ class Service:
         return f"<feedmill.ray.Service {self.target} with {self.workers} workers>"
 
 
+def _answer(call: Any, failed: str, timeout: float) -> Any:
+    """Returns what the dispatcher's actor answers to a call."""
+    try:
+        return ray.get(call, timeout=timeout)
+    except ray.exceptions.GetTimeoutError:
+        raise DeadlineExceededError(f"the dispatcher's actor {failed} within {timeout} s") from None
+    except ray.exceptions.RayActorError as error:
+        raise UnavailableError(f"the dispatcher's actor {failed}: {error}") from error
+
+
 def launch(
     workers: int = 1,
     *,
@@ -166,6 +232,7 @@ def launch(
     work_dir: str | os.PathLike[str] = "",
     keys: str | os.PathLike[str] = "",
     insecure_bind: bool = False,
+    allow_python: bool = False,
     timeout: float = 60,
 ) -> Service:
     """Starts a dispatcher and ``workers`` workers as actors, and waits until they serve.
@@ -189,9 +256,12 @@ def launch(
         in the temporary folder. ``stop`` deletes it.
       keys, insecure_bind: As of DispatchServer. Without either, the service listens on
         loopback, so all actors and readers must be on one machine.
+      allow_python: Whether workers run the Python functions of pipelines, by the
+        interpreter of their Ray node (docs/python_functions.md).
       timeout: How long actors may take to start.
 
-    Raises DeadlineExceededError if they do not start within ``timeout``.
+    Raises DeadlineExceededError if they do not start within ``timeout``, and
+    UnavailableError if one of them cannot start.
     """
     check.count("workers", workers)
     folder = check.path("work_dir", work_dir) if work_dir else ""
@@ -213,15 +283,14 @@ def launch(
         .remote(host, folder, security)
     )
     try:
-        target = ray.get(dispatcher.target.remote(), timeout=timeout)
-    except ray.exceptions.GetTimeoutError:
+        target = _answer(dispatcher.target.remote(), "did not start", timeout)
+    except BaseException:
         ray.kill(dispatcher)
-        raise DeadlineExceededError(
-            f"the dispatcher's actor did not start within {timeout} s"
-        ) from None
+        raise
     options = {
         "threads": threads or max(1, int(num_cpus)),
         "memory_bytes": memory_bytes,
+        "allow_python": check.flag("allow_python", allow_python),
         **security,
     }
     placement: dict[str, Any] = {"num_cpus": num_cpus, "max_restarts": -1}

@@ -19,7 +19,7 @@ FRAMEWORKS = [
     "feedmill.tensorflow",
     "feedmill.torch",
 ]
-# It imports ray (ray_cluster/ray_test.py runs docs/ray.md).
+# It imports ray (ray_cluster/page_test.py runs docs/ray.md).
 RAY = "feedmill.ray"
 MODULES = sorted(
     name

@@ -94,6 +94,84 @@ def test_workers_follow_scale_and_nothing_is_lost_or_repeated() -> None:
         assert service.status()["faults"]["workers_died"] == 0
 
 
+def test_a_worker_without_resources_is_awaited_again_and_can_be_removed() -> None:
+    with feedmill.ray.launch(workers=1, num_cpus=5, threads=1) as service:
+        for _ in range(2):  # it stays listed, and a later call waits for it, too
+            with pytest.raises(fm.DeadlineExceededError, match="1 of 2 workers did not register"):
+                service.scale(2, timeout=1)
+        assert service.workers == 2
+        service.scale(1)
+        assert service.workers == 1
+        assert [b["x"].tobytes() for b in DATA.read(service.target)] == expected()
+
+
+def test_scale_ends_workers_that_restart() -> None:
+    with feedmill.ray.launch(workers=3) as service:
+        gone = service._workers[2]
+
+        def scale_down() -> None:
+            os.kill(pid_of(gone), signal.SIGKILL)
+            service.scale(2)
+
+        def scale_up() -> None:
+            os.kill(pid_of(service._workers[0]), signal.SIGKILL)
+            service.scale(3)
+
+        assert read_with(service, {100: scale_down, 300: scale_up}, "restarts") == expected()
+        assert service.workers == 3
+        with pytest.raises(ray.exceptions.RayActorError):
+            ray.get(gone.pid.remote(), timeout=20)
+
+
+def test_stop_neither_hides_an_exception_nor_hangs_without_a_dispatcher() -> None:
+    with pytest.raises(KeyError, match="mine"), feedmill.ray.launch(workers=1) as service:
+        ray.kill(service._dispatcher)
+        with pytest.raises(fm.UnavailableError, match="did not answer"):
+            service.status()
+        raise KeyError("mine")
+    with pytest.raises(fm.UnavailableError, match="stopped"):
+        service.status()
+    with pytest.raises(KeyError, match="mine"), feedmill.ray.launch(workers=1) as service:
+        os.kill(pid_of(service._dispatcher), signal.SIGSTOP)
+        with pytest.raises(fm.DeadlineExceededError, match="did not answer within"):
+            service.status(timeout=0.5)
+        raise KeyError("mine")
+
+
+def test_an_actor_that_cannot_start_is_an_error(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(fm.UnavailableError, match=r"(?s)dispatcher.s actor did not start.*nothing"):
+        feedmill.ray.launch(keys=tmp_path / "nothing")
+    with feedmill.ray.launch(workers=1) as service:
+        make, service._make_worker = service._make_worker, failing_worker
+        with pytest.raises(fm.UnavailableError, match=r"(?s)worker.s actor did not start.*broken"):
+            service.scale(2)
+        assert service.workers == 1
+        service._make_worker = make
+        service.scale(2)
+
+
+def test_workers_run_python_functions_if_they_may() -> None:
+    squares = fm.Dataset.range(100).map(lambda x: x * x, python=True)
+    with feedmill.ray.launch(workers=1, allow_python=True) as service:
+        assert [int(x) for x in squares.read(service.target)] == [x * x for x in range(100)]
+    with (
+        feedmill.ray.launch(workers=1) as service,
+        pytest.raises(fm.FailedPreconditionError, match="Python"),
+    ):
+        list(squares.read(service.target))
+
+
+def failing_worker() -> Any:
+    class Broken:
+        def __init__(self) -> None:
+            raise ValueError("broken")
+
+        def wait_registered(self, timeout: float) -> bool:
+            return timeout > 0
+
+    return ray.remote(Broken).options(max_restarts=-1).remote()
+
+
 def test_workers_are_placed_by_labels() -> None:
     with feedmill.ray.launch(workers=1, label_selector={"node-kind": "cpu"}) as service:
         assert service.workers == 1
