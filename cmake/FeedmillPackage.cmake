@@ -23,10 +23,10 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
   ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/tools/debian_changelog)
 
 # feedmill_debian(COMPONENT PACKAGE SECTION s DEPENDS "a, b" SUMMARY s DESCRIPTION d
-# [SUGGESTS s] [COPYRIGHT file] [CONTROL files] [OVERRIDES lines]): the package of a
+# [RECOMMENDS s] [SUGGESTS s] [COPYRIGHT file] [CONTROL files] [OVERRIDES lines]): the package of a
 # component. OVERRIDES are tags of lintian that it must not report, with reasons.
 macro(feedmill_debian component package)
-  cmake_parse_arguments(DEB "" "SECTION;DEPENDS;SUGGESTS;SUMMARY;DESCRIPTION;COPYRIGHT" "CONTROL;OVERRIDES"
+  cmake_parse_arguments(DEB "" "SECTION;DEPENDS;RECOMMENDS;SUGGESTS;SUMMARY;DESCRIPTION;COPYRIGHT" "CONTROL;OVERRIDES"
     ${ARGN})
   if(NOT DEB_COPYRIGHT)
     set(DEB_COPYRIGHT ${debian}/copyright)
@@ -36,6 +36,7 @@ macro(feedmill_debian component package)
   set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${package})
   set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${DEB_SECTION})
   set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "${DEB_DEPENDS}")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_RECOMMENDS "${DEB_RECOMMENDS}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_SUGGESTS "${DEB_SUGGESTS}")
   set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA "${DEB_CONTROL}")
   set(CPACK_DEBIAN_${upper}_DESCRIPTION "${DEB_SUMMARY}\n${DEB_DESCRIPTION}")
@@ -54,7 +55,8 @@ set(about "feedmill reads, decodes and batches input data of machine learning on
 machines than the trainer's. Batches come exactly once and in the same order,
 whatever crashes.")
 
-feedmill_debian(command feedmill SECTION science DEPENDS adduser SUGGESTS "feedmill-arrow, python3-feedmill, ca-certificates"
+feedmill_debian(command feedmill SECTION science DEPENDS adduser RECOMMENDS ca-certificates
+  SUGGESTS "feedmill-arrow, python3-feedmill"
   SUMMARY "input data service for machine learning" DESCRIPTION "${about}
 .
 This package has the command feedmill, and units of systemd for a dispatcher
@@ -94,7 +96,7 @@ if(TARGET _feedmill)
   math(EXPR next "${minor} + 1")
   feedmill_debian(python3 python3-feedmill SECTION python
     DEPENDS "python3 (>= 3.${minor}), python3 (<< 3.${next}), python3-numpy"
-    SUGGESTS feedmill-arrow
+    RECOMMENDS ca-certificates SUGGESTS "feedmill-arrow, python3-cloudpickle"
     SUMMARY "input data service for machine learning - Python 3 module" DESCRIPTION "${about}
 .
 This package has the module feedmill for Debian's Python 3."

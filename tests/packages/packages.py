@@ -4,7 +4,7 @@
 """
 import argparse
 import os
-import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -117,19 +117,16 @@ def tarball():
 
 
 def development():
-    """libfeedmill-dev and its library are what README.md's first program needs."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for part in ("libfeedmill0.1", "libfeedmill-dev"):
-            subprocess.run(["dpkg-deb", "-x", package(part), folder / "root"], check=True)
-        subprocess.run(["cp", "-r", REPOSITORY / "examples/first_pipeline", folder / "first"], check=True)
-        for command in (["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-Wno-dev", "-DCMAKE_BUILD_TYPE=Release",
-                         f"-DCMAKE_PREFIX_PATH={folder}/root/usr"], ["cmake", "--build", "build"]):
-            subprocess.run(command, check=True, cwd=folder / "first", stdout=subprocess.DEVNULL)
-        libraries = next((folder / "root/usr/lib").glob("*-linux-gnu"))
-        printed = subprocess.run(["build/first_pipeline"], cwd=folder / "first", check=True, capture_output=True, text=True,
-                                 env=dict(os.environ, LD_LIBRARY_PATH=str(libraries))).stdout
+    """Installed beside a compiler on a bare Debian 12, libfeedmill-dev builds README.md's first program."""
+    with DebianRoot("bookworm") as root:
+        root.run("apt-get -q update")
+        root.install("libfeedmill0.1", "libfeedmill-dev")
+        root.run("apt-get -q -o Acquire::Retries=3 install -y --no-install-recommends g++ cmake ninja-build")
+        printed = root.run("cp -r /first /srv/first && cd /srv/first && "
+                           "{ cmake -G Ninja -S . -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build; } >&2 && "
+                           "build/first_pipeline && ldd build/first_pipeline | grep -o '/.*libfeedmill[^ ]*'")
         assert printed.startswith("epoch 0\n70.5 m2 210 k"), printed
+        assert re.search(r"^/(usr/)?lib/x86_64-linux-gnu/libfeedmill", printed, re.M), printed
 
 
 def image():
@@ -143,14 +140,40 @@ def image():
         printed = subprocess.run(["buildah", "run", "--isolation", "chroot", "--volume",
                                   f"{REPOSITORY}/examples/first_pipeline:/first:ro", container, "--", "sh", "-c",
                                   f"id -u; {READ}"], check=True, capture_output=True, text=True).stdout
-        assert printed == "10001\n" + FIRST, printed
+        assert printed == "65532\n" + FIRST, printed
+    finally:
+        subprocess.run(["buildah", "rm", container], check=True, stdout=subprocess.DEVNULL)
+
+
+def image_with_python():
+    """The image of docs/python_functions.md runs Python functions of a trainer with the same versions."""
+    version = package("feedmill").name.split("_")[1].split("-")[0]
+    page = (REPOSITORY / "docs/python_functions.md").read_text()
+    text = re.search(r"^```dockerfile\n(.*?)^```$", page, re.M | re.S)[1]
+    text = text.replace(f"docker.io/library/feedmill:{version}", f"localhost/feedmill:{version}")
+    name = f"localhost/feedmill-python:{version}"
+    # The trainer's module is put in, so that one container is trainer and worker.
+    text += "USER root\nCOPY *.deb /tmp/\nRUN dpkg -i /tmp/*.deb || (apt-get update && apt-get install -y -f)\nUSER 65532:65532\n"
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(package("python3-feedmill"), folder)
+        subprocess.run(["buildah", "build", "--quiet", "--isolation", "chroot", "--network", "host", "--tag", name, "--file", "-",
+                        folder], input=text, text=True, check=True, stdout=subprocess.DEVNULL)
+    container = subprocess.run(["buildah", "from", name], check=True, capture_output=True, text=True).stdout.strip()
+    try:
+        script = ("feedmill up --workers 1 --port 0 --allow-python /usr/bin/python3 --ready-file /tmp/address 2> /tmp/log & "
+                  "for i in $(seq 600); do [ -e /tmp/address ] && break; sleep 0.1; done; python3 -c 'import feedmill as fm\n"
+                  "print(sum(int(x) for x in fm.Dataset.range(9).map(lambda x: x * x, python=True).read(open(\"/tmp/address\").read().strip())))'"
+                  " || cat /tmp/log; kill $!")
+        printed = subprocess.run(["buildah", "run", "--isolation", "chroot", container, "--", "sh", "-c", script], check=True,
+                                 capture_output=True, text=True).stdout
+        assert printed == "204\n", printed
     finally:
         subprocess.run(["buildah", "rm", container], check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["build", "debs", "wheel", "tarball", "development", "image"])
+    parser.add_argument("check", choices=["build", "debs", "wheel", "tarball", "development", "image", "image_with_python"])
     globals()[parser.parse_args().check]()
 
 
