@@ -1,5 +1,6 @@
 """The chart's texts, without a cluster: `helm lint`, `helm template` and the schema."""
 
+import re
 import subprocess
 import unittest
 from pathlib import Path
@@ -135,6 +136,24 @@ class Chart(unittest.TestCase):
         both = helm("template", "mill", CHART, *ALL, "--set", "autoscaling.keda.enabled=true")
         self.assertIn("enable one of", both.stderr)
 
+    def test_the_documented_rule_makes_the_metric_that_the_hpa_asks_for(self) -> None:
+        pages = [SOURCE / "docs/kubernetes.md", CHART / "README.md"]
+        texts = [
+            block
+            for page in pages
+            for block in re.findall(r"^```yaml\n(.*?)^```$", page.read_text(), re.M | re.S)
+            if "seriesQuery" in block
+        ]
+        rules = [yaml.safe_load(text)["rules"]["external"] for text in texts]
+        self.assertEqual(len(rules), 2)
+        self.assertEqual(rules[0], rules[1])
+        hpa = of_kind(template(*ALL), "HorizontalPodAutoscaler")[0]["spec"]["metrics"][0]
+        metric = hpa["external"]["metric"]
+        self.assertEqual(rules[0][0]["name"]["as"], metric["name"])
+        self.assertTrue(rules[0][0]["seriesQuery"].startswith(metric["name"] + "{"))
+        for label in metric["selector"]["matchLabels"]:
+            self.assertIn(label, rules[0][0]["metricsQuery"])
+
     def test_each_component_has_a_policy_and_a_budget(self) -> None:
         items = template(*ALL)
         for kind in ["NetworkPolicy", "PodDisruptionBudget"]:
@@ -143,6 +162,49 @@ class Chart(unittest.TestCase):
                 for item in of_kind(items, kind)
             }
             self.assertEqual(components, {"dispatcher", "worker"}, kind)
+
+    def test_the_pods_of_helm_test_may_read_whoever_the_clients_are(self) -> None:
+        clients = "networkPolicy.clients[0].namespaceSelector.matchLabels.team=a"
+        items = template(*ALL, "--set", clients)
+        labels = [pod["metadata"]["labels"] for pod in of_kind(items, "Pod")]
+        self.assertEqual(len(labels), 2)
+        for policy in of_kind(items, "NetworkPolicy"):
+            peers = policy["spec"]["ingress"][0]["from"]
+            self.assertIn({"namespaceSelector": {"matchLabels": {"team": "a"}}}, peers)
+            selected = [peer["podSelector"]["matchLabels"] for peer in peers if "podSelector" in peer]
+            for pod in labels:
+                self.assertTrue(any(wanted.items() <= pod.items() for wanted in selected))
+
+    def test_threads_are_the_cpu_limit_or_request_of_the_worker(self) -> None:
+        for sets, expected in [
+            ("worker.memory=256MiB", ("requests.cpu", [])),
+            ("worker.resources.limits.cpu=4", ("limits.cpu", [])),
+            ("worker.resources.requests.cpu=null", (None, [])),
+            ("worker.threads=3", (None, ["--threads=3"])),
+        ]:
+            items = template(*KEYS, "--set", sets)
+            worker = of_kind(items, "Deployment")[0]["spec"]["template"]["spec"]["containers"][0]
+            threads = [each for each in worker["env"] if each["name"] == "FEEDMILL_WORKER_THREADS"]
+            resource = threads[0]["valueFrom"]["resourceFieldRef"]["resource"] if threads else None
+            given = [word for word in worker["args"] if word.startswith("--threads")]
+            self.assertEqual((resource, given), expected, sets)
+
+    def test_a_worker_can_write_indexes(self) -> None:
+        for sets, expected in [
+            ("worker.memory=256MiB", {"emptyDir": {}}),
+            ("worker.cacheVolume.hostPath.path=/ssd", {"hostPath": {"path": "/ssd"}}),
+        ]:
+            items = template(*KEYS, "--set", sets)
+            pod = of_kind(items, "Deployment")[0]["spec"]["template"]["spec"]
+            self.assertIn({"name": "cache", **expected}, pod["volumes"])
+            mounts = {each["mountPath"]: each["name"] for each in pod["containers"][0]["volumeMounts"]}
+            self.assertEqual(mounts["/var/cache/feedmill"], "cache")
+
+    def test_the_image_has_the_user_of_the_chart(self) -> None:
+        user = of_kind(template(*KEYS), "Deployment")[0]["spec"]["template"]["spec"]
+        containerfile = (SOURCE / "deploy/container/Containerfile").read_text()
+        uid = user["securityContext"]["runAsUser"]
+        self.assertIn(f"USER {uid}:{uid}\n", containerfile)
 
     def test_monitoring_is_a_copy_of_the_published_files(self) -> None:
         for name, switch in {"alerts.yaml": "alerts", "grafana.json": "dashboard"}.items():

@@ -1,6 +1,6 @@
 """A real Kubernetes cluster on this machine, in namespaces of its own.
 
-  cluster.py [--nodes N] [--folder DIR] [--image NAME:TAG=BINARY] COMMAND...
+  cluster.py [--nodes N] [--folder DIR] [--image NAME:TAG=BINARY] [--base ARCHIVE] COMMAND...
 
 starts etcd, the API server, the controllers, the scheduler, CoreDNS and N nodes
 (each containerd and kubelet in a network namespace). Then it runs COMMAND with
@@ -484,14 +484,17 @@ state = "{folder}/state"
         return len(ready) == len(self.nodes)
 
 
-def make_images(folder: Path, binaries: list[str]) -> None:
-    """The images of all nodes: the pause image, and NAME:TAG=BINARY of the command."""
+def make_images(folder: Path, binaries: list[str], base: Path | None) -> None:
+    """The images of all nodes: the pause image, and NAME:TAG=BINARY of the command, in the image `base`."""
     sh("gcc", "-Os", "-static", "-o", folder / "pause", Path(__file__).parent / "pause.c")
     images.write_image(folder / "pause.oci", PAUSE, str(folder / "pause"), "/pause")
     for binary in binaries:
         name, path = binary.split("=", 1)
         file = name.replace("/", "_").replace(":", "_")
-        images.write_image(folder / f"{file}.oci", name, path, "/usr/bin/feedmill")
+        if base and base.exists():
+            images.extend_image(folder / f"{file}.oci", base, name, path, "/usr/bin/feedmill")
+        else:
+            images.write_image(folder / f"{file}.oci", name, path, "/usr/bin/feedmill")
 
 
 def main() -> int:
@@ -504,6 +507,11 @@ def main() -> int:
     parser.add_argument(
         "--image", action="append", default=[], help="NAME:TAG=BINARY, an image of the command"
     )
+    parser.add_argument(
+        "--base",
+        type=Path,
+        help="archive of tools/package image, if it is there: BINARY takes the place of its command",
+    )
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.inside:
@@ -515,7 +523,7 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(folder, options.nodes)
     try:
-        make_images(folder, options.image)
+        make_images(folder, options.image, options.base)
         cluster.make_cgroups()
         inside = [
             "unshare",

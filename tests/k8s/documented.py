@@ -1,6 +1,10 @@
-"""Runs the commands of docs/kubernetes.md, in order. Runs inside of `cluster.py`.
+"""Runs the commands of docs/kubernetes.md, in order, then those of docs/operate.md for
+Kubernetes. Runs inside of `cluster.py`.
 
-documented.py --feedmill BINARY
+documented.py --feedmill BINARY --image ARCHIVE
+
+ARCHIVE is the image of `tools/package image`. If it is not there, an image is made of
+the command, and the commands that need a shell in the image are left out.
 """
 
 import argparse
@@ -12,16 +16,16 @@ import sys
 import tempfile
 from pathlib import Path
 
+import images
 from cluster import BIN, sh
 
 SOURCE = Path(__file__).resolve().parents[2]
-PAGE = SOURCE / "docs/kubernetes.md"
 FOLDER = Path(os.environ["K8S_FOLDER"])
-NAMES = {"deploy": SOURCE / "deploy", "tests": SOURCE / "tests"}  # as seen from the working folder
 
 
-def blocks() -> list[str]:
-    return re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def blocks(page: str) -> list[str]:
+    text = (SOURCE / "docs" / page).read_text()
+    return re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def give_storage() -> None:
@@ -69,14 +73,25 @@ def tools(folder: Path, feedmill: str) -> Path:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--feedmill", required=True)
+    parser.add_argument("--image", required=True, type=Path)
     options = parser.parse_args()
     give_storage()
+    commands = blocks("kubernetes.md")
     with tempfile.TemporaryDirectory(dir=FOLDER) as work:
-        for name, folder in NAMES.items():
-            (Path(work) / name).symlink_to(folder)
+        (Path(work) / "deploy").symlink_to(SOURCE / "deploy")
+        packages = Path(work) / "build/packages"
+        packages.mkdir(parents=True)
+        if options.image.exists():
+            (packages / options.image.name).symlink_to(options.image)
+            commands += [each for each in blocks("operate.md") if "kubectl" in each]
+        else:
+            version = options.image.name.split("-")[1]
+            archive = packages / options.image.name
+            images.write_image(archive, f"feedmill:{version}", options.feedmill, "/usr/bin/feedmill")
+            print(f"{options.image} is not there: the commands of operate.md are not run")
         path = f"{tools(FOLDER / 'bin', options.feedmill)}:{os.environ['PATH']}"
         # One shell for all: what a block leaves running serves the next one.
-        script = "\n".join(["set -euo pipefail", "trap 'kill $(jobs -p)' EXIT", *blocks()])
+        script = "\n".join(["set -euo pipefail", "trap 'kill $(jobs -p)' EXIT", *commands])
         # `kubectl port-forward` needs a moment before it listens.
         script = script.replace(
             "5050 &\n",
@@ -89,7 +104,7 @@ def main() -> int:
             check=False,
             timeout=900,
         )
-    print(f"{len(blocks())} blocks of commands ended with {done.returncode}")
+    print(f"{len(commands)} blocks of commands ended with {done.returncode}")
     return done.returncode
 
 

@@ -94,6 +94,37 @@ def write_image(archive: Path, name: str, binary: str, path: str) -> None:
             tar.addfile(info, io.BytesIO(data))
 
 
+def extend_image(archive: Path, base: Path, name: str, binary: str, path: str) -> None:
+    """Writes a Docker archive: the image of `base`, on top `binary` at `path` and its libraries."""
+    # In Debian, /lib is a link to /usr/lib.
+    files = {f"usr{library}".replace("usr/usr/", "usr/"): library for library in libraries(binary)}
+    layer = _layer(files | {path.lstrip("/"): binary})
+    digest = hashlib.sha256(layer).hexdigest()
+    with tarfile.open(base) as old, tarfile.open(archive, "w") as new:
+
+        def read(member: str) -> bytes:
+            file = old.extractfile(member)
+            assert file is not None, member
+            return file.read()
+
+        def write(member: str, data: bytes) -> None:
+            info = tarfile.TarInfo(member)
+            info.size = len(data)
+            new.addfile(info, io.BytesIO(data))
+
+        manifest = json.loads(read("manifest.json"))[0]
+        config = json.loads(read(manifest["Config"]))
+        for each in manifest["Layers"]:
+            write(each, read(each))
+        config["rootfs"]["diff_ids"].append(f"sha256:{digest}")
+        config["history"] = [*config.get("history", []), {"created_by": "tests/k8s/images.py"}]
+        manifest["Layers"].append(f"{digest}.tar")
+        manifest["RepoTags"] = [full_name(name)]
+        write(f"{digest}.tar", layer)
+        write(manifest["Config"], json.dumps(config).encode())
+        write("manifest.json", json.dumps([manifest]).encode())
+
+
 if __name__ == "__main__":
     image, _, command = sys.argv[1].partition("=")
     write_image(Path(sys.argv[2]), image, command, "/usr/bin/feedmill")

@@ -57,10 +57,11 @@ def get(*arguments: str) -> Json:
 class Checks:
     """The checks, in the order in which they run."""
 
-    def __init__(self, feedmill: str, resolver: str, definitions: str) -> None:
+    def __init__(self, feedmill: str, resolver: str, definitions: str, shipped: bool) -> None:
         self.feedmill = feedmill
         self.resolver = resolver
         self.definitions = definitions
+        self.shipped = shipped
         self.reads = 0
 
     # ---- what they share
@@ -68,6 +69,9 @@ class Checks:
     def install(self) -> str:
         """The namespace, the keys, the dispatcher's volume and the release."""
         sh(BIN / "kubectl", "create", "namespace", NAMESPACE)
+        # Pods that violate the standard are refused from here on.
+        restricted = "pod-security.kubernetes.io/enforce=restricted"
+        sh(BIN / "kubectl", "label", "namespace", NAMESPACE, restricted)
         keys = FOLDER / "keys"
         sh(self.feedmill, "keygen", "--dir", keys)
         files = [
@@ -193,18 +197,20 @@ class Checks:
         return "the pods of `feedmill doctor` and `feedmill read` succeeded"
 
     def hardened(self) -> str:
-        """Pods satisfy the `restricted` Pod Security Standard."""
-        out = sh(
-            BIN / "kubectl",
-            "label",
-            "--dry-run=server",
-            "--overwrite",
-            "namespace",
-            NAMESPACE,
-            "pod-security.kubernetes.io/enforce=restricted",
-        )
-        assert "violate" not in out, out
-        return "no pod violates Pod Security restricted"
+        """Pod Security `restricted` is enforced, and the image runs as the chart's user."""
+        try:
+            kubectl("run", "plain", "--image", ":".join(IMAGE), "--dry-run=server")
+        except RuntimeError as refused:
+            assert 'violates PodSecurity "restricted' in str(refused), refused
+        else:
+            raise AssertionError("the namespace admits a pod that is not restricted")
+        if not self.shipped:
+            return "admitted by Pod Security restricted; the image of tools/package was not there"
+        script = "id -u && cd /var/cache/feedmill && touch here && stat -c '%u %g' . here && rm here"
+        said = kubectl("exec", "deployment/feedmill-worker", "--", "sh", "-c", script).split()
+        assert said[0] == "65532", said
+        assert said[2] == said[4] == "65532", said
+        return "admitted by Pod Security restricted; the image's user is the chart's, and may cache"
 
     def same_hash(self) -> str:
         """The example's Job has the order hash of a local read."""
@@ -269,6 +275,7 @@ class Checks:
                 strict = ["--dry-run=server", "--validate=strict", "-n", elsewhere]
                 sh(BIN / "kubectl", "apply", *strict, "-f", "-", text=yaml.safe_dump(item))
                 accepted += 1
+        assert not (unknown and self.definitions), f"no definition of {', '.join(sorted(unknown))}"
         left = f"; no definition here of {', '.join(sorted(unknown))}" if unknown else ""
         return f"{accepted} objects accepted{left}"
 
@@ -289,13 +296,34 @@ class Checks:
     def workers_are_rolled(self) -> str:
         """All workers are replaced in the middle of a read."""
         read = self.start_read()
-        before = {pod["metadata"]["uid"] for pod in self.pods("worker")}
+        before = self.identities("worker")
         kubectl("rollout", "restart", "deployment/feedmill-worker")
         self.wait_rollout("deployment/feedmill-worker")
         left = len(self.lines(read))
         result = self.whole(read, "workers rolled")
-        assert not before & {pod["metadata"]["uid"] for pod in self.pods("worker")}
+        assert not before & self.identities("worker")
         return f"{result} (rolled when {left} had come)"
+
+    def upgraded(self) -> str:
+        """`helm upgrade` in the middle of a read: the dispatcher, then the workers."""
+        read = self.start_read()
+        before = {part: self.identities(part) for part in ("dispatcher", "worker")}
+        kubectl("rollout", "pause", "deployment/feedmill-worker")
+        changed = "dispatcher.podAnnotations.release=two,worker.podAnnotations.release=two"
+        self.helm("upgrade", "feedmill", "--set", changed)
+        self.wait_rollout("statefulset/feedmill-dispatcher")
+        assert not before["dispatcher"] & self.identities("dispatcher")
+        assert before["worker"] == self.identities("worker"), "workers came before the dispatcher"
+        first = len(self.lines(read))
+        kubectl("rollout", "resume", "deployment/feedmill-worker")
+        self.wait_rollout("deployment/feedmill-worker")
+        second = len(self.lines(read))
+        result = self.whole(read, "helm upgrade")
+        assert not before["worker"] & self.identities("worker")
+        return f"{result} (dispatcher upgraded at {first}, workers at {second} elements)"
+
+    def identities(self, component: str) -> set[str]:
+        return {pod["metadata"]["uid"] for pod in self.pods(component)}
 
     def node_is_drained(self) -> str:
         """The node of a worker is drained in the middle of a read."""
@@ -554,7 +582,6 @@ def values() -> Json:
         "log": {"format": "text"},
         "dispatcher": {"persistence": {"storageClass": ""}, "resources": small},
         "worker": {
-            "threads": 1,
             "memory": "64MiB",
             "resources": small,
             "topologySpreadConstraints": [spread],
@@ -589,9 +616,13 @@ def main() -> int:
         help="folder with CustomResourceDefinitions of JobSet, Kueue, KEDA and the Prometheus "
         "operator; without them their objects are not checked",
     )
+    parser.add_argument(
+        "--image", type=Path, help="archive in which the image of the nodes was made, if it is there"
+    )
     parser.add_argument("checks", nargs="*")
     options = parser.parse_args()
-    checks = Checks(options.feedmill, options.resolver, options.definitions)
+    shipped = options.image is not None and options.image.exists()
+    checks = Checks(options.feedmill, options.resolver, options.definitions, shipped)
     names = [
         "helm_test",
         "hardened",
@@ -600,6 +631,7 @@ def main() -> int:
         "quiet",
         "dispatcher_is_deleted",
         "workers_are_rolled",
+        "upgraded",
         "node_is_drained",
         "scaled",
         "autoscaled",
