@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A rank that reads a pipeline, as a task of a step beside the service of
-# service.bash. It goes on from its own state if the job was requeued:
+# service.bash. It continues from its own state if the job was requeued:
 #
 #   srun bash rank.bash PIPELINE [FLAGS OF feedmill read]
 #

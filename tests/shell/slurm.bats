@@ -114,7 +114,7 @@ preempt() {
   grep -q "drained" slurm-*.out
 }
 
-@test "a heterogeneous job of two ranks that is preempted and requeued goes on exactly" {
+@test "a heterogeneous job of two ranks that is preempted and requeued continues exactly" {
   slow_pipeline
   sed '$!N; s/\(hetjob\n#SBATCH --nodes=1\).*/\1 --ntasks-per-node=2 --cpus-per-task=1/; P; D' \
     "$SHELL_TESTS/../../deploy/slurm/hetjob.sbatch" > "$BATS_TEST_TMPDIR/two.sbatch"
@@ -137,7 +137,7 @@ preempt() {
   done
 }
 
-@test "a preempted and requeued job with keys goes on exactly" {
+@test "a preempted and requeued job with keys continues exactly" {
   slow_pipeline
   "$FEEDMILL" keygen --dir "$BATS_TEST_TMPDIR/keys"
   PIPELINE=$slow FEEDMILL=$FEEDMILL_SLEEPY FEEDMILL_KEYS=$BATS_TEST_TMPDIR/keys \
