@@ -171,6 +171,19 @@ def formatted(error, own_frames):
     return text.rstrip("\n")
 
 
+def place_of(maker):
+    """Returns the place of a function, or of where a generator yields; "" if unknown."""
+    frame = getattr(maker, "gi_frame", None)
+    code = frame.f_code if frame is not None else getattr(maker, "__code__", None)
+    if code is None:
+        return ""
+    line = frame.f_lineno if frame is not None else code.co_firstlineno
+    # A function that is pickled by value does not keep the name of its file.
+    if os.path.exists(code.co_filename):
+        return f"{code.co_filename}:{line}: "
+    return f"{maker.__qualname__}, line {line}: "
+
+
 def summary(error):
     """Returns the exception as its traceback's last lines."""
     return "".join(traceback.format_exception_only(type(error), error)).strip()
@@ -298,6 +311,11 @@ class Component:
 
     def checked(self, value, leading=()):
         """Returns the value as an array of the declared type."""
+        if isinstance(value, tuple):
+            raise Unfit(
+                f"{self.what} is a tuple: return a dict with a name for each component, or a "
+                "list for one array"
+            )
         if self.dtype is None:
             return self.checked_bytes(value, leading)
         kind = type(value)
@@ -496,7 +514,8 @@ class Slot:
             del made
             self.output.finish()
         except Unfit as error:
-            return int(self.output.row[0]), f"returned a wrong value: {error}"
+            place = place_of(self.function)
+            return int(self.output.row[0]), f"returned a wrong value: {place}{error}"
         except BaseException as error:
             # The frames of run() and make_…().
             return (
@@ -614,7 +633,7 @@ class GeneratorSlot:
                 self.source = self.iterator = None
                 return made, False
             except Unfit as error:
-                self.failure = f"yielded a wrong value: {error}"
+                self.failure = f"yielded a wrong value: {place_of(self.iterator)}{error}"
             except BaseException as error:
                 self.failure = f"raised {summary(error)}\n{formatted(error, 1)}"
             else:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from feedmill._flat_names import flat_names
 from feedmill._function_identity import identity
+from feedmill._trace_errors import place_of
 from feedmill._values import plain
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError
 
@@ -138,7 +140,7 @@ def generator_source(
     called = _of_shards(function, shards)
     source: dict[str, Any] = {
         "function": base64.b64encode(_pickled(called)).decode(),
-        "output": _declared(output) if output is not None else _yielded(called, shards),
+        "output": _declared(output) if output is not None else _yielded(function, called, shards),
         "python": platform.python_version(),
         "packages": _versions(packages),
         "shards": plain(shards),
@@ -178,10 +180,15 @@ def _of_shards(function: Callable[..., Any], shards: int) -> Callable[[int, int]
     return lambda shard, shards: function()
 
 
-def _yielded(function: Callable[[int, int], Any], shards: int) -> dict[str, str]:
+def _yielded(
+    function: Callable[..., Any], called: Callable[[int, int], Any], shards: int
+) -> dict[str, str]:
     """Returns the types of the first two elements of the first shard."""
     try:
-        first = [_components(element) for element in itertools.islice(function(0, shards), 2)]
+        first = [
+            _components(element, f"{place_of(function)}the generator yielded")
+            for element in itertools.islice(called(0, shards), 2)
+        ]
     except InvalidArgumentError:
         raise
     except Exception as error:
@@ -297,10 +304,13 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
         _generator = None
     if result is None:
         raise InvalidArgumentError("the function returned None: does it lack a return?")
-    return _components(result)
+    return _components(result, f"{place_of(function)}the function returned")
 
 
-def _components(result: Any) -> dict[str, Any]:
+def _components(result: Any, made_by: str) -> dict[str, Any]:
+    nested = flat_names(result, lambda value: "…")
+    if nested is not None:
+        raise InvalidArgumentError(f"{made_by} {nested}")
     made = result if isinstance(result, Mapping) else {"": result}
     return {str(name): _as_array(str(name), value) for name, value in made.items()}
 
@@ -308,10 +318,6 @@ def _components(result: Any) -> dict[str, Any]:
 def _as_array(name: str, value: Any) -> Any:
     if isinstance(value, (bytes, bytearray, str)):
         return np.empty((), object)
-    if isinstance(value, Mapping):
-        raise InvalidArgumentError(
-            f"component '{name}' is a {type(value).__name__}; return one dict of arrays"
-        )
     try:
         return np.asarray(value)
     except ValueError as error:

@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from feedmill._plain_yaml import PlainScalar, Value
+from feedmill._trace_errors import trace_error
 from feedmill.errors import InvalidArgumentError
-from feedmill.expressions import Element, Expr, Scalar, literal, trace
+from feedmill.expressions import Element, Expr, Scalar, literal, nesting, trace
 
 Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Types: TypeAlias = "Mapping[str, str]"
@@ -84,6 +85,10 @@ def outputs(value: Outputs | None, named: Mapping[str, Any]) -> str | dict[str, 
     """Returns what a map makes: an expression's text, or such texts by name."""
     traced = callable(value) and not isinstance(value, (Expr, Element))
     made: Any = trace(value) if traced else value  # type: ignore[arg-type]
+    for given in (made, named):
+        nested = nesting(given)
+        if nested is not None:
+            raise trace_error(f"map and flat_map were given {nested}")
     if isinstance(made, Mapping) or named:
         if made is not None and not isinstance(made, Mapping):
             raise InvalidArgumentError("give one expression, or components by name, not both")

@@ -13,8 +13,8 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from feedmill._trace_errors import trace_error
-from feedmill.errors import TraceError
+from feedmill._flat_names import flat_names
+from feedmill._trace_errors import trace_error, trace_error_of
 
 Scalar: TypeAlias = "bool | int | float | str | bytes | np.generic"
 Operand: TypeAlias = "Expr | Scalar | Sequence[Any] | np.ndarray[Any, Any]"
@@ -64,7 +64,7 @@ def literal(value: Operand) -> Expr:
     if isinstance(value, np.ndarray):
         dtype = dtype_name(value.dtype)
         return Expr(f"cast({literal(value.tolist())._text}, {dtype})", _ATOM)
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence):  # the arguments of functions may be tuples
         items = ", ".join(literal(item)._text for item in value)
         return Expr(f"[{items}]", _ATOM)
     return _refuse_operand(value)
@@ -518,14 +518,29 @@ for _name in vars(Expr):
 def trace(function: Callable[[Any], Any]) -> Any:
     """Calls ``function`` with an :class:`Element`, twice.
 
-    Raises TraceError if the two results differ: a random number would be the same
-    for all elements, then.
+    Raises TraceError if the two results differ: a random number would be the same for
+    all elements. Raises it, too, if the result is a tuple or has inner names.
     """
     first, second = function(Element()), function(Element())
     if repr(first) != repr(second):
-        raise TraceError(
+        raise trace_error_of(
+            function,
             f"the function gives another expression each time it is called, {first!r} and "
             f"{second!r}: what it draws or counts would be one constant for all elements; write "
-            "fm.functions.random.uniform() for a random number of each element"
+            "fm.functions.random.uniform() for a random number of each element",
         )
+    nested = nesting(first)
+    if nested is not None:
+        raise trace_error_of(function, f"the function returned {nested}")
     return first
+
+
+def nesting(made: Any) -> str | None:
+    """Returns what is wrong with a result that is a tuple or has inner names; else None."""
+
+    def text(value: Any) -> str:
+        if isinstance(value, Element):
+            value = value._whole()
+        return value.text if isinstance(value, Expr) else repr(value)
+
+    return flat_names(made, text)

@@ -1,10 +1,13 @@
 """Expressions: their texts, their values beside NumPy's, and what is refused."""
 
 import math
+import sys
+from typing import NamedTuple
 
 import feedmill as fm
 import numpy as np
 import pytest
+from feedmill import _trace_errors
 
 F = fm.functions
 X = np.arange(-20, 20, dtype=np.int64)
@@ -48,6 +51,8 @@ def text_of(function):
         (lambda e: F.split(e.t, "\n'"), 'split(t, "\\n\'")'),
         (lambda e: abs(e.a) + round(e.b), "abs(a) + round(b)"),
         (lambda e: fm.expr("a or b") & True, "(a or b) & True"),
+        (lambda e: [e.a, e.b], "[a, b]"),
+        (lambda e: F.slice(e.a, (0,), (2,)), "slice(a, [0], [2])"),
     ],
 )
 def test_a_traced_function_is_this_text(function, text):
@@ -155,10 +160,92 @@ def test_an_error_shows_the_line_and_the_place():
     assert lines[-2][begin:end] == "int(e.b)"
 
 
+def test_an_error_shows_all_lines_of_an_expression():
+    with pytest.raises(fm.TraceError) as raised:
+        fm.Dataset.range(1).map(
+            lambda e: (
+                e.a
+                + int(
+                    e.b * 2  # twice
+                )
+            )
+        )
+    shown = [line.strip() for line in str(raised.value).splitlines()[-6:]]
+    assert shown == ["+ int(", "^^^^", "e.b * 2  # twice", "^" * 16, ")", "^"]
+
+
+def test_an_expression_is_found_without_columns():
+    """Python 3.10 keeps no columns of instructions."""
+
+    def frame_of(function):
+        frames = []
+
+        class Recorder:
+            def __getattr__(self, name):
+                frame = sys._getframe(1)
+                frames.append((frame.f_lineno, _trace_errors._span_by_compiling(frame)))
+                return self
+
+        function(Recorder())
+        return frames
+
+    def several(e):
+        first = e.one
+        return [
+            first.two.three,
+            e.four,
+        ]
+
+    line = several.__code__.co_firstlineno
+    assert frame_of(several) == [
+        (line + 1, (line + 1, line + 1, 16, 21)),
+        (line + 3, (line + 3, line + 3, 12, 21)),
+        (line + 3, (line + 3, line + 3, 12, 27)),
+        (line + 4, (line + 4, line + 4, 12, 18)),
+    ]
+
+
 def test_frozen_randomness_is_found():
     draws = iter([0.25, 0.75])
-    with pytest.raises(fm.TraceError, match=r"random\.uniform"):
-        fm.Dataset.range(1).map(lambda x: x + next(draws))
+
+    def noisy(x):
+        return x + next(draws)
+
+    with pytest.raises(fm.TraceError, match=r"random\.uniform") as raised:
+        fm.Dataset.range(1).map(noisy)
+    text = str(raised.value)
+    assert text.startswith(f"{__file__}:{noisy.__code__.co_firstlineno}: ")
+    assert text.splitlines()[-1].strip() == "def noisy(x):"
+
+
+class Pair(NamedTuple):
+    image: object
+    label: object
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (lambda e: (e.image / 255, e.label), '{"image": image / 255, "label": label}'),
+        (lambda x: (x, x / 2), '{"x": x, "x_1": x / 2}'),
+        (lambda x: (x, x / 2), "the list [x, x / 2]"),
+        (lambda e: (F.length(e.a), 3), '{"value_0": length(a), "value_1": 3}'),
+        (lambda e: {"pair": (e.a, e.b + 1)}, '{"pair_a": a, "pair_b": b + 1}'),
+        (lambda e: {"m": {"id": e.id, "k": {"l": 3}}}, '{"m_id": id, "m_k_l": 3}'),
+        (lambda e: Pair(e.a, e.b), '{"image": a, "label": b}'),
+    ],
+)
+def test_tuples_and_inner_names_are_refused_with_the_dict_to_write(function, advice):
+    place = f"{__file__}:{function.__code__.co_firstlineno}: the function returned a "
+    for method in (fm.Dataset.map, fm.Dataset.flat_map, fm.Dataset.filter):
+        with pytest.raises(fm.TraceError) as raised:
+            method(fm.Dataset.range(1), function)
+        assert str(raised.value).startswith(place)
+        assert advice in str(raised.value)
+    with pytest.raises(fm.TraceError, match='"a": a, "b": b'):
+        fm.Dataset.range(1).map((fm.col("a"), fm.col("b")))
+    with pytest.raises(fm.TraceError, match='"c_a": a, "c_b": b'):
+        fm.Dataset.range(1).map(c=(fm.col("a"), fm.col("b")))
 
 
 def test_an_unknown_function_names_the_nearest():

@@ -194,7 +194,12 @@ def test_explain_tells_how_it_runs():
         (lambda d: d.map(square, python=True, color=1), "color: a Python function"),
         (lambda d: d.map(lambda x: None, python=True), "does it lack a return"),
         (lambda d: d.map(lambda x: {}, python=True), "empty dict"),
-        (lambda d: d.map(lambda x: {"a": {"b": 1}}, python=True), "one dict of arrays"),
+        (lambda d: d.map(lambda x: {"a": {"b": 1}}, python=True), '{"a_b": …}'),
+        (
+            lambda d: d.map(lambda x: (x, x), python=True),
+            r'functions_test.py:\d+: the function returned a tuple,[^"]*"value_0": …, "value_1": …',
+        ),
+        (lambda d: d.map(lambda x: {"p": (x, x)}, python=True), '{"p_value_0": …, "p_value_1": …}'),
         (lambda d: d.map(lambda x: object(), python=True), "is a object"),
         (lambda d: d.map(lambda x: 1 // int(x - 1), python=True), "ZeroDivisionError"),
         (lambda d: d.map(lambda x: 1j, python=True), "complex128"),
@@ -276,6 +281,8 @@ def test_an_exception_comes_with_its_traceback_and_element():
         (lambda: None, "the result is a NoneType instead of int64"),
         (lambda: "text", "the result is a str instead of int64"),
         (lambda: True, "the result is bool instead of int64"),
+        (lambda: (1, 2), "an_error.<locals>.<lambda>, line "),
+        (lambda: (1, 2), "the result is a tuple: return a dict with a name for each component"),
     ],
 )
 def test_another_dtype_shape_or_object_is_an_error(value, message):

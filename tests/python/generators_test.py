@@ -211,6 +211,7 @@ def test_an_exception_comes_after_the_elements_before_it_and_with_its_traceback(
         ("text", "instead of int64"),
         (np.arange(3), "instead of int64"),
         ({"x": 1}, "instead of int64"),
+        ((3, 4), "the result is a tuple: return a dict"),
     ],
 )
 def test_another_type_is_an_error(value, message):
@@ -314,6 +315,10 @@ def test_a_generator_that_ends_earlier_the_second_time_is_noticed(tmp_path):
         (lambda: fm.Dataset.from_generator(lambda: [1], shards=2), "takes no arguments"),
         (lambda: fm.Dataset.from_generator(list), "has no element"),
         (lambda: fm.Dataset.from_generator(lambda: 1 / 0), "ZeroDivisionError"),
+        (
+            lambda: fm.Dataset.from_generator(lambda: iter([(1, 2)])),
+            r'generators_test.py:\d+: the generator yielded a tuple,[^"]*"value_0": …, "value_1"',
+        ),
         (
             lambda: fm.Dataset.from_generator(numbers, shards=0, output=OUTPUT).element_spec,
             "shards must be at least 1",
