@@ -16,6 +16,8 @@ from feedmill._feedmill import version as __version__
 from feedmill._python_functions import rng
 from feedmill.dataset import ComponentSpec, Dataset
 from feedmill.errors import (
+    AbortedError,
+    AlreadyExistsError,
     CancelledError,
     DataLossError,
     DeadlineExceededError,
@@ -25,10 +27,14 @@ from feedmill.errors import (
     InvalidArgumentError,
     NotFoundError,
     OutOfRangeError,
+    PermissionDeniedError,
     PythonError,
     ResourceExhaustedError,
     TraceError,
+    UnauthenticatedError,
     UnavailableError,
+    UnimplementedError,
+    UnknownError,
     UnknownLengthError,
 )
 from feedmill.expressions import Expr, col, expr
@@ -37,6 +43,8 @@ from feedmill.reader import Reader, describe_state, merge_states
 from feedmill.servers import DispatchServer, MetricsServer, WorkerServer, find_dispatcher
 
 __all__ = [
+    "AbortedError",
+    "AlreadyExistsError",
     "CancelledError",
     "ComponentSpec",
     "DataLossError",
@@ -52,11 +60,15 @@ __all__ = [
     "MetricsServer",
     "NotFoundError",
     "OutOfRangeError",
+    "PermissionDeniedError",
     "PythonError",
     "Reader",
     "ResourceExhaustedError",
     "TraceError",
+    "UnauthenticatedError",
     "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
     "UnknownLengthError",
     "WorkerServer",
     "__version__",

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -91,6 +92,30 @@ def test_configs_that_are_wrong(tmp_path):
         service.WorkerServer(service.WorkerConfig(dispatcher_address=""))
     with service.DispatchServer(service.DispatcherConfig(work_dir=str(tmp_path / "no"))):
         assert not (tmp_path / "no").exists()
+
+
+# ---- errors
+
+
+def test_errors_have_codes_and_the_arguments_of_tensorflow():
+    from feedmill.errors import make_error
+
+    kinds = [name for name in tf.errors.__all__ if name.endswith("Error") and name != "OpError"]
+    assert len(kinds) == 16
+    for name in kinds:
+        kind = getattr(tf.errors, name)
+        code = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name.removesuffix("Error")).upper()
+        assert kind.error_code == getattr(tf.errors, code)
+        assert type(make_error(code, "text")) is kind
+        for error in (kind("text"), kind(None, None, "text"), kind("node", "op", "text")):
+            assert error.message == str(error) == "text"
+            assert error.args == ("text",)
+            copy = pickle.loads(pickle.dumps(error))
+            assert (type(copy), copy.message, copy.op) == (kind, "text", error.op)
+        assert (error.node_def, error.op) == ("node", "op")
+    assert tf.errors.OpError(None, None, "text", 11).error_code == tf.errors.OUT_OF_RANGE
+    assert type(make_error("SOMETHING_NEW", "text")) is tf.errors.UnknownError
+    assert isinstance(make_error("PERMISSION_DENIED", "text"), PermissionError)
 
 
 # ---- distribute

@@ -19,6 +19,19 @@ KINDS = fm.Dataset.range(64).map(
 )
 
 
+def test_errors_are_those_of_tensorflow():
+    from feedmill.tf import errors
+
+    for name in errors.__all__:
+        theirs, ours = getattr(tf.errors, name), getattr(errors, name)
+        if isinstance(ours, int):
+            assert ours == theirs
+        elif name != "OpError":
+            one, other = theirs(None, None, "text"), ours(None, None, "text")
+            for attribute in ("message", "error_code", "op", "node_def"):
+                assert getattr(one, attribute) == getattr(other, attribute), name
+
+
 def values(batches):
     return [batch.numpy().tolist() for batch in batches]
 
