@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from feedmill._adapter import Adapter
 from feedmill._arguments import Even
+from feedmill._array_alias import writable_alias
 from feedmill.dataset import ComponentSpec, Dataset
 from feedmill.reader import Element
 
@@ -106,25 +107,13 @@ class TensorFlowLoader(Adapter):
         return dataset.with_options(options)
 
 
-class _Alias:
-    """An array that says it may be written, to which its memory belongs.
-
-    TensorFlow takes no read-only array by DLPack. It writes to no memory that is not its
-    own, so that this one stays as it is.
-    """
-
-    def __init__(self, array: np.ndarray[Any, Any]) -> None:
-        address, _ = array.__array_interface__["data"]
-        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
-        self.array = array
-
-
 def _tensor(value: Any) -> Any:
     """Returns the tensor of a value: of the same memory, if kernels can use that."""
     if isinstance(value, np.ndarray) and value.dtype != object and value.size > 0:
         aligned = value.__array_interface__["data"][0] % _ALIGNMENT == 0
         if aligned and value.flags.c_contiguous:
-            return tf.experimental.dlpack.from_dlpack(np.asarray(_Alias(value)).__dlpack__())
+            # TensorFlow writes to no memory that is not its own.
+            return tf.experimental.dlpack.from_dlpack(writable_alias(value).__dlpack__())
     return tf.convert_to_tensor(value)
 
 

@@ -18,6 +18,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 from feedmill import _arguments as check
 from feedmill._adapter import Adapter
 from feedmill._arguments import Even
+from feedmill._array_alias import writable_alias
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element, State
@@ -234,8 +235,7 @@ def to_tensors(
     if isinstance(element, np.ndarray):
         if element.dtype == object:
             return element
-        # from_numpy would warn that the array is read-only; DLPack tells it.
-        tensor = torch.from_numpy(element.copy()) if copy else torch.from_dlpack(element)
+        tensor = torch.from_numpy(element.copy() if copy else writable_alias(element))
     elif isinstance(element, np.generic):
         tensor = torch.from_numpy(np.array(element))
     else:

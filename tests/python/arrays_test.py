@@ -1,11 +1,13 @@
 """Readers hand out NumPy arrays over the memory in which elements came."""
 
 import gc
+import sys
 import weakref
 
 import feedmill as fm
 import numpy as np
 import pytest
+from feedmill._array_alias import writable_alias
 
 
 def address(array):
@@ -79,6 +81,37 @@ def test_every_dtype_has_the_type_of_numpy():
             assert batch[name].dtype == np.dtype(name)
             assert batch[name].dtype.char == np.dtype(name).char
             assert batch[name].flags.c_contiguous
+
+
+class LegacyImporter:
+    """Takes an array as libraries before DLPack 1.0 do: without a version."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__()
+
+
+def test_both_protocols_of_dlpack_take_an_alias_without_a_copy():
+    array = next(wide().read())["wide"]
+    alias = writable_alias(array)
+    assert alias.ctypes.data == array.ctypes.data
+    for imported in (np.from_dlpack(alias), np.from_dlpack(LegacyImporter(alias))):
+        assert imported.ctypes.data == array.ctypes.data
+        np.testing.assert_array_equal(imported, array)
+    before = sys.getrefcount(array)
+    del alias, imported
+    gc.collect()
+    assert sys.getrefcount(array) < before
+    assert not array.flags.writeable
+    if np.lib.NumpyVersion(np.__version__) >= "2.1.0":  # it can say that memory is read-only
+        assert np.from_dlpack(array).ctypes.data == array.ctypes.data
+    with pytest.raises(BufferError):
+        array.__dlpack__()
 
 
 def test_one_unnamed_component_is_bare():
