@@ -29,6 +29,8 @@ class Sources:
     def range(cls, start: int, stop: int | None = None, step: int | None = None) -> Self:
         """Makes the numbers of Python's ``range``, as one unnamed int64.
 
+        Raises InvalidArgumentError if ``step`` is 0.
+
         >>> import feedmill as fm
         >>> [int(x) for x in fm.Dataset.range(2, 10, 3).read()]
         [2, 5, 8]
@@ -114,6 +116,13 @@ class Sources:
         relative to the working directory when the dataset is read. Without
         ``compression`` the first bytes of the first file decide.
         ``zstd_window_log=31`` accepts windows up to 2 GiB.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged
+        compressed file.
+
+        >>> import feedmill as fm
+        >>> list(fm.Dataset.text("notes.txt").read())
+        [b'first line', b'second line', b'third line']
         """
         return cls._of_source(
             "text",
@@ -128,7 +137,16 @@ class Sources:
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
     ) -> Self:
-        """Reads the records of TFRecord files, as one unnamed bytes component."""
+        """Reads the records of TFRecord files, as one unnamed bytes component.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a record with a
+        wrong checksum.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.tfrecord("examples.tfrecord")
+        >>> next(ds.parse_example({"label": "int64", "text": "bytes"}).read())
+        {'label': np.int64(0), 'text': b'text 0'}
+        """
         return cls._of_source(
             "tfrecord",
             options(files=files, compression=compression, zstd_window_log=zstd_window_log),
@@ -141,6 +159,14 @@ class Sources:
         The label is the number of the file's folder among the sorted names of the
         folders, or the name itself if all are integers. ``label="filename"`` takes
         what follows the last ``_`` of the file's name. :meth:`decode_image` decodes.
+
+        Reading raises NotFoundError if no file matches, InvalidArgumentError if a label
+        cannot be found out.
+
+        >>> import feedmill as fm
+        >>> first = next(fm.Dataset.images("photos/*/*.jpg").decode_image().read())
+        >>> first["image"].dtype, first["label"], first["path"][-9:]
+        (dtype('uint8'), np.int64(0), b'cat/0.jpg')
         """
         return cls._of_source("images", options(files=files, label=label))
 
@@ -169,6 +195,15 @@ class Sources:
         Lines that begin with ``comment`` and the first ``skip_rows`` lines of each
         file are left out. ``vectors={"pixels": ("p0", "p783")}`` makes one
         component, a list, of the columns from ``p0`` to ``p783``.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a row that does
+        not fit ``fields``.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.csv("houses.csv").read())
+        {'rooms': np.int64(2), 'area': np.float64(70.5), 'price': np.int64(210000)}
+        >>> fm.Dataset.csv("houses.csv", fields={"rooms": "int32"}).element_spec
+        {'rooms': ComponentSpec(dtype='int32', shape=())}
         """
         runs = None
         if vectors is not None:
@@ -205,6 +240,13 @@ class Sources:
 
         ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
         without it they are found out from the first 1,000 lines.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a line that does
+        not fit ``fields``.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.jsonl("houses.jsonl").read())
+        {'rooms': np.int64(2), 'area': np.float64(70.5), 'price': np.int64(210000)}
         """
         return cls._of_source(
             "jsonl",
@@ -222,6 +264,12 @@ class Sources:
         """Reads the rows of ``.npy`` files, unnamed, or of ``.npz`` files, by name.
 
         The members of a structured dtype are components by name, too.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged file.
+
+        >>> import feedmill as fm
+        >>> [row.tolist() for row in fm.Dataset.npy("points.npy").read()]
+        [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
         """
         return cls._of_source("npy", options(files=files, fields=fields))
 
@@ -239,6 +287,13 @@ class Sources:
         """Reads records of ``record_bytes`` each, as one unnamed bytes component.
 
         ``header_bytes`` and ``footer_bytes`` of each file are left out.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a file whose size
+        does not fit.
+
+        >>> import feedmill as fm
+        >>> list(fm.Dataset.fixed_length("records.bin", record_bytes=4, header_bytes=4).read())
+        [b'aaaa', b'bbbb', b'cccc']
         """
         return cls._of_source(
             "fixed_length",
@@ -265,6 +320,14 @@ class Sources:
 
         ``__key__`` is the key itself. ``fields`` maps extensions to types;
         ``"int64 = -1"`` is -1 in samples without that member.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged archive,
+        or a sample without a member of ``fields``.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.webdataset("digits.tar", fields={"txt": "bytes", "cls": "bytes"})
+        >>> next(ds.read())
+        {'txt': b'digit 0', 'cls': b'0'}
         """
         return cls._of_source(
             "webdataset",
@@ -281,6 +344,13 @@ class Sources:
         """Reads the samples of MDS shards (MosaicML Streaming), columns by name.
 
         ``files`` is the folder of a data set, its ``index.json``, or shards.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged shard.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.mds("mds", fields={"int": "int64", "str": "bytes"})
+        >>> next(ds.read())
+        {'int': np.int64(-5), 'str': b''}
         """
         return cls._of_source("mds", options(files=files, fields=fields))
 
@@ -289,6 +359,12 @@ class Sources:
         """Reads LMDB files, their entries in the order of their keys.
 
         ``key`` and ``value`` are bytes.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged file.
+
+        >>> import feedmill as fm
+        >>> sorted(next(fm.Dataset.lmdb("entries.lmdb").read()))
+        ['key', 'value']
         """
         return cls._of_source("lmdb", options(files=files))
 
@@ -306,6 +382,13 @@ class Sources:
         ``columns`` names those to read, in this order; all by default. ``fields``
         maps columns to types. ``partitions`` makes components of folders called
         ``KEY=VALUE``, too. Needs ``libfeedmill_arrow.so`` (docs/steps.md).
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged file,
+        FailedPreconditionError without the plugin.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.parquet("table.parquet", columns=["text", "label"]).batch(32)
+        <feedmill.Dataset parquet → batch>
         """
         return cls._of_source(
             "parquet",
@@ -321,7 +404,15 @@ class Sources:
         fields: Types | None = None,
         partitions: bool | None = None,
     ) -> Self:
-        """Reads the rows of Arrow IPC files (Feather) and streams, as :meth:`parquet`."""
+        """Reads the rows of Arrow IPC files (Feather) and streams, as :meth:`parquet`.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged file,
+        FailedPreconditionError without the plugin.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.arrow("table.arrow", columns=["text", "label"]).batch(32)
+        <feedmill.Dataset arrow → batch>
+        """
         return cls._of_source(
             "arrow",
             options(files=files, columns=columns, fields=fields, partitions=partitions),
@@ -333,6 +424,8 @@ class Sources:
 
         All make the same components. The options of the inputs (a seed, an order)
         are not used; those of the whole count.
+
+        Reading raises InvalidArgumentError if the components differ.
 
         >>> import feedmill as fm
         >>> whole = fm.Dataset.concatenate([fm.Dataset.range(2), fm.Dataset.range(5, 7)])
@@ -346,6 +439,15 @@ class Sources:
         """Puts an element of each dataset side by side, as long as the shortest.
 
         Every input has named components (``map`` gives names), each name once.
+
+        Reading raises InvalidArgumentError if a component has no name, or two have the
+        same.
+
+        >>> import feedmill as fm
+        >>> one, other = fm.Dataset.range(3).map(a="x"), fm.Dataset.range(9).map(b="-x")
+        >>> pairs = fm.Dataset.zip([one, other])
+        >>> [(int(e["a"]), int(e["b"])) for e in pairs.read()]
+        [(0, 0), (1, -1), (2, -2)]
         """
         return cls._of_source("zip", {"inputs": _definitions(inputs)})
 
@@ -361,6 +463,13 @@ class Sources:
 
         By default one element of each of all inputs. Where an input ends, the next
         one that was not begun has its turn from then on.
+
+        Reading raises InvalidArgumentError if the components differ.
+
+        >>> import feedmill as fm
+        >>> turns = fm.Dataset.interleave([fm.Dataset.range(3), fm.Dataset.range(10, 12)])
+        >>> [int(x) for x in turns.read()]
+        [0, 10, 1, 11, 2]
         """
         given = options(cycle_length=cycle_length, block_length=block_length)
         return cls._of_source("interleave", {"inputs": _definitions(inputs), **given})
@@ -378,6 +487,15 @@ class Sources:
         It ends before the first element that an input lacks (``first_exhausted``,
         the default), once all were read whole (``all_exhausted``), or never
         (``repeat``); in the last two, an input that ends begins again.
+
+        Reading raises InvalidArgumentError if the components differ, or for a weight that
+        is not positive.
+
+        >>> import feedmill as fm
+        >>> inputs = [fm.Dataset.range(9), fm.Dataset.range(100, 109)]
+        >>> mixed = fm.Dataset.mixture(inputs, weights=[0.75, 0.25])
+        >>> next(mixed.batch(8).read()).tolist()
+        [0, 1, 2, 100, 3, 4, 5, 101]
         """
         given = options(weights=weights, stop=stop)
         return cls._of_source("mixture", {"inputs": _definitions(inputs), **given})

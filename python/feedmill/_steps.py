@@ -112,6 +112,9 @@ class Steps:
     ) -> Self:
         """Keeps the elements for which ``predicate``, one bool, is true.
 
+        Raises the errors of :meth:`map`. Reading raises InvalidArgumentError if the
+        predicate is not one bool.
+
         >>> import feedmill as fm
         >>> [int(x) for x in fm.Dataset.range(6).filter(lambda x: x % 2 == 1).read()]
         [1, 3, 5]
@@ -162,6 +165,14 @@ class Steps:
         """Makes components as :meth:`map`, then an element of each row of them.
 
         ``ds.flat_map("split(x, ' ')")`` makes an element of each word.
+
+        Raises the errors of :meth:`map`. Reading raises InvalidArgumentError if a component
+        has no rows.
+
+        >>> import feedmill as fm
+        >>> words = fm.Dataset.text("notes.txt").flat_map("split(x, ' ')")
+        >>> list(words.read())
+        [b'first', b'line', b'second', b'line', b'third', b'line']
         """
         return self._with_step("flat_map", outputs(outputs_, named))
 
@@ -170,6 +181,15 @@ class Steps:
 
         ``features`` maps names to types: ``{"image": "bytes", "ids": "int64[?]"}``.
         ``"float32[3] = 0"`` is three zeros in records without that feature.
+
+        Reading raises DataLossError for a record that is no such message, or that lacks a
+        feature without a default.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.tfrecord("examples.tfrecord")
+        >>> ds = ds.parse_example({"label": "int64", "weight": "float32 = 1"})
+        >>> next(ds.read())
+        {'label': np.int64(0), 'weight': np.float32(1.0)}
         """
         return self._with_step("parse_example", options(features=features)["features"])
 
@@ -180,6 +200,15 @@ class Steps:
 
         Components of ``sequence``, whose types are of one step, have a first
         dimension more.
+
+        Reading raises DataLossError for a record that is no such message, or that lacks a
+        feature without a default.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.tfrecord("sequences.tfrecord")
+        >>> ds = ds.parse_sequence_example(context={"label": "int64"}, sequence={"steps": "int64"})
+        >>> next(ds.read())
+        {'label': np.int64(7), 'steps': array([1, 2])}
         """
         return self._with_step(
             "parse_sequence_example", options(context=context, sequence=sequence)
@@ -201,6 +230,13 @@ class Steps:
         Images that the codec warns of are decoded, or errors with
         ``on_warning="fail"``. JPEGs whose data ends early are errors, or decoded as
         far as they go with ``truncated="pad"``.
+
+        Reading raises DataLossError for bytes that are no such image.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image(channels=1)
+        >>> ds.element_spec["image"]
+        ComponentSpec(dtype='uint8', shape=(None, None, 1))
         """
         return self._with_step(
             "decode_image",
@@ -221,7 +257,15 @@ class Steps:
         component: str | None = None,
         method: Literal["bilinear", "nearest"] | None = None,
     ) -> Self:
-        """Resizes uint8 images [h, w, c] to [height, width, c]."""
+        """Resizes uint8 images [h, w, c] to [height, width, c].
+
+        Reading raises InvalidArgumentError if the component is no such image.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().resize(height=8, width=4)
+        >>> next(ds.read())["image"].shape
+        (8, 4, 3)
+        """
         return self._with_step(
             "resize", options(component=component, height=height, width=width, method=method)
         )
@@ -233,7 +277,16 @@ class Steps:
         direction: Literal["horizontal", "vertical"] | None = None,
         probability: float | None = None,
     ) -> Self:
-        """Mirrors images [..., h, w, c] of any dtype at random, with chance 0.5."""
+        """Mirrors images [..., h, w, c] of any dtype at random, with chance 0.5.
+
+        Reading raises InvalidArgumentError if the component is no image, or for a
+        probability that is not from 0 to 1.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().random_flip(probability=1)
+        >>> ds.element_spec["image"]
+        ComponentSpec(dtype='uint8', shape=(None, None, 3))
+        """
         return self._with_step(
             "random_flip",
             options(component=component, direction=direction, probability=probability),
@@ -251,6 +304,13 @@ class Steps:
         ``skip`` leaves them out, if the source or a step before this one failed.
         More than ``cap`` of them end the reading. ``quarantine`` is a file to which
         a line about each is added.
+
+        Reading raises ResourceExhaustedError for more than ``cap``.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(3).map("to_number(substr('0a2', x, 1), int64)")
+        >>> [int(x) for x in ds.on_error("skip").read()]
+        [0, 2]
         """
         return self._with_step("on_error", options(policy=policy, cap=cap, quarantine=quarantine))
 
@@ -261,6 +321,14 @@ class Steps:
 
         In the memory of each worker, up to ``memory_bytes`` (1 GiB), or in the
         folder ``path`` of the workers' machines.
+
+        Reading raises InvalidArgumentError if a step before it may give other elements when
+        it runs again, such as a random function.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().cache().shuffle().repeat(2)
+        >>> len(ds.read())
+        12
         """
         return self._with_step("cache", options(path=path, memory_bytes=memory_bytes))
 
@@ -280,6 +348,15 @@ class Steps:
         ``block``: blocks of that many records do, and ``window`` of them are mixed.
         ``files``: whole files do.
         ``seed`` replaces the seed of the pipeline for this step.
+
+        Reading raises InvalidArgumentError if the order cannot be had: of all elements
+        after a step such as ``pack``, or of files whose records only reading finds.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.range(6).shuffle(seed=7).batch(6).read())
+        array([0, 5, 2, 3, 4, 1])
+        >>> next(fm.Dataset.range(6).shuffle(seed=7, window=2).batch(6).read())
+        array([0, 1, 3, 2, 4, 5])
         """
         return self._with_step(
             "shuffle", options(seed=seed, window=window, block=block, files=files)
@@ -289,6 +366,9 @@ class Steps:
         """Stacks ``size`` elements along a new first axis.
 
         ``drop_remainder=True`` leaves out a last batch that is not full.
+
+        Raises InvalidArgumentError for a size of 0. Reading raises DataLossError if the
+        elements of a batch have different shapes; see :meth:`padded_batch`.
 
         >>> import feedmill as fm
         >>> [x.tolist() for x in fm.Dataset.range(5).batch(2).read()]
@@ -308,6 +388,14 @@ class Steps:
 
         ``shapes`` maps components to shapes, in which None is the longest row's;
         ``values`` maps components to what they are padded with (0).
+
+        Reading raises DataLossError for a row that is longer than its shape.
+
+        >>> import feedmill as fm
+        >>> rows = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)")
+        >>> batch = next(rows.padded_batch(3, values={"x": 32}).read())
+        >>> batch.shape, bytes(batch[0])
+        ((3, 11), b'first line ')
         """
         return self._with_step(
             "padded_batch",
@@ -315,15 +403,39 @@ class Steps:
         )
 
     def ragged_batch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
-        """Joins rows along their first axis; ``<name>_offsets`` tell them apart."""
+        """Joins rows along their first axis; ``<name>_offsets`` tell them apart.
+
+        Reading raises InvalidArgumentError for arrays that differ in more than the first
+        dimension.
+
+        >>> import feedmill as fm
+        >>> words = fm.Dataset.text("notes.txt").map(words="split(x, ' ')").ragged_batch(3)
+        >>> batch = next(words.read())
+        >>> batch["words"].tolist(), batch["words_offsets"].tolist()
+        ([b'first', b'line', b'second', b'line', b'third', b'line'], [0, 2, 4, 6])
+        """
         return self._with_step("ragged_batch", _sized(size, drop_remainder=drop_remainder))
 
     def unbatch(self) -> Self:
-        """Makes an element of each row along the first axis."""
+        """Makes an element of each row along the first axis.
+
+        Reading raises InvalidArgumentError if a component has no first axis.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(5).batch(3).unbatch().read()]
+        [0, 1, 2, 3, 4]
+        """
         return self._with_step("unbatch", None)
 
     def rebatch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
-        """Makes batches of another size."""
+        """Makes batches of another size.
+
+        Raises InvalidArgumentError for a size of 0.
+
+        >>> import feedmill as fm
+        >>> [x.tolist() for x in fm.Dataset.range(6).batch(3).rebatch(4).read()]
+        [[0, 1, 2, 3], [4, 5]]
+        """
         return self._with_step("rebatch", _sized(size, drop_remainder=drop_remainder))
 
     def window(
@@ -337,6 +449,14 @@ class Steps:
         """Stacks the elements w·shift + k·stride, k < size, for w = 0, 1, …
 
         ``shift`` is ``size`` by default, and ``stride`` 1.
+
+        Raises InvalidArgumentError for a number that is 0. Reading raises DataLossError if
+        the elements have different shapes.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(5).window(3, shift=2, drop_remainder=True)
+        >>> [x.tolist() for x in ds.read()]
+        [[0, 1, 2], [2, 3, 4]]
         """
         return self._with_step(
             "window", _sized(size, shift=shift, stride=stride, drop_remainder=drop_remainder)
@@ -356,6 +476,15 @@ class Steps:
 
         Bucket k is of lengths below ``boundaries[k]``, and its batches have
         ``batch_sizes[k]`` elements, one size more than boundaries.
+
+        Raises InvalidArgumentError if the boundaries do not increase, or for another number
+        of sizes. Reading raises DataLossError for a row that is longer than its shape.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)")
+        >>> ds = ds.bucket_by_sequence_length(boundaries=[11], batch_sizes=[2, 2])
+        >>> [x.shape for x in ds.read()]
+        [(2, 10), (1, 11)]
         """
         return self._with_step(
             "bucket_by_sequence_length",
@@ -378,7 +507,15 @@ class Steps:
         shapes: Mapping[str, Shape] | None = None,
         values: Mapping[str, float] | None = None,
     ) -> Self:
-        """Makes batches of as many elements as fit ``tokens`` tokens."""
+        """Makes batches of as many elements as fit ``tokens`` tokens.
+
+        Reading raises DataLossError for an element that is longer than ``tokens`` alone.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)").token_batch(24)
+        >>> [x.shape for x in ds.read()]
+        [(2, 11), (1, 10)]
+        """
         return self._with_step(
             "token_batch",
             options(
@@ -396,26 +533,63 @@ class Steps:
         """Puts sequences one after another in rows of ``length`` items.
 
         Adds ``segment_ids`` and ``positions``, both int32.
+
+        Reading raises DataLossError for a sequence that is longer than ``length``, or whose
+        components differ in length.
+
+        >>> import feedmill as fm
+        >>> import numpy as np
+        >>> ds = fm.Dataset.text("notes.txt").map(ids="sentencepiece(x, 'pieces.model')")
+        >>> row = next(ds.pack(32).read())
+        >>> np.bincount(row["segment_ids"])
+        array([ 6,  8, 10,  8])
         """
         given = options(length=length, bins=bins, values=values)
         return self._with_step("pack", given if len(given) > 1 else length)
 
     def repeat(self, count: int | None = None) -> Self:
-        """Reads its input ``count`` times, without end by default."""
+        """Reads its input ``count`` times, without end by default.
+
+        Raises InvalidArgumentError for a count of 0.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(2).repeat(3).read()]
+        [0, 1, 0, 1, 0, 1]
+        """
         return self._with_step("repeat", options(count=count).get("count"))
 
     def take(self, count: int) -> Self:
-        """Ends after ``count`` elements."""
+        """Ends after ``count`` elements.
+
+        Raises InvalidArgumentError for a negative count.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(9).take(2).read()]
+        [0, 1]
+        """
         return self._with_step("take", options(count=count)["count"])
 
     def skip(self, count: int) -> Self:
-        """Leaves out the first ``count`` elements."""
+        """Leaves out the first ``count`` elements.
+
+        Raises InvalidArgumentError for a negative count.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(5).skip(3).read()]
+        [3, 4]
+        """
         return self._with_step("skip", options(count=count)["count"])
 
     def shard(self, count: int, index: int) -> Self:
         """Keeps the elements index, index + count, index + 2·count, …
 
         Ranks of one job need no shard: ``read(rank=…, ranks=…)`` shares the elements.
+
+        Raises InvalidArgumentError unless ``index`` is from 0 to ``count`` - 1.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(7).shard(3, 1).read()]
+        [1, 4]
         """
         return self._with_step("shard", options(count=count, index=index))
 
@@ -423,6 +597,13 @@ class Steps:
         """Adds a first component, int64, with the numbers start, start + 1, …
 
         It is called ``index`` by default, and a single unnamed component ``x`` then.
+
+        Reading raises InvalidArgumentError if there is a component of that name.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.text("notes.txt").enumerate(start=1)
+        >>> next(ds.read())
+        {'index': np.int64(1), 'x': b'first line'}
         """
         return self._with_step("enumerate", options(component=component, start=start))
 

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 import time
 
@@ -11,14 +10,6 @@ import feedmill as fm
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def make_photos(folder):
-    """Makes the folder photos of the pages: six photographs of two classes."""
-    for number in range(6):
-        photo = folder / "photos" / ("cat", "dog")[number % 2] / f"{number}.jpg"
-        photo.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / f"tests/shell/data/{number % 4}.jpg", photo)
 
 
 @pytest.fixture

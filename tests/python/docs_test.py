@@ -2,13 +2,17 @@
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import shutil
 
 import feedmill
 import pytest
-from conftest import ROOT, make_photos
+from conftest import ROOT
+from example_files import make_files
+from feedmill._sources import Sources
+from feedmill._steps import Steps
 from page_runner import run_page
 
 # These modules import packages that are not installed here (frameworks/pages_test.py).
@@ -28,16 +32,25 @@ MODULES = sorted(
 )
 
 
-@pytest.mark.parametrize("name", ["feedmill", *MODULES])
-def test_docstrings(name):
-    assert doctest.testmod(importlib.import_module(name)).failed == 0
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    make_photos(tmp_path)
+    make_files(tmp_path)
     return tmp_path
+
+
+@pytest.mark.parametrize("name", ["feedmill", *MODULES])
+def test_docstrings(folder, name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("kind", [Sources, Steps], ids=lambda kind: kind.__name__)
+def test_every_source_and_step_has_an_example_and_its_errors(kind):
+    for name, method in inspect.getmembers(kind, callable):
+        if not name.startswith("_"):
+            text = inspect.getdoc(method)
+            assert ">>> " in text, name
+            assert re.search(r"\b[Rr]aises ", text), name
 
 
 def test_the_page_of_the_package(folder):

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import ROOT, make_photos
+from conftest import ROOT
+from example_files import make_files
 
 OTHER = os.environ.get("FEEDMILL_WHEEL_PYTHON")
 BUILT = OTHER is not None
@@ -147,7 +148,7 @@ def test_parquet_files_are_read_with_pyarrow_beside_the_package(python, tmp_path
 
 @pytest.mark.parametrize("page", ["docs/python.md", "docs/tf.md"])
 def test_the_pages_run(python, tmp_path, page):
-    make_photos(tmp_path)
+    make_files(tmp_path)
     run(python, ROOT / "tests/python/page_runner.py", ROOT / page, cwd=tmp_path)
 
 

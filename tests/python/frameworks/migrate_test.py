@@ -3,7 +3,8 @@
 import os
 
 import pytest
-from conftest import ROOT, make_photos
+from conftest import ROOT
+from example_files import make_photos
 from page_runner import run_page
 
 # Each builds datasets, in processes and caches of its own.
