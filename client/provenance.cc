@@ -14,6 +14,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/io/manifest.h"
+#include "core/io/read_stop.h"
 #include "core/operators/slotted_graph.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/provenance.h"
@@ -53,6 +54,7 @@ std::string ShownBatch::ToJson() const {
 
 absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                                      const ReadOptions& options) {
+  const ReadStop stop(options.hooks.interrupted);
   std::shared_ptr<const FunctionRegistry> registry = options.hooks.registry;
   if (registry == nullptr) {
     FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());

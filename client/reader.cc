@@ -19,6 +19,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/io/read_stop.h"
 #include "core/net/process_limits.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/local_reader.h"
@@ -346,6 +347,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
 
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
                                              ReadOptions options) {
+  const ReadStop stop(options.hooks.interrupted);
   if (options.rank.even == Even::kExact || options.rank.count <= 1) {
     return ReadExactly(dataset, std::move(options));
   }

@@ -10,6 +10,7 @@
 #include "core/formats/file_source_of.h"
 #include "core/formats/kinds.h"
 #include "core/io/read_ahead.h"
+#include "core/io/read_stop.h"
 #include "core/sources/indexed_records.h"
 
 namespace feedmill {
@@ -89,6 +90,7 @@ absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
   uint64_t offset = 0;
   while (offset < size) {
     if (offset + kTfRecordHeaderBytes > window_end) {
+      FM_RETURN_IF_ERROR(ReadStop::Check(path));
       // If records are large, reads only their headers.
       const bool sparse =
           index.records() > 0 && offset / index.records() > sparse_min;

@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/io/file_list.h"
 #include "core/io/file_systems.h"
+#include "core/io/read_stop.h"
 
 namespace feedmill {
 namespace {
@@ -88,6 +89,7 @@ class GlobWalk {
       FM_RETURN_IF_ERROR(AddMatches(directory, parts, at + 1, depth + 1));
     }
     const auto entries = files_.List(directory);
+    if (absl::IsCancelled(entries.status())) return entries.status();
     if (!entries.ok()) return absl::OkStatus();  // not a folder: no match
     for (const auto& entry : *entries) {
       const std::string path = Join(directory, entry.name);
@@ -121,6 +123,7 @@ class GlobWalk {
   }
 
   absl::Status CheckBounds(const std::string& directory, size_t depth) const {
+    FM_RETURN_IF_ERROR(ReadStop::Check(directory));
     if (depth > kDepthMax) {
       return ResourceExhausted(
           "{}: more than {} folders deep (a link to a folder above itself?)",

@@ -17,6 +17,7 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/read_stop.h"
 
 namespace feedmill {
 namespace {
@@ -199,6 +200,7 @@ class LocalFiles final : public FileSystem {
         if (errno != 0) return ErrnoError(errno, folder, "list");
         return entries;
       }
+      FM_RETURN_IF_ERROR(ReadStop::Check(folder));
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
       bool is_directory = entry->d_type == DT_DIR;

@@ -1,20 +1,52 @@
 #include "core/io/read_stop.h"
 
+#include <utility>
+
+#include "core/base/status.h"
+
 namespace feedmill {
 namespace {
 
-thread_local const std::atomic<bool>* g_read_stop = nullptr;
+using Clock = std::chrono::steady_clock;
+
+constexpr Clock::duration kCallInterval = std::chrono::milliseconds(50);
+
+thread_local const ReadStop* g_innermost = nullptr;
 
 }  // namespace
 
-ReadStop::ReadStop(const std::atomic<bool>& stopped) : outer_(g_read_stop) {
-  g_read_stop = &stopped;
+ReadStop::ReadStop(const std::atomic<bool>& stopped)
+    : stopped_(stopped), outer_(std::exchange(g_innermost, this)) {}
+
+ReadStop::ReadStop(std::function<bool()> interrupted)
+    : interrupted_(std::move(interrupted)),
+      called_(Clock::now()),
+      stopped_(own_),
+      outer_(g_innermost) {
+  if (interrupted_) g_innermost = this;
 }
 
-ReadStop::~ReadStop() { g_read_stop = outer_; }
+ReadStop::~ReadStop() { g_innermost = outer_; }
 
-bool ReadStop::Asked() { return g_read_stop != nullptr && *g_read_stop; }
+bool ReadStop::Stopped() const {
+  if (interrupted_ && !own_ && Clock::now() - called_ >= kCallInterval) {
+    own_ = interrupted_();
+    called_ = Clock::now();
+  }
+  return stopped_;
+}
 
-const std::atomic<bool>* ReadStop::Current() { return g_read_stop; }
+bool ReadStop::Asked() {
+  return g_innermost != nullptr && g_innermost->Stopped();
+}
+
+absl::Status ReadStop::Check(std::string_view name) {
+  if (!Asked()) return absl::OkStatus();
+  return Cancelled("{}: reading was stopped", name);
+}
+
+const std::atomic<bool>* ReadStop::Current() {
+  return g_innermost == nullptr ? nullptr : &g_innermost->stopped_;
+}
 
 }  // namespace feedmill

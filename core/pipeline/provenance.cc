@@ -6,6 +6,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
@@ -52,6 +53,7 @@ class Tracer {
 
   // Gives the sequence its next piece or its end.
   absl::Status Feed() {
+    FM_RETURN_IF_ERROR(ReadStop::Check("the records of an element"));
     at_ = std::max(at_, Cursor{sequence_->needed(), 0});
     if (at_.p >= plan_->size() || sequence_->done()) {
       sequence_->Finish();

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <optional>
@@ -15,6 +16,11 @@
 #include "core/io/read_stop.h"
 
 namespace feedmill {
+namespace {
+
+constexpr std::chrono::milliseconds kStopCheckInterval(50);
+
+}  // namespace
 
 class Starter {
  public:
@@ -30,13 +36,19 @@ class Starter {
   Starter(const Starter&) = delete;
   Starter& operator=(const Starter&) = delete;
 
-  // Runs `task` on the thread, and waits for its end.
+  // Runs `task` on the thread, and waits for its end. A ReadStop of the calling
+  // thread learns from Asked() whether it stops.
   void Run(const std::function<void()>& task) {
     const std::lock_guard one(running_);
     std::unique_lock lock(mu_);
     task_ = &task;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return task_ == nullptr; });
+    const auto done = [this] { return task_ == nullptr; };
+    while (!changed_.wait_for(lock, kStopCheckInterval, done)) {
+      lock.unlock();
+      static_cast<void>(ReadStop::Asked());
+      lock.lock();
+    }
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include "core/base/status.h"
 #include "core/io/read_ahead.h"
+#include "core/io/read_stop.h"
 #include "core/sources/record_stream.h"
 
 namespace feedmill {
@@ -13,6 +14,7 @@ absl::StatusOr<RecordIndex> Framing::Find(const RandomAccessFile& file,
   ReadAhead ahead(file, 0, size);
   RecordIndex index;
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    FM_RETURN_IF_ERROR(ReadStop::Check(file.name()));
     ahead.Reach(offset);
     FM_ASSIGN_OR_RETURN(const size_t got, file.Read(offset, out));
     return got == out.size() ? absl::OkStatus()

@@ -15,6 +15,7 @@
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 #include "core/io/read_ahead.h"
+#include "core/io/read_stop.h"
 
 namespace feedmill {
 namespace {
@@ -266,6 +267,7 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
   std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
   for (uint64_t offset = 0; offset < size;) {
     const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
+    FM_RETURN_IF_ERROR(ReadStop::Check(file.name()));
     ahead.Reach(offset);
     FM_ASSIGN_OR_RETURN(const size_t got,
                         file.Read(offset, {window.data(), want}));

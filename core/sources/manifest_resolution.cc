@@ -14,6 +14,7 @@
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
+#include "core/io/read_stop.h"
 #include "core/io/record_index.h"
 #include "core/io/side_by_side.h"
 #include "core/sources/framing.h"
@@ -46,6 +47,7 @@ absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
 
 // Counts the records of a file. REQUIRES: its identity is set.
 absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
+  FM_RETURN_IF_ERROR(ReadStop::Check(file.path));
   const Source& source = graph.graph.source;
   const SourceProperties properties = PropertiesOf(source);
   const bool by_record = properties.positions == Positions::kRecords;

@@ -47,10 +47,11 @@ struct ShownBatch {
 };
 
 // Makes batch `number` (Reader::number) of a reading again, from the files
-// alone. Uses directory, seed, epoch, hooks.registry and resume.token of the
-// options; a token's seed and epoch count, and its files must be the same. Fast
-// if the plan knows the place of each batch; otherwise it makes all batches
-// before it, on one thread.
+// alone. Uses directory, seed, epoch and resume.token of the options, and the
+// registry, the interpreter and `interrupted` of their hooks; a token's seed
+// and epoch count, and its files must be the same. Fast if the plan knows the
+// place of each batch; otherwise it makes all batches before it, on one thread.
+//   Cancelled         `interrupted` returned true
 //   InvalidArgument   the pipeline uses random numbers and nothing says the
 //                     seed; the pipeline or token is wrong
 //   OutOfRange        there is no such batch

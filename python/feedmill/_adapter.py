@@ -104,6 +104,19 @@ class Adapter:
         self._state, self._epoch = dict(state), None
 
     @property
+    def done(self) -> int:
+        """Number of elements of this rank in its epoch before the next; see ``Loader.done``."""
+        return self._opened().done
+
+    def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
+        """Returns the records that made an element, as :meth:`Loader.provenance`.
+
+        Default: the element that the loop was handed last, also after the end of its
+        epoch.
+        """
+        return self._opened().provenance(number)
+
+    @property
     def loader(self) -> Loader | None:
         """The :class:`Loader` that reads; None before the first epoch begins."""
         return self._loader

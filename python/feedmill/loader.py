@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 from feedmill import _arguments as check
@@ -12,8 +11,22 @@ from feedmill import _feedmill
 from feedmill._arguments import Even
 from feedmill._python_functions import local_interpreter
 from feedmill.dataset import Dataset
-from feedmill.errors import Error, FailedPreconditionError, InvalidArgumentError, UnknownLengthError
-from feedmill.reader import Element, Reader, State, describe_state, make_state, token_of
+from feedmill.errors import (
+    Error,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    OutOfRangeError,
+    UnknownLengthError,
+)
+from feedmill.reader import (
+    Element,
+    Reader,
+    State,
+    describe_state,
+    make_state,
+    records_of,
+    token_of,
+)
 
 # Keywords that Loader sets itself, or that belong to a single reading.
 _OWN = {"self", "service", "job", "rank", "ranks", "state", "epoch", "seed", "skip_batches"}
@@ -91,6 +104,8 @@ class Loader:
         self._failed = False
         self._counted: tuple[int, int | None] | None = None  # of which epoch, for len()
         self._place: State | None = None
+        # Number, epoch and seed of the last element of the reader that was left.
+        self._last: tuple[int, int, int] | None = None
         self._next_epoch = check.optional_count("epoch", epoch) or 0
         if state is not None:
             self._go_to(state)
@@ -164,11 +179,68 @@ class Loader:
 
     @property
     def reader(self) -> Reader | None:
-        """The reader of the present epoch: its number, seed, provenance, …
+        """The reader of the present epoch: its number, seed, …
 
         None before an epoch begins and after it has ended.
         """
         return self._current
+
+    @property
+    def done(self) -> int:
+        """Number of elements of this rank in its epoch before the next one.
+
+        It is 0 before an epoch begins, and ``len(loader)`` is the number of the whole
+        epoch: ``tqdm(loader, initial=loader.done)`` continues the bar of a loader that
+        was given a state.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(10)
+        >>> loader = fm.Loader(ds, rank=1, ranks=2)
+        >>> elements = iter(loader)
+        >>> next(elements), next(elements)
+        (np.int64(1), np.int64(3))
+        >>> loader.done, len(loader)
+        (2, 5)
+        >>> fm.Loader(ds, rank=1, ranks=2, state=loader.state_dict()).done
+        2
+        """
+        if self._current is None and self._place is None:
+            return 0
+        before: int = describe_state(self.state_dict())["next_element"]
+        return max(0, -(-(before - self._rank) // self._ranks))
+
+    def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
+        """Returns the records that made an element; see :meth:`Reader.provenance`.
+
+        ``number``: of an element of the epoch of the element that was handed out last.
+        Default: that element, also after the end of its epoch.
+
+        Raises OutOfRangeError if no element was handed out, or if there is none of that
+        number; FailedPreconditionError if the order of the dataset is ``any``.
+
+        >>> import feedmill as fm
+        >>> loader = fm.Loader(fm.Dataset.text("notes.txt").shuffle().batch(2), seed=1)
+        >>> for batch in loader:
+        ...     pass
+        >>> batch.tolist()
+        [b'first line']
+        >>> [record["record"] for record in loader.provenance()]
+        [0]
+        """
+        if self._order_any:
+            raise FailedPreconditionError(
+                'with order "any" elements have no number; use order "deterministic"'
+            )
+        last = self._last
+        if self._current is not None:
+            last = _last_of(self._current) or last
+        if last is None:
+            raise OutOfRangeError("no element was handed out yet")
+        if number is None:
+            number = last[0]
+        return records_of(
+            self._dataset._pipeline(), check.count("number", number), last[1], last[2]
+        )
 
     # ---- the place in the sequence
 
@@ -221,12 +293,7 @@ class Loader:
     def __enter__(self) -> Loader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     # ---- internal
@@ -324,8 +391,17 @@ class Loader:
 
     def _leave(self) -> None:
         if self._current is not None:
+            self._last = _last_of(self._current) or self._last
             self._current.close()
         self._current = None
+
+
+def _last_of(reader: Reader) -> tuple[int, int, int] | None:
+    """Number, epoch and seed of the element that was handed out last, if there is one."""
+    try:
+        return reader.number, reader.epoch, reader.seed
+    except Error:
+        return None
 
 
 # Options that name one reader: the second plan, which only counts, has none of them.

@@ -6,12 +6,13 @@ import base64
 import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from feedmill import _arguments as check
 from feedmill import _feedmill
+from feedmill._python_functions import local_interpreter
 from feedmill.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -205,15 +206,26 @@ class Reader:
         """Number of elements that ``on_error("skip")`` has left out so far."""
         return self._native.skipped
 
-    def provenance(self) -> list[dict[str, Any]]:
-        """Returns the records that made the element that was handed out last.
+    def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
+        """Returns the records that made an element of this epoch.
 
-        Each is a dict with ``file``, ``record`` (its number in the file) and
-        ``epoch``. Makes the element again from the files, on this machine.
+        ``number``: as :attr:`number` counts. Default: the element that was handed out
+        last. Each record is a dict with ``file``, ``record`` (its number in the file)
+        and ``epoch``. Makes the element again from the files, on this machine: fast if
+        the plan knows the place of each element, else with all elements before it.
+
+        Raises OutOfRangeError if there is no such element.
+
+        >>> import feedmill as fm
+        >>> reader = fm.Dataset.text("notes.txt").batch(2).read()
+        >>> batch = next(reader)
+        >>> [record["record"] for record in reader.provenance()]
+        [0, 1]
+        >>> [record["record"] for record in reader.provenance(1)]
+        [2]
         """
-        shown: dict[str, Any] = json.loads(self._native.provenance())
-        records: list[dict[str, Any]] = shown["records"]
-        return records
+        number = self.number if number is None else check.count("number", number)
+        return records_of(self._pipeline, number, self.epoch, self.seed)
 
     # ---- the end
 
@@ -232,16 +244,23 @@ class Reader:
     def __enter__(self) -> Reader:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
         return f"<feedmill.Reader{' (closed)' if self.closed else ''}>"
+
+
+def records_of(
+    pipeline: _feedmill.Pipeline, number: int, epoch: int, seed: int
+) -> list[dict[str, Any]]:
+    """Returns the records that made an element."""
+    python, python_path = local_interpreter()
+    shown = pipeline.provenance(
+        number=number, epoch=epoch, seed=seed, allow_python=python, python_path=python_path
+    )
+    records: list[dict[str, Any]] = json.loads(shown)["records"]
+    return records
 
 
 def make_state(token: bytes) -> State:

@@ -20,8 +20,8 @@ from feedmill._adapter import Adapter
 from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
 from feedmill.dataset import Dataset
-from feedmill.errors import InvalidArgumentError
-from feedmill.reader import Element, State
+from feedmill.errors import InvalidArgumentError, OutOfRangeError
+from feedmill.reader import Element, State, describe_state
 
 __all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
 
@@ -164,6 +164,18 @@ class TorchDataset(Adapter, IterableDataset):
         It is the last one that was handed out, but for ``lookahead``.
         """
         return self._ahead[0] if self._ahead else Adapter.state_dict(self)
+
+    def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
+        """Returns the records that made an element, as :meth:`Loader.provenance`.
+
+        Default: the element that is trained on, which is the last one that was handed
+        out, but for ``lookahead``.
+        """
+        if number is None and self._ahead:
+            number = describe_state(self._ahead[0])["next_element"] - 1
+            if number < 0:
+                raise OutOfRangeError("no element was trained on yet")
+        return Adapter.provenance(self, number)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next loop begin at the place of ``state``: of this rank, or merged."""

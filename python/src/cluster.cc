@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "feedmill/environment.h"
 #include "feedmill/resolver_registry.h"
+#include "python/src/process.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
 
@@ -19,12 +20,6 @@ namespace {
 
 namespace nb = nanobind;
 using nb::literals::operator""_a;
-
-template <class F>
-auto WithoutGil(F&& call) {
-  const nb::gil_scoped_release release;
-  return call();
-}
 
 absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeResolver(
     const std::string& uri) {

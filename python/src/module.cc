@@ -220,6 +220,9 @@ void BindPipeline(nb::module_& m) {
            "directory"_a)
       .def_prop_ro("job", &PythonPipeline::job)
       .def("explain", &PythonPipeline::Explain)
+      .def("outline", &PythonPipeline::Outline)
+      .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,
+           "epoch"_a, "seed"_a, "allow_python"_a, "python_path"_a)
       .def("element_spec", &PythonPipeline::ElementSpec)
       .def("canonical_text", &PythonPipeline::Canonical);
   m.def("yaml_to_json", &YamlToJson, "yaml"_a);
@@ -259,7 +262,6 @@ void BindReader(nb::module_& m) {
              const std::string token = reader.Save();
              return nb::bytes(token.data(), token.size());
            })
-      .def("provenance", &PythonReader::Provenance)
       .def("spec", &PythonReader::Spec)
       .def("addresses", &PythonReader::Addresses)
       .def("close", &PythonReader::Close)

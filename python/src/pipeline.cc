@@ -1,13 +1,18 @@
 #include "python/src/pipeline.h"
 
+#include <memory>
 #include <utility>
 
+#include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
 #include "feedmill/element_spec.h"
+#include "feedmill/provenance.h"
+#include "feedmill/reader.h"
+#include "python/src/process.h"
 #include "python/src/status.h"
 #include "tools/command/plan_text.h"
 
@@ -15,11 +20,31 @@ namespace feedmill::python {
 namespace {
 
 // Returns the graph as a reader sees it, with inferred fields.
-Graph Completed(const Graph& graph, const FunctionRegistry& functions) {
+absl::StatusOr<Graph> Completed(const Graph& graph,
+                                const FunctionRegistry& functions) {
   Graph completed = graph;
-  Check(InferFields(completed));
+  FM_RETURN_IF_ERROR(InferFields(completed));
   PinPlugins(functions, completed);
   return completed;
+}
+
+absl::StatusOr<std::string> Explained(const Graph& graph) {
+  FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
+  FM_ASSIGN_OR_RETURN(const Graph completed, Completed(graph, *functions));
+  return PlanText(completed, functions);
+}
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyzed(
+    const Graph& graph) {
+  FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
+  FM_ASSIGN_OR_RETURN(const Graph completed, Completed(graph, *functions));
+  return Analyze(completed, *functions);
+}
+
+absl::StatusOr<std::string> Outlined(const Graph& graph) {
+  FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
+  FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
+  return analyzed->Explain();
 }
 
 }  // namespace
@@ -29,17 +54,30 @@ PythonPipeline::PythonPipeline(std::string_view yaml,
     : pipeline_(Take(ParsePipelineYaml(yaml, directory))) {}
 
 std::string PythonPipeline::Explain() const {
-  const auto functions = Take(DefaultFunctions());
-  return Take(PlanText(Completed(graph(), *functions), functions));
+  return Take(Interruptible([this] { return Explained(graph()); }));
 }
+
+std::string PythonPipeline::Outline() const { return Take(Outlined(graph())); }
 
 std::string PythonPipeline::Canonical() const { return CanonicalText(graph()); }
 
 std::vector<SpecEntry> PythonPipeline::ElementSpec() const {
-  const auto functions = Take(DefaultFunctions());
   const auto analyzed =
-      Take(Analyze(Completed(graph(), *functions), *functions));
+      Take(Interruptible([this] { return Analyzed(graph()); }));
   return SpecEntries(*analyzed->output);
+}
+
+std::string PythonPipeline::Provenance(uint64_t number, uint64_t epoch,
+                                       uint64_t seed, std::string allow_python,
+                                       std::string python_path) const {
+  ReadOptions options;
+  options.epoch = epoch;
+  options.seed = seed;
+  options.hooks.allow_python = std::move(allow_python);
+  options.hooks.python_path = std::move(python_path);
+  return Take(
+             Interruptible([&] { return ShowBatch(graph(), number, options); }))
+      .ToJson();
 }
 
 std::vector<SpecEntry> SpecEntries(const feedmill::ElementSpec& spec) {

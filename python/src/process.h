@@ -1,8 +1,13 @@
 #ifndef FEEDMILL_PYTHON_SRC_PROCESS_H_
 #define FEEDMILL_PYTHON_SRC_PROCESS_H_
 
+#include <nanobind/nanobind.h>
+
 #include <cstdint>
+#include <functional>
 #include <string>
+
+#include "core/io/read_stop.h"
 
 namespace feedmill::python {
 
@@ -14,6 +19,25 @@ uint64_t ForkCount();
 // True if a Python signal handler raised, as Ctrl-C does by default. Takes the
 // GIL. Call it on the thread that waits.
 bool SignalRaised();
+
+// Returns work(), which runs without the GIL.
+template <class Work>
+auto WithoutGil(Work&& work) {
+  const nanobind::gil_scoped_release release;
+  return work();
+}
+
+// The same, for work that lists or reads files. If a Python signal handler
+// raises, the work ends soon, and its exception is thrown.
+template <class Work>
+auto Interruptible(Work&& work) {
+  auto result = WithoutGil([&] {
+    const ReadStop stop{std::function<bool()>{&SignalRaised}};
+    return work();
+  });
+  if (PyErr_Occurred() != nullptr) throw nanobind::python_error();
+  return result;
+}
 
 // Remembers the process that made an object.
 class ProcessMark {

@@ -8,7 +8,6 @@
 
 #include "client/read_token.h"
 #include "core/base/status.h"
-#include "feedmill/provenance.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {
@@ -90,10 +89,9 @@ std::unique_ptr<Reader> PythonReader::Open(
 }
 
 PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
-    : graph_(pipeline.graph()),
-      shared_(graph_.options.order == Order::kAny),
+    : shared_(pipeline.graph().options.order == Order::kAny),
       waiting_(std::make_shared<Waiting>()),
-      reader_(Open(graph_, std::move(options), waiting_)) {
+      reader_(Open(pipeline.graph(), std::move(options), waiting_)) {
   waiting_->reader = this;
   if (shared_ && !waiting_->service.empty() && !waiting_->job.empty()) {
     Sharers().insert(this);
@@ -193,21 +191,6 @@ nb::object PythonReader::NextColumns() {
 }
 
 std::string PythonReader::Save() { return Take(Usable().Save()); }
-
-std::string PythonReader::Provenance() {
-  Reader& reader = Usable();
-  const Use use(used_by_);
-  const uint64_t number = Take(reader.number());
-  ReadOptions options;
-  options.seed = reader.seed();
-  options.epoch = reader.epoch();
-  absl::StatusOr<ShownBatch> shown;
-  {
-    const nb::gil_scoped_release release;
-    shown = ShowBatch(graph_, number, options);
-  }
-  return Take(std::move(shown)).ToJson();
-}
 
 uint64_t PythonReader::number() { return Take(Usable().number()); }
 uint64_t PythonReader::pass() { return Usable().pass(); }

@@ -44,8 +44,6 @@ class PythonReader {
 
   // Returns a token of the position after the last returned element.
   std::string Save();
-  // Returns the JSON of ShowBatch for the last returned element.
-  std::string Provenance();
   uint64_t number();
   uint64_t pass();
   uint64_t epoch();
@@ -84,7 +82,6 @@ class PythonReader {
   // data.
   static void CheckEnd(bool ended, const absl::Status& status);
 
-  const Graph graph_;
   const bool shared_;  // each element goes to the first reader that asks
   const ProcessMark process_;
   const std::shared_ptr<Waiting> waiting_;

@@ -48,6 +48,60 @@ def test_a_signal_ends_the_wait_for_a_worker(alarm):
         assert alarm(lambda: next(DATASET.read(dispatcher.target))) < SOON
 
 
+@pytest.fixture
+def endless(tmp_path):
+    """A pattern that takes days to list: eight ways from each folder to the next."""
+    depth = 12
+    for level in range(depth + 1):
+        folder = tmp_path / str(level)
+        folder.mkdir()
+        for name in "abcdefgh" if level < depth else "":
+            (folder / name).symlink_to(tmp_path / str(level + 1))
+    return f"{tmp_path}/0/**/*.txt"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda files: fm.Dataset.text(files).read(),
+        lambda files: fm.Dataset.text(files).explain(),
+        lambda files: fm.Dataset.csv(files).element_spec,
+        lambda files: len(fm.Loader(fm.Dataset.text(files))),
+        lambda files: next(iter(fm.Loader(fm.Dataset.text(files)))),
+        lambda files: fm.Dataset.zip([fm.Dataset.csv(files)] * 2).read(),
+    ],
+)
+def test_a_signal_ends_a_listing_of_files(alarm, endless, call):
+    assert alarm(lambda: call(endless)) < SOON
+
+
+def test_a_signal_ends_the_indexing_of_a_file(alarm, tmp_path):
+    with open(tmp_path / "large", "wb") as file:
+        file.truncate(1 << 40)  # of zeros, which the disk does not hold
+    assert alarm(fm.Dataset.text(tmp_path / "large").shuffle().read) < SOON
+
+
+def test_a_signal_ends_a_search_for_records(alarm):
+    reader = fm.Dataset.range(1 << 40).filter("x % 2 == 0").read()
+    assert alarm(lambda: reader.provenance(1 << 38)) < SOON
+    assert next(reader) == 0
+
+
+class Hangs:
+    """A function that takes long to load."""
+
+    def __reduce__(self):
+        return time.sleep, (1000,)
+
+    def __call__(self, x):
+        return x
+
+
+def test_a_signal_ends_the_loading_of_a_function(alarm):
+    dataset = fm.Dataset.range(3).map(Hangs(), python=True, output=("int64", ()), version="1")
+    assert alarm(dataset.read) < SOON
+
+
 def test_ctrl_c_raises_keyboard_interrupt(alarm):
     with fm.DispatchServer() as dispatcher:
         signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import feedmill as fm
 import pytest
@@ -141,6 +142,60 @@ def test_an_error_is_not_passed_over(tmp_path):
     loader.load_state_dict(state)
     with pytest.raises(fm.DataLossError):
         next(iter(loader))
+
+
+# ---- progress and provenance
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_done_is_the_number_of_elements_before_the_place(ranks):
+    for rank in range(ranks):
+        options = {"rank": rank, "ranks": ranks}
+        loader = fm.Loader(PLANNED, **options)
+        assert loader.done == 0
+        for _ in range(2):
+            for count, _ in enumerate(loader, 1):
+                assert loader.done == count
+                assert fm.Loader(PLANNED, state=loader.state_dict(), **options).done == count
+            assert loader.done == 0
+            assert len(loader) == count
+
+
+def lines_of(records):
+    return [Path(record["file"]).read_bytes().splitlines()[record["record"]] for record in records]
+
+
+def test_provenance_outlives_the_epoch(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"line {k}\n" for k in range(10)))
+    dataset = fm.Dataset.text(tmp_path / "a.txt").shuffle().batch(3)
+    loader = fm.Loader(dataset)
+    with pytest.raises(fm.OutOfRangeError, match="no element was handed out"):
+        loader.provenance()
+    for _ in range(2):
+        batches = []
+        for batch in loader:
+            batches.append(batch.tolist())
+            assert lines_of(loader.provenance()) == batches[-1]
+        assert loader.reader is None
+        assert lines_of(loader.provenance()) == batches[-1]
+        assert lines_of(loader.provenance(1)) == batches[1]
+    elements = iter(loader)
+    first = next(elements)
+    assert lines_of(loader.provenance()) == first.tolist()
+    loader.close()
+    assert lines_of(loader.provenance()) == first.tolist()
+    with pytest.raises(fm.OutOfRangeError, match="no element 9"):
+        loader.provenance(9)
+
+
+def test_provenance_runs_python_functions(tmp_path):
+    (tmp_path / "a.txt").write_text("one\ntwo\nthree\n")
+    lines = fm.Dataset.text(tmp_path / "a.txt").map(
+        lambda x: x.upper(), python=True, output=("bytes", ()), deterministic=True
+    )
+    loader = fm.Loader(lines.filter("x != 'TWO'"))
+    assert list(loader) == [b"ONE", b"THREE"]
+    assert [record["record"] for record in loader.provenance()] == [2]
 
 
 # ---- ranks

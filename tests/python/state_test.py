@@ -201,6 +201,13 @@ def test_provenance_names_the_records(tmp_path):
             for record in reader.provenance()
         ]
         assert lines == batch.tolist()
+        assert reader.provenance(reader.number) == reader.provenance()
+    with pytest.raises(fm.OutOfRangeError, match="no element 4"):
+        reader.provenance(4)
+    with pytest.raises(fm.InvalidArgumentError, match="number"):
+        reader.provenance(-1)
+    with pytest.raises(fm.OutOfRangeError):
+        fm.Dataset.range(3).read().provenance()
 
 
 def test_on_error_counts(tmp_path):

@@ -95,6 +95,30 @@ def test_lookahead_is_not_part_of_the_place(whole):
     assert values(DATASET.to_torch(state=dataset.state_dict())) == whole[1]
 
 
+def test_provenance_is_of_the_batch_that_is_trained_on(tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{k}\n" for k in range(20)))
+    numbers = fm.Dataset.text(tmp_path / "a.txt").map("to_number(x, int64)").shuffle().batch(4)
+
+    def lines(records):
+        return [record["record"] for record in records]
+
+    plain = numbers.to_torch(seed=3)
+    for batch in plain:
+        assert lines(plain.provenance()) == batch.tolist()
+    assert lines(plain.provenance()) == batch.tolist()
+    assert lines(plain.provenance(0)) == next(numbers.read(seed=3)).tolist()
+    ahead = numbers.to_torch(seed=3, lookahead=1)
+    before = None
+    for batch in ahead:
+        if before is None:
+            with pytest.raises(fm.OutOfRangeError, match="trained"):
+                ahead.provenance()
+        else:
+            assert lines(ahead.provenance()) == before.tolist()
+        before = batch
+    assert lines(ahead.provenance()) == before.tolist()
+
+
 def test_a_view_keeps_its_memory(service):
     with DATASET.read(service) as reader:
         batches = list(reader)
