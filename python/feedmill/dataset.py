@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from feedmill import _arguments as check
 from feedmill import _feedmill, _plain_yaml
 from feedmill._absolute_paths import absolute_definition
 from feedmill._arguments import Even
+from feedmill._dataset_html import dataset_html
 from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
 from feedmill._steps import Steps
@@ -386,6 +388,16 @@ class Dataset(Sources, Steps):
         parts = [*self._definition["source"]]
         parts += [name for step in self._definition.get("steps", ()) for name in step]
         return f"<feedmill.Dataset {' → '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Returns the dataset as a table for notebooks: its steps, and where each runs.
+
+        Reads no files, and never raises.
+        """
+        try:
+            return dataset_html(self._definition, self._pipeline())
+        except Exception as error:
+            return f"<pre>{html.escape(f'{type(self).__name__}: {error}')}</pre>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self)._of, (self._definition,))

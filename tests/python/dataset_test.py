@@ -1,9 +1,11 @@
 """Dataset: a definition as data, the same as in YAML."""
 
 import copy
+import html
 import inspect
 import pickle
 import re
+import xml.etree.ElementTree as ElementTree
 
 import feedmill as fm
 import pytest
@@ -197,6 +199,36 @@ def test_explain_is_that_of_the_command(tmp_path, command):
 
 
 # ---- errors
+
+
+def shown(dataset):
+    """The text of a dataset's HTML, which must be well-formed."""
+    text = dataset._repr_html_()
+    ElementTree.fromstring(f"<div>{text}</div>")
+    return html.unescape(text)
+
+
+def test_html_has_the_steps_and_the_plan_and_needs_no_files():
+    photos = fm.Dataset.images("/nowhere/*.jpg").decode_image().resize(height=2, width=2)
+    text = shown(photos.map(lambda e: {"small": e.image < 3}).batch(3).with_options(seed=7))
+    for part in (
+        '<td>source</td><td>images</td><td>{files: "/nowhere/*.jpg"}</td>',
+        "<td>steps[1]</td><td>resize</td><td>{height: 2, width: 2}</td>",
+        '<td>{small: "image < 3"}</td>',
+        "<td>options</td><td>seed</td><td>7</td>",
+        "worker  steps[2] map",
+    ):
+        assert part in text
+    assert '<td>"a < 3"</td>' in shown(fm.Dataset.csv("/nowhere.csv").filter("a < 3"))
+    assert "which explain() reads" in shown(fm.Dataset.csv("/nowhere.csv").filter("a < 3"))
+
+
+def test_html_is_short_and_never_raises():
+    assert "no component" in shown(fm.Dataset.range(3).map(y="nothing + 1"))
+    assert len(shown(fm.Dataset.range(3).map(lambda x: x, python=True))) < 3000
+    assert len(shown(fm.Dataset.text([f"{k}.txt" for k in range(1000)]))) < 3000
+    broken = object.__new__(fm.Dataset)
+    assert broken._repr_html_().startswith("<pre>Dataset: ")
 
 
 def test_wrong_options_are_refused_at_once():
