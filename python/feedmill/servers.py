@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from feedmill import _arguments as check
@@ -68,12 +67,7 @@ class _Server(Generic[_Native]):
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:
@@ -229,12 +223,7 @@ class MetricsServer:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.stop()
 
     def __repr__(self) -> str:

@@ -21,8 +21,6 @@ here imports tensorflow. docs/tf.md lists the differences.
 
 from __future__ import annotations
 
-from types import TracebackType
-
 from feedmill.tf import data, distribute, errors, train
 
 __all__ = ["Session", "data", "distribute", "errors", "train"]
@@ -40,12 +38,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
