@@ -8,8 +8,22 @@ import time
 
 import feedmill as fm
 import pytest
+from leaks import Remains
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def nothing_remains(request):
+    """No process, thread, descriptor or memory file outlives a test.
+
+    Tests with the mark ``others_remain`` use packages that never end what they start.
+    """
+    before = Remains()
+    yield
+    request.node.funcargs.clear()  # values of fixtures, such as servers that were stopped
+    if not request.node.get_closest_marker("others_remain"):
+        assert before.await_end(20) == {}
 
 
 @pytest.fixture

@@ -13,42 +13,7 @@ import time
 import feedmill as fm
 import numpy as np
 import pytest
-from process_tree import alive, descendants
-
-
-def children():
-    """The processes of this process, zombies included."""
-    found = set()
-    for task in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{task}/children") as file:
-                found.update(file.read().split())
-        except FileNotFoundError:
-            continue
-    return found
-
-
-def descriptors():
-    """The targets of this process's descriptors, but for sockets, pipes and events of others."""
-    names = []
-    for descriptor in os.listdir("/proc/self/fd"):
-        try:
-            names.append(os.readlink(f"/proc/self/fd/{descriptor}"))
-        except FileNotFoundError:
-            continue
-    return names
-
-
-@pytest.fixture(autouse=True)
-def nothing_remains():
-    """No process, memory file or descriptor outlives a test."""
-    before = len(descriptors()), children()
-    yield
-    deadline = time.monotonic() + 20
-    while (len(descriptors()), children()) != before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert (len(descriptors()), children()) == before
-    assert not [name for name in descriptors() if "memfd:feedmill_" in name]
+from process_tree import alive, children, descendants
 
 
 def values(dataset, *service, **options):

@@ -16,6 +16,18 @@ def descendants(pid):
     return found
 
 
+def children():
+    """The processes of this process, zombies included."""
+    found = set()
+    for task in os.listdir("/proc/self/task"):
+        try:
+            with open(f"/proc/self/task/{task}/children") as file:
+                found.update(file.read().split())
+        except FileNotFoundError:
+            continue
+    return found
+
+
 def alive(pid):
     """True unless the process has ended."""
     try:

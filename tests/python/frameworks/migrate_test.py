@@ -11,6 +11,7 @@ from page_runner import run_page
 PAGES = sorted((ROOT / "docs/migrate").glob("*.md"))
 
 
+@pytest.mark.others_remain
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_page(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
