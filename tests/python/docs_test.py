@@ -53,6 +53,17 @@ def test_every_source_and_step_has_an_example_and_its_errors(kind):
             assert re.search(r"\b[Rr]aises ", text), name
 
 
+def test_the_reference_has_every_name():
+    reference = (ROOT / "docs/api.md").read_text().splitlines()
+    for name in feedmill.__all__:
+        value = getattr(feedmill, name)
+        is_error = isinstance(value, type) and issubclass(value, feedmill.Error)
+        if name != "__version__" and not is_error:
+            assert f"::: feedmill.{name}" in reference
+    for name in ("errors", "tf", "ray", *(f"tf.{name}" for name in ("errors", "train"))):
+        assert f"::: feedmill.{name}" in reference
+
+
 def test_the_page_of_the_package(folder):
     run_page((ROOT / "docs/python.md").read_text())
 

@@ -42,6 +42,18 @@ def test_the_stub_is_that_of_the_extension(tmp_path):
     assert (tmp_path / "stub.pyi").read_text() == written, "run tools/python_stub"
 
 
+def test_the_stub_of_functions_has_those_of_the_extension():
+    printed = subprocess.run(
+        [sys.executable, ROOT / "tools/functions_stub.py"],
+        env={**os.environ, "FEEDMILL_OP_PLUGINS": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    written = (ROOT / "python/feedmill/functions.pyi").read_text()
+    assert printed == written, "run tools/python_stub"
+
+
 USER = """
 import feedmill as fm
 import numpy as np
@@ -54,6 +66,8 @@ with ds.read(service="tcp://host:1", job="train", rank=0, ranks=2) as reader:
         state: dict[str, object] = reader.state_dict()
 squares: fm.Dataset = fm.Dataset.range(3).map(x=lambda x: x * x, y=fm.col("x") / 2, z="x")
 even: fm.Dataset = squares.filter(fm.col("x") % 2 == 0).filter(lambda e: np.sqrt(e.y) > 1)
+small: fm.Expr = fm.functions.image.resize(fm.col("image"), 8, 8, "area")
+length: fm.Expr = fm.functions.length(fm.col("text")) + fm.functions.example.of_a_plugin(1)
 target: str = fm.DispatchServer(port=0, work_dir=None).target
 fm.WorkerServer(dispatcher=target)
 """
