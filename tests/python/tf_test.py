@@ -94,6 +94,20 @@ def test_configs_that_are_wrong(tmp_path):
         assert not (tmp_path / "no").exists()
 
 
+def test_a_work_dir_in_an_object_store_is_refused():
+    """The block of the page about DispatchServer, with the import changed."""
+    with pytest.raises(ValueError, match=r"gs://my-bucket/dispatcher/work_dir") as raised:
+        tf.data.experimental.service.DispatchServer(
+            tf.data.experimental.service.DispatcherConfig(
+                port=0,
+                work_dir="gs://my-bucket/dispatcher/work_dir",
+                fault_tolerant_mode=True,
+            )
+        )
+    assert isinstance(raised.value, tf.errors.InvalidArgumentError)
+    assert "folder" in str(raised.value)
+
+
 # ---- errors
 
 

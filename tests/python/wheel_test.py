@@ -20,6 +20,8 @@ from example_files import make_files
 
 OTHER = os.environ.get("FEEDMILL_WHEEL_PYTHON")
 BUILT = OTHER is not None
+# Files of tests that the versions of CPython may change.
+SUITES = ["expressions", "functions", "generators", "tf"]
 PACKAGES = ROOT / "build/packages"
 # True if the interpreters are here that a wheel for all versions needs.
 SERVES_ALL = subprocess.run([ROOT / "tools/wheel", "--can-serve-all"], check=False).returncode == 0
@@ -169,6 +171,39 @@ def test_the_command_runs_a_service(python, tmp_path):
         assert run(command, "read", "p.yaml", "--service", service, cwd=tmp_path) == "0\n1\n2\n"
         up.send_signal(signal.SIGTERM)
         assert up.wait(60) in (0, 128 + signal.SIGTERM)
+
+
+INSTALL = ["-m", "pip", "install", "--disable-pip-version-check", "-q"]
+
+
+@pytest.mark.skipif(not BUILT, reason="ctest runs these suites on the interpreter of the build")
+def test_the_suites_of_the_package_pass(python):
+    run(python, *INSTALL, "pytest", "xxhash", "cloudpickle")
+    environment = {**ENVIRONMENT, "FEEDMILL": str(python.parent / "feedmill")}
+    pytest_of = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    pytest_of += ["-c", ROOT / "pyproject.toml", "--rootdir", ROOT / "tests/python"]
+    suites = [ROOT / f"tests/python/{suite}_test.py" for suite in SUITES]
+    run(*pytest_of, *suites, env=environment)
+    if "/3.10." in str(OTHER):  # the last one for which the oldest NumPys have wheels
+        run(python, *INSTALL, "numpy==1.24.*")
+        run(*pytest_of, ROOT / "tests/python/arrays_test.py", env=environment)
+
+
+@pytest.mark.skipif(not BUILT, reason="it comes from PyPI, as NumPy for these interpreters")
+def test_the_extension_uses_the_stable_abi_alone(wheel, tmp_path):
+    run(OTHER, "-m", "venv", tmp_path)
+    run(tmp_path / "bin/python", *INSTALL, "abi3audit")
+    run(tmp_path / "bin/abi3audit", "--strict", wheel)
+
+
+@pytest.mark.skipif("FEEDMILL_SDIST" not in os.environ, reason="it builds all; label slow")
+def test_pip_installs_the_source_distribution(tmp_path):
+    built = ROOT / run(ROOT / "tools/wheel", "--sdist").splitlines()[-1]
+    run(sys.executable, "-m", "venv", tmp_path)
+    run(tmp_path / "bin/python", *INSTALL, built)
+    assert run(tmp_path / "bin/python", "-c", PROGRAM, cwd=tmp_path) == "96 batches\n"
+    (tmp_path / "p.yaml").write_text("source: {range: 3}\n")
+    assert run(tmp_path / "bin/feedmill", "read", "p.yaml", "--local", cwd=tmp_path) == "0\n1\n2\n"
 
 
 def test_the_source_distribution_has_what_a_build_needs(tmp_path):
