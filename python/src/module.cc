@@ -425,6 +425,8 @@ void SetLogLevel(const std::string& name) {
 
 NB_MODULE(_feedmill, m) {
   Check(AddStores());
+  // A reader that lives as long as the interpreter is no leak to tell users of.
+  nb::set_leak_warnings(false);
   m.attr("version") = FEEDMILL_VERSION;
   BindPipeline(m);
   BindReader(m);
