@@ -121,6 +121,8 @@ struct Field {
   FieldValue value;
   unsigned flags = kOptional;
   std::string_view help;  // for --help: one sentence
+  // For --help: what an unset field stands for, e.g. "all inputs". "": none.
+  std::string_view unset{};
   // The integer that 0 stands for; absent: 0 itself.
   std::optional<int64_t> if_unset{};
 

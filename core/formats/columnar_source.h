@@ -42,7 +42,8 @@ struct ColumnarSourceOf {
     return {FilesField(s.files),
             {"columns", &s.columns, Field::kOptional,
              "Columns to read, in this order; a struct's name is all of its "
-             "members. All columns if absent."},
+             "members.",
+             "all columns"},
             FieldsField(s.fields),
             {"partitions", &s.partitions, Field::kOptional,
              "Folders called KEY=VALUE are columns, too."}};

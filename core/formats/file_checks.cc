@@ -62,26 +62,25 @@ Field FilesField(std::vector<std::string>& files) {
 Field CompressionField(Compression& compression,
                        const std::vector<std::string>& files) {
   return {"compression", FileCompression{&compression, &files},
-          Field::kOptional,
-          "none, gzip, zstd, bz2 or xz; told by the first bytes of the first "
-          "file if absent, or by the files' names where it is not at hand."};
+          Field::kOptional, "none, gzip, zstd, bz2 or xz, for all files.",
+          "decided by the first bytes of the first file, or by its name"};
 }
 
 Field WindowLogField(int64_t& window_log) {
   return {"zstd_window_log", &window_log, Field::kSparse | Field::kPositive,
-          "Largest zstd window that is accepted, as a power of two; default: "
-          "27, at most 31 (2 GiB of memory a file)."};
+          "Largest zstd window that is accepted, as a power of two: 10 to 31 "
+          "(2 GiB of memory a file).",
+          "27"};
 }
 
 Field EncodingField(TextEncoding& encoding) {
   return {"encoding", Word(encoding, {"utf-8", "latin-1", "utf-16"}),
-          Field::kSparse, "Encoding of the files: utf-8, latin-1 or utf-16."};
+          Field::kSparse, "Encoding of the files."};
 }
 
 Field FieldsField(std::vector<SourceField>& fields) {
   return {"fields", DeclaredFields{&fields}, Field::kOptional,
-          "The components and their types; found out from the first records "
-          "if absent."};
+          "The components and their types.", "inferred from the first records"};
 }
 
 Positions FilesIfCompressed(Compression compression,

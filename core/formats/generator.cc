@@ -21,8 +21,8 @@ struct GeneratorFormat {
     return {{"function", &s.function,
              Field::kRequired | (s.version.empty() ? 0U : Field::kUnidentified),
              "The function, pickled by cloudpickle, in Base64."},
-            {"version", &s.version, Field::kSparse,
-             "Identifies the function; without it, its bytes do."},
+            {"version", &s.version, Field::kSparse, "Identifies the function.",
+             "its bytes"},
             {"output", &s.output, Field::kRequired,
              "The types of the components that it yields."},
             {"python", &s.python, Field::kRequired,
@@ -34,7 +34,7 @@ struct GeneratorFormat {
             {"timeout_seconds", &s.timeout_seconds, Field::kOptional,
              "An element that takes longer is an error."},
             {"memory_bytes", &s.memory_bytes, Field::kSparse,
-             "Most bytes that a process allocates."}};
+             "Most bytes that a process allocates.", "any number"}};
   }
   static SourceProperties Properties(const GeneratorSource&) {
     return {.positions = Positions::kFiles};

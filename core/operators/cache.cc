@@ -13,12 +13,11 @@ struct CacheOperator : NeedsAllComponents {
       "Caches the elements of the steps before it, for later passes and jobs.";
 
   static FieldList Fields(CacheStep& s) {
-    return {
-        {"path", FilePath{&s.path, true}, Field::kShort,
-         "A folder on the workers' machines, or of s3://, gs:// or az://; in "
-         "memory if absent."},
-        {"memory_bytes", &s.memory_bytes, Field::kOptional,
-         "Most bytes of elements in the memory of a process."}};
+    return {{"path", FilePath{&s.path, true}, Field::kShort,
+             "A folder on the workers' machines, or of s3://, gs:// or az://.",
+             "none: in memory"},
+            {"memory_bytes", &s.memory_bytes, Field::kOptional,
+             "Most bytes of elements in the memory of a process.", "1 GiB"}};
   }
   static StepTraits Traits(const CacheStep&) {
     return {.needs = StepNeeds::kElement};

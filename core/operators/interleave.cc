@@ -241,7 +241,8 @@ struct InterleaveOperator {
             {.name = "cycle_length",
              .value = &s.cycle_length,
              .flags = Field::kPositive,
-             .help = "Number of inputs that take turns; all if absent.",
+             .help = "Number of inputs that take turns.",
+             .unset = "all inputs",
              .if_unset =
                  std::max<int64_t>(1, static_cast<int64_t>(s.inputs.size()))},
             {"block_length", &s.block_length, Field::kOptional,

@@ -141,7 +141,7 @@ struct MixtureOperator {
     return {
         {"inputs", InputPipelines{&s.inputs}, Field::kRequired | Field::kShort,
          "The pipelines to read."},
-        {"weights", &s.weights, Field::kOptional,
+        {"weights", &s.weights, Field::kRequired,
          "A number above 0 for each input."},
         {"stop", Word(s.stop, {"first_exhausted", "all_exhausted", "repeat"}),
          Field::kOptional, "When it ends."}};

@@ -17,7 +17,8 @@ struct OnErrorOperator : PassesComponents {
              Field::kRequired | Field::kShort,
              "fail: such an element ends the read; skip: it is skipped."},
             {"cap", &s.cap, Field::kOptional,
-             "Most elements that are skipped; one more ends the read."},
+             "Most elements that are skipped; one more ends the read.",
+             "any number"},
             {"quarantine", FilePath{&s.quarantine}, Field::kOptional,
              "A file with a line about each skipped element, or a folder of "
              "s3:// or gs:// with an object for each."}};

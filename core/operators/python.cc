@@ -107,10 +107,11 @@ struct PythonOperator {
         {"function", &s.function,
          Field::kRequired | (s.version.empty() ? 0U : Field::kUnidentified),
          "The function, pickled by cloudpickle, in Base64."},
-        {"version", &s.version, Field::kSparse,
-         "Identifies the function; without it, its bytes do."},
+        {"version", &s.version, Field::kSparse, "Identifies the function.",
+         "its bytes"},
         {"call", Word(s.call, {"element", "batch", "filter"}), Field::kSparse,
-         "What it gets: an element, or many along a new first axis."},
+         "What it gets: an element, or many along a new first axis; filter: "
+         "it returns whether an element is kept."},
         {"output", &s.output, Field::kSparse,
          "The types of the components that it returns."},
         {"python", &s.python, Field::kRequired,
@@ -120,7 +121,7 @@ struct PythonOperator {
         {"timeout_seconds", &s.timeout_seconds, Field::kOptional,
          "An element that takes longer is an error."},
         {"memory_bytes", &s.memory_bytes, Field::kSparse,
-         "Most bytes that a process allocates."},
+         "Most bytes that a process allocates.", "any number"},
         {"deterministic", &s.deterministic, Field::kSparse,
          "Equal elements always give equal results."}};
   }

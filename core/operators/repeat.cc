@@ -13,7 +13,8 @@ struct RepeatOperator : PassesComponents {
       "shuffled.";
 
   static FieldList Fields(RepeatStep& s) {
-    return {{"count", &s.count, Field::kShort, "Passes; infinite if absent."}};
+    return {
+        {"count", &s.count, Field::kShort, "Number of passes.", "infinite"}};
   }
   static StepTraits Traits(const RepeatStep&) {
     return {.needs = StepNeeds::kCounts};

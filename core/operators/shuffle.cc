@@ -127,14 +127,19 @@ struct ShuffleOperator : PassesComponents {
       "alone shuffles all of them";
 
   static FieldList Fields(ShuffleStep& s) {
-    return {{"seed", &s.seed, Field::kOptional,
-             "Replaces the seed of the pipeline for this step."},
-            {"window", &s.window, Field::kSparse,
-             "Shuffles within runs of this many elements; all if absent."},
-            {"block", &s.block, Field::kSparse,
-             "Shuffles blocks of this many, then within `window` blocks."},
-            {"files", &s.files, Field::kSparse,
-             "Shuffles the files; the records of one keep their order."}};
+    return {
+        {"seed", &s.seed, Field::kOptional,
+         "Replaces the seed of the pipeline for this step.", "the pipeline's"},
+        {"window", &s.window, Field::kSparse,
+         "Shuffles within runs of this many elements; with `block`, within "
+         "this many blocks.",
+         "all elements; 8 blocks"},
+        {"block", &s.block, Field::kSparse,
+         "Shuffles blocks of this many records, then within `window` "
+         "blocks.",
+         "none: single records"},
+        {"files", &s.files, Field::kSparse,
+         "Shuffles the files; the records of one keep their order."}};
   }
   static StepTraits Traits(const ShuffleStep& s) {
     return {

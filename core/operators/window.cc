@@ -95,8 +95,8 @@ struct WindowOperator : PassesComponents {
             {.name = "shift",
              .value = &s.shift,
              .flags = Field::kPositive,
-             .help = "Distance between the starts of consecutive windows; the "
-                     "size if absent.",
+             .help = "Distance between the starts of consecutive windows.",
+             .unset = "the size",
              .if_unset = s.size},
             {"stride", &s.stride, Field::kOptional,
              "Distance between consecutive elements of a window."},

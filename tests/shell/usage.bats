@@ -75,7 +75,40 @@ setup_file() { make_data; }
   expect 0 feedmill steps
   [[ $output == *"Sources"*"  csv "*"  mixture "*"Steps"*"  resize "*"  cache "* ]]
   expect 0 feedmill steps csv padded_batch resize
-  [[ $output == *"csv: Reads records"*"files"*"Required."*"delimiter"*"missing"* ]]
+  [[ $output == *"csv: Reads records"*"files"*"required"*"delimiter"*"missing"* ]]
   [[ $output == *"padded_batch: "*"shapes"*"values"*"resize: "*"bilinear or nearest"* ]]
   expect_error 2 'no source or step "resise"; did you mean "resize"' -- feedmill steps resise
+}
+
+@test "steps shows each option's default, in lines of at most 80 columns" {
+  expect 0 feedmill steps resize window
+  [[ $output == 'resize: Resizes uint8 images [h, w, c] to [height, width, c].
+  component  component; default: image
+             The component that holds the image.
+  height     integer; required
+             Rows of pixels.
+  width      integer; required
+             Columns of pixels.
+  method     bilinear or nearest; default: bilinear
+             How pixels are interpolated.
+
+window: Stacks the elements w * shift + k * stride, k < size, for w = 0, 1, …
+'*'  shift           integer; default: the size
+'* ]]
+  expect 0 feedmill steps csv shuffle cache padded_batch jsonl
+  for line in 'delimiter        text; default: ","' 'missing          texts; default: [""]' \
+    'header           true or false; default: true' 'encoding         utf-8 or latin-1 or utf-16; default: utf-8' \
+    'zstd_window_log  integer; default: 27' 'fields           types by name; default: inferred from the first records' \
+    "seed    integer; default: the pipeline's" 'window  integer; default: all elements; 8 blocks' \
+    'memory_bytes  integer; default: 1 GiB' 'shapes          by component; default: the longest'; do
+    [[ $'\n'$output$'\n' == *$'\n'"  $line"$'\n'* ]] || { echo "there is no line '$line' in: $output"; return 1; }
+  done
+  # Every source and step: the words of the list that stand at the beginning of a line.
+  names=$("$FEEDMILL" steps | sed -n 's/^  \([a-z_][a-z_, ]*\)  .*/\1/p; s/^  \([a-z_][a-z_, ]*\)$/\1/p' | tr -d ',')
+  [[ $names == *csv*padded_batch*zip* || $names == *csv*zip*padded_batch* ]]
+  for output in "$("$FEEDMILL" steps)" "$("$FEEDMILL" steps $names)"; do
+    python3 -c 'import sys
+for line in sys.argv[1].splitlines():
+    assert len(line) <= 80, line' "$output"
+  done
 }
