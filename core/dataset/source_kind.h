@@ -64,6 +64,8 @@ class SourceKind {
   virtual const std::type_info& options_type() const = 0;
   // A sentence for --help.
   virtual std::string_view summary() const = 0;
+  // Ends of the names of its files, as ".csv", for `feedmill index`.
+  virtual std::vector<std::string_view> endings() const { return {}; }
   virtual Source New() const = 0;  // with all defaults
 
   // The fields point into `options`.

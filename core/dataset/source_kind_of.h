@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <typeinfo>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/dataset/source_kind.h"
@@ -15,7 +16,8 @@
 namespace feedmill {
 
 // The required members of every kind of source. `S` is a struct of static
-// members around a plain struct of options.
+// members around a plain struct of options. Optional members: kEndings (an
+// array of SourceKind::endings), Describe and DescribeInput.
 template <class S>
 concept DescribesSource =
     requires(const typename S::Options& options, typename S::Options& writable,
@@ -41,6 +43,13 @@ class SourceKindOf : public SourceKind {
     return typeid(Options);
   }
   std::string_view summary() const override { return S::kSummary; }
+  std::vector<std::string_view> endings() const override {
+    if constexpr (requires { S::kEndings; }) {
+      return {S::kEndings.begin(), S::kEndings.end()};
+    } else {
+      return {};
+    }
+  }
   Source New() const override { return Source(*this, Options{}); }
   FieldList Fields(void* options) const override {
     return S::Fields(*static_cast<Options*>(options));

@@ -1,6 +1,7 @@
 // CSV records and headers.
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/status.h"
@@ -207,6 +208,7 @@ absl::Status CheckText(const CsvSource& s) {
 struct CsvFormat {
   using Options = CsvSource;
   static constexpr std::string_view kName = "csv";
+  static constexpr std::array<std::string_view, 1> kEndings = {".csv"};
   static constexpr std::string_view kSummary =
       "Reads records of comma-separated values, their columns by name.";
   static constexpr size_t kSampledRecords = 1000;

@@ -1,6 +1,7 @@
 // Lines of JSON objects, and inference of their fields.
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/base/status.h"
@@ -321,6 +322,8 @@ void ConvertLatin1(std::vector<FileSample>& samples) {
 struct JsonlFormat {
   using Options = JsonlSource;
   static constexpr std::string_view kName = "jsonl";
+  static constexpr std::array<std::string_view, 2> kEndings = {".jsonl",
+                                                               ".ndjson"};
   static constexpr std::string_view kSummary =
       "Reads lines of one JSON object each, its members by name.";
   static constexpr size_t kSampledRecords = 1000;

@@ -1,3 +1,4 @@
+#include <array>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace {
 struct TextFormat {
   using Options = TextSource;
   static constexpr std::string_view kName = "text";
+  static constexpr std::array<std::string_view, 1> kEndings = {".txt"};
   static constexpr std::string_view kSummary =
       "Reads lines: one unnamed bytes component each, without its line end.";
 

@@ -1,6 +1,7 @@
 #include "core/sources/tfrecord.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <span>
 #include <vector>
@@ -124,6 +125,8 @@ absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
 struct TfRecordFormat {
   using Options = TfRecordSource;
   static constexpr std::string_view kName = "tfrecord";
+  static constexpr std::array<std::string_view, 2> kEndings = {".tfrecord",
+                                                               ".tfrecords"};
   static constexpr std::string_view kSummary =
       "Reads TFRecord files: one unnamed bytes component a record.";
 

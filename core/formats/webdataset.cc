@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -146,6 +147,7 @@ absl::StatusOr<std::vector<SourceField>> FieldsOfMembers(
 struct WebDatasetFormat {
   using Options = WebDatasetSource;
   static constexpr std::string_view kName = "webdataset";
+  static constexpr std::array<std::string_view, 1> kEndings = {".tar"};
   static constexpr std::string_view kSummary =
       "Reads tar files; the members of one name without its extension are an "
       "element.";

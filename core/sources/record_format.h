@@ -72,6 +72,10 @@ class RecordFormat {
 const RecordFormat& FormatOf(const Source& source);
 std::shared_ptr<const Framing> FramingOf(const Source& source);
 
+// True if reading files of this kind may need an index of where their records
+// begin. Compressed files never do.
+bool MayNeedIndex(const SourceKind& kind);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_SOURCES_RECORD_FORMAT_H_

@@ -6,6 +6,7 @@
 // reads files that begin with `magic` and have records one after the other: a
 // byte that is the length, and the bytes. It makes one component, `data`.
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -73,6 +74,7 @@ class SizedDecoder final : public RecordDecoder {
 struct SizedFormat {
   using Options = SizedSource;
   static constexpr std::string_view kName = "sized";
+  static constexpr std::array<std::string_view, 1> kEndings = {".sized"};
   static constexpr std::string_view kSummary =
       "Reads records that begin with a byte for their length.";
 

@@ -111,3 +111,30 @@ P
   sed 's/SIZE/SIZ/' "$FILES/s.yaml" > "$FILES/other.yaml"
   expect_error 2 "its source differs" -- feedmill read "$FILES/other.yaml" --local --token "$FILES/token"
 }
+
+@test "feedmill index indexes a source from outside, by --as and by the ends of its files' names" {
+  export FEEDMILL_INDEXES=$FILES/indexes
+  python3 - "$FILES" <<'P'
+import sys
+data = b"".join(bytes([n % 250]) + b"r" * (n % 250) for n in range(20_000))
+for name in ("plain.sized", "plain.bin"):
+    open(f"{sys.argv[1]}/{name}", "wb").write(data)
+P
+  expect 0 feedmill index --help
+  [[ $output == *".tar, .sized"* ]]
+  expect_error 2 "--as" "sized" -- feedmill index "$FILES/plain.bin" --as fixed_length
+  expect_error 2 "plain.bin: the name does not tell the format" -- feedmill index "$FILES/plain.bin"
+  expect 0 feedmill index "$FILES/plain.bin" --as sized
+  [[ $output == "1 file of 20000 records, "*": 1 indexed, 0 already there"* ]]
+  expect 0 feedmill index "$FILES/plain.sized"
+  [[ $output == "1 file of 20000 records, "*": 1 indexed, 0 already there"* ]]
+  # A read uses it: no other one is made.
+  echo "{source: {sized: {files: plain.sized}}, steps: [shuffle, take: 2], options: {seed: 4}}" > "$FILES/s.yaml"
+  expect 0 feedmill read "$FILES/s.yaml" --local
+  [ "$(find "$FEEDMILL_INDEXES" -name '*.index' | wc -l)" = 2 ]
+  expect 0 feedmill index "$FILES/s.yaml"
+  [[ $output == "1 file of 20000 records, "*": 0 indexed, 1 already there"* ]]
+  # The product does not know it.
+  FEEDMILL=${FEEDMILL_EXTENDED%/tests/*}/bin/feedmill
+  expect_error 2 "--as" -- feedmill index "$FILES/plain.bin" --as sized
+}

@@ -15,7 +15,6 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_file.h"
 #include "core/io/glob.h"
@@ -40,11 +39,11 @@ constexpr char kIndexSummary[] =
     "Each argument is a pipeline's file (*.yaml, *.yml, '-'), whose files are\n"
     "indexed if a read needs it, or a file, folder or glob of records.";
 constexpr char kIndexExamples[] =
-    "TFRecord files always need an index. Text, CSV, JSON lines and tar files "
-    "need\n"
-    "one if a step changes the order of records (a global shuffle, an input of "
-    "a\n"
-    "mixture). Compressed files have none. Indexes of files of 1 MiB and more "
+    "TFRecord files always need an index. Files of the other formats need one "
+    "if a\n"
+    "step changes the order of records (a global shuffle, an input of a "
+    "mixture).\n"
+    "Compressed files have none. Indexes of files of 1 MiB and more "
     "are\n"
     "kept in FEEDMILL_INDEXES or ~/.cache/feedmill/indexes, at most 1 GiB in "
     "all.\n"
@@ -58,8 +57,14 @@ constexpr char kIndexExamples[] =
     "  feedmill index '/data/*.tfrecord' more/ --as tfrecord\n"
     "  FEEDMILL_INDEXES=/data/indexes feedmill index lines.txt --format json";
 
-constexpr const char* kKinds[] = {"tfrecord", "text", "csv", "jsonl",
-                                  "webdataset"};
+// The kinds of sources whose files may need an index.
+std::vector<const SourceKind*> IndexedKinds() {
+  std::vector<const SourceKind*> kinds;
+  for (const SourceKind* const kind : SourceKinds()) {
+    if (MayNeedIndex(*kind)) kinds.push_back(kind);
+  }
+  return kinds;
+}
 
 struct IndexFlags {
   std::vector<std::string> words;
@@ -70,10 +75,15 @@ struct IndexFlags {
 
   void Declare(FlagSet& flags) {
     std::vector<std::string> choices = {"by-name"};
-    choices.insert(choices.end(), std::begin(kKinds), std::end(kKinds));
+    std::vector<std::string_view> endings;
+    for (const SourceKind* const kind : IndexedKinds()) {
+      choices.emplace_back(kind->name());
+      const std::vector<std::string_view> more = kind->endings();
+      endings.insert(endings.end(), more.begin(), more.end());
+    }
     flags.OneOf("--as", choices,
-                "Format of the files named here; by-name: from .tfrecord, "
-                ".txt, .csv, .jsonl, .tar",
+                fmt::format("Format of the files named here; by-name: from {}",
+                            fmt::join(endings, ", ")),
                 &as);
     flags.OneOf("--format", {"text", "json"}, "Format of the output", &format);
     flags.Count(
@@ -92,37 +102,30 @@ bool IsPipeline(const std::string& word) {
 
 // ---- files to index
 
-// Returns the kind of a record file, from its name or from --as; "" if unknown.
-std::string KindOf(const std::string& path, const std::string& as) {
-  if (as != "by-name") return as;
-  const std::pair<std::string_view, const char*> endings[] = {
-      {".tfrecord", "tfrecord"}, {".tfrecords", "tfrecord"},
-      {".txt", "text"},          {".csv", "csv"},
-      {".jsonl", "jsonl"},       {".ndjson", "jsonl"},
-      {".tar", "webdataset"}};
-  for (const auto& [ending, kind] : endings) {
-    if (path.ends_with(ending)) return kind;
+// Returns the kind of a record file, from its name or from --as; null if
+// unknown.
+const SourceKind* KindOf(const std::string& path, const std::string& as) {
+  for (const SourceKind* const kind : IndexedKinds()) {
+    if (as == kind->name()) return kind;
+    if (as != "by-name") continue;
+    for (const std::string_view ending : kind->endings()) {
+      if (path.ends_with(ending)) return kind;
+    }
   }
-  return "";
-}
-
-// Makes a source of that kind.
-Source SourceOf(const std::string& kind, const std::string& path) {
-  Source source = FindSourceKind(kind)->New();
-  *MutableSourceFiles(source) = {path};
-  return source;
+  return nullptr;
 }
 
 absl::Status AddFile(const std::string& path, const std::string& as,
                      std::vector<IndexedFile>& files) {
-  const std::string kind = KindOf(path, as);
-  if (kind.empty()) {
+  const SourceKind* const kind = KindOf(path, as);
+  if (kind == nullptr) {
     return InvalidArgument(
         "{}: the name does not tell the format; give --as FORMAT, or name a "
         "pipeline",
         path);
   }
-  const Source source = SourceOf(kind, path);
+  Source source = kind->New();
+  *MutableSourceFiles(source) = {path};
   if (SourceCompression(source) != Compression::kNone) {
     return InvalidArgument(
         "{}: a compressed file is read from its beginning and has no index",

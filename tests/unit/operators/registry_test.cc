@@ -243,6 +243,18 @@ TEST(SourceRegistry, DescribesEachFieldOnce) {
   }
 }
 
+TEST(SourceRegistry, HasEachEndingOfFileNamesOnce) {
+  std::set<std::string_view> endings;
+  for (const SourceKind* const kind : SourceKinds()) {
+    for (const std::string_view ending : kind->endings()) {
+      EXPECT_TRUE(ending.starts_with('.')) << kind->name() << " " << ending;
+      EXPECT_TRUE(endings.insert(ending).second)
+          << kind->name() << " " << ending;
+    }
+  }
+  EXPECT_TRUE(endings.contains(".csv"));
+}
+
 TEST(SourceRegistry, HasAPageThatNamesEachSourceAndField) {
   std::ifstream file(FEEDMILL_SOURCE_DIR "/docs/steps.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
