@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/pipeline/instructions.h"
 #include "core/pipeline/program_builder.h"
+#include "core/pipeline/program_code.h"
 #include "core/pipeline/step_watch.h"
 
 namespace feedmill {
@@ -18,175 +19,176 @@ class BlockProgram::Scratch {
 
 namespace {
 
-class CompiledProgram final : public BlockProgram {
- public:
-  CompiledProgram(std::shared_ptr<const FunctionRegistry> registry,
-                  ProgramCode code)
-      : registry_(std::move(registry)), code_(std::move(code)) {}
+// Writes the progression to a column, for instructions that run without
+// fusion.
+void WriteNumbers(BlockState& state) {
+  OutputColumn& numbers = state.progression;
+  numbers.Reset(DType::kInt64, {});
+  state.input->progression->Fill(
+      reinterpret_cast<uint64_t*>(
+          numbers.values.Extend(state.rows * sizeof(uint64_t))),
+      state.rows);
+  state.values[0] = &numbers.View();
+}
 
-  std::shared_ptr<Scratch> NewScratch() const override {
-    auto scratch = std::make_shared<Scratch>();
-    scratch->state.registers.resize(code_.register_count);
-    scratch->state.values.resize(code_.value_count);
-    scratch->state.direct.resize(code_.value_count);
-    return scratch;
-  }
+bool LastOfStep(const ProgramCode& code, size_t k) {
+  return k + 1 == code.instructions.size() ||
+         code.instructions[k + 1]->step != code.instructions[k]->step;
+}
 
-  void Run(const Input& input, Scratch& scratch,
-           Output& output) const override {
-    BlockState& state = scratch.state;
-    output.error = absl::OkStatus();
-    size_t rows = input.rows;
-    // After an error, the rows before the failed one run again: one of them may
-    // fail in a later step, and then its error comes first.
-    while (rows > 0) {
-      const absl::Status status = RunOnce(input, rows, state, output);
-      if (status.ok()) break;
-      output.error = status;
-      rows = std::min(rows - 1, output.failed_row);
-    }
-    const bool appended = input.appended != nullptr;
-    output.columns.resize(appended ? 0 : code_.outputs.size());
-    if (rows == 0) {
-      output.rows = 0;
-      output.dropped = false;
-      return;
-    }
-    output.rows = state.rows;
-    output.dropped = state.dropped;
-    output.origins = {};
-    if (state.dropped && input.numbered) output.origins = state.Origins();
-    output.kept = state.bits;
-    for (size_t c = 0; c < output.columns.size(); ++c) {
-      output.columns[c] = state.values[code_.outputs[c]];
+// Outputs that are inputs outlive the slices made here, so they refer to the
+// whole columns. The following rows are not read.
+void KeepSliced(const std::vector<Column>& fewer,
+                const BlockProgram::Input& input, BlockState& state) {
+  for (const Column*& value : state.values) {
+    for (size_t c = 0; c < fewer.size(); ++c) {
+      if (value == &fewer[c]) value = input.columns[c];
     }
   }
+}
 
-  bool empty() const override { return code_.passes; }
-  bool heavy() const override { return code_.heavy; }
-  size_t rows_together() const override { return code_.rows; }
-  bool filters() const override { return code_.filters; }
-  bool random() const override { return code_.random; }
-  bool takes_trailing() const override { return code_.takes_trailing; }
-  bool takes_progression() const override { return code_.takes_progression; }
-  bool appends() const override { return code_.appends; }
-  const std::vector<bool>& direct() const override { return code_.direct; }
-  const std::vector<bool>& placed() const override { return code_.placed; }
-
- private:
-  // If one row alone is too large, it is an error of the row. Several rows may
-  // only be too large together; then the caller computes fewer of them.
-  absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,
-                       Output& output) const {
-    size_t running = 0;
-    try {
-      return RunInstructions(input, rows, state, output, running);
-    } catch (const MemoryRefused& refused) {
-      if (rows > 1 || !refused.over_limit()) throw;
-      output.failed_row = 0;
-      output.failed_step = code_.instructions[running]->step;
-      return StatusOf(refused);
+void SetDirect(const ProgramCode& code, const BlockProgram::Input& input,
+               BlockState& state) {
+  std::fill(state.direct.begin(), state.direct.end(), nullptr);
+  if (input.direct.empty()) return;
+  for (size_t c = 0; c < code.outputs.size(); ++c) {
+    state.direct[code.outputs[c]] = input.direct[c];
+  }
+  // If an instruction runs in place, its input is written to the address of
+  // its output.
+  for (size_t at = code.instructions.size(); at-- > 0;) {
+    const Instruction& one = *code.instructions[at];
+    if (one.in_place) {
+      state.direct[one.inputs[0]] = state.direct[one.outputs[0]];
     }
   }
+}
 
-  // Sets `running` to the index of the current instruction.
-  absl::Status RunInstructions(const Input& input, size_t rows,
-                               BlockState& state, Output& output,
-                               size_t& running) const {
-    state.input = &input;
-    state.rows = rows;
-    state.dropped = false;
-    std::vector<Column> fewer;
+// Sets `running` to the index of the current instruction.
+absl::Status RunInstructions(const ProgramCode& code,
+                             const BlockProgram::Input& input, size_t rows,
+                             BlockState& state, BlockProgram::Output& output,
+                             size_t& running) {
+  state.input = &input;
+  state.rows = rows;
+  state.dropped = false;
+  std::vector<Column> fewer;
+  for (size_t c = 0; c < input.columns.size(); ++c) {
+    state.values[c] = input.columns[c];
+  }
+  if (rows < input.rows && !input.progression) {
+    fewer.reserve(input.columns.size());
     for (size_t c = 0; c < input.columns.size(); ++c) {
-      state.values[c] = input.columns[c];
+      fewer.push_back(input.columns[c]->Slice(0, rows));
+      state.values[c] = &fewer.back();
     }
-    if (rows < input.rows && !input.progression) {
-      fewer.reserve(input.columns.size());
-      for (size_t c = 0; c < input.columns.size(); ++c) {
-        fewer.push_back(input.columns[c]->Slice(0, rows));
-        state.values[c] = &fewer.back();
-      }
-    }
-    SetDirect(input, state);
-    StepWatch watch(code_.first_step);
-    for (size_t k = 0; k < code_.instructions.size(); ++k) {
-      running = k;
-      // With a profile, instructions run one by one, so that it can separate
-      // their steps.
-      const FusedItems* const fused = code_.fused[k].get();
-      if (fused != nullptr && !watch && fused->Run(state)) {
-        k = fused->end() - 1;
-        if (state.rows == 0) break;
-        continue;
-      }
-      if (k == 0 && input.progression) WriteNumbers(state);
-      const auto& instruction = code_.instructions[k];
-      if (watch) [[unlikely]]
-        watch.Begin(instruction->step, state.rows);
-      const absl::Status status = instruction->Run(state);
-      if (!status.ok()) {
-        const size_t row = std::min(state.failed_row, state.rows - 1);
-        output.failed_row = state.OriginOf(row);
-        output.failed_step = instruction->step;
-        return status;
-      }
-      if (watch) [[unlikely]]
-        watch.End(*instruction, state, LastOfStep(k));
+  }
+  SetDirect(code, input, state);
+  StepWatch watch(code.first_step);
+  for (size_t k = 0; k < code.instructions.size(); ++k) {
+    running = k;
+    // With a profile, instructions run one by one, so that it can separate
+    // their steps.
+    const FusedItems* const fused = code.fused[k].get();
+    if (fused != nullptr && !watch && fused->Run(state)) {
+      k = fused->end() - 1;
       if (state.rows == 0) break;
+      continue;
     }
-    KeepSliced(fewer, input, state);
-    return absl::OkStatus();
-  }
-
-  // Writes the progression to a column, for instructions that run without
-  // fusion.
-  static void WriteNumbers(BlockState& state) {
-    OutputColumn& numbers = state.progression;
-    numbers.Reset(DType::kInt64, {});
-    state.input->progression->Fill(
-        reinterpret_cast<uint64_t*>(
-            numbers.values.Extend(state.rows * sizeof(uint64_t))),
-        state.rows);
-    state.values[0] = &numbers.View();
-  }
-
-  bool LastOfStep(size_t k) const {
-    return k + 1 == code_.instructions.size() ||
-           code_.instructions[k + 1]->step != code_.instructions[k]->step;
-  }
-
-  // Outputs that are inputs outlive the slices made here, so they refer to the
-  // whole columns. The following rows are not read.
-  static void KeepSliced(const std::vector<Column>& fewer, const Input& input,
-                         BlockState& state) {
-    for (const Column*& value : state.values) {
-      for (size_t c = 0; c < fewer.size(); ++c) {
-        if (value == &fewer[c]) value = input.columns[c];
-      }
+    if (k == 0 && input.progression) WriteNumbers(state);
+    const auto& instruction = code.instructions[k];
+    if (watch) [[unlikely]]
+      watch.Begin(instruction->step, state.rows);
+    const absl::Status status = instruction->Run(state);
+    if (!status.ok()) {
+      const size_t row = std::min(state.failed_row, state.rows - 1);
+      output.failed_row = state.OriginOf(row);
+      output.failed_step = instruction->step;
+      return status;
     }
+    if (watch) [[unlikely]]
+      watch.End(*instruction, state, LastOfStep(code, k));
+    if (state.rows == 0) break;
   }
+  KeepSliced(fewer, input, state);
+  return absl::OkStatus();
+}
 
-  void SetDirect(const Input& input, BlockState& state) const {
-    std::fill(state.direct.begin(), state.direct.end(), nullptr);
-    if (input.direct.empty()) return;
-    for (size_t c = 0; c < code_.outputs.size(); ++c) {
-      state.direct[code_.outputs[c]] = input.direct[c];
-    }
-    // If an instruction runs in place, its input is written to the address of
-    // its output.
-    for (size_t at = code_.instructions.size(); at-- > 0;) {
-      const Instruction& one = *code_.instructions[at];
-      if (one.in_place) {
-        state.direct[one.inputs[0]] = state.direct[one.outputs[0]];
-      }
-    }
+// If one row alone is too large, it is an error of the row. Several rows may
+// only be too large together; then the caller computes fewer of them.
+absl::Status RunOnce(const ProgramCode& code, const BlockProgram::Input& input,
+                     size_t rows, BlockState& state,
+                     BlockProgram::Output& output) {
+  size_t running = 0;
+  try {
+    return RunInstructions(code, input, rows, state, output, running);
+  } catch (const MemoryRefused& refused) {
+    if (rows > 1 || !refused.over_limit()) throw;
+    output.failed_row = 0;
+    output.failed_step = code.instructions[running]->step;
+    return StatusOf(refused);
   }
-
-  const std::shared_ptr<const FunctionRegistry> registry_;  // owns functions
-  const ProgramCode code_;
-};
+}
 
 }  // namespace
+
+BlockProgram::BlockProgram(std::shared_ptr<const FunctionRegistry> registry,
+                           ProgramCode code)
+    : registry_(std::move(registry)),
+      code_(std::make_unique<const ProgramCode>(std::move(code))) {}
+
+BlockProgram::~BlockProgram() = default;
+
+std::shared_ptr<BlockProgram::Scratch> BlockProgram::NewScratch() const {
+  auto scratch = std::make_shared<Scratch>();
+  scratch->state.registers.resize(code_->register_count);
+  scratch->state.values.resize(code_->value_count);
+  scratch->state.direct.resize(code_->value_count);
+  return scratch;
+}
+
+void BlockProgram::Run(const Input& input, Scratch& scratch,
+                       Output& output) const {
+  BlockState& state = scratch.state;
+  output.error = absl::OkStatus();
+  size_t rows = input.rows;
+  // After an error, the rows before the failed one run again: one of them may
+  // fail in a later step, and then its error comes first.
+  while (rows > 0) {
+    const absl::Status status = RunOnce(*code_, input, rows, state, output);
+    if (status.ok()) break;
+    output.error = status;
+    rows = std::min(rows - 1, output.failed_row);
+  }
+  const bool appended = input.appended != nullptr;
+  output.columns.resize(appended ? 0 : code_->outputs.size());
+  if (rows == 0) {
+    output.rows = 0;
+    output.dropped = false;
+    return;
+  }
+  output.rows = state.rows;
+  output.dropped = state.dropped;
+  output.origins = {};
+  if (state.dropped && input.numbered) output.origins = state.Origins();
+  output.kept = state.bits;
+  for (size_t c = 0; c < output.columns.size(); ++c) {
+    output.columns[c] = state.values[code_->outputs[c]];
+  }
+}
+
+bool BlockProgram::empty() const { return code_->passes; }
+bool BlockProgram::heavy() const { return code_->heavy; }
+size_t BlockProgram::rows_together() const { return code_->rows; }
+bool BlockProgram::filters() const { return code_->filters; }
+bool BlockProgram::random() const { return code_->random; }
+bool BlockProgram::takes_trailing() const { return code_->takes_trailing; }
+bool BlockProgram::takes_progression() const {
+  return code_->takes_progression;
+}
+bool BlockProgram::appends() const { return code_->appends; }
+const std::vector<bool>& BlockProgram::direct() const { return code_->direct; }
+const std::vector<bool>& BlockProgram::placed() const { return code_->placed; }
 
 absl::StatusOr<std::shared_ptr<const BlockProgram>> BlockProgram::Make(
     std::shared_ptr<const Plan> plan,
@@ -195,7 +197,7 @@ absl::StatusOr<std::shared_ptr<const BlockProgram>> BlockProgram::Make(
   ProgramBuilder builder(std::move(plan), *registry, input);
   for (const size_t step : steps) FM_RETURN_IF_ERROR(builder.AddStep(step));
   if (output != nullptr) builder.Keep(*output);
-  return std::shared_ptr<const BlockProgram>(std::make_shared<CompiledProgram>(
+  return std::shared_ptr<const BlockProgram>(std::make_shared<BlockProgram>(
       std::move(registry), std::move(builder).Finish()));
 }
 

@@ -18,6 +18,8 @@
 
 namespace feedmill {
 
+struct ProgramCode;  // program_code.h
+
 // Rows that pass through all cheap steps together. Their columns fit into the
 // first two levels of cache.
 inline constexpr size_t kBlockRows = 4096;
@@ -88,26 +90,34 @@ class BlockProgram {
       std::shared_ptr<const FunctionRegistry> registry,
       std::vector<size_t> steps, const ElementSpec& input,
       const ElementSpec* output = nullptr);
-  virtual ~BlockProgram() = default;
+  // Use Make.
+  BlockProgram(std::shared_ptr<const FunctionRegistry> registry,
+               ProgramCode code);
+  ~BlockProgram();
+  BlockProgram(const BlockProgram&) = delete;
+  BlockProgram& operator=(const BlockProgram&) = delete;
 
-  virtual std::shared_ptr<Scratch> NewScratch() const = 0;
-  virtual void Run(const Input& input, Scratch& scratch,
-                   Output& output) const = 0;
+  std::shared_ptr<Scratch> NewScratch() const;
+  void Run(const Input& input, Scratch& scratch, Output& output) const;
 
-  virtual bool empty() const = 0;  // passes its input through
-  virtual bool heavy() const = 0;  // takes microseconds or more for a row
+  bool empty() const;  // passes its input through
+  bool heavy() const;  // takes microseconds or more for a row
   // Most rows of a run: more would take too long, or too much memory.
-  virtual size_t rows_together() const = 0;
-  virtual bool filters() const = 0;  // may drop rows
-  virtual bool random() const = 0;   // needs counters and passes
-  virtual bool takes_trailing() const = 0;
-  virtual bool takes_progression() const = 0;
-  virtual bool appends() const = 0;  // can write rows to a chunk itself
+  size_t rows_together() const;
+  bool filters() const;  // may drop rows
+  bool random() const;   // needs counters and passes
+  bool takes_trailing() const;
+  bool takes_progression() const;
+  bool appends() const;  // can write rows to a chunk itself
   // Per output component: true if it can be written in place.
-  virtual const std::vector<bool>& direct() const = 0;
+  const std::vector<bool>& direct() const;
   // Per output component: true if it can be written in place for many rows at
   // once. All rows then have one size, and calls or filters make them.
-  virtual const std::vector<bool>& placed() const = 0;
+  const std::vector<bool>& placed() const;
+
+ private:
+  const std::shared_ptr<const FunctionRegistry> registry_;  // owns functions
+  const std::unique_ptr<const ProgramCode> code_;
 };
 
 }  // namespace feedmill
