@@ -37,6 +37,8 @@ int64_t Items(Dims dims) {
 // The column is uniform until a row has another shape. Then row_shapes and
 // row_starts are written for all earlier rows, and for each row from there on.
 struct ChunkBuilder::ColumnBuilder {
+  // The only row so far, which is not in the builders below: see Own.
+  std::unique_ptr<Column> adopted;
   DType dtype;
   Shape shape;
   bool ragged = false;
@@ -56,6 +58,20 @@ struct ChunkBuilder::ColumnBuilder {
         row_shapes(blocks),
         row_starts(blocks) {
     if (dtype == DType::kBytes) offsets.Push(int64_t{0});
+  }
+
+  size_t bytes() const {
+    return adopted == nullptr ? values.size() : adopted->values.size();
+  }
+
+  // Copies an adopted row to the builders. Call it before any change.
+  void Own() {
+    if (adopted == nullptr) [[likely]]
+      return;
+    const std::unique_ptr<Column> row = std::move(adopted);
+    rows = 0;
+    AppendItems(*row, 0, row->RowItems(0));
+    AddRows(row->shape, 1);
   }
 
   void AddRows(Dims dims, size_t count) {
@@ -118,6 +134,11 @@ struct ChunkBuilder::ColumnBuilder {
 
   void TruncateTo(size_t kept) {
     if (rows == kept) return;
+    if (adopted != nullptr) {
+      adopted.reset();
+      rows = 0;
+      return;
+    }
     FM_CHECK(kept < rows);
     if (ragged) {
       items = row_starts.As<int64_t>()[kept];
@@ -136,6 +157,7 @@ struct ChunkBuilder::ColumnBuilder {
   }
 
   Column Finish() && {
+    if (adopted != nullptr) return std::move(*adopted);
     // Without rows, unknown dimensions cannot be resolved.
     if (rows == 0 && !ragged && std::ranges::count(shape, kUnknownDim) > 0) {
       MakeRagged();
@@ -159,8 +181,28 @@ ChunkBuilder::ChunkBuilder(std::shared_ptr<const ElementSpec> spec,
 
 size_t ChunkBuilder::bytes() const {
   size_t bytes = 0;
-  for (const auto& column : columns_) bytes += column->values.size();
+  for (const auto& column : columns_) bytes += column->bytes();
   return bytes;
+}
+
+void ChunkBuilder::AdoptRow(size_t c, Column column) {
+  ColumnBuilder& to = *columns_[c];
+  const int64_t items = column.RowItems(0);
+  const bool bytes = column.dtype == DType::kBytes;
+  const bool whole =
+      column.RowStart(0) == 0 &&
+      (bytes ? column.offsets.size() == Size(items + 1) * sizeof(int64_t) &&
+                   column.offsets.As<int64_t>().front() == 0 &&
+                   Size(column.offsets.As<int64_t>().back()) ==
+                       column.values.size()
+             : Size(items) * ItemSize(column.dtype) == column.values.size());
+  if (to.rows > 0 || !whole) return AppendRows(c, column, 0, 1);
+  FM_CHECK(column.dtype == to.dtype);
+  column.shape = column.RowShape(0);
+  column.row_shapes = {};
+  column.row_starts = {};
+  to.adopted = std::make_unique<Column>(std::move(column));
+  to.rows = 1;
 }
 
 void ChunkBuilder::AppendRows(size_t c, const Column& column, size_t begin,
@@ -168,6 +210,7 @@ void ChunkBuilder::AppendRows(size_t c, const Column& column, size_t begin,
   if (begin >= end) return;
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(column.dtype == to.dtype);
+  to.Own();
   const int64_t first = column.RowStart(begin);
   to.AppendItems(column, first, column.RowStart(end) - first);
   if (!column.ragged()) {
@@ -182,6 +225,7 @@ void ChunkBuilder::AppendDense(size_t c, const Shape& shape, const void* items,
   if (row_count == 0) return;
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype != DType::kBytes);
+  to.Own();
   to.values.Append(items, row_count * Size(Items(shape)) * ItemSize(to.dtype));
   to.AddRows(shape, row_count);
 }
@@ -189,6 +233,7 @@ void ChunkBuilder::AppendDense(size_t c, const Shape& shape, const void* items,
 std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype != DType::kBytes);
+  to.Own();
   // Extend comes first, because it may throw MemoryRefused.
   std::byte* const at =
       to.values.Extend(Size(Items(shape)) * ItemSize(to.dtype));
@@ -199,6 +244,7 @@ std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
 void ChunkBuilder::AppendBytes(size_t c, std::string_view bytes) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype == DType::kBytes && to.shape.empty());
+  to.Own();
   to.PushBytes(bytes);
   ++to.rows;  // as AddRows would: all scalars have one shape
   ++to.items;
@@ -208,6 +254,7 @@ void ChunkBuilder::AppendBytesRow(size_t c, const Shape& shape,
                                   const std::vector<std::string_view>& items) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype == DType::kBytes && Size(Items(shape)) == items.size());
+  to.Own();
   for (std::string_view item : items) to.PushBytes(item);
   to.AddRows(shape, 1);
 }

@@ -27,6 +27,10 @@ class ChunkBuilder {
   // Appends rows [begin, end) of `column` to component c. Every component must
   // get the same number of rows before FinishRows.
   void AppendRows(size_t c, const Column& column, size_t begin, size_t end);
+  // Same as AppendRows(c, column, 0, 1), for the only row of `column`. Keeps
+  // the column's buffers instead of copying them if the row is the first one,
+  // and the buffers hold nothing else.
+  void AdoptRow(size_t c, Column column);
   // Appends rows of a uniform fixed-size component from dense memory.
   void AppendDense(size_t c, const Shape& shape, const void* items,
                    size_t row_count);

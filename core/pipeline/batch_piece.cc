@@ -149,7 +149,8 @@ BatchPiece::BatchTargets BatchPiece::TargetsOfBatch(uint64_t records) const {
     targets.in_place.push_back(draft_.builder.AppendRow(c, shape));
     targets.row_bytes.push_back(StaticBytes(component));
   }
-  targets.gathered = std::make_unique<ChunkBuilder>(program_.gathered_spec);
+  targets.gathered =
+      std::make_unique<ChunkBuilder>(program_.gathered_spec, scratch_.blocks);
   return targets;
 }
 
@@ -247,15 +248,21 @@ bool BatchPiece::FinishBatch(uint64_t p, uint64_t records,
     FinishBatches(p, 1);
     return !draft_.failed;
   }
-  if (program_.stacker->layout() == BatchLayout::kEqual) {
+  const BatchLayout layout = program_.stacker->layout();
+  if (layout == BatchLayout::kEqual) {
     size_t g = 0;
     for (size_t c = 0; c < program_.gathered.size(); ++c) {
       if (!program_.gathered[c]) continue;
-      draft_.builder.AppendRows(c, scratch_.stacked[g++], 0, 1);
+      draft_.builder.AdoptRow(c, std::move(scratch_.stacked[g++]));
     }
   } else {
     for (size_t c = 0; c < scratch_.stacked.size(); ++c) {
-      draft_.builder.AppendRows(c, scratch_.stacked[c], 0, 1);
+      // Padded rows are in other memory than the chunk's.
+      if (layout == BatchLayout::kPadded) {
+        draft_.builder.AppendRows(c, scratch_.stacked[c], 0, 1);
+      } else {
+        draft_.builder.AdoptRow(c, std::move(scratch_.stacked[c]));
+      }
     }
   }
   draft_.builder.FinishRows(1);
