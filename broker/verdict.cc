@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/gain.h"
+
 namespace feedmill {
 namespace {
 
@@ -23,7 +25,6 @@ constexpr double kOthers = 0.6;    // below it, workers work for other jobs
 constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
 constexpr double kStuck = 0.5;     // seconds
 constexpr double kSlow = 0.25;     // part of the typical worker's speed
-constexpr double kGainMax = 1000;
 
 std::string Percent(double part) {
   return fmt::format("{:.0f} %", 100 * std::clamp(part, 0.0, 1.0));
@@ -357,16 +358,6 @@ const char* BoundName(BoundBy bound) {
       return "dispatcher";
   }
   return "none";
-}
-
-double GainOf(double part) {
-  const double rest = 1 - std::clamp(part, 0.0, 1.0);
-  return std::min(kGainMax, rest <= 0 ? kGainMax : 1 / rest);
-}
-
-std::string GainText(double gain) {
-  if (gain >= 100) return "many times faster";
-  return fmt::format("up to {:.1f} times faster", gain);
 }
 
 Verdict Judge(const VerdictInput& input) {

@@ -83,14 +83,6 @@ struct Verdict {
 
 Verdict Judge(const VerdictInput& input);
 
-// ---- parts of the sentences
-// A reader that waits for a smaller part of its time does not count as waiting.
-inline constexpr double kWaitNoticed = 0.1;
-// Returns the speedup without a bound that takes `part` of the time, 0 to 1.
-double GainOf(double part);
-// Returns "up to 2.5 times faster" or "many times faster".
-std::string GainText(double gain);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_BROKER_VERDICT_H_

@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "client/even_reader.h"
+#include "client/measured_read.h"
 #include "client/quarantine.h"
 #include "client/read_times.h"
 #include "client/read_token.h"
@@ -25,6 +26,7 @@
 #include "core/pipeline/local_reader.h"
 #include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
+#include "feedmill/profile.h"
 
 namespace feedmill {
 namespace {
@@ -45,6 +47,7 @@ class InProcessReader : public Reader {
         reader_(std::move(reader)),
         cancel_(options.hooks.cancel),
         interrupted_(std::move(options.hooks.interrupted)),
+        lane_(MeasurementsOf(options.hooks)),
         in_roster_(ReaderRoster::OfThisProcess(), options.job.name,
                    options.rank.index, [this] { return State(); }) {}
 
@@ -56,6 +59,7 @@ class InProcessReader : public Reader {
 
  private:
   absl::StatusOr<std::optional<Chunk>> FetchChunk() override {
+    const ReadingLane::Call measured(lane_);
     times_.Begin();
     const ReadTimes::Wait waits(times_);
     for (;;) {
@@ -132,6 +136,7 @@ class InProcessReader : public Reader {
   const std::unique_ptr<LocalReader> reader_;
   const std::atomic<bool>* const cancel_;
   const std::function<bool()> interrupted_;
+  ReadingLane lane_;
   std::atomic<bool> cancelled_{false};
   ReadTimes times_;
   std::atomic<uint64_t> elements_{0};
@@ -237,6 +242,11 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
   PinPlugins(*options.hooks.registry, read);
+  if (options.hooks.profile != nullptr) {
+    MeasuredRead& measured = options.hooks.profile->measured();
+    measured.local = options.service.empty();
+    FM_ASSIGN_OR_RETURN(measured.graph, Analyze(read, *options.hooks.registry));
+  }
   std::optional<ReadToken> token;
   if (!options.resume.token.empty()) {
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));
@@ -266,7 +276,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   local.share = rules.share;
   local.skips = rules.skips;
   local.on_skipped = QuarantineOf(read);
-  local.profile = options.hooks.profile;
+  local.profile = MeasurementsOf(options.hooks);
   local.element_bytes_max = options.limits.element_bytes_max;
   local.iteration = token ? token->iteration : options.epoch.value_or(0);
   if (token && token->begins()) {

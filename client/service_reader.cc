@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/measured_read.h"
 #include "client/quarantine.h"
 #include "client/reader_roster.h"
 #include "client/service_link.h"
@@ -45,7 +46,8 @@ class ServiceReader : public Reader {
         token_(std::move(token)),
         incarnation_(incarnation),
         service_(std::move(service)),
-        link_(std::move(link)) {
+        link_(std::move(link)),
+        lane_(MeasurementsOf(options_.hooks)) {
     if (shared_) WatchProgress();
   }
   // Returns unused elements to the job's other readers.
@@ -144,6 +146,7 @@ class ServiceReader : public Reader {
   const Incarnation incarnation_;
   const std::string service_;
   const std::unique_ptr<ServiceLink> link_;
+  ReadingLane lane_;
   std::atomic<bool> cancelled_{false};
 
   std::unique_ptr<SequenceReader> sequence_;  // null until the run is known
@@ -271,6 +274,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
 }
 
 absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
+  const ReadingLane::Call measured(lane_);
   link_->times().Begin();
   if (shared_) {
     Report(0);
@@ -521,7 +525,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
           {.share = options.transport.kind == Transport::kAuto,
            .via_dispatcher = options.transport.kind == Transport::kRelay,
            .compression = options.transport.compression,
-           .profile = options.hooks.profile}));
+           .profile = MeasurementsOf(options.hooks)}));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(rules), std::move(token),
       incarnation, std::move(link), address.ToString());

@@ -15,6 +15,7 @@
 #include "core/ops/constant_column.h"
 #include "core/ops/row_items.h"
 #include "core/plugins/shared_object.h"
+#include "feedmill/functions.h"
 #include "feedmill/op_plugin.h"
 
 namespace feedmill {
@@ -455,6 +456,15 @@ absl::Status AddOpPluginsOfEnvironment(FunctionRegistry* registry) {
   if (paths == nullptr) return absl::OkStatus();
   return AddOpPlugins(fmt::format("the variable {}", kVariable), paths,
                       registry);
+}
+
+absl::StatusOr<std::shared_ptr<const FunctionRegistry>> LoadFunctions(
+    const std::vector<std::string>& plugins) {
+  auto functions = std::make_shared<FunctionRegistry>(BuiltinFunctions());
+  for (const std::string& path : plugins) {
+    FM_RETURN_IF_ERROR(AddOpPlugin(path, functions.get()));
+  }
+  return std::shared_ptr<const FunctionRegistry>(std::move(functions));
 }
 
 absl::StatusOr<std::shared_ptr<const FunctionRegistry>> DefaultFunctions() {

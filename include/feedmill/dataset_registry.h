@@ -42,8 +42,8 @@ struct RegistryConfig {
   std::string directory{};
   // Longest wait for an answer.
   absl::Duration timeout = absl::Seconds(20);
-  // Functions that expressions may call. Null: the built-in functions and those
-  // of the plugins in FEEDMILL_OP_PLUGINS.
+  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

@@ -81,8 +81,8 @@ struct DispatcherConfig {
   // Called when another number of workers is wanted. Runs on the dispatcher's
   // thread: it must not wait.
   std::function<void(uint64_t workers)> on_workers_wanted{};
-  // Functions that expressions may call. Null: the built-in functions and those
-  // of the plugins in FEEDMILL_OP_PLUGINS.
+  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

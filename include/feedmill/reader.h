@@ -28,8 +28,12 @@
 //                     .Shuffle().DecodeImage().Resize(224, 224);
 //   auto reader = feedmill::Read(photos, {.service = "tcp://10.0.0.1:5050"});
 //   if (!reader.ok()) return reader.status();
-//   for (feedmill::Element element : **reader) {
-//     Train(element.Tensor<uint8_t>("image"), element.Get<int64_t>("label"));
+//   const auto image = (*reader)->Column<uint8_t>("image");
+//   if (!image.ok()) return image.status();
+//   const auto label = (*reader)->Column<int64_t>("label");
+//   if (!label.ok()) return label.status();
+//   for (const feedmill::Element& element : **reader) {
+//     Train(image->Tensor(element), label->Get(element));
 //   }
 //   return (*reader)->status();  // OK at the end of the data
 //
@@ -40,13 +44,15 @@
 
 // Private to the library.
 namespace feedmill {
+class EvenReader;
 class FunctionRegistry;
-class ReadProfile;
 }  // namespace feedmill
 
 // Exported from libfeedmill.so.
 #pragma GCC visibility push(default)
 namespace feedmill {
+
+class Profile;  // profile.h
 
 // The way of elements from workers to a reader.
 enum class Transport {
@@ -169,8 +175,8 @@ struct ReadLimits {
 
 // The application's functions and flags (ReadOptions::hooks).
 struct ReadHooks {
-  // Functions that expressions may call. Null: the built-in functions and those
-  // of the plugins in FEEDMILL_OP_PLUGINS.
+  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
   // Absolute path of the Python interpreter that runs the Python functions of
   // the steps that this process runs: all in a local read, those of the
@@ -178,10 +184,10 @@ struct ReadHooks {
   std::string allow_python{};
   // PYTHONPATH of that interpreter. Empty: that of this process.
   std::string python_path{};
-  // Receives the time that each step took, on this process's threads and on the
-  // workers of a service, when the reader is destroyed. Null: nothing is
-  // measured, at no cost.
-  std::shared_ptr<ReadProfile> profile{};
+  // Receives the time that each step takes, on this process's threads and on
+  // the workers of a service (profile.h). Null: nothing is measured, at no
+  // cost.
+  std::shared_ptr<Profile> profile{};
   // Set to true to end the reading with Cancelled within 50 ms; signal handlers
   // may set it. Must outlive the reader.
   const std::atomic<bool>* cancel = nullptr;
@@ -365,7 +371,7 @@ class Reader {
   }
 
  private:
-  friend class EvenReader;  // private to the library
+  friend class EvenReader;
 
   // Next, when all of the chunk before was used.
   virtual absl::StatusOr<std::optional<Chunk>> FetchChunk() = 0;

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/measured_read.h"
 #include "client/reader_roster.h"
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
@@ -30,6 +31,7 @@
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
 #include "feedmill/dataset_registry.h"
+#include "feedmill/profile.h"
 #include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "feedmill/server.h"
@@ -43,7 +45,6 @@
 #include "tools/command/http_flags.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/plan_text.h"
-#include "tools/command/profile_table.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
@@ -520,7 +521,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                      std::atomic<bool>& output_closed, std::string& verdict) {
   const absl::Time start = absl::Now();
   const bool draws = Draws(graph, *options.hooks.registry);
-  const std::shared_ptr<ReadProfile> profile = options.hooks.profile;
+  const std::shared_ptr<Profile> profile = options.hooks.profile;
   const auto format = flags.format == "jsonl" ? ElementWriter::Format::kJsonl
                       : flags.format == "summary"
                           ? ElementWriter::Format::kSummary
@@ -561,8 +562,9 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                          reader->Cancel();
                        }});
   const ReadProfile::Use measured(
-      profile == nullptr ? nullptr
-                         : profile->AddLane(ReadProfile::Role::kReads));
+      profile == nullptr
+          ? nullptr
+          : profile->measured().profile->AddLane(ReadProfile::Role::kReads));
   uint64_t came = 0;
   const auto save = [&](uint64_t unread) -> absl::Status {
     FM_ASSIGN_OR_RETURN(const std::string token, reader->Save(unread));
@@ -598,16 +600,6 @@ absl::StatusOr<Pipeline> PipelineOf(const ReadFlags& flags) {
   FM_ASSIGN_OR_RETURN(const Dataset dataset,
                       DatasetFromId(flags.dataset_id, config));
   return Pipeline{.graph = dataset.graph()};
-}
-
-// Prints the text of --profile for a graph as its user wrote it.
-absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
-                          const ReadProfile::Sums& sums, bool local,
-                          const std::string& verdict) {
-  FM_RETURN_IF_ERROR(InferFields(graph));
-  FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, functions));
-  std::fputs(ProfileTable(*analyzed, sums, local, verdict).c_str(), stderr);
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -682,16 +674,20 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                     }});
   FM_RETURN_IF_ERROR(http.Start());
   std::atomic<bool> output_closed = false;
-  std::shared_ptr<ReadProfile> profile;
-  if (read.profile) profile = std::make_shared<ReadProfile>();
+  std::shared_ptr<Profile> profile;
+  if (read.profile) {
+    profile = std::make_shared<Profile>();
+    profile->measured().output = "printing";
+  }
   options.hooks.profile = profile;
   std::string verdict;
   const absl::Status status =
       ReadAll(graph, read, every, std::move(options), output_closed, verdict);
   if (profile != nullptr) {
-    const absl::Status printed =
-        PrintProfile(graph, *functions, profile->Sum(), read.local, verdict);
-    if (status.ok()) FM_RETURN_IF_ERROR(printed);
+    profile->measured().verdict = verdict;
+    const absl::StatusOr<std::string> text = profile->ToText();
+    if (text.ok()) std::fputs(text->c_str(), stderr);
+    if (status.ok()) FM_RETURN_IF_ERROR(text.status());
   }
   if (g_signal != 0) return 128 + g_signal;
   // If the reader of the output is gone, it has what it wanted: no error.

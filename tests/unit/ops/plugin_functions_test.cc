@@ -13,6 +13,7 @@
 #include "core/dataset/plugin_pins.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
+#include "feedmill/functions.h"
 #include "tests/unit/ops/column_fixture.h"
 
 namespace feedmill {
@@ -168,6 +169,19 @@ TEST_F(OpPlugins, ComeFromTheVariable) {
   setenv("FEEDMILL_OP_PLUGINS", "/no/such.so", 1);
   EXPECT_THAT(ErrorText(DefaultFunctions().status()),
               HasSubstr("the variable FEEDMILL_OP_PLUGINS: cannot load"));
+}
+
+TEST_F(OpPlugins, AreLoadedForTheConfigurationsOfThePublicHeaders) {
+  const auto functions = LoadFunctions({FEEDMILL_EXAMPLE_OP_PLUGIN});
+  ASSERT_TRUE(functions.ok()) << functions.status();
+  EXPECT_NE((*functions)->Find("example.scale"), nullptr);
+  EXPECT_NE((*functions)->Find("abs"), nullptr);
+  EXPECT_THAT(ErrorText(LoadFunctions({FEEDMILL_EXAMPLE_OP_PLUGIN,
+                                       FEEDMILL_EXAMPLE_OP_PLUGIN})
+                            .status()),
+              HasSubstr("function example.scale already"));
+  EXPECT_THAT(ErrorText(LoadFunctions({"/no/such.so"}).status()),
+              HasSubstr("/no/such.so"));
 }
 
 TEST_F(OpPlugins, AreOfOneVersionInAPipeline) {

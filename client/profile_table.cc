@@ -1,13 +1,14 @@
-#include "tools/command/profile_table.h"
+#include "client/profile_table.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "broker/verdict.h"
+#include "core/base/gain.h"
 #include "core/dataset/graph_text.h"
 
 namespace feedmill {
@@ -49,14 +50,16 @@ void AddSteps(const AnalyzedGraph& graph, const std::string& before,
 
 // Returns the lines with a cost. The plan's own steps are arithmetic and cost
 // nothing measurable. Lines of a service's workers come first.
-std::vector<Line> LinesOf(const AnalyzedGraph& graph,
-                          const ReadProfile::Sums& sums, bool local) {
-  std::vector<Line> all{
-      {"source", DescribeSource(graph.graph.source), ReadProfile::kSource}};
-  AddSteps(graph, "", all);
+std::vector<Line> LinesOf(const ProfiledRead& read,
+                          const ReadProfile::Sums& sums) {
+  const bool local = read.local;
+  std::vector<Line> all{{"source", DescribeSource(read.graph.graph.source),
+                         ReadProfile::kSource}};
+  AddSteps(read.graph, "", all);
   all.push_back({local ? "worker" : "client", "making chunks of them",
                  ReadProfile::kChunks, false});
-  all.push_back({"client", "printing", ReadProfile::kOutput});
+  all.push_back(
+      {"client", read.output, ReadProfile::kOutput, read.output == "printing"});
   std::vector<Line> lines;
   const auto keep = [&](Line line, const Cost& cost, bool elsewhere) {
     if (cost.wall_s <= 0) return;
@@ -161,17 +164,28 @@ std::string OwnVerdict(const std::vector<Line>& lines,
       GainText(GainOf((1 - waited) * share)));
 }
 
+// Fraction of the time in which the reading thread waited, of that in which it
+// had a core or was blocked.
+double WaitedShare(const ReadProfile::Sums& sums) {
+  const double elapsed = std::max(sums.elapsed_s, 1e-9);
+  return sums.reads[ReadProfile::kWaiting].wall_s /
+         std::max(elapsed - sums.reads_ready_s, 1e-9);
+}
+
+// The dispatcher's verdict, or one of the same form.
+std::string VerdictOn(const ProfiledRead& read, const std::vector<Line>& lines,
+                      const ReadProfile::Sums& sums) {
+  if (!read.verdict.empty()) return read.verdict;
+  return OwnVerdict(lines, sums, WaitedShare(sums), read.local);
+}
+
 }  // namespace
 
-std::string ProfileTable(const AnalyzedGraph& graph,
-                         const ReadProfile::Sums& sums, bool local,
-                         const std::string& verdict) {
-  const std::vector<Line> lines = LinesOf(graph, sums, local);
+std::string ProfileTable(const ProfiledRead& read,
+                         const ReadProfile::Sums& sums) {
+  const bool local = read.local;
+  const std::vector<Line> lines = LinesOf(read, sums);
   const Cost& waiting = sums.reads[ReadProfile::kWaiting];
-  const double elapsed = std::max(sums.elapsed_s, 1e-9);
-  // Relative to the time in which the reading thread had a core or was blocked.
-  const double waited =
-      waiting.wall_s / std::max(elapsed - sums.reads_ready_s, 1e-9);
   const double worked = Busy(lines, true);
   double busy = 0;
   double cpu = 0;
@@ -182,9 +196,7 @@ std::string ProfileTable(const AnalyzedGraph& graph,
   }
   std::string out = fmt::format(
       "profile {:.3f} s, {:.3f} s CPU; {}{}\n", sums.elapsed_s,
-      sums.process_cpu_s,
-      verdict.empty() ? OwnVerdict(lines, sums, waited, local) : verdict,
-      WithoutACore(sums));
+      sums.process_cpu_s, VerdictOn(read, lines, sums), WithoutACore(sums));
   size_t width = 24;
   for (const Line& line : lines) width = std::max(width, line.name.size());
   width = std::min<size_t>(width, 48);
@@ -220,6 +232,32 @@ std::string ProfileTable(const AnalyzedGraph& graph,
                       sums.makes[ReadProfile::kRest].cpu_s};
   add("client", local ? "all else" : "receiving, and all else", rest, false, 0);
   return out;
+}
+
+std::string ProfileJson(const ProfiledRead& read,
+                        const ReadProfile::Sums& sums) {
+  const std::vector<Line> lines = LinesOf(read, sums);
+  nlohmann::json places = nlohmann::json::array();
+  const auto add = [&](const std::string& where, const std::string& name,
+                       const Cost& cost) {
+    places.push_back({{"where", where},
+                      {"name", name},
+                      {"wall_s", cost.wall_s},
+                      {"cpu_s", cost.cpu_s},
+                      {"rows_in", cost.rows_in},
+                      {"rows_out", cost.rows_out},
+                      {"bytes_out", cost.bytes_out}});
+  };
+  for (const Line& line : lines) add(line.home, line.name, line.cost);
+  add("client", read.local ? "waiting for elements" : "waiting for the service",
+      sums.reads[ReadProfile::kWaiting]);
+  const nlohmann::json report = {
+      {"elapsed_s", sums.elapsed_s},
+      {"cpu_s", sums.process_cpu_s},
+      {"ready_s", sums.reads_ready_s + sums.makes_ready_s},
+      {"verdict", VerdictOn(read, lines, sums)},
+      {"places", std::move(places)}};
+  return report.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace feedmill

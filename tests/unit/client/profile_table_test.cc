@@ -1,14 +1,14 @@
-#include "tools/command/profile_table.h"
+#include "client/profile_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "tools/command/verdict_watch.h"
 
 namespace feedmill {
 namespace {
@@ -29,7 +29,7 @@ std::shared_ptr<const AnalyzedGraph> AnalyzedRange() {
 }
 
 std::string TableOf(const ReadProfile::Sums& sums, bool local = true) {
-  return ProfileTable(*AnalyzedRange(), sums, local);
+  return ProfileTable({*AnalyzedRange(), local}, sums);
 }
 
 // A read of 10 s that almost always waited for its makers.
@@ -114,20 +114,34 @@ TEST(ProfileTable, NamesTheServiceBetweenIdleWorkersAndTheReader) {
 }
 
 TEST(ProfileTable, HasTheDispatchersVerdict) {
-  EXPECT_THAT(ProfileTable(*AnalyzedRange(), Waited(), false, "add workers"),
+  EXPECT_THAT(ProfileTable({*AnalyzedRange(), false, "printing", "add workers"},
+                           Waited()),
               HasSubstr("s CPU; add workers\n"));
 }
 
-TEST(VerdictOf, IsThatOfTheJob) {
-  const std::string status =
-      R"({"jobs":[{"name":"a","verdict":{"bound_by":"step","sentence":"x"}},)"
-      R"({"name":"b","verdict":{"bound_by":"none","sentence":"y"}},)"
-      R"({"name":"c"}]})";
-  EXPECT_EQ(VerdictOf(status, "a"), "x");
-  EXPECT_EQ(VerdictOf(status, "b"), "");
-  EXPECT_EQ(VerdictOf(status, "c"), "");
-  EXPECT_EQ(VerdictOf(status, "d"), "");
-  EXPECT_EQ(VerdictOf("[", "a"), "");
+TEST(ProfileTable, HasTheSameNumbersAsJson) {
+  const auto graph =
+      ParseGraphYaml("source: {range: 10}\nsteps: [map: 'x + 1']\n", "");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto analyzed = Analyze(*graph, BuiltinFunctions());
+  ASSERT_TRUE(analyzed.ok()) << analyzed.status();
+  ReadProfile::Sums sums = Waited();
+  sums.makes[kMap] = {3, 2.5, 10, 10, 80};
+  sums.reads[ReadProfile::kOutput] = {0.5, 0.25};
+  const auto report = nlohmann::json::parse(
+      ProfileJson({**analyzed, true, "the application"}, sums));
+  EXPECT_EQ(report["elapsed_s"], 10.0);
+  EXPECT_EQ(report["cpu_s"], 5.0);
+  EXPECT_EQ(report["verdict"],
+            "bounded by steps[0] map, 100 % of what the threads that make "
+            "elements do");
+  ASSERT_EQ(report["places"].size(), 3u);
+  EXPECT_EQ(report["places"][0],
+            nlohmann::json::parse(R"({"where": "worker", "name": "steps[0] map",
+                "wall_s": 3.0, "cpu_s": 2.5, "rows_in": 10, "rows_out": 10,
+                "bytes_out": 80})"));
+  EXPECT_EQ(report["places"][1]["name"], "the application");
+  EXPECT_EQ(report["places"][2]["wall_s"], 9.0);
 }
 
 }  // namespace
