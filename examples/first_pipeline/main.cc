@@ -6,38 +6,45 @@
 #include <feedmill/loader.h>
 #include <feedmill/status.h>
 
-#include <cstdint>
 #include <cstdio>
 #include <string>
 
-int main(int argc, char** argv) {
-  using feedmill::Expr;
-  const std::string service = argc > 1 ? argv[1] : "";
-  const feedmill::Dataset houses =
-      feedmill::Dataset::Csv({"houses.csv"})
-          .Filter(Expr::Named("rooms") > 1)
-          .Shuffle()
-          .Map({{"area", Expr::Named("area") / 100},
-                {"price", Expr::Named("price") / 1000}})
-          .Batch(3)
-          .WithSeed(7);
+using feedmill::Dataset;
+using feedmill::Expr;
+
+absl::Status Train(const std::string& service) {
+  const Dataset houses = Dataset::Csv({"houses.csv"})
+                             .Filter(Expr::Named("rooms") > 1)
+                             .Shuffle()
+                             .Map({{"area", Expr::Named("area") / 100},
+                                   {"price", Expr::Named("price") / 1000}})
+                             .Batch(3)
+                             .WithSeed(7);
   feedmill::Loader loader(houses, {.service = service});
+  // Finds the components once. A misspelt name is an error that lists them.
+  const auto area = loader.Column<double>("area");
+  if (!area.ok()) return area.status();
+  const auto price = loader.Column<double>("price");
+  if (!price.ok()) return price.status();
   for (int epoch = 0; epoch < 2; ++epoch) {
     std::printf("epoch %d\n", epoch);
-    for (const feedmill::Element& batch : loader) {
-      const auto area = batch.Tensor<double>("area");
-      const auto price = batch.Tensor<double>("price");
-      for (size_t k = 0; k < area.items.size(); ++k) {
-        std::printf("%s%g m2 %g k", k == 0 ? "" : ", ", area.items[k] * 100,
-                    price.items[k]);
+    for (const feedmill::Element& batch : loader) {  // each loop: a new epoch
+      const auto areas = area->Tensor(batch).items;  // a span, no copy
+      const auto prices = price->Tensor(batch).items;
+      for (size_t k = 0; k < areas.size(); ++k) {
+        std::printf("%s%g m2 %g k", k == 0 ? "" : ", ", areas[k] * 100,
+                    prices[k]);
       }
       std::printf("\n");
     }
-    if (!loader.status().ok()) {  // OK at the end of an epoch
-      std::fprintf(stderr, "%s\n",
-                   feedmill::ErrorText(loader.status()).c_str());
-      return 1;
-    }
+    if (!loader.status().ok()) return loader.status();  // OK at an epoch's end
   }
-  return 0;
+  return absl::OkStatus();
+}
+
+int main(int argc, char** argv) {
+  const absl::Status status = Train(argc > 1 ? argv[1] : "");
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", feedmill::ErrorText(status).c_str());
+  return 1;
 }

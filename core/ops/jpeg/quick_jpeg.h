@@ -17,9 +17,10 @@ namespace feedmill {
 // % more CPU without it (1,000 files, 0.62 s instead of 0.53 s).
 //
 // It replaces a function of libjpeg-turbo's internal interface, <jpegint.h>.
-// Configure with -DFEEDMILL_QUICK_JPEG=OFF where that header is missing:
-// libjpeg then decodes all files, to the same pixels. This folder has all of
-// it, with the fuzzer that compares both ways. Thread-compatible.
+// Where that header is missing, CMake says so and turns FEEDMILL_QUICK_JPEG off
+// (core/ops/CMakeLists.txt): libjpeg then decodes all files, to the same
+// pixels. This folder has all of it, with the fuzzer that compares both ways.
+// Thread-compatible.
 class QuickJpeg {
  public:
   // False if it is configured off: Decode then rejects every file.

@@ -133,8 +133,9 @@ TEST(ProfileTable, HasTheSameNumbersAsJson) {
   EXPECT_EQ(report["elapsed_s"], 10.0);
   EXPECT_EQ(report["cpu_s"], 5.0);
   EXPECT_EQ(report["verdict"],
-            "bounded by steps[0] map, 100 % of what the threads that make "
-            "elements do");
+            "the reader waits for data 90 % of its time: steps[0] map takes "
+            "100 % of the threads' time; make it cheaper or add threads (up "
+            "to 10.0 times faster)");
   ASSERT_EQ(report["places"].size(), 3u);
   EXPECT_EQ(report["places"][0],
             nlohmann::json::parse(R"({"where": "worker", "name": "steps[0] map",
