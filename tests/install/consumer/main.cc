@@ -1,8 +1,9 @@
 // A program of a user of the library: squares of a range, read in this process
-// and through a service, with nothing but public headers. Every public header
-// compiles by itself and beside the others.
+// and through a service, with nothing but public headers. All of them compile
+// beside each other.
 #include <feedmill/chunk.h>
 #include <feedmill/cluster.h>
+#include <feedmill/compression.h>
 #include <feedmill/dataset.h>
 #include <feedmill/dataset_registry.h>
 #include <feedmill/dispatcher.h>
@@ -12,10 +13,13 @@
 #include <feedmill/environment.h>
 #include <feedmill/even.h>
 #include <feedmill/expr.h>
+#include <feedmill/functions.h>
 #include <feedmill/link.h>
 #include <feedmill/loader.h>
+#include <feedmill/metrics_server.h>
 #include <feedmill/op_plugin.h>
 #include <feedmill/options.h>
+#include <feedmill/profile.h>
 #include <feedmill/provenance.h>
 #include <feedmill/reader.h>
 #include <feedmill/resolver.h>
@@ -30,6 +34,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <string>
 
 namespace {
@@ -64,6 +69,26 @@ absl::Status Print(const feedmill::Dataset& dataset,
   return (*rest)->status();
 }
 
+// Reads with the settings that users fill: functions of plugins, and a profile.
+absl::Status Measure(const feedmill::Dataset& dataset) {
+  const auto functions = feedmill::LoadFunctions({});
+  if (!functions.ok()) return functions.status();
+  const auto profile = std::make_shared<feedmill::Profile>();
+  {
+    auto reader = feedmill::Read(
+        dataset, {.hooks = {.registry = *functions, .profile = profile}});
+    if (!reader.ok()) return reader.status();
+    for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
+      if (chunk.rows == 0) return absl::InternalError("an empty chunk");
+    }
+    if (!(*reader)->status().ok()) return (*reader)->status();
+  }
+  const auto text = profile->ToText();
+  if (!text.ok()) return text.status();
+  std::fputs(text->c_str(), stderr);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int main() {
@@ -72,6 +97,9 @@ int main() {
   if (!dataset.ok()) return Fail(dataset.status());
   if (absl::Status printed = Print(*dataset, ""); !printed.ok()) {
     return Fail(printed);
+  }
+  if (absl::Status measured = Measure(*dataset); !measured.ok()) {
+    return Fail(measured);
   }
   auto server = feedmill::Server::CreateLocalServer();
   if (!server.ok()) return Fail(server.status());
