@@ -90,74 +90,174 @@ class Dataset {
   // relative to ReadOptions::directory. Through a service, workers open the
   // files, so the names must mean the same files on their machines. Fields that
   // are not declared are inferred from the first records (docs/steps.md).
+  //
+  // Errors of each source that has files:
+  //   NotFound         a file is missing, or nothing matches a glob
+  //   InvalidArgument  the list is empty, files are compressed in different
+  //                    ways, or no field can be inferred
+  //   DataLoss         a record is damaged, or a compressed file is
 
   // Makes start, start + step, … below `stop` (above it for a negative step).
-  // Output: x, int64 [].   Example: Range(0, 10, 3) → 0, 3, 6, 9.
+  // Output: x, int64 [].
+  // Errors: InvalidArgument if `step` is 0.
+  // Example:
+  //   Dataset::Range(0, 10, 3)
+  //   // → 0, 3, 6, 9
   static Dataset Range(int64_t start, int64_t stop, int64_t step = 1);
   static Dataset Range(int64_t stop) { return Range(0, stop); }
-  // Records of TFRecord files. Output: x, bytes [].
-  // Example: TfRecord({"train-*.tfrecord"}).ParseExample({{"id", kInt64, {}}}).
+  // Records of TFRecord files.
+  // Output: x, bytes [].
+  // Errors: DataLoss if a record has a wrong checksum.
+  // Example:
+  //   Dataset::TfRecord({"train-*.tfrecord"})
+  //       .ParseExample({{"id", DType::kInt64, {}}})
   static Dataset TfRecord(std::vector<std::string> files,
                           Compression compression = Compression::kByName);
-  // Lines of text files, without line ends. Output: x, bytes [].
+  // Lines of text files, without line ends.
+  // Output: x, bytes [].
+  // Errors: only those of all sources.
+  // Example:
+  //   Dataset::Text({"books/*.txt.gz"}).Batch(64)
   static Dataset Text(std::vector<std::string> files,
                       Compression compression = Compression::kByName);
-  // Image files, not decoded. Output: image, bytes []; label, int64 []; path,
-  // bytes []. The label is the folder's name if that is an integer, else its
-  // index among all folder names, sorted.
+  // Image files, not decoded. The label is the folder's name if that is an
+  // integer, else its index among all folder names, sorted.
+  // Output: image, bytes []; label, int64 []; path, bytes [].
+  // Errors: NotFound if a folder or glob has no image.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"}).DecodeImage().Resize(224, 224)
   static Dataset Images(std::vector<std::string> files,
                         ImageLabel label = ImageLabel::kFolder);
-  // Records of options.record_bytes bytes. Output: x, bytes [].
-  // Example: FixedLength({"mnist.bin"}, {.record_bytes = 785}).
+  // Records of options.record_bytes bytes.
+  // Output: x, bytes [].
+  // Errors: InvalidArgument if record_bytes is below 1. DataLoss if the bytes
+  // of a file between header and footer are no multiple of it.
+  // Example:
+  //   Dataset::FixedLength({"mnist.bin"}, {.record_bytes = 785})
   static Dataset FixedLength(std::vector<std::string> files,
                              FixedLengthSource options);
-  // Rows of .npy and .npz arrays along the first axis. Output: x of the array's
-  // dtype and remaining shape; of .npz files, a component for each member.
+  // Rows of .npy and .npz arrays along the first axis.
+  // Output: x of the array's dtype and remaining shape. Of .npz files and
+  // structured dtypes: a component for each member.
+  // Errors: DataLoss if a file has another dtype or shape than the first one,
+  // or if arrays of one .npz differ in their number of rows.
+  // Example:
+  //   Dataset::Npy({"features-{00..31}.npy"}).Batch(256)
   static Dataset Npy(std::vector<std::string> files, NpySource options = {});
-  // Objects, one in each line. Output: a component for each member.
+  // Lines that are JSON objects.
+  // Output: a component for each member: bytes, bool or a number, as a scalar
+  // or a list.
+  // Errors: DataLoss if a line is no object, or a member has another type.
+  // Example:
+  //   Dataset::Jsonl({"events.jsonl"},
+  //                  {.fields = {{"user", DType::kBytes, {}},
+  //                              {"clicks", DType::kInt64, {kUnknownDim}}}})
   static Dataset Jsonl(std::vector<std::string> files,
                        JsonlSource options = {});
-  // Rows of CSV files. Output: a component for each column, [].
-  // Example: Csv({"people.csv"}, {.delimiter = ";"}).
+  // Rows of CSV files.
+  // Output: a component for each column: bytes [], bool [] or a number [].
+  // Errors: InvalidArgument if two columns have one name. DataLoss if a row has
+  // another number of columns, or a value has another type.
+  // Example:
+  //   Dataset::Csv({"people.csv"}, {.delimiter = ";", .missing = {"", "NA"}})
   static Dataset Csv(std::vector<std::string> files, CsvSource options = {});
-  // Samples of tar files. Output: a component for each extension, bytes [], and
-  // `__key__`, bytes [].
+  // Samples of tar files: members that stand together and have one name up to
+  // its first '.'.
+  // Output: a component for each extension, bytes [], and `__key__`, bytes [].
+  // Declared fields may be numbers, e.g. of `cls` files.
+  // Errors: DataLoss if a sample lacks a member without a default, or an
+  // archive ends early.
+  // Example:
+  //   Dataset::WebDataset({"shard-{000..999}.tar"},
+  //                       {.fields = {{"jpg", DType::kBytes, {}},
+  //                                   {"cls", DType::kInt64, {}}}})
   static Dataset WebDataset(std::vector<std::string> files,
                             WebDatasetSource options = {});
-  // Rows of Parquet files, and of Arrow IPC (Feather) files and streams.
-  // Output: a component for each column. FailedPrecondition without the plugin
-  // libfeedmill_arrow.so (docs/steps.md).
+  // Rows of Parquet files.
+  // Output: a component for each column; `a.b` for the member b of a struct a.
+  // Errors: FailedPrecondition without the plugin libfeedmill_arrow.so
+  // (docs/steps.md). InvalidArgument for a column of maps, unions or lists of
+  // lists that `columns` does not leave out. DataLoss for each row of a damaged
+  // row group.
+  // Example:
+  //   Dataset::Parquet({"year=*/*.parquet"},
+  //                    {.columns = {"text", "score"}, .partitions = true})
   static Dataset Parquet(std::vector<std::string> files,
                          ParquetSource options = {});
+  // Rows of Arrow IPC (Feather) files and streams.
+  // Output and errors: those of Parquet.
+  // Example:
+  //   Dataset::Arrow({"train-*.arrow"}, {.columns = {"text"}})
   static Dataset Arrow(std::vector<std::string> files,
                        ArrowSource options = {});
-  // Samples of MDS shards (MosaicML Streaming). Output: a component for each
-  // column.
+  // Samples of MDS shards (MosaicML Streaming). `files`: the folder of a data
+  // set, its index.json, or shards.
+  // Output: a component for each column (docs/semantics/sources.md).
+  // Errors: InvalidArgument if an index is none of MDS. DataLoss if a value has
+  // another type, rank or shape than its component.
+  // Example:
+  //   Dataset::Mds({"/data/c4"}).Shuffle().Batch(16)
   static Dataset Mds(std::vector<std::string> files, MdsSource options = {});
-  // Entries of LMDB databases, in the order of their keys. Output: key and
-  // value, bytes [].
+  // Entries of LMDB databases, in the order of their keys.
+  // Output: key, bytes []; value, bytes [].
+  // Errors: DataLoss if a page is damaged, or the main database holds others.
+  // Example:
+  //   Dataset::Lmdb({"imagenet.lmdb"}).DecodeImage({.component = "value"})
   static Dataset Lmdb(std::vector<std::string> files);
   // Any source by its YAML name, with options by their YAML names.
-  // InvalidArgument: no such source or option, or a value of another type.
-  // Example: From("text", {{"files", std::vector<std::string>{"a.txt"}}}).
+  // Output: that of the source.
+  // Errors, at once: InvalidArgument for a source or option that does not
+  // exist, or a value of another type.
+  // Example:
+  //   Dataset::From("range", {{"stop", 3}})
+  //   // → 0, 1, 2
   static absl::StatusOr<Dataset> From(const std::string& name,
                                       const StepOptions& options);
   static absl::StatusOr<Dataset> From(const std::string& name);
 
   // ---- datasets of datasets. The inputs' options (seed, order) do not count.
-  // All but Zip need inputs whose elements have the same components.
+  // Errors of each: InvalidArgument if there is no input. All but Zip need
+  // inputs whose elements have the same names in the same order, dtypes and
+  // ranks, and return InvalidArgument for others.
 
   // One input after the other.
+  // Input: any elements, alike.
+  // Output: those of the inputs; a dimension in which inputs differ is `?`.
+  // Errors: InvalidArgument if an input before the last one is infinite.
+  // Example:
+  //   Dataset::Concatenate({Dataset::Range(2), Dataset::Range(8, 10)})
+  //   // → 0, 1, 8, 9
   static Dataset Concatenate(const std::vector<Dataset>& inputs);
   // One element of each input, their components side by side. Ends with the
-  // shortest input. InvalidArgument if two inputs share a component's name.
+  // shortest input.
+  // Input: any elements whose components have names.
+  // Output: the components of all inputs, in the order of the inputs.
+  // Errors: InvalidArgument if a component has no name, or two have one name.
+  // Example:
+  //   Dataset::Zip({Dataset::Range(3).Map({{"a", Expr::Named("x")}}),
+  //                 Dataset::Range(7, 9).Map({{"b", Expr::Named("x")}})})
+  //   // → {"a":0,"b":7}, {"a":1,"b":8}
   static Dataset Zip(const std::vector<Dataset>& inputs);
-  // block_length elements of each of cycle_length inputs in turn.
+  // options.block_length elements of each of options.cycle_length inputs in
+  // turn. When an input ends, the next one that has not begun takes its place.
+  // Input: any elements, alike.
+  // Output: those of the inputs; a dimension in which inputs differ is `?`.
+  // Errors: InvalidArgument if cycle_length is below 0, block_length below 1.
+  // Example:
+  //   Dataset::Interleave({Dataset::Range(4), Dataset::Range(10, 13)},
+  //                       {.block_length = 2})
+  //   // → 0, 1, 10, 11, 2, 3, 12
   static Dataset Interleave(const std::vector<Dataset>& inputs,
                             InterleaveOptions options = {});
   // Elements of each input in proportion to its weight: after any n elements,
   // an input with the share w has given floor(n * w) or ceil(n * w).
-  // Example: Mixture({web, books}, {0.7, 0.3}).
+  // Input: any elements, alike.
+  // Output: those of the inputs; a dimension in which inputs differ is `?`.
+  // Errors: InvalidArgument if a weight is not above 0, or if the weights are
+  // not as many as the inputs.
+  // Example:
+  //   Dataset::Mixture({Dataset::Range(4), Dataset::Range(100, 109)}, {2, 1})
+  //   // → 0, 1, 100, 2, 3, 101
   static Dataset Mixture(const std::vector<Dataset>& inputs,
                          std::vector<double> weights,
                          MixtureStop stop = MixtureStop::kFirstExhausted);
@@ -165,11 +265,19 @@ class Dataset {
   // ---- from YAML (docs/steps.md)
 
   // A pipeline's text. Relative names are relative to `directory`; if that is
-  // "", to ReadOptions::directory. InvalidArgument names line and column.
+  // "", to ReadOptions::directory.
+  // Output: that of the pipeline.
+  // Errors, at once: InvalidArgument, which names line and column.
+  // Example:
+  //   Dataset::FromYaml("{source: {range: 3}, steps: [{map: 'x * x'}]}")
+  //   // → 0, 1, 4
   static absl::StatusOr<Dataset> FromYaml(std::string_view text,
                                           const std::string& directory = "");
-  // A pipeline's file. Relative names are relative to its folder. NotFound if
-  // there is no such file.
+  // A pipeline's file. Relative names are relative to its folder.
+  // Output: that of the pipeline.
+  // Errors, at once: those of FromYaml; NotFound if there is no such file.
+  // Example:
+  //   Dataset::FromYamlFile("houses.yaml")
   static absl::StatusOr<Dataset> FromYamlFile(const std::string& path);
 
   // Private to the library.
@@ -178,20 +286,35 @@ class Dataset {
   // ---- steps on each element
 
   // The element becomes these components, in this order; others are dropped.
+  // The function form is called once, here, with Expr::Named("x"), and the
+  // expression that it returns travels to the workers. An `if` on an Expr does
+  // not compile: use Where.
+  // Input: any element.
   // Output: the dtype and shape of each expression (docs/expressions.md). A
-  // single unnamed output is x. The function form is called once, here, with
-  // Expr::Named("x"), and the expression that it returns travels to the
-  // workers. An `if` on an Expr does not compile: use Where.
-  // Example: Map({{"half", Expr::Named("x") / 2}}), Map([](Expr x) { return x *
-  // x; }).
+  // single unnamed output is x.
+  // Errors: InvalidArgument if two outputs have one name, or a function does
+  // not exist or does not take its arguments. DataLoss for a division by zero
+  // of integers, a text that is no number, and the like.
+  // Example:
+  //   Dataset::Range(3).Map({{"half", Expr::Named("x") / 2},
+  //                          {"square", Expr::Named("x") * Expr::Named("x")}})
+  //   // → {"half":0.0,"square":0}, {"half":0.5,"square":1}, …
+  // Example:
+  //   Dataset::Range(4).Map([](Expr x) { return x * x; })
+  //   // → 0, 1, 4, 9
   Dataset Map(Outputs outputs) const;
   template <class F>
     requires std::is_invocable_r_v<Expr, F, Expr>
   Dataset Map(F&& f) const {
     return Map(Outputs{{"", std::forward<F>(f)(Expr::Named("x"))}});
   }
-  // Keeps the elements for which the predicate, bool [], is true.
-  // Example: Filter(Expr::Named("rooms") > 1).
+  // Keeps the elements for which the predicate is true.
+  // Input: any element, for which the predicate is one bool [].
+  // Output: as the input.
+  // Errors: InvalidArgument if the predicate is no bool []. Those of Map.
+  // Example:
+  //   Dataset::Range(9).Filter(Expr::Named("x") % 3 == 0)
+  //   // → 0, 3, 6
   Dataset Filter(Expr predicate) const;
   template <class F>
     requires std::is_invocable_r_v<Expr, F, Expr>
@@ -199,101 +322,271 @@ class Dataset {
     return Filter(Expr(std::forward<F>(f)(Expr::Named("x"))));
   }
   // Runs Map; then each row of the outputs along the first axis is an element.
-  // Output: T [n, …] → n elements T […]. DataLoss if outputs differ in n.
-  // Example: FlatMap({{"word", Expr::Apply("split", {Expr::Named("x")})}}).
+  // Input: any element, for which each expression is T [n, …].
+  // Output: n elements T […].
+  // Errors: InvalidArgument if an expression is a scalar. DataLoss if outputs
+  // differ in n. Those of Map.
+  // Example:
+  //   Dataset::Text({"books/*.txt"})
+  //       .FlatMap({{"word", Expr::Apply("split", {Expr::Named("x")})}})
   Dataset FlatMap(Outputs outputs) const;
   template <class F>
     requires std::is_invocable_r_v<Expr, F, Expr>
   Dataset FlatMap(F&& f) const {
     return FlatMap(Outputs{{"", std::forward<F>(f)(Expr::Named("x"))}});
   }
-  // Parses a tf.train.Example. Input: x, bytes []. Output: a component for each
-  // feature: bytes, int64 or float32, of the shape given. DataLoss: the message
-  // is damaged, or a feature is missing or has another size.
-  // Example: ParseExample({{"image", DType::kBytes, {}},
-  //                        {"ids", DType::kInt64, {kUnknownDim}}}).
+  // Parses a tf.train.Example.
+  // Input: one component, bytes [].
+  // Output: a component for each feature: bytes, int64 or float32, of the shape
+  // given.
+  // Errors: InvalidArgument for a feature of another dtype. DataLoss if the
+  // message is damaged, or a feature is missing or has another size.
+  // Example:
+  //   Dataset::TfRecord({"train-*.tfrecord"})
+  //       .ParseExample({{"image", DType::kBytes, {}},
+  //                      {"ids", DType::kInt64, {kUnknownDim}}})
   Dataset ParseExample(Features features) const;
-  // The same for a tf.train.SequenceExample; each feature of step.sequence has
-  // the number of its steps as a first dimension more.
+  // Parses a tf.train.SequenceExample.
+  // Input: one component, bytes [].
+  // Output: a component for each feature, as of ParseExample; each feature of
+  // step.sequence has the number of its steps as a first dimension more.
+  // Errors: those of ParseExample.
+  // Example:
+  //   Dataset::TfRecord({"clips-*.tfrecord"})
+  //       .ParseSequenceExample(
+  //           {.context = {{"id", DType::kInt64, {}}},
+  //            .sequence = {{"words", DType::kBytes, {}}}})
   Dataset ParseSequenceExample(ParseSequenceExampleStep step) const;
-  // Decodes JPEG, PNG or WebP. Input: options.component, bytes []. Output: it
-  // becomes uint8 [?, ?, channels]. DataLoss: not an image, or corrupt.
+  // Decodes JPEG, PNG or WebP.
+  // Input: options.component, bytes [].
+  // Output: that component becomes uint8 [?, ?, channels].
+  // Errors: InvalidArgument if channels is neither 1 nor 3. DataLoss if the
+  // bytes are no image, or a corrupt one.
+  // Example:
+  //   Dataset::Images({"scans/*/*.png"}).DecodeImage({.channels = 1})
   Dataset DecodeImage(DecodeImageStep options = {}) const;
-  // Scales an image. Input: options.component, uint8 [h, w, c]. Output: uint8
-  // [height, width, c]. Example: Resize(224, 224, {.component = "left"}).
+  // Scales an image.
+  // Input: options.component, uint8 [h, w, c].
+  // Output: that component becomes uint8 [height, width, c].
+  // Errors: InvalidArgument if a side is below 1, or the component is no uint8
+  // image. DataLoss if an image has no pixel.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"})
+  //       .DecodeImage()
+  //       .Resize(224, 224, {.method = ResizeStep::Method::kNearest})
   Dataset Resize(int64_t height, int64_t width, ResizeStep options = {}) const;
-  // Mirrors an image with options.probability. Input and output:
-  // options.component, T [h, w, c].
+  // Mirrors an image with options.probability.
+  // Input: options.component, T [h, w, c], T a number or bool.
+  // Output: as the input.
+  // Errors: InvalidArgument if the probability is not within 0 to 1.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"})
+  //       .DecodeImage()
+  //       .RandomFlip({.probability = 0.25})
   Dataset RandomFlip(RandomFlipStep options = {}) const;
 
   // With Policy::kSkip, leaves out the elements for which the source or a step
   // before this one failed because of the data (DataLoss); Reader::skipped
-  // counts them. Input and output: any element.
-  // Example: OnError({.policy = OnErrorStep::Policy::kSkip, .cap = 100}).
+  // counts them.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument after a step that runs in the client, or with a
+  // second OnError. DataLoss if more than step.cap elements are left out.
+  // Example:
+  //   Dataset::Range(3)
+  //       .Map([](Expr x) { return FloorDivide(6, x); })
+  //       .OnError({.policy = OnErrorStep::Policy::kSkip, .cap = 100})
+  //   // → 6, 3
   Dataset OnError(OnErrorStep step) const;
 
   // Runs the steps before it once for each element. Their results are kept in
   // the memory of each worker, or in a folder, and used in every later pass and
-  // epoch. Input and output: any element. Random steps before it keep the
-  // numbers of the first pass.
+  // epoch. Random steps before it keep the numbers of the first pass.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument after a step that runs in the client or after an
+  // infinite Repeat. A damaged file of the cache is no error: its elements are
+  // made again.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"})
+  //       .DecodeImage()
+  //       .Resize(224, 224)
+  //       .Cache({.path = "/scratch/photos"})
+  //       .Shuffle()
+  //       .RandomFlip()
   Dataset Cache(CacheStep options = {}) const;
 
   // ---- steps on the sequence
 
   // A uniform permutation of all elements, another one in each epoch and in
   // each pass of a later Repeat. O(1) memory. `seed` replaces the dataset's.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument after a step that runs in the client, after an
+  // infinite Repeat, or of compressed files: use ShuffleWindow there.
+  // Example:
+  //   Dataset::Range(10).Shuffle(/*seed=*/7)
+  //   // → 0, 5, 6, 9, 4, 7, …
   Dataset Shuffle(std::optional<uint64_t> seed = std::nullopt) const;
   // Permutes each run of `window` elements. Reading stays nearly in order.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument if `window` is below 1.
+  // Example:
+  //   Dataset::Range(10).ShuffleWindow(4, /*seed=*/7)
+  //   // → 0, 1, 2, 3, 6, 4, …
   Dataset ShuffleWindow(int64_t window,
                         std::optional<uint64_t> seed = std::nullopt) const;
   // Permutes blocks of `block` records, then the elements of each `window`
   // blocks (default: 8) that stand together.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: those of Shuffle.
+  // Example:
+  //   Dataset::Range(12).ShuffleBlocks(3, /*window=*/2, /*seed=*/7)
+  //   // → 4, 0, 1, 3, 2, 5, …
   Dataset ShuffleBlocks(int64_t block, std::optional<int64_t> window = {},
                         std::optional<uint64_t> seed = std::nullopt) const;
   // Permutes the files; records of one file keep their order.
+  // Input: any element of a source with files. It is the first step.
+  // Output: as the input.
+  // Errors: InvalidArgument after another step, or of a source without files.
+  // Example:
+  //   Dataset::Text({"logs/*.gz"}).ShuffleFiles()
   Dataset ShuffleFiles(std::optional<uint64_t> seed = std::nullopt) const;
-  // Stacks `size` elements. Output: T […] → T [size, …], or [?, …] as the last
-  // batch may be short. DataLoss if rows differ in shape: use PaddedBatch or
-  // RaggedBatch. Example: Batch(32, {.drop_remainder = true}).
+  // Stacks `size` elements.
+  // Input: T […], of the same shape in all elements.
+  // Output: T [size, …], or [?, …] as the last batch may be short.
+  // Errors: InvalidArgument if `size` is below 1. DataLoss if rows differ in
+  // shape: use PaddedBatch or RaggedBatch.
+  // Example:
+  //   Dataset::Range(5).Batch(2)
+  //   // → [0,1], [2,3], [4]
   Dataset Batch(int64_t size, BatchOptions options = {}) const;
-  // Batches whose shorter rows are padded. Output: T [size, longest, …], or the
-  // shape of options.padding. DataLoss if a row is longer than that shape.
-  // Example: PaddedBatch(8, {.padding = {{"tokens", Shape{128}, -1}}}).
+  // Batches whose shorter rows are padded.
+  // Input: T [n, …].
+  // Output: T [size, longest, …], or the shape of options.padding.
+  // Errors: InvalidArgument for a padding that does not fit its component.
+  // DataLoss if a row is longer than the shape given.
+  // Example:
+  //   Dataset::Range(3)
+  //       .Window(2, {.shift = 1})  // [0,1], [1,2], [2]
+  //       .PaddedBatch(3, {.padding = {{"x", Shape{2}, -1}}})
+  //   // → [[0,1],[1,2],[2,-1]]
   Dataset PaddedBatch(int64_t size, PaddedBatchOptions options = {}) const;
-  // Joins `size` elements along their first axes. Output: T [n, …] → T [sum of
-  // n, …] and <name>_offsets, int64 [size + 1]: row k is [offsets[k],
-  // offsets[k + 1]). Scalars are stacked.
+  // Joins `size` elements along their first axes.
+  // Input: T [n, …]; scalars are stacked.
+  // Output: T [sum of n, …] and <name>_offsets, int64 [size + 1]: row k is
+  // [offsets[k], offsets[k + 1]).
+  // Errors: InvalidArgument if all components are scalars. DataLoss if rows
+  // differ beyond their first dimension.
+  // Example:
+  //   Dataset::Range(3).Window(2, {.shift = 1}).RaggedBatch(3)
+  //   // → {"x":[0,1,1,2,2],"x_offsets":[0,2,4,5]}
   Dataset RaggedBatch(int64_t size, BatchOptions options = {}) const;
-  // Each row along the first axis becomes an element. Output: T [n, …] → n
-  // elements T […].
+  // Each row along the first axis becomes an element.
+  // Input: T [n, …], with one n for all components.
+  // Output: n elements T […].
+  // Errors: InvalidArgument if a component is a scalar. DataLoss if components
+  // differ in n.
+  // Example:
+  //   Dataset::Range(5).Batch(3).Unbatch()
+  //   // → 0, 1, 2, 3, 4
   Dataset Unbatch() const;
-  // Batches of another size. Output: T [n, …] → T [size, …].
+  // Batches of another size.
+  // Input: T [n, …], with one n for all components.
+  // Output: T [size, …]; the last batch may be short.
+  // Errors: those of Unbatch and Batch.
+  // Example:
+  //   Dataset::Range(6).Batch(3).Rebatch(2)
+  //   // → [0,1], [2,3], [4,5]
   Dataset Rebatch(int64_t size, BatchOptions options = {}) const;
-  // Stacks elements w * shift, w * shift + stride, … for w = 0, 1, … Output:
-  // T […] → T [size, …]; windows at the end may be short.
-  // Example: Range(5).Window(3, {.shift = 1}) → [0 1 2], [1 2 3], [2 3 4], ….
+  // Stacks the elements w * shift, w * shift + stride, … for w = 0, 1, …
+  // Input: T […], of the same shape in all elements.
+  // Output: T [size, …]; windows at the end may be short.
+  // Errors: those of Batch. InvalidArgument if a window spans more than 2^32
+  // elements.
+  // Example:
+  //   Dataset::Range(5).Window(3, {.shift = 1})
+  //   // → [0,1,2], [1,2,3], [2,3,4], [3,4], [4]
   Dataset Window(int64_t size, WindowOptions options = {}) const;
   // Padded batches of elements of similar length (steps.h).
+  // Input: any element; step.component is T [n, …], bytes [] or an integer [].
+  // Output: T [batch size, longest, …], or the shape of step.padding.
+  // Errors: those of PaddedBatch. InvalidArgument if boundaries do not
+  // increase, or batch_sizes are not one more.
+  // Example:
+  //   Dataset::Range(4)
+  //       .Window(2, {.shift = 1})  // [0,1], [1,2], [2,3], [3]
+  //       .BucketBySequenceLength({.boundaries = {2}, .batch_sizes = {4, 2}})
+  //   // → [[0,1],[1,2]], [[3]], [[2,3]]
   Dataset BucketBySequenceLength(BucketBySequenceLengthStep step) const;
   // Batches of at most step.tokens tokens (steps.h).
+  // Input: any element; step.component is T [n, …], bytes [] or an integer [].
+  // Output: that of PaddedBatch or RaggedBatch, by step.layout.
+  // Errors: those of that batch. DataLoss if one element has more tokens.
+  // Example:
+  //   Dataset::Range(4).Window(2, {.shift = 1}).TokenBatch({.tokens = 4})
+  //   // → [[0,1],[1,2]], [[2,3],[3,0]]
   Dataset TokenBatch(TokenBatchStep step) const;
-  // Sequences joined to rows of step.length tokens. Output: T [n, …] → T
-  // [length, …], and segment_ids and positions, int32 [length] (steps.h).
+  // Sequences joined to rows of step.length tokens (steps.h).
+  // Input: T [n, …], with one n for all components.
+  // Output: T [length, …], and segment_ids and positions, int32 [length].
+  // Errors: InvalidArgument if a component is a scalar. DataLoss if a sequence
+  // is longer than a row, or components differ in n.
+  // Example:
+  //   Dataset::Range(2).Window(2, {.shift = 1}).Pack({.length = 4})
+  //   // → {"x":[0,1,1,0],"segment_ids":[1,1,2,0],"positions":[0,1,0,0]}
   Dataset Pack(PackStep step) const;
   // `count` passes over all elements; without a count, infinite.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument if `count` is negative, or after an infinite
+  // Repeat.
+  // Example:
+  //   Dataset::Range(2).Repeat(2)
+  //   // → 0, 1, 0, 1
   Dataset Repeat(std::optional<int64_t> count = std::nullopt) const;
-  // The first `count` elements, and all but these.
+  // The first `count` elements.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument if `count` is negative.
+  // Example:
+  //   Dataset::Range(10).Take(3)
+  //   // → 0, 1, 2
   Dataset Take(int64_t count) const;
+  // All elements but the first `count`.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument if `count` is negative.
+  // Example:
+  //   Dataset::Range(6).Skip(3)
+  //   // → 3, 4, 5
   Dataset Skip(int64_t count) const;
   // The elements index, index + count, index + 2 * count, …
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument unless 0 <= index < count.
+  // Example:
+  //   Dataset::Range(7).Shard(3, 1)
+  //   // → 1, 4
   Dataset Shard(int64_t count, int64_t index) const;
-  // Adds the element's place as the first component, options.component, int64
-  // []. A single unnamed component gets the name x.
+  // Adds the element's place.
+  // Input: any element. A single unnamed component gets the name x.
+  // Output: options.component, int64 [], before the components of the input.
+  // Errors: InvalidArgument if the input has a component of that name.
+  // Example:
+  //   Dataset::Range(2).Enumerate({.start = 10})
+  //   // → {"index":10,"x":0}, {"index":11,"x":1}
   Dataset Enumerate(EnumerateStep options = {}) const;
 
   // Any step by its YAML name, with options by their YAML names.
-  // InvalidArgument: no such step or option, or a value of another type.
-  // Example: Apply("resize", {{"height", 224}, {"width", 224}}).
+  // Input and output: those of the step.
+  // Errors, at once: InvalidArgument for a step or option that does not exist,
+  // or a value of another type.
+  // Example:
+  //   Dataset::Range(6).Apply("shard", {{"count", 2}, {"index", 1}})
+  //   // → 1, 3, 5
   absl::StatusOr<Dataset> Apply(const std::string& name,
                                 const StepOptions& options) const;
   absl::StatusOr<Dataset> Apply(const std::string& name) const;

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 
+from documented import documented
 from english import english
 
 SHIPPED = ("core", "cloud", "plugins", "stores", "broker", "worker", "client", "server", "environment",
@@ -373,7 +374,7 @@ RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "skips": (skips, ()), "tests": (tests, ()),
          "named": (named, ()), "links": (links, ()),
-         "english": (english, ())}
+         "english": (english, ()), "documented": (documented, ())}
 
 
 def breaches(rule, tree, libraries, allowed, build=None):

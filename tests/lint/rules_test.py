@@ -217,6 +217,36 @@ class PlantedBreaches(unittest.TestCase):
                      "CMakeLists.txt:1: the name of a test begins with 'What'", "a_test.py:1: 'endless'"):
             self.assertIn(part, found)
 
+    def test_documented(self):
+        page = """
+class Dataset {
+ public:
+  // ---- sources
+  // Numbers.
+  // Output: x.
+  // Errors: none.
+  // Example:
+  //   Dataset::Range(3)
+  static Dataset Range(int64_t stop);
+  // ---- steps on the sequence
+  // Some of them.
+  // Input and output: any.
+  // Errors: none.
+  // Example:
+  Dataset Take(int64_t count) const;
+  // ---- options
+  Dataset WithSeed(uint64_t seed) const;
+
+ private:
+"""
+        self.write("include/feedmill/dataset.h", page)
+        self.assertIn("README.md: its table of headers lacks dataset.h", self.run_rule("documented"))
+        self.write("README.md", "`dataset.h`")
+        self.assertEqual(self.run_rule("documented"),
+                         "include/feedmill/dataset.h:18: the example of Take has no code, indented by three")
+        self.write("include/feedmill/dataset.h", page.replace("  // Output: x.\n", "").replace("Input and output", "Output"))
+        self.assertRegex(self.run_rule("documented"), "(?s)Range does not say 'Output:'.*Take does not say 'Input:'")
+
     def test_format(self):
         script = pathlib.Path(__file__).resolve().parent / "format.sh"
         for text, status in (("int x;\n", 0), ("int   x ;\n", 1)):
