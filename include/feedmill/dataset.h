@@ -395,7 +395,7 @@ class Dataset {
   // Example:
   //   Dataset::Range(3)
   //       .Map([](Expr x) { return FloorDivide(6, x); })
-  //       .OnError({.policy = OnErrorStep::Policy::kSkip, .cap = 100})
+  //       .OnError({OnErrorStep::Policy::kSkip, /*cap=*/100, {}})
   //   // → 6, 3
   Dataset OnError(OnErrorStep step) const;
 
