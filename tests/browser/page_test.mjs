@@ -205,6 +205,37 @@ options: {seed: 7}
     assert.deepEqual(page.faults.filter((fault) => !fault.includes("422")), []);
   },
 
+  // The row from the source to the trainer names the bound; all events, and a worker that a reader cannot reach, are shown.
+  async places(browser, cluster) {
+    await cluster.dispatcher();
+    await cluster.worker("w0");
+    for (let k = 0; k < 30; ++k) await cluster.read("source: {range: {stop: 10}}\n", `small-${k}`).ended;
+    cluster.read(kSlow, "train");
+    const page = await openPage(browser, `${cluster.http}/`);
+    const row = page.getByRole("region", { name: "Where it goes" });
+    const places = row.getByRole("listitem");
+    await places.filter({ hasText: "the bound" }).filter({ hasText: "steps[0] map" }).waitFor({ timeout: 20_000 });
+    const names = await places.locator(".place").allTextContents();
+    assert.deepEqual(names.map((name) => name.replace("the bound", "")), ["Source", "Steps", "Queue", "Link", "Steps in the reader", "Trainer"]);
+    await places.filter({ hasText: /waits for data \d+ %/ }).waitFor();
+    const events = page.getByRole("list", { name: "Events, latest first" });
+    assert.equal(await events.locator("> li").count(), 50);
+    await page.getByRole("button", { name: "Show all events" }).click();
+    await events.getByText("began iteration 0").filter({ hasText: "job 'small-0'" }).waitFor();
+    assert.ok((await events.locator("> li").count()) > 60);
+    await isAccessible(page, "the places");
+    await shot(page, "places");
+    await page.getByRole("button", { name: "Show the last ones, live" }).click();
+    assert.equal(await events.locator("> li").count(), 50);
+    cluster.start("cut-off", "worker", "--dispatcher", cluster.service, "--threads", "8", "--advertise", "127.0.0.1:9");
+    await page.getByText("cannot reach 127.0.0.1:9").waitFor({ timeout: 20_000 });
+    await page.setViewportSize({ width: 390, height: 844 });
+    const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+    assert.ok(!sideways, "the page is wider than the screen");
+    await shot(page, "places-phone");
+    assert.deepEqual(page.faults, []);
+  },
+
   // A page of a stranger reads nothing and changes nothing, also with the right token.
   async stranger(browser, cluster) {
     await cluster.dispatcher();

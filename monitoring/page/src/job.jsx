@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
-import { bytes, count, known, micros, percent, perSecond, span, times } from "./format.js";
+import { bytes, count, known, micros, percent, perSecond, span, times, workerName } from "./format.js";
 import { demandOf } from "./history.js";
 
 const kBounds = {
@@ -103,6 +103,7 @@ export function Ranks({ job }) {
         {shown.map((session) => (
           <li key={session.consumer}>
             <span class="name" title={session.consumer}>{session.consumer}{session.state === "parked" ? " (silent)" : ""}</span>
+            {session.unreachable && <span class="tag warn cut">cannot reach {session.unreachable.map(workerName).join(", ")}</span>}
             <Stack label={`Reader ${session.consumer}`} parts={readerParts(session)} />
             <span class="figure">{percent(session.waits_percent)}</span>
             <span class="figure minor">{perSecond(session.elements_per_s)}</span>
@@ -133,6 +134,62 @@ function threadParts(job, totals) {
   if (others > 0.005 * threads) parts.push({ name: "other jobs", value: (100 * others) / threads, kind: "others" });
   parts.push({ name: "idle", value: Math.max(0, (100 * (threads - own - others)) / threads), kind: "idle" });
   return parts;
+}
+
+// Places from the source to the trainer, in the order in which elements pass
+// them: [{key, name, value (percent or null), text, more}].
+function placesOf(job, totals) {
+  const threads = totals.threads || 0;
+  const own = threads > 0 ? Math.min(1, (job.busy_threads ?? 0) / threads) : 0;
+  const steps = job.steps ?? [];
+  const part = (list) => (steps.length > 0 && threads > 0 ? own * list.reduce((sum, step) => sum + step.share_percent, 0) : null);
+  const others = steps.filter((step) => !step.source);
+  const most = others.reduce((a, b) => (a && a.share_percent >= b.share_percent ? a : b), undefined);
+  const waiting = (streams) => (job.streams > 0 ? Math.min(100, (100 * streams) / job.streams) : null);
+  const sum = (name) => job.sessions.reduce((all, session) => all + (session[name] ?? 0), 0);
+  const reader = known(job.waits_percent) ? readerParts(job) : null;
+  return [
+    { key: "source", name: "Source", value: part(steps.filter((step) => step.source)), unit: "of the workers' threads" },
+    { key: "steps", name: "Steps", value: part(others), unit: "of the workers' threads", more: most?.name },
+    { key: "queue", name: "Queue", value: waiting(job.waiting_for_memory), unit: "of the streams wait for the workers' memory" },
+    {
+      key: "link", name: "Link", value: waiting(job.waiting_for_credit), unit: "of the streams wait to send",
+      more: known(job.bytes_per_s) ? `${bytes(job.bytes_per_s)}/s` : undefined,
+    },
+    {
+      key: "client", name: "Steps in the reader", value: reader?.[1].value ?? null, unit: "of its time",
+      more: job.sessions.length > 0 ? `${bytes(sum("buffered_bytes"))} wait here` : undefined,
+    },
+    {
+      key: "trainer", name: "Trainer", value: reader?.[2].value ?? null, unit: "of its time",
+      more: reader ? `waits for data ${percent(reader[0].value)}` : undefined,
+    },
+  ];
+}
+
+// The place of `placesOf` that bounds the rate; null: none of them.
+function boundPlace({ bound_by: by, where }) {
+  if (by === "workers") return where === "memory" ? "queue" : "steps";
+  return { source: "source", step: "steps", link: "link", client_stage: "client", consumer: "trainer" }[by] ?? null;
+}
+
+export function Flow({ job, totals }) {
+  const bound = job.verdict ? boundPlace(job.verdict) : null;
+  return (
+    <section class="card wide" aria-labelledby="flow">
+      <h2 id="flow">Where it goes</h2>
+      <ol class="flow">
+        {placesOf(job, totals).map((place) => (
+          <li key={place.key} class={place.key === bound ? "bounds" : ""}>
+            <span class="place">{place.name}{place.key === bound && <span class="tag warn">the bound</span>}</span>
+            <span class="track" aria-hidden="true"><span class="fill" style={{ width: `${Math.min(100, place.value ?? 0)}%` }} /></span>
+            <b>{percent(place.value)}</b> <span class="quiet">{place.unit}</span>
+            {place.more && <span class="quiet more">{place.more}</span>}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
 }
 
 export function Steps({ job, totals }) {

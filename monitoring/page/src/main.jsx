@@ -5,7 +5,7 @@ import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { percent, perSecond, span } from "./format.js";
 import { History } from "./history.js";
-import { isOver, Rate, Ranks, Steps, Verdict } from "./job.jsx";
+import { Flow, isOver, Rate, Ranks, Steps, Verdict } from "./job.jsx";
 import { cancelJob, Confirm, useOperator } from "./operator.jsx";
 import { Sample } from "./sample.jsx";
 import { Dispatcher, Events, Workers } from "./service.jsx";
@@ -156,6 +156,7 @@ function Page() {
         )}
         {job && <Verdict job={job} />}
         {jobs.length > 1 && <Jobs jobs={jobs} chosen={job?.name} onChoose={setChosen} />}
+        {job && !isOver(job) && <Flow job={job} totals={status.totals} />}
         {job && !isOver(job) && <Ranks job={job} />}
         {job && <Rate key={job.name} job={job} history={history} />}
         {job && !isOver(job) && <Steps job={job} totals={status.totals} />}

@@ -7,6 +7,7 @@ import { Table } from "./table.jsx";
 
 const kStraggler = 25; // percent of the typical worker's speed, as in the verdict
 const kSilent = 2; // seconds
+const kEventsLive = 50; // of the status; the dispatcher keeps more
 
 function stateOf(worker) {
   if (worker.connected === false) return { text: "gone", kind: "warn" };
@@ -47,7 +48,7 @@ export function Workers({ workers, operator }) {
       value: (w) => stateOf(w).text,
       cell: (w) => {
         const state = stateOf(w);
-        return <span class={`tag ${state.kind}`}>{state.text}</span>;
+        return <span class={`tag ${state.kind}`} title={w.set_aside ? w.failure : undefined}>{state.text}</span>;
       },
     },
     {
@@ -115,7 +116,19 @@ export function Workers({ workers, operator }) {
 
 export function Events({ events }) {
   const [warnings, setWarnings] = useState(false);
-  const shown = [...events].reverse().filter((event) => event.warning || !warnings);
+  const [kept, setKept] = useState(null); // all events; null: the last ones, live
+  const [trouble, setTrouble] = useState("");
+  const shown = [...(kept ?? events)].reverse().filter((event) => event.warning || !warnings);
+  const showAll = async () => {
+    try {
+      const answer = await fetch("/api/events");
+      if (!answer.ok) throw new Error((await answer.text()).trim());
+      setKept(await answer.json());
+      setTrouble("");
+    } catch (error) {
+      setTrouble(`The dispatcher does not answer: ${error.message}`);
+    }
+  };
   return (
     <section class="card" aria-labelledby="events">
       <div class="title">
@@ -124,6 +137,7 @@ export function Events({ events }) {
           <input type="checkbox" checked={warnings} onChange={(event) => setWarnings(event.currentTarget.checked)} /> warnings only
         </label>
       </div>
+      {trouble && <p class="warn" role="alert">{trouble}</p>}
       {shown.length === 0 && <p class="quiet">Nothing yet. The list begins with the dispatcher's start.</p>}
       <ol class="events" tabIndex={0} aria-label="Events, latest first">
         {shown.map((event) => (
@@ -137,11 +151,17 @@ export function Events({ events }) {
           </li>
         ))}
       </ol>
+      {(kept || events.length >= kEventsLive) && (
+        <button type="button" class="small" onClick={kept ? () => setKept(null) : showAll}>
+          {kept ? "Show the last ones, live" : "Show all events"}
+        </button>
+      )}
     </section>
   );
 }
 
 const kFaults = [
+  ["jobs_failed", "jobs failed"],
   ["workers_died", "workers died"],
   ["workers_set_aside", "workers set aside"],
   ["leases_failed", "attempts failed"],
