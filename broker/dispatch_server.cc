@@ -1,3 +1,4 @@
+#include <sys/statvfs.h>
 #include <time.h>
 
 #include <algorithm>
@@ -299,6 +300,10 @@ void DispatchServer::Shell::MeasureShell(absl::Time now) {
   measured_at_ = now;
   measured_cpu_ = cpu;
   measured_journal_ = load_.journal_time;
+  struct statvfs disk {};
+  if (journal_ != nullptr && statvfs(config_.work_dir.c_str(), &disk) == 0) {
+    load_.free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
+  }
   dispatcher_->NoteShell(load_);
 }
 

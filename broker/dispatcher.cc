@@ -174,7 +174,7 @@ class Dispatcher::Router {
     if (m.trace.has_value()) {
       reply.trace = parts_.traces.Answer(now_, *m.trace);
     } else {
-      reply.json = parts_.report.StatusJson(now_);
+      reply.json = parts_.report.StatusJson(now_, m.events);
     }
     parts_.outbox.Send(from_, std::move(reply));
   }

@@ -14,16 +14,17 @@ namespace feedmill {
 
 // Numbers of faults of peers since the dispatcher's start.
 struct DispatcherFaults {
-  uint64_t workers_lost = 0;       // silent too long, or restarted
-  uint64_t workers_died = 0;       // lost workers that died
-  uint64_t workers_set_aside = 0;  // because splits failed on them
-  uint64_t jobs_failed = 0;        // runs that the dispatcher gave up
-  uint64_t leases_failed = 0;      // attempts that ended with an error
-  uint64_t second_attempts = 0;    // for heads without progress
-  uint64_t splits_failed = 0;      // after all attempts
-  uint64_t sessions_released = 0;  // silent too long
-  uint64_t sessions_refused = 0;   // readers that may not join
-  uint64_t sessions_fenced = 0;    // messages of readers that were replaced
+  uint64_t workers_lost = 0;          // silent too long, or restarted
+  uint64_t workers_died = 0;          // lost workers that died
+  uint64_t workers_set_aside = 0;     // because splits failed on them
+  uint64_t cache_write_failures = 0;  // caches that workers could not write
+  uint64_t jobs_failed = 0;           // runs that the dispatcher gave up
+  uint64_t leases_failed = 0;         // attempts that ended with an error
+  uint64_t second_attempts = 0;       // for heads without progress
+  uint64_t splits_failed = 0;         // after all attempts
+  uint64_t sessions_released = 0;     // silent too long
+  uint64_t sessions_refused = 0;      // readers that may not join
+  uint64_t sessions_fenced = 0;       // messages of readers that were replaced
 };
 
 // Numbers of messages and connections that failed, counted by the server since
@@ -45,6 +46,8 @@ struct ShellLoad {
   uint64_t journal_syncs = 0;
   absl::Duration journal_time;
   absl::Duration journal_last;  // time of the last sync
+  // Bytes that the file system of the journal has left; nullopt without one.
+  std::optional<uint64_t> free_bytes{};
 };
 
 // Sums over all readers of a job since the dispatcher's start. A reader that

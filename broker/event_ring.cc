@@ -63,6 +63,8 @@ const char* NoteName(NoteKind kind) {
       return "scale";
     case NoteKind::kAside:
       return "worker set aside";
+    case NoteKind::kCache:
+      return "cache";
   }
   return "";
 }

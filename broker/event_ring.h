@@ -25,6 +25,7 @@ enum class NoteKind : uint8_t {
   kOperator,  // an operator asked for something
   kScale,     // the wanted number of workers changed
   kAside,     // a worker gets no splits, because they fail on it
+  kCache,     // a worker could not write a cache
 };
 // Returns "worker joined", "worker lost", …
 const char* NoteName(NoteKind kind);

@@ -66,6 +66,7 @@ void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
   const bool moved = Move(beat.worker, *worker, from);
   worker->heard = now;
   worker->gone = false;
+  worker->release = beat.release;
   std::set<PlanId> plans = PlansOf(beat);
   const bool described = pythons_.Take(beat, *worker);
   const bool changed = TakeCapacity(beat, *worker, joined || described);
@@ -119,7 +120,7 @@ bool Fleet::WantsAnswer(const KnownWorker& worker,
 void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
                      KnownWorker& worker) {
   NoteComputed(worker, beat.costs);
-  if (beat.load.has_value()) TakeLoad(now, worker, *beat.load);
+  if (beat.load.has_value()) TakeLoad(now, beat.worker, worker, *beat.load);
   if (!beat.spans.empty()) traces_.TakeSpans(now, beat);
   for (const HeldLease& held : beat.leases) {
     leases_.Adopt(beat.worker, held.split, held.attempt);
@@ -138,7 +139,7 @@ void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
   }
 }
 
-void Fleet::TakeLoad(absl::Time now, KnownWorker& worker,
+void Fleet::TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,
                      const WorkerLoad& load) {
   // The speed is computed from positions computed, not from elements sent: a
   // worker sends in bursts, when readers have credit.
@@ -146,6 +147,10 @@ void Fleet::TakeLoad(absl::Time now, KnownWorker& worker,
   for (PlanLoad& each : computed.plans) {
     const auto positions = worker.computed.find(each.plan);
     each.elements = positions == worker.computed.end() ? 0 : positions->second;
+  }
+  const uint64_t faults = worker.window.last().cache_faults;
+  if (load.cache_faults > faults) {
+    log_.CachesFailed(name, load.cache_faults - faults, load.cache_fault);
   }
   worker.window.Add(now, computed);
   for (const PlanLoad& each : load.plans) plans_.AddSteps(now, each, *state_);

@@ -68,7 +68,8 @@ class Fleet {
                     bool new_to_jobs);
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeWork(absl::Time now, const WorkerBeat& beat, KnownWorker& worker);
-  void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
+  void TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,
+                const WorkerLoad& load);
 
   const DispatcherSettings& settings_;
   const PeerClock& clock_;

@@ -72,6 +72,9 @@ VerdictInput::Reader JobVerdicts::InputOf(absl::Time now, const SessionKey& key,
     reader.waited_s = absl::ToDoubleSeconds(recent->waited);
     reader.stage_s = absl::ToDoubleSeconds(recent->stage);
     reader.elements = recent->elements;
+    if (!recent->unreachable.empty()) {
+      reader.unreachable = WorkerName(WorkerId(recent->unreachable.front()));
+    }
   }
   if (session.waiting.empty()) return reader;
   const LeaseTable::Work* work = leases_.Find(*session.waiting.begin());

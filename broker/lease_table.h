@@ -62,6 +62,7 @@ struct KnownWorker {
   bool allows_python = false;
   std::shared_ptr<const PythonInterpreter>
       python;                           // null: none, or unknown yet
+  std::string release{};                // of feedmill, for operators
   WorkerWindow window;                  // of its load, for operators
   std::map<PlanId, uint64_t> computed;  // positions, for operators
 };

@@ -100,6 +100,18 @@ void OperatorLog::WorkerSetAside(const WorkerId& id,
        .worker = WorkerName(id)});
 }
 
+void OperatorLog::CachesFailed(const WorkerId& id, uint64_t count,
+                               const std::string& first) {
+  faults_.cache_write_failures += count;
+  notes_.push_back({.kind = Kind::kCache,
+                    .warning = true,
+                    .text = fmt::format(
+                        "worker {} cannot write {}, and makes their elements "
+                        "again in each pass; the first: {}",
+                        WorkerName(id), Count(count, "cache"), first),
+                    .worker = WorkerName(id)});
+}
+
 void OperatorLog::OperatorDrains(const WorkerId& id, bool drains) {
   notes_.push_back(
       {.kind = Kind::kOperator,
@@ -201,6 +213,19 @@ void OperatorLog::SessionFenced(const JobName& job, const Session& session,
   ReaderNote(job, fmt::format("reader '{}' of job '{}' was fenced{}{}",
                               session.consumer.value(), job.value(),
                               why.ok() ? "" : ": ", ErrorText(why)));
+}
+
+void OperatorLog::WorkerUnreachable(const SessionKey& key,
+                                    const WorkerId& worker) {
+  notes_.push_back(
+      {.kind = Kind::kReader,
+       .warning = true,
+       .text = fmt::format(
+           "reader '{}' of job '{}' cannot reach worker {}: check the worker's "
+           "--advertise, or read with --via dispatcher",
+           key.consumer.value(), key.job.value(), WorkerName(worker)),
+       .job = key.job.value(),
+       .worker = WorkerName(worker)});
 }
 
 void OperatorLog::ReaderNote(const JobName& job, std::string text) {

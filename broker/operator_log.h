@@ -43,6 +43,9 @@ class OperatorLog {
                   const std::string& why, size_t workers);
   void WorkerDrains(const WorkerId& id, const KnownWorker& worker);
   void WorkerSetAside(const WorkerId& id, const KnownWorker& worker);
+  // The worker could not write `count` more caches.
+  void CachesFailed(const WorkerId& id, uint64_t count,
+                    const std::string& first);
   void OperatorDrains(const WorkerId& id, bool drains);
   void ScaleChanged(std::string text);
 
@@ -58,6 +61,8 @@ class OperatorLog {
   // ---- readers
   void SessionReleased(const SessionKey& key, absl::Duration silent);
   void SessionRefused(const ClientHello& hello, const absl::Status& why);
+  // The reader sends to the worker, and the worker accepts nothing.
+  void WorkerUnreachable(const SessionKey& key, const WorkerId& worker);
   // `why`: OK if it is not known.
   void SessionFenced(const JobName& job, const Session& session,
                      const absl::Status& why);

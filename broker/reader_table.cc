@@ -41,6 +41,9 @@ ReaderTable::SkippedElements ReaderTable::AddLoad(absl::Time now,
   totals.stage_s += absl::ToDoubleSeconds(load.stage - before.stage);
   ReaderLoad kept = load;
   kept.skipped_elements.clear();
+  if (kept.unreachable.size() > ReaderLoad::kUnreachableMax) {
+    kept.unreachable.resize(ReaderLoad::kUnreachableMax);
+  }
   reader.window.Add(now, kept);
   return {skipped, totals.skipped};
 }

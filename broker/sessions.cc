@@ -183,7 +183,7 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   KnownReader& reader = readers_.Hear(key, from, now);
   reader.beat_sent = beat.sent;
   if (!beat.links.empty()) reader.links = beat.links;
-  if (beat.load.has_value()) TakeLoad(now, beat.job, reader, *beat.load);
+  if (beat.load.has_value()) TakeLoad(now, key, reader, *beat.load);
   if (beat.spans.has_value()) {
     traces_.TakeSpans(now, key, beat.session.incarnation, *beat.spans);
   }
@@ -193,13 +193,19 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   binder_.Bind(now, key);
 }
 
-void Sessions::TakeLoad(absl::Time now, const JobName& job, KnownReader& reader,
-                        const ReaderLoad& load) {
+void Sessions::TakeLoad(absl::Time now, const SessionKey& key,
+                        KnownReader& reader, const ReaderLoad& load) {
+  const std::vector<std::string> before = reader.window.last().unreachable;
   const ReaderTable::SkippedElements skipped =
-      readers_.AddLoad(now, job, reader, load);
+      readers_.AddLoad(now, key.job, reader, load);
   if (skipped.added > 0) {
-    log_.ElementsSkipped(job, skipped.added, skipped.all,
+    log_.ElementsSkipped(key.job, skipped.added, skipped.all,
                          load.skipped_elements);
+  }
+  for (const std::string& worker : reader.window.last().unreachable) {
+    if (std::find(before.begin(), before.end(), worker) == before.end()) {
+      log_.WorkerUnreachable(key, WorkerId(worker));
+    }
   }
 }
 
@@ -241,7 +247,7 @@ void Sessions::TakeLast(absl::Time now, const SessionKey& key,
   ranks_.Note(*job, session->share.rank, {session->incarnation, now});
   if (!unread) runs_.NoteEnding(*job, leave.why);
   if (leave.load.has_value()) {
-    TakeLoad(now, leave.job, *readers_.Find(key), *leave.load);
+    TakeLoad(now, key, *readers_.Find(key), *leave.load);
   }
   Close(key, !unread);
   if (job->anonymous()) {

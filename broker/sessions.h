@@ -68,7 +68,7 @@ class Sessions {
   void TakeLast(absl::Time now, const SessionKey& key,
                 const ClientLeave& leave);
   void TakeLate(absl::Time now, const ClientLeave& leave);
-  void TakeLoad(absl::Time now, const JobName& job, KnownReader& reader,
+  void TakeLoad(absl::Time now, const SessionKey& key, KnownReader& reader,
                 const ReaderLoad& load);
 
   const DeliveryRules& rules_;

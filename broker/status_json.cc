@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "broker/fleet_use.h"
 
 namespace feedmill {
 namespace {
@@ -37,6 +40,13 @@ void AddReaderLoad(absl::Time now, const ReaderWindow& window,
     session["skipped"] = last.skipped;
     session["buffered_bytes"] = last.buffered_bytes;
     session["window_bytes"] = last.window_bytes;
+  }
+  if (!last.unreachable.empty()) {
+    OrderedJson workers = OrderedJson::array();
+    for (const std::string& worker : last.unreachable) {
+      workers.push_back(WorkerName(WorkerId(worker)));
+    }
+    session["unreachable"] = std::move(workers);
   }
   const auto recent = window.Recent(now);
   if (!recent.has_value()) return;
@@ -134,6 +144,7 @@ OrderedJson WorkerJson(absl::Time now, const WorkerId& id,
       {"waiting_for_credit", Rounded(for_credit, 10)},
       {"waiting_for_memory", Rounded(for_memory, 10)},
       {"last_heard_s", RoundedSeconds(now - worker.heard)}};
+  if (!worker.release.empty()) entry["release"] = worker.release;
   if (worker.leases_failed > 0) entry["failure"] = worker.failure;
   if (worker.python != nullptr) entry["python"] = worker.python->version;
   if (speed >= 0) entry["speed_percent"] = std::lround(100 * speed);
@@ -149,6 +160,9 @@ OrderedJson ShellJson(const ShellLoad& load) {
         Rounded(absl::ToDoubleMilliseconds(load.journal_last), 1000);
     json["journal_mean_ms"] =
         Rounded(absl::ToDoubleMilliseconds(load.journal_time / syncs), 1000);
+  }
+  if (load.free_bytes.has_value()) {
+    json["work_dir_free_bytes"] = *load.free_bytes;
   }
   return json;
 }

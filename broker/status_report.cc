@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "broker/status_json.h"
+#include "core/base/release.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -160,24 +161,26 @@ std::string VerdictText(const Verdict& verdict) {
 
 // ---- status
 
-std::string StatusReport::StatusJson(absl::Time now) const {
+std::string StatusReport::StatusJson(absl::Time now, bool all_events) const {
+  const size_t events =
+      all_events ? 2 * EventRing::kEventsKept : kEventsInStatus;
   const FleetUse fleet = FleetUse::Of(leases_, now);
   Json jobs = Json::array();
   for (const auto& [name, job] : state_->jobs) {
     jobs.push_back(JobJson(now, job, fleet));
   }
-  const Json status{
-      {"jobs", std::move(jobs)},
-      {"workers", WorkersJson(now, leases_, fleet)},
-      {"totals", TotalsJson(fleet)},
-      {"scale", ScaleJson(scale_.autoscaler())},
-      {"faults", FaultsJson()},
-      {"relay",
-       {{"bytes", transport_.relayed_bytes},
-        {"waiting_bytes", transport_.relay_waiting_bytes},
-        {"messages_dropped", transport_.relay_dropped}}},
-      {"dispatcher", ShellJson(verdicts_.shell())},
-      {"events", EventsOf(now, log_.events().Last(kEventsInStatus))}};
+  const Json status{{"release", ReleaseName()},
+                    {"jobs", std::move(jobs)},
+                    {"workers", WorkersJson(now, leases_, fleet)},
+                    {"totals", TotalsJson(fleet)},
+                    {"scale", ScaleJson(scale_.autoscaler())},
+                    {"faults", FaultsJson()},
+                    {"relay",
+                     {{"bytes", transport_.relayed_bytes},
+                      {"waiting_bytes", transport_.relay_waiting_bytes},
+                      {"messages_dropped", transport_.relay_dropped}}},
+                    {"dispatcher", ShellJson(verdicts_.shell())},
+                    {"events", EventsOf(now, log_.events().Last(events))}};
   return DumpStatus(status);
 }
 
@@ -303,6 +306,7 @@ Json StatusReport::FaultsJson() const {
           {"workers_died", faults.workers_died},
           {"workers_set_aside", faults.workers_set_aside},
           {"jobs_failed", faults.jobs_failed},
+          {"cache_write_failures", faults.cache_write_failures},
           {"leases_failed", faults.leases_failed},
           {"second_attempts", faults.second_attempts},
           {"splits_failed", faults.splits_failed},

@@ -45,7 +45,8 @@ class StatusReport {
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
   // Returns the data of `feedmill status`: {jobs, workers, totals, faults,
   // events}. Other programs read it, too.
-  std::string StatusJson(absl::Time now) const;
+  // `all_events`: all kept events, in place of the last ones.
+  std::string StatusJson(absl::Time now, bool all_events = false) const;
   // Returns the last events, oldest first: [{id, age_s, kind, warning, text,
   // …}].
   std::string EventsJson(absl::Time now) const;

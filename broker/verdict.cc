@@ -302,6 +302,15 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
                         waits, Percent(fleet.busy), GainText(gain)));
 }
 
+// The verdict on a reader that cannot reach a worker.
+Verdict CutOff(const VerdictInput& input, const Reader& reader) {
+  return Of(BoundBy::kLink, reader.unreachable, 0,
+            fmt::format("{} cannot reach worker {}: check the worker's "
+                        "--advertise and its port, or read with --via "
+                        "dispatcher",
+                        NameOf(reader, input), reader.unreachable));
+}
+
 Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
   if (input.over) return Nothing("the job is over");
   if (input.waits_for.starts_with("rank")) {
@@ -320,6 +329,9 @@ Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
     return Nothing(input.waits_for.empty()
                        ? "no reader has reported for some seconds"
                        : "the job waits for " + input.waits_for);
+  }
+  for (const Reader& reader : input.readers) {
+    if (!reader.unreachable.empty()) return CutOff(input, reader);
   }
   const auto longest =
       std::max_element(input.readers.begin(), input.readers.end(),

@@ -33,6 +33,7 @@ struct VerdictInput {
     uint64_t elements = 0;
     std::string head_worker{};  // worker that has its next split; "" if none
     double head_s = 0;          // seconds since that split's last progress
+    std::string unreachable{};  // worker that it cannot reach; "" if none
   };
   struct Worker {
     std::string name;

@@ -10,13 +10,16 @@ namespace feedmill {
 absl::StatusOr<std::string> FetchStatus(const std::string& service,
                                         absl::Duration timeout,
                                         const std::string& cluster_id,
-                                        const SecurityConfig& config) {
+                                        const SecurityConfig& config,
+                                        bool all_events) {
   std::string json;
+  StatusRequest request;
+  request.events = all_events;
   FM_RETURN_IF_ERROR(AskDispatcher({.service = service,
                                     .cluster_id = cluster_id,
                                     .security = config,
                                     .role = Role::kOperator,
-                                    .question = StatusRequest{},
+                                    .question = std::move(request),
                                     .timeout = timeout},
                                    [&json](Message& message) {
                                      auto* reply =

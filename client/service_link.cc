@@ -20,6 +20,7 @@ constexpr size_t kReportsMax = 256;
 constexpr absl::Duration kTellLinks = absl::Milliseconds(500);
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
+constexpr absl::Duration kUnreachableAfter = absl::Seconds(2);
 // Time to wait for a worker to offer its memory, or for its next frame to use
 // it, before asking again.
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
@@ -536,7 +537,25 @@ ReaderLoad ServiceLink::Load() {
   ReaderLoad load = times_.Load();
   AddSessionTo(load);
   load.skipped_elements = times_.TakeSkipped();
+  load.unreachable = Unreachable();
   return load;
+}
+
+// Returns the workers that get grants and have accepted none for
+// kUnreachableAfter.
+std::vector<std::string> ServiceLink::Unreachable() const {
+  const absl::Time now = reactor_.now();
+  std::vector<std::string> names;
+  for (const auto& [worker, link] : workers_) {
+    if (now - link.stuck_since < kUnreachableAfter ||
+        now - link.used > kUnreachableAfter) {
+      continue;
+    }
+    if (names.size() < ReaderLoad::kUnreachableMax) {
+      names.push_back(worker.value());
+    }
+  }
+  return names;
 }
 
 void ServiceLink::AddSessionTo(ReaderLoad& load) const {

@@ -160,6 +160,7 @@ class ServiceLink : private ReactorHandler {
   void Perform(ReadEffects effects);
   void SendToDispatcher(Message message);
   ReaderLoad Load();
+  std::vector<std::string> Unreachable() const;
   void AddSessionTo(ReaderLoad& load) const;
   void SendGrant(const PeerId& worker, Grant grant);
   WorkerLink* Reach(const PeerId& worker, const Grant& grant);

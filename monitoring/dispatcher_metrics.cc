@@ -147,6 +147,8 @@ void AddFaults(const DispatcherSnapshot& snapshot, MetricList& metrics) {
       {"jobs_failed",
        "Runs of jobs that the dispatcher gave up, of jobs without a name, too",
        faults.jobs_failed},
+      {"cache_write_failures", "Caches that workers could not write",
+       faults.cache_write_failures},
       {"leases_failed", "Attempts at splits that ended with an error",
        faults.leases_failed},
       {"lease_retries", "Second attempts at splits that stood still",
@@ -199,6 +201,11 @@ void AddShell(const DispatcherSnapshot& snapshot, MetricList& metrics) {
   metrics.Counter("feedmill_dispatcher_journal_events_total",
                   "Events of the journal, earlier dispatchers' too",
                   Number(snapshot.events));
+  if (shell.free_bytes.has_value()) {
+    metrics.Gauge("feedmill_dispatcher_work_dir_free_bytes",
+                  "Bytes that the file system of --work-dir has left",
+                  Number(*shell.free_bytes));
+  }
   metrics.Gauge("feedmill_dispatcher_jobs", "Jobs that are known",
                 Number(snapshot.jobs.size()));
   metrics.Gauge("feedmill_dispatcher_workers", "Workers that are registered",

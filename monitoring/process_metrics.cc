@@ -8,6 +8,9 @@
 #include <string>
 #include <system_error>
 
+#include "core/base/release.h"
+#include "core/base/status.h"
+#include "core/wire/message.h"
 #include "monitoring/metrics.h"
 
 namespace feedmill {
@@ -62,6 +65,9 @@ double OpenDescriptors() {
 }  // namespace
 
 void AddProcessMetrics(MetricList& metrics) {
+  metrics.Gauge("feedmill_build_info", "1, with this release of feedmill", 1,
+                {{"release", ReleaseName()},
+                 {"protocol", fmt::format("{}", kProtocolVersion)}});
   rusage use{};
   getrusage(RUSAGE_SELF, &use);
   const auto seconds = [](const timeval& time) {

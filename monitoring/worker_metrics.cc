@@ -80,6 +80,8 @@ void AddWorkerMetrics(const WorkerStatus& status, MetricList& metrics) {
                 Count(load.memory_bytes));
   metrics.Gauge("feedmill_worker_memory_limit_bytes", "The most of these",
                 Count(load.memory_max));
+  metrics.Counter("feedmill_worker_cache_write_failures_total",
+                  "Caches that could not be written", Count(load.cache_faults));
   metrics.Gauge("feedmill_worker_memory_clients",
                 "Readers of this host that share the worker's memory",
                 Count(status.memory_clients));

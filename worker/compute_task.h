@@ -22,6 +22,7 @@ struct WorkerAgentSettings {
   uint64_t cache_bytes = uint64_t{2} << 20;    // of a core
   // The interpreter of Python functions; nullopt: it runs none.
   std::optional<PythonInterpreter> python{};
+  std::string release{};  // of feedmill
   // until the dispatcher sets it
   absl::Duration heartbeat_interval = absl::Milliseconds(200);
 };

@@ -47,6 +47,8 @@ void LoadReport::NoteCosts(const PlanId& plan, const StepCosts& costs) {
 
 void LoadReport::AddTotals(WorkerLoad& load) const {
   load.busy = busy_;
+  load.cache_faults = cache_faults_;
+  load.cache_fault = cache_fault_;
   for (PlanLoad& each : load.plans) {
     const auto found = plans_.find(each.plan);
     if (found == plans_.end()) continue;
@@ -76,7 +78,9 @@ std::optional<WorkerLoad> LoadReport::TakeNews(WorkerLoad load) {
     return !news;
   });
   if (load.plans.size() > kPlansTold) load.plans.resize(kPlansTold);
-  const bool idle = load.tasks == 0 && load.plans.empty();
+  const bool faults =
+      std::exchange(told_faults_, cache_faults_) != cache_faults_;
+  const bool idle = load.tasks == 0 && load.plans.empty() && !faults;
   if (std::exchange(was_idle_, idle) && idle) return std::nullopt;
   return load;
 }

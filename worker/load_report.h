@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "core/wire/message.h"
@@ -25,6 +27,12 @@ class LoadReport {
   // measuring short tasks.
   bool MayMeasure(absl::Time now, const PlanId& plan);
   void NoteCosts(const PlanId& plan, const StepCosts& costs);
+
+  // The process could not write `faults` caches so far; the first, and why.
+  void NoteCacheFaults(uint64_t faults, std::string first) {
+    cache_faults_ = faults;
+    cache_fault_ = std::move(first);
+  }
 
   // Adds to a report: the busy time, and for its plans the elements sent and
   // the costs since the plan began.
@@ -50,6 +58,9 @@ class LoadReport {
   absl::Duration busy_;  // of all threads, in tasks
   absl::Time next_ = absl::InfinitePast();
   bool was_idle_ = false;  // in the last report
+  uint64_t cache_faults_ = 0;
+  uint64_t told_faults_ = 0;
+  std::string cache_fault_;
 };
 
 }  // namespace feedmill

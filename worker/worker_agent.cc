@@ -282,6 +282,7 @@ void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
   beat.seen = seen_;
   beat.allows_python = settings_.python.has_value();
   if (!python_known_) beat.python = settings_.python;
+  beat.release = settings_.release;
   for (const auto& [split, held] : leases_) {
     beat.leases.push_back({split, held.lease.attempt});
     if (held.failure.ok()) continue;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -63,6 +64,10 @@ class WorkerAgent {
   // reader waits.
   WorkerEffects Drain(absl::Time now);
 
+  // See LoadReport::NoteCacheFaults.
+  void NoteCacheFaults(uint64_t faults, std::string first) {
+    load_.NoteCacheFaults(faults, std::move(first));
+  }
   // See FrameSizes::in_place.
   void ReadInPlace(bool in_place) { schedule_.ReadInPlace(in_place); }
 

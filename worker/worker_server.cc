@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "core/base/byte_budget.h"
+#include "core/base/cache_faults.h"
 #include "core/base/data_warnings.h"
+#include "core/base/release.h"
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
 #include "core/net/address.h"
@@ -322,6 +324,7 @@ void WorkerServer::Shell::MakeAgent() {
   settings.memory_bytes = config_.memory_bytes;
   settings.frame_bytes = config_.frame_bytes;
   settings.python = python_;
+  settings.release = ReleaseName();
   // Not known on every machine.
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0) {
     settings.cache_bytes = static_cast<uint64_t>(cache);
@@ -533,6 +536,9 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
   runner_->HandOn();
+  if (const uint64_t faults = CacheFaultsNoted(); faults > 0) {
+    agent_->NoteCacheFaults(faults, FirstCacheFault());
+  }
   agent_->ReadInPlace(memory_->links() > 0);
   LogDataWarnings(now);
 }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/cache_faults.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/io/file_systems.h"
@@ -267,6 +268,7 @@ void ElementCache::WriteFailed(const absl::Status& why) {
     if (!std::exchange(writes_, false)) return;
   }
   storage_->Warn(storage_->path(), ErrorText(why));
+  NoteCacheFault(fmt::format("{}: {}", storage_->path(), ErrorText(why)));
 }
 
 void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,

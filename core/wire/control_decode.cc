@@ -97,6 +97,11 @@ std::optional<ReaderLoad> ReadLoad(FieldReader& reader,
         load->skipped_elements(),
         [&](const flatbuffers::String* text) { return reader.Text(text); });
   }
+  if (load->unreachable() != nullptr) {
+    out.unreachable = reader.All(
+        load->unreachable(),
+        [&](const flatbuffers::String* text) { return reader.Text(text); });
+  }
   return out;
 }
 
@@ -132,6 +137,10 @@ WorkerLoad ReadLoad(FieldReader& reader, const fb::WorkerLoad& load) {
                     plan->bytes(),
                     ReadCosts(reader, plan->steps())};
   });
+  out.cache_faults = load.cache_faults();
+  if (load.cache_fault() != nullptr) {
+    out.cache_fault = reader.Text(load.cache_fault());
+  }
   return out;
 }
 
@@ -356,6 +365,7 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
   if (beat.python() != nullptr) {
     out.python = ReadInterpreter(reader, *beat.python());
   }
+  if (beat.release() != nullptr) out.release = reader.Text(beat.release());
   return out;
 }
 
@@ -392,6 +402,7 @@ StatusRequest Read(FieldReader& reader, const fb::StatusRequest& request) {
         JobName(reader.Text(trace->job())), trace->trace(), trace->begin(),
         DurationFromWire(trace->duration()), trace->from()};
   }
+  out.events = request.events();
   return out;
 }
 

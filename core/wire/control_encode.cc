@@ -59,10 +59,14 @@ Offset<fb::ReaderLoad> Put(Builder& builder,
   if (!load->skipped_elements.empty()) {
     skipped = builder.CreateVectorOfStrings(load->skipped_elements);
   }
+  Offset<flatbuffers::Vector<Offset<flatbuffers::String>>> unreachable = 0;
+  if (!load->unreachable.empty()) {
+    unreachable = builder.CreateVectorOfStrings(load->unreachable);
+  }
   return fb::CreateReaderLoad(
       builder, wire::ToWire(load->elapsed), wire::ToWire(load->waited),
       wire::ToWire(load->stage), load->elements, load->bytes, load->skipped,
-      load->buffered_bytes, load->window_bytes, skipped);
+      load->buffered_bytes, load->window_bytes, skipped, unreachable);
 }
 
 Offset<fb::PythonInterpreter> Put(
@@ -87,9 +91,13 @@ Offset<fb::WorkerLoad> Put(Builder& builder,
                               plan.ready_bytes, plan.elements, plan.bytes,
                               steps);
   });
-  return fb::CreateWorkerLoad(builder, load->threads, load->tasks,
-                              wire::ToWire(load->busy), load->memory_bytes,
-                              load->memory_max, plans);
+  Offset<flatbuffers::String> fault = 0;
+  if (!load->cache_fault.empty()) {
+    fault = wire::Put(builder, load->cache_fault);
+  }
+  return fb::CreateWorkerLoad(
+      builder, load->threads, load->tasks, wire::ToWire(load->busy),
+      load->memory_bytes, load->memory_max, plans, load->cache_faults, fault);
 }
 
 Offset<flatbuffers::Vector<const fb::TraceSpan*>> PutSpans(
@@ -274,12 +282,14 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
                    [&](const SpanBatch& batch) { return Put(builder, batch); });
   }
   const auto python = Put(builder, beat.python);
+  Offset<flatbuffers::String> release = 0;
+  if (!beat.release.empty()) release = Put(builder, beat.release);
   const fb::Seen seen = ToWire(beat.seen);
   return MakeBody(fb::Body::WorkerBeat,
                   fb::CreateWorkerBeat(
                       builder, worker, beat.incarnation.value(), beat.slots,
                       beat.draining, leases, plans, costs, failures, manifests,
-                      &seen, load, spans, beat.allows_python, python));
+                      &seen, load, spans, beat.allows_python, python, release));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {
@@ -319,7 +329,7 @@ Body Put(Builder& builder, const StatusRequest& request) {
         request.trace->from);
   }
   return MakeBody(fb::Body::StatusRequest,
-                  fb::CreateStatusRequest(builder, trace));
+                  fb::CreateStatusRequest(builder, trace, request.events));
 }
 
 Body Put(Builder& builder, const StatusReply& reply) {

@@ -171,6 +171,10 @@ struct ReaderLoad {
   // Some of the elements that were skipped since the last report, as text that
   // names the file and the record.
   std::vector<std::string> skipped_elements{};
+  // Names (WorkerId) of workers that have accepted no message of the reader for
+  // two seconds, at most kUnreachableMax.
+  std::vector<std::string> unreachable{};
+  static constexpr size_t kUnreachableMax = 8;
   friend bool operator==(const ReaderLoad&, const ReaderLoad&) = default;
 };
 // Heartbeat of a client; also sent at once on a change. Complete: holds all
@@ -312,6 +316,9 @@ struct WorkerLoad {
   uint64_t memory_bytes = 0;  // computed and not sent
   uint64_t memory_max = 0;
   std::vector<PlanLoad> plans{};
+  // Caches that could not be written since the start; the first, and why.
+  uint64_t cache_faults = 0;
+  std::string cache_fault{};
   friend bool operator==(const WorkerLoad&, const WorkerLoad&) = default;
 };
 struct LeaseFailure {
@@ -345,6 +352,7 @@ struct WorkerBeat {
   bool allows_python = false;        // it runs Python functions
   // Its interpreter, until an answer says that it is known.
   std::optional<PythonInterpreter> python{};
+  std::string release{};  // of feedmill; "": an earlier one. For operators
 };
 struct Lease {
   SplitId split;
@@ -419,6 +427,7 @@ struct TraceReport {
 };
 struct StatusRequest {
   std::optional<TraceRequest> trace{};  // absent: the status
+  bool events = false;                  // the status with all kept events
 };
 struct StatusReply {
   std::string json;  // see `feedmill status --help`

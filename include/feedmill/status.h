@@ -20,11 +20,14 @@ inline std::string ErrorText(const absl::Status& status) {
 
 // Returns the state of a service as JSON: jobs, workers and totals (see
 // `feedmill status --help`). `security`: an operator's keys, for a service that
-// has keys. DeadlineExceeded if no dispatcher answers within `timeout`.
+// has keys. `all_events`: with all events that the dispatcher keeps, in place
+// of the last 50; an earlier dispatcher sends those. DeadlineExceeded if no
+// dispatcher answers within `timeout`.
 absl::StatusOr<std::string> FetchStatus(const std::string& service,
                                         absl::Duration timeout,
                                         const std::string& cluster_id = "",
-                                        const SecurityConfig& security = {});
+                                        const SecurityConfig& security = {},
+                                        bool all_events = false);
 
 }  // namespace feedmill
 #pragma GCC visibility pop

@@ -213,6 +213,20 @@ def missing_rank(cluster):
     cluster.becomes("consumer", part="rank 1 of 2")
 
 
+def split_log(cluster):
+    """The logs of dispatcher, worker and reader follow a split by one number, in text and in JSON."""
+    debug = ("--log-level", "debug")
+    cluster.dispatcher(*debug)
+    cluster.worker("w0", *debug, "--log-format", "json")
+    assert cluster.read("source: {range: {stop: 1000}}\n", *debug).wait(60) == 0
+    dispatcher = re.findall(r"debug dispatcher: split (\d+): leased to worker", cluster.log("dispatcher"))
+    assert dispatcher, cluster.log("dispatcher")
+    entries = [json.loads(line) for line in cluster.log("w0").splitlines()]
+    worker = {str(entry["split"]) for entry in entries if "split" in entry}
+    reader = set(re.findall(r"debug reader: split (\d+): ", cluster.log("read-train")))
+    assert set(dispatcher) <= worker and set(dispatcher) <= reader, (dispatcher, worker, reader)
+
+
 def probes(cluster):
     """Probes of the port do not fill the log."""
     cluster.dispatcher()
@@ -465,6 +479,53 @@ def doctor(cluster):
     cluster.worker("w1", "--advertise", f"127.0.0.1:{unused_port()}")
     code, text = says()
     assert code == 1 and re.search(r"^failed +worker +tcp:\S+ cannot be reached from here", text, re.M), text
+
+
+def unreachable_worker(cluster):
+    """Verdict, status, events and log name a worker that a reader cannot reach, until it is gone."""
+    cluster.dispatcher()
+    cut_off = cluster.worker("w0", "--advertise", f"127.0.0.1:{unused_port()}")
+    reading = cluster.read(SLOW_STEP, "--timeout", "60s")
+    found = cluster.becomes("link", part=f"the reader cannot reach worker {cut_off.address}: check the worker's --advertise")
+    assert found["where"] == cut_off.address, found
+    assert cluster.job()["sessions"][0]["unreachable"] == [cut_off.address], cluster.job()
+    text = f"reader 'solo' of job 'train' cannot reach worker {cut_off.address}"
+    assert text in cluster.log("dispatcher"), cluster.logs()
+    table = subprocess.run([cluster.binary, "status", "--service", cluster.service], capture_output=True, text=True, timeout=30).stdout
+    assert f"the reader cannot reach worker {cut_off.address}" in table, table
+    assert len(re.findall(text, table)) == 1, table
+    cut_off.terminate()
+    cluster.worker("w1")
+    wait_for(lambda: cluster.job().get("positions_taken", 0) > 0, cluster.logs)
+    wait_for(lambda: "unreachable" not in cluster.job()["sessions"][0], lambda: cluster.job())
+    reading.terminate()
+
+
+def releases(cluster):
+    """The status and the metrics have releases, and the doctor compares them."""
+    cluster.dispatcher("--work-dir", cluster.folder / "work")
+    cluster.worker("w0")
+    release = cluster.status()["release"]
+    assert cluster.status()["workers"][0]["release"] == release
+    assert cluster.metric("feedmill_build_info", release=release) == 1
+    assert wait_for(lambda: cluster.metric("feedmill_dispatcher_work_dir_free_bytes"), "free space") > 0
+    done = subprocess.run([cluster.binary, "doctor", "--service", cluster.service], capture_output=True, text=True, timeout=60)
+    assert re.search(rf"^ok +releases +the dispatcher and 1 worker have {re.escape(release)}$", done.stdout, re.M), done
+    assert re.search(r"^\w+ +work dir +\d+ MiB left", done.stdout, re.M), done
+
+
+def all_events(cluster):
+    """status --events prints events beyond the last 50."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    for k in range(30):
+        assert cluster.read("source: {range: {stop: 10}}\n", name=f"job{k}").wait(30) == 0
+    assert len(cluster.status()["events"]) == 50
+    status = [cluster.binary, "status", "--service", cluster.service, "--events"]
+    events = json.loads(subprocess.run([*status, "--format", "json"], capture_output=True, check=True, timeout=30).stdout)
+    assert len(events) > 60 and "joined" in events[0]["text"], events
+    table = subprocess.run(status, capture_output=True, text=True, check=True, timeout=30).stdout
+    assert table.count("\n") == len(events) and "ago  job: job 'job29' ended iteration 0, finished" in table, table
 
 
 def main(checks):

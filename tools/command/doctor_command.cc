@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/base/release.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/security.h"
@@ -27,6 +28,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/security_flags.h"
+#include "tools/command/service_findings.h"
 
 namespace feedmill {
 namespace {
@@ -49,12 +51,6 @@ constexpr size_t kThreadsWanted = 64;
 constexpr size_t kWorkersTried = 32;
 constexpr absl::Duration kConnectTime = absl::Seconds(2);
 
-struct Finding {
-  enum class Level { kOk, kWarning, kFailure };
-  Level level = Level::kOk;
-  std::string subject;
-  std::string text;
-};
 using Level = Finding::Level;
 
 Finding CheckFiles() {
@@ -194,6 +190,9 @@ void CheckService(const std::string& service, const std::string& cluster_id,
       {Level::kOk, "dispatcher",
        fmt::format("{} answers after {:.0f} ms, and understands this release",
                    service, absl::ToDoubleMilliseconds(absl::Now() - begun))});
+  for (Finding& finding : JudgeService(status, ReleaseName())) {
+    findings.push_back(std::move(finding));
+  }
   if (!workers.is_array() || workers.empty()) {
     findings.push_back({Level::kFailure, "workers",
                         fmt::format("there are none; start one: feedmill "
@@ -246,8 +245,7 @@ absl::StatusOr<int> RunDoctor(const Invocation& invocation) {
   if (!go_on) return 0;
   std::vector<Finding> findings{
       {Level::kOk, "release",
-       fmt::format("{}, protocol version {}", FEEDMILL_VERSION,
-                   kProtocolVersion)},
+       fmt::format("{}, protocol version {}", ReleaseName(), kProtocolVersion)},
       CheckFiles(),
       CheckThreadLimit(),
       CheckSharedMemory(),

@@ -146,8 +146,9 @@ struct ReadFlags {
                "how it is cut into splits, and memory; make no element",
                &explain);
     flags.Bool("--profile",
-               "When the read ends, print to stderr the time of each step and "
-               "which step bounds the read; with --service, of its workers too",
+               "When the read ends, print to stderr what bounds it, the most "
+               "to be gained, and the time of each step; with --service, of "
+               "its workers too",
                &profile);
     flags.OneOf("--format", {"jsonl", "summary", "none"},
                 "Form of the printed elements", &format);

@@ -23,6 +23,7 @@ constexpr char kStatusExamples[] =
     "  feedmill status --service tcp://10.0.0.1:5050\n"
     "  feedmill status --service localhost:5050 --format json | jq .workers\n"
     "  feedmill status --service localhost:5050 --format yaml\n"
+    "  feedmill status --service localhost:5050 --events\n"
     "  feedmill status --service localhost:5050 --watch";
 
 constexpr absl::Duration kWatchPause = absl::Seconds(2);
@@ -31,11 +32,15 @@ constexpr absl::Duration kWatchPause = absl::Seconds(2);
 absl::Status PrintOnce(const std::string& service, absl::Duration timeout,
                        const std::string& cluster_id,
                        const SecurityConfig& security,
-                       const std::string& format, bool clears) {
-  FM_ASSIGN_OR_RETURN(std::string text,
-                      FetchStatus(service, timeout, cluster_id, security));
+                       const std::string& format, bool events, bool clears) {
+  FM_ASSIGN_OR_RETURN(
+      std::string text,
+      FetchStatus(service, timeout, cluster_id, security, events));
+  if (events && format != "table") {
+    FM_ASSIGN_OR_RETURN(text, EventsJson(text));
+  }
   if (format == "table") {
-    FM_ASSIGN_OR_RETURN(text, StatusTable(text));
+    FM_ASSIGN_OR_RETURN(text, events ? EventsTable(text) : StatusTable(text));
   } else if (format == "yaml") {
     FM_ASSIGN_OR_RETURN(text, StatusYaml(text));
   } else {
@@ -54,6 +59,7 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   std::string cluster_id;
   SecurityConfig security;
   std::string format = "table";
+  bool events = false;
   absl::Duration timeout = absl::Seconds(4);
   absl::Duration watch = absl::ZeroDuration();
   FlagSet flags("status", kStatusSummary, kStatusExamples);
@@ -61,6 +67,10 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
              &service);
   flags.OneOf("--format", {"table", "json", "yaml"}, "Format of the status",
               &format);
+  flags.Bool("--events",
+             "Print the events that the dispatcher keeps, and nothing else: "
+             "the last 500 warnings and 500 others",
+             &events);
   flags.Duration("--timeout", "Longest wait for an answer", &timeout);
   flags.Duration("--watch",
                  "Print it repeatedly, with this pause in between, until "
@@ -77,16 +87,16 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   if (service.empty()) return flags.Error("--service HOST:PORT is missing");
 
   if (watch == absl::ZeroDuration()) {
-    FM_RETURN_IF_ERROR(
-        PrintOnce(service, timeout, cluster_id, security, format, false));
+    FM_RETURN_IF_ERROR(PrintOnce(service, timeout, cluster_id, security, format,
+                                 events, false));
     return 0;
   }
   // If the dispatcher does not answer for a while, keep asking.
   StopSignals signals;
   const bool clears = format == "table" && isatty(STDOUT_FILENO) != 0;
   do {
-    const absl::Status printed =
-        PrintOnce(service, timeout, cluster_id, security, format, clears);
+    const absl::Status printed = PrintOnce(service, timeout, cluster_id,
+                                           security, format, events, clears);
     if (absl::IsFailedPrecondition(printed)) return printed;
     if (!printed.ok()) {
       fmt::print(stderr, "feedmill: {}\n", ErrorText(printed));

@@ -62,7 +62,18 @@ std::string CellText(const Json& value) {
     }
     return text;
   }
-  if (value.is_array()) return fmt::format("{}", value.size());
+  if (value.is_array()) {
+    const bool names = !value.empty() && std::all_of(value.begin(), value.end(),
+                                                     [](const Json& part) {
+                                                       return part.is_string();
+                                                     });
+    if (!names) return fmt::format("{}", value.size());
+    std::string text;
+    for (const Json& part : value) {
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", CellText(part));
+    }
+    return text;
+  }
   if (value.is_object()) {
     std::string text;
     for (const auto& [key, part] : value.items()) {
@@ -199,9 +210,38 @@ void AppendYaml(const Json& value, size_t indent, std::string& out) {
 
 }  // namespace
 
-absl::StatusOr<std::string> StatusYaml(const std::string& json) {
+absl::StatusOr<std::string> EventsTable(const std::string& json) {
+  FM_ASSIGN_OR_RETURN(const std::string text, EventsJson(json));
+  const Json events = Json::parse(text);
+  std::string out;
+  for (const Json& event : events) {
+    if (!event.is_object()) continue;
+    const int64_t count = event.value("count", int64_t{1});
+    const double age = event.value("age_s", 0.0);
+    out += fmt::format("{:>12}  {}{}: {}\n", fmt::format("{:.0f} s ago", age),
+                       CellText(event.value("kind", Json())),
+                       count > 1 ? fmt::format(" ×{}", count) : "",
+                       CellText(event.value("text", Json())));
+    if (!event.contains("records") || !event["records"].is_array()) continue;
+    for (const Json& record : event["records"]) {
+      out += fmt::format("{:>14}{}\n", "", CellText(record));
+    }
+  }
+  return out.empty() ? "no events yet\n" : out;
+}
+
+absl::StatusOr<std::string> EventsJson(const std::string& json) {
   const Json status = Json::parse(json, nullptr, false);
   if (!status.is_object()) {
+    return Internal("the dispatcher's status is not a JSON object");
+  }
+  if (!status.contains("events") || !status["events"].is_array()) return "[]";
+  return status["events"].dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::string> StatusYaml(const std::string& json) {
+  const Json status = Json::parse(json, nullptr, false);
+  if (!status.is_structured()) {
     return Internal("the dispatcher's status is not a JSON object");
   }
   std::string out;

@@ -13,8 +13,14 @@ namespace feedmill {
 // newer service. Internal if the text is not a JSON object.
 absl::StatusOr<std::string> StatusTable(const std::string& json);
 
+// Returns the events of a status, the last one last, one per line and with the
+// elements that were left out below. Internal if it is not a JSON object.
+absl::StatusOr<std::string> EventsTable(const std::string& json);
+// Returns the events of a status as a JSON array.
+absl::StatusOr<std::string> EventsJson(const std::string& json);
+
 // Returns the same values as YAML, one per line. Internal if the text is not a
-// JSON object.
+// JSON object or array.
 absl::StatusOr<std::string> StatusYaml(const std::string& json);
 
 }  // namespace feedmill

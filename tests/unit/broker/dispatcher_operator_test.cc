@@ -177,6 +177,85 @@ TEST(Events, TellOfReadersThatAreFencedAndOfElementsThatAreLeftOut) {
       HasSubstr(R"("records":["record 7 of a.tfrecord: a wrong CRC"])"));
 }
 
+TEST(Events, NameAWorkerThatAReaderCannotReach) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("tcp://h:1#key");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  ClientBeat beat;
+  beat.job = JobName("j");
+  beat.session = {ConsumerId("solo"), Incarnation(2)};
+  beat.run = RunNumber(1);
+  beat.load.emplace();
+  for (int seconds = 1; seconds < 4; ++seconds) {
+    cluster.Pass(absl::Seconds(1), {}, {&worker});
+    beat.load->elapsed = absl::Seconds(seconds);
+    beat.load->unreachable = {"tcp://h:1#key"};
+    cluster.Say(reader.peer(), beat);
+  }
+  const std::string text =
+      "reader 'solo' of job 'j' cannot reach worker tcp://h:1: check the "
+      "worker's --advertise, or read with --via dispatcher";
+  EXPECT_THAT(cluster.TakeNotes(), Contains(text));
+  EXPECT_THAT(EventTexts(cluster), Contains(text).Times(1));
+  const OperatorJson job = StatusOf(cluster)["jobs"][0];
+  EXPECT_EQ(job["sessions"][0]["unreachable"],
+            OperatorJson::array({"tcp://h:1"}));
+  EXPECT_EQ(job["verdict"]["bound_by"], "link");
+  EXPECT_EQ(job["verdict"]["where"], "tcp://h:1");
+  beat.load->unreachable.clear();
+  beat.load->elapsed = absl::Seconds(4);
+  cluster.Pass(absl::Seconds(1), {}, {&worker});
+  cluster.Say(reader.peer(), beat);
+  EXPECT_FALSE(
+      StatusOf(cluster)["jobs"][0]["sessions"][0].contains("unreachable"));
+}
+
+TEST(Events, NameAWorkerThatCannotWriteACache) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  for (const uint64_t faults : {2u, 2u, 3u}) {
+    worker.says.load.emplace();
+    worker.says.load->cache_faults = faults;
+    worker.says.load->cache_fault = "/cache: No space left on device";
+    worker.Beat();
+  }
+  const std::string rest =
+      ", and makes their elements again in each pass; the first: /cache: No "
+      "space left on device";
+  EXPECT_THAT(
+      EventTexts(cluster),
+      ElementsAre(HasSubstr("joined"), "worker w1 cannot write 2 caches" + rest,
+                  "worker w1 cannot write 1 cache" + rest));
+  EXPECT_EQ(StatusOf(cluster)["faults"]["cache_write_failures"], 3);
+}
+
+TEST(Status, HasAllEventsIfTheyAreAskedFor) {
+  Cluster cluster;
+  for (int k = 0; k < 60; ++k) {
+    cluster.AddReader(fmt::format("j{}", k), "solo", "range 10").Hello();
+  }
+  const auto events = [&](bool all) {
+    StatusRequest request;
+    request.events = all;
+    cluster.Say("operator", request);
+    const auto& reply = std::get<StatusReply>(cluster.last->message);
+    return OperatorJson::parse(reply.json)["events"].size();
+  };
+  EXPECT_EQ(events(false), 50u);
+  EXPECT_EQ(events(true), 60u);
+}
+
+TEST(Status, HasReleases) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  cluster.AddWorker("w2");
+  worker.says.release = "0.3.0";
+  worker.Beat();
+  EXPECT_TRUE(StatusOf(cluster)["release"].is_string());
+  EXPECT_EQ(WorkerOf(cluster, "w1")["release"], "0.3.0");
+  EXPECT_FALSE(WorkerOf(cluster, "w2").contains("release"));
+}
+
 TEST(Events, NameSkippedElementsOfJobsWithoutAName) {
   Cluster cluster;
   cluster.AddWorker("w1");

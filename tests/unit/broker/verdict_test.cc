@@ -57,6 +57,19 @@ TEST(Verdict, NamesTheStepThatTakesMostOfBusyWorkers) {
   EXPECT_FALSE(verdict.evidence.empty());
 }
 
+TEST(Verdict, NamesAWorkerThatAReaderCannotReach) {
+  VerdictInput input = Busy();
+  input.readers.push_back(Waiting(0.1, "1/2"));
+  input.readers.back().unreachable = "tcp://w1:1";
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kLink);
+  EXPECT_EQ(verdict.where, "tcp://w1:1");
+  EXPECT_THAT(verdict.sentence,
+              StartsWith("reader 1/2 cannot reach worker tcp://w1:1: check the "
+                         "worker's --advertise"));
+  EXPECT_FALSE(verdict.measured);
+}
+
 TEST(Verdict, NamesASlowSource) {
   VerdictInput input = Busy();
   input.steps[0].wall_s = 20;

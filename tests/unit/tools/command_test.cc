@@ -21,6 +21,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/read_watch.h"
+#include "tools/command/service_findings.h"
 #include "tools/command/service_notifier.h"
 #include "tools/command/status_table.h"
 #include "tools/command/stop_signals.h"
@@ -389,7 +390,56 @@ TEST(StatusYaml, HasTheValuesOfTheJson) {
             "totals:\n"
             "  jobs: 2\n"
             "  live: true\n");
-  EXPECT_FALSE(StatusYaml("[1]").ok());
+  EXPECT_EQ(*StatusYaml("[1]"), "- 1\n");
+  EXPECT_FALSE(StatusYaml("1").ok());
+}
+
+TEST(EventsTable, HasAllEventsWithTheirRecords) {
+  const std::string status =
+      R"({"events":[{"id":1,"age_s":70.2,"kind":"job","text":"job 'a' began"},)"
+      R"({"id":2,"age_s":3.0,"kind":"skipped","count":2,"text":"left out",)"
+      R"("records":["record 2 of a"]}]})";
+  EXPECT_EQ(*EventsTable(status),
+            "    70 s ago  job: job 'a' began\n"
+            "     3 s ago  skipped ×2: left out\n"
+            "              record 2 of a\n");
+  EXPECT_EQ(*EventsTable("{}"), "no events yet\n");
+  EXPECT_THAT(*EventsJson(status), StartsWith("[{\"id\":1,"));
+  EXPECT_FALSE(EventsTable("[").ok());
+}
+
+// ---- doctor
+
+TEST(Doctor, ComparesReleases) {
+  const auto judge = [](const std::string& status) {
+    return JudgeService(nlohmann::json::parse(status), "0.2.0");
+  };
+  const auto same = judge(
+      R"({"release":"0.2.0","workers":[{"address":"tcp://a:1#k","release":"0.2.0"}]})");
+  ASSERT_EQ(same.size(), 1u);
+  EXPECT_EQ(same[0].level, Finding::Level::kOk);
+  EXPECT_EQ(same[0].text, "the dispatcher and 1 worker have 0.2.0");
+  const auto mixed = judge(
+      R"({"release":"0.3.0","workers":[{"address":"tcp://a:1#k","release":"0.2.0"},)"
+      R"({"address":"tcp://b:1","release":"0.3.0"},{"address":"tcp://c:1"}]})");
+  EXPECT_EQ(mixed[0].level, Finding::Level::kWarning);
+  EXPECT_THAT(mixed[0].text,
+              StartsWith("the dispatcher has 0.3.0; tcp://a:1 has 0.2.0; "
+                         "tcp://c:1 has an earlier release; this command has "
+                         "0.2.0; releases of one"));
+  EXPECT_THAT(judge("{}")[0].text, StartsWith("the dispatcher has an earlier"));
+  EXPECT_TRUE(judge("[]").empty());
+}
+
+TEST(Doctor, JudgesTheSpaceOfTheWorkDir) {
+  const auto judge = [](uint64_t bytes) {
+    return JudgeService({{"dispatcher", {{"work_dir_free_bytes", bytes}}}}, "1")
+        .at(1);
+  };
+  EXPECT_EQ(judge(uint64_t{5} << 30).level, Finding::Level::kOk);
+  EXPECT_EQ(judge(uint64_t{5} << 30).text, "5120 MiB left");
+  EXPECT_EQ(judge(uint64_t{500} << 20).level, Finding::Level::kWarning);
+  EXPECT_EQ(judge(uint64_t{5} << 20).level, Finding::Level::kFailure);
 }
 
 // ---- signals and children

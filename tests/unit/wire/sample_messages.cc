@@ -247,6 +247,8 @@ std::vector<Sample> UntracedMessages() {
                            2,
                            4096,
                            1 << 16};
+  ClientBeat cut_off = loaded;
+  cut_off.load->unreachable = {"tcp://10.0.0.1:7000", "tcp://10.0.0.2:7000"};
   ClientBeat skipped = loaded;
   skipped.load->skipped_elements = {"record 17 of a.tfrecord: a wrong CRC",
                                     "record 2 of b.tfrecord: a wrong CRC"};
@@ -261,6 +263,9 @@ std::vector<Sample> UntracedMessages() {
                        1 << 22,
                        {{1, 2'000, 1'500, 0, 3, 24}, {3, 9, 8, 3, 2, 16}}},
                       {PlanId("cd34"), 1, 0, 0, 0, 0, 0, {}}};
+  WorkerBeat faulty = busy;
+  faulty.load->cache_faults = 2;
+  faulty.load->cache_fault = "/cache: No space left on device";
   Grant wishful = TheGrant();
   wishful.compression = LinkCompression::kAuto;
   wishful.checksums = true;
@@ -295,6 +300,7 @@ std::vector<Sample> UntracedMessages() {
       {"client_beat_links", linked},
       {"client_beat_load", loaded},
       {"client_beat_skipped", skipped},
+      {"client_beat_unreachable", cut_off},
       {"client_answer", Answer()},
       {"client_answer_planning", planning},
       {"client_answer_skips", skips},
@@ -314,6 +320,7 @@ std::vector<Sample> UntracedMessages() {
       {"client_answer_slots", slots},
       {"worker_beat", BeatOfWorker()},
       {"worker_beat_load", busy},
+      {"worker_beat_faults", faulty},
       {"worker_answer", AnswerToWorker()},
       {"status_request", StatusRequest{}},
       {"status_reply", StatusReply{R"({"workers":2})"}},
@@ -388,9 +395,15 @@ std::vector<Sample> TracedMessages() {
   registration.allows_python = true;
   registration.python = PythonInterpreter{
       "/usr/bin/python3", "3.11.2", {"cloudpickle==3.1.0", "numpy==2.1.0"}};
+  WorkerBeat released = BeatOfWorker();
+  released.release = "0.1.0";
+  StatusRequest events;
+  events.events = true;
   WorkerAnswer known = AnswerToWorker();
   known.python_known = true;
   return {{"worker_beat_python", registration},
+          {"worker_beat_release", released},
+          {"status_request_events", events},
           {"worker_answer_python", known},
           {"client_beat_spans", beat},
           {"client_answer_tracing", answer},

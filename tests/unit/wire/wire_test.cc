@@ -236,10 +236,23 @@ TEST(Codec, LoadsHaveAllTheirFields) {
   EXPECT_EQ(Returned(beat).load, beat.load);
   const auto skipped = SampleOf<ClientBeat>("client_beat_skipped");
   EXPECT_EQ(Returned(skipped).load, skipped.load);
+  const auto cut_off = SampleOf<ClientBeat>("client_beat_unreachable");
+  EXPECT_EQ(Returned(cut_off).load, cut_off.load);
   EXPECT_FALSE(Returned(SampleOf<ClientBeat>("client_beat")).load.has_value());
   const auto busy = SampleOf<WorkerBeat>("worker_beat_load");
   EXPECT_EQ(Returned(busy).load, busy.load);
+  const auto faulty = SampleOf<WorkerBeat>("worker_beat_faults");
+  EXPECT_EQ(Returned(faulty).load, faulty.load);
   EXPECT_FALSE(Returned(SampleOf<WorkerBeat>("worker_beat")).load.has_value());
+}
+
+TEST(Codec, FieldsForOperatorsMayBeAbsent) {
+  EXPECT_EQ(Returned(SampleOf<WorkerBeat>("worker_beat_release")).release,
+            "0.1.0");
+  EXPECT_EQ(Returned(SampleOf<WorkerBeat>("worker_beat")).release, "");
+  EXPECT_TRUE(
+      Returned(SampleOf<StatusRequest>("status_request_events")).events);
+  EXPECT_FALSE(Returned(StatusRequest{}).events);
 }
 
 TEST(Codec, InterpretersHaveAllTheirFields) {

@@ -66,6 +66,18 @@ TEST_F(AgentLoad, IsLeftOutWhileTheWorkerIsIdle) {
   EXPECT_TRUE(NextLoad().has_value());
 }
 
+TEST_F(AgentLoad, TellsOfCachesAlsoWhileTheWorkerIsIdle) {
+  EXPECT_TRUE(NextLoad().has_value());
+  EXPECT_FALSE(NextLoad().has_value());
+  agent_.NoteCacheFaults(1, "/cache: No space left on device");
+  const auto load = NextLoad();
+  ASSERT_TRUE(load.has_value());
+  EXPECT_EQ(load->cache_faults, 1u);
+  EXPECT_EQ(load->cache_fault, "/cache: No space left on device");
+  EXPECT_TRUE(NextLoad().has_value());  // it is idle again
+  EXPECT_FALSE(NextLoad().has_value());
+}
+
 TEST_F(AgentLoad, MeasuresATaskNowAndThen) {
   const Lease lease = LeaseOf(1, 0, 1'000);
   GivenLeases({lease});

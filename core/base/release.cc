@@ -1,0 +1,7 @@
+#include "core/base/release.h"
+
+namespace feedmill {
+
+const char* ReleaseName() { return FEEDMILL_VERSION; }
+
+}  // namespace feedmill
