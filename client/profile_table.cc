@@ -230,7 +230,8 @@ std::string ProfileTable(const ProfiledRead& read,
                   std::max(0.0, sums.process_cpu_s - cpu) +
                       sums.reads[ReadProfile::kRest].cpu_s +
                       sums.makes[ReadProfile::kRest].cpu_s};
-  add("client", local ? "all else" : "receiving, and all else", rest, false, 0);
+  add("client", local ? "other work" : "receiving, and other work", rest, false,
+      0);
   return out;
 }
 

@@ -269,8 +269,8 @@ void WorkerServer::Shell::FollowLocalAddress(absl::Time now) {
 void WorkerServer::Shell::TakeAddress(absl::Time now, const Address& own) {
   if (IsLoopback(own.host) && !IsLoopback(dispatcher_at_.host)) {
     LogWarning(
-        "clients are told to reach this worker at {}, which only this machine "
-        "can; listen on another host, or advertise one",
+        "this worker's address for clients is {}, which only this machine can "
+        "reach; listen on another host, or advertise one",
         own.ToString());
   }
   WithdrawFromProcess();

@@ -61,9 +61,11 @@ Field FilesField(std::vector<std::string>& files) {
 
 Field CompressionField(Compression& compression,
                        const std::vector<std::string>& files) {
-  return {"compression", FileCompression{&compression, &files},
-          Field::kOptional, "none, gzip, zstd, bz2 or xz, for all files.",
-          "decided by the first bytes of the first file, or by its name"};
+  return {
+      "compression", FileCompression{&compression, &files}, Field::kOptional,
+      "none, gzip, zstd, bz2 or xz, for all files.",
+      "by the first bytes of the first file, or by its name if it cannot be "
+      "read"};
 }
 
 Field WindowLogField(int64_t& window_log) {

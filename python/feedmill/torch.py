@@ -220,8 +220,8 @@ def ranks_of_process() -> tuple[int, int]:
         return 0, 1
     if not (rank.isdecimal() and ranks.isdecimal() and int(rank) < int(ranks)):
         raise InvalidArgumentError(
-            f"RANK={rank} and WORLD_SIZE={ranks} of the environment are no rank of so many; "
-            "correct them, or pass rank= and ranks="
+            f"RANK={rank} and WORLD_SIZE={ranks} of the environment are no rank and number of "
+            "ranks; correct them, or pass rank= and ranks="
         )
     return int(rank), int(ranks)
 

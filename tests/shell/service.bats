@@ -222,5 +222,5 @@ YAML
   expect 0 feedmill read "$DATA/design.yaml" --service "$service" --format none --profile
   [[ $stderr == *"profile "*" s CPU; "*" time"* ]]
   grep -qE '^client  waiting for the service' <<< "$stderr"
-  grep -qE '^client  receiving, and all else' <<< "$stderr"
+  grep -qE '^client  receiving, and other work' <<< "$stderr"
 }

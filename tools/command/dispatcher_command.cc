@@ -15,7 +15,7 @@ namespace {
 constexpr char kDispatcherSummary[] =
     "Plans jobs and hands their work out to workers. Its state is in memory, "
     "or\n"
-    "in --work-dir: then workers and readers go on when it is restarted.\n"
+    "in --work-dir: then workers and readers continue when it is restarted.\n"
     "Runs until SIGTERM or SIGINT (exit 0).";
 constexpr char kDispatcherExamples[] =
     "Examples:\n"

@@ -24,7 +24,8 @@ constexpr char kTraceSummary[] =
     "handed out to the trainer. Writes a file that https://ui.perfetto.dev\n"
     "opens.";
 constexpr char kTraceExamples[] =
-    "The job goes on meanwhile. SIGINT ends the trace early. docs/tracing.md\n"
+    "The job continues meanwhile. SIGINT ends the trace early. "
+    "docs/tracing.md\n"
     "describes the spans.\n"
     "\n"
     "Examples:\n"
