@@ -203,7 +203,7 @@ Json StatusReport::JobJson(absl::Time now, const JobState& job,
              {"fingerprint", job.fingerprint},
              {"plan", job.plan.value()},
              {"positions", counted ? Json(job.positions) : Json(nullptr)},
-             {"endless", planned && !counted},
+             {"infinite", planned && !counted},
              {"ranks", job.ranks}};
   AddPositions(job, entry);
   if (planned && job.slots > 0) {

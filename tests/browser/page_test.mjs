@@ -391,7 +391,7 @@ function madeUp(turn) {
     }
     jobs.push({
       name: k === 0 ? "train" : `job-${k}`, anonymous: false, state: k % 3 === 2 ? "finished" : "running", order: "deterministic", run: 1,
-      iteration: 0, positions: 1e7, endless: false, ranks: sessions.length, positions_bound: 1e5, positions_taken: 1000 * turn,
+      iteration: 0, positions: 1e7, infinite: false, ranks: sessions.length, positions_bound: 1e5, positions_taken: 1000 * turn,
       taken_percent: (turn / 100) % 100, bound_by: "step", waits_percent: k === 0 ? 90 : 50, steps_percent: 1, elements_per_s: 64000, bytes_per_s: 1e8,
       elements: 64000 * turn, bytes: 1e9, skipped: 3, busy_threads: 4000, streams: 4000, waiting_for_credit: 100, waiting_for_memory: 0,
       verdict: { bound_by: "step", where: "steps[0] decode_image", gain: 3, sentence: "the reader waits for data 90 % of its time", evidence: ["made up"] },

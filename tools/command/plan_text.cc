@@ -237,7 +237,7 @@ absl::StatusOr<std::string> SplitsText(
   out += fmt::format(
       "splits  {} positions ({}); the first splits have {} positions, later "
       "splits hold {} ms of work and {} at most",
-      endless ? "endless" : fmt::format("{}", shape.positions),
+      endless ? "infinite" : fmt::format("{}", shape.positions),
       PositionWord(graph), first,
       absl::ToInt64Milliseconds(settings.split_time),
       SizeText(settings.split_bytes));

@@ -14,12 +14,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Columns for programs only: they would make the table too wide.
+// Columns for programs only: they would make the table too wide. The name after
+// `infinite` is its name in earlier releases.
 constexpr std::string_view kHiddenColumns[] = {
     "incarnation",
     "fingerprint",
     "plan",
     "anonymous",
+    "infinite",
     "endless",
     "positions_bound",
     "positions_taken",

@@ -254,7 +254,7 @@ void TopView::Press(Key key) {
 }
 
 std::string TopView::TimeLeft(const Json& job) const {
-  if (FlagOf(job, "endless")) return "no end";
+  if (FlagOf(job, "infinite")) return "no end";
   const auto pace = paces_.find(TextOf(job, "name"));
   const auto positions = NumberOf(job, "positions");
   if (pace == paces_.end() || !positions.has_value() ||

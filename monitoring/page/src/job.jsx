@@ -319,7 +319,7 @@ export function Rate({ job, history }) {
         {job.sessions.length > 0 && (
           <div><dt>In readers</dt><dd>{bytes(sum("buffered_bytes"))} of {bytes(sum("window_bytes"))} credit</dd></div>
         )}
-        <div><dt>Time left</dt><dd>{job.endless ? "no end" : span(left)}</dd></div>
+        <div><dt>Time left</dt><dd>{job.infinite ? "no end" : span(left)}</dd></div>
       </dl>
       {known(job.taken_percent) && (
         <div class="progress">

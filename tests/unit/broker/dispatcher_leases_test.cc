@@ -573,6 +573,18 @@ TEST(Status, NamesJobsSessionsAndWorkers) {
   EXPECT_EQ(status["faults"]["workers_lost"], 0);
 }
 
+TEST(Status, SaysIfAJobIsInfinite) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  cluster.AddReader("finite", "solo", "range 100").Hello();
+  cluster.AddReader("infinite", "solo", "cycle 100").Hello();
+  const auto status =
+      nlohmann::json::parse(cluster.dispatcher().StatusJson(cluster.now()));
+  EXPECT_EQ(status["jobs"][0]["infinite"], false);
+  EXPECT_EQ(status["jobs"][1]["infinite"], true);
+  EXPECT_TRUE(status["jobs"][1]["positions"].is_null());
+}
+
 TEST(Status, CountsFaults) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");

@@ -128,7 +128,7 @@ TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {
             HasSubstr("the client: at most 64 MiB of elements received ahead; "
                       "steps[1] batch holds 99 elements, 792 B\n")));
   EXPECT_THAT(Text("source: {range: 10}\nsteps: [{repeat: }]\n"),
-              HasSubstr("splits  endless positions"));
+              HasSubstr("splits  infinite positions"));
   folder_.Write("a.txt", "one\ntwo\n");
   EXPECT_THAT(Text("source: {text: a.txt}\n"),
               AllOf(HasSubstr("files   1 file, 8 B\n"),

@@ -73,6 +73,14 @@ TEST(TopViewTest, ComputesTheTimeLeftFromTheLastSeconds) {
   EXPECT_THAT(Text(view, kBegun), HasSubstr(" 9 s"));
 }
 
+TEST(TopViewTest, ShowsNoTimeLeftForAnInfiniteJob) {
+  TopView view("d0:5050");
+  view.Add(kBegun, absl::OkStatus(),
+           R"({"jobs": [{"name": "j", "state": "running", "positions": null,
+             "infinite": true}]})");
+  EXPECT_THAT(Text(view, kBegun), HasSubstr("no end"));
+}
+
 TEST(TopViewTest, ChoosesAnotherJob) {
   TopView view("d0:5050");
   view.Add(kBegun, absl::OkStatus(), StatusText(100));
