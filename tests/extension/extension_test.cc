@@ -24,9 +24,14 @@ using ::testing::HasSubstr;
 
 class Extension : public ::testing::Test {
  protected:
+  // Once, for the suites of derived classes, too.
   static void SetUpTestSuite() {
-    RegisterStep(ScaleBytesKind());
-    RegisterSource(SizedKind());
+    static const bool registered = [] {
+      RegisterStep(ScaleBytesKind());
+      RegisterSource(SizedKind());
+      return true;
+    }();
+    EXPECT_TRUE(registered);
   }
 
   // Writes records of the lengths 0, 1, 2, … to a file.
