@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "core/base/data_warnings.h"
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/file_list.h"
 #include "core/io/file_systems.h"
+#include "core/io/side_by_side.h"
 
 namespace feedmill {
 namespace {
@@ -42,6 +44,24 @@ absl::StatusOr<bool> HasImageHead(const std::string& name) {
   return BeginsAsImage({head.data(), got});
 }
 
+// Sets is_image[k] of the files whose names do not decide, by their first
+// bytes. A store gets the requests side by side.
+absl::Status LookAtHeads(std::span<const FoundFile> files,
+                         std::vector<char>& is_image) {
+  constexpr size_t kReadTogether = 32;
+  std::vector<size_t> unknown;
+  for (size_t k = 0; k < files.size(); ++k) {
+    if (is_image[k] == 0) unknown.push_back(k);
+  }
+  return ForEachSideBySide(
+      unknown.size(), kReadTogether, [&](size_t u) -> absl::Status {
+        const size_t k = unknown[u];
+        FM_ASSIGN_OR_RETURN(const bool image, HasImageHead(files[k].name));
+        is_image[k] = image ? 1 : 0;
+        return absl::OkStatus();
+      });
+}
+
 }  // namespace
 
 bool HasImageSuffix(std::string_view name) {
@@ -69,20 +89,22 @@ absl::StatusOr<std::vector<FoundFile>> ImagesAmong(
     const std::string& pattern, std::vector<FoundFile> found) {
   if (!FileListOf(pattern).empty()) return found;
   if (found.size() == 1 && Names(pattern, found[0])) return found;
+  std::vector<char> is_image(found.size());  // not bool: threads write to it
+  for (size_t k = 0; k < found.size(); ++k) {
+    const std::string_view suffix = SuffixOf(found[k].name);
+    const bool named = HasImageSuffix(found[k].name) ||
+                       (!suffix.empty() && pattern.ends_with(suffix));
+    is_image[k] = named ? 1 : 0;
+  }
+  FM_RETURN_IF_ERROR(LookAtHeads(found, is_image));
   std::string first_left_out;
   size_t kept = 0;
-  for (FoundFile& file : found) {
-    const std::string_view suffix = SuffixOf(file.name);
-    bool is_image = HasImageSuffix(file.name) ||
-                    (!suffix.empty() && pattern.ends_with(suffix));
-    if (!is_image) {
-      FM_ASSIGN_OR_RETURN(is_image, HasImageHead(file.name));
-    }
-    if (is_image) {
-      if (&found[kept] != &file) found[kept] = std::move(file);
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (is_image[k] != 0) {
+      if (kept != k) found[kept] = std::move(found[k]);
       ++kept;
     } else if (first_left_out.empty()) {
-      first_left_out = file.name;
+      first_left_out = found[k].name;
     }
   }
   const size_t left_out = found.size() - kept;
