@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kKinds = 3;
+constexpr size_t kKinds = 4;
 
 struct Counted {
   std::atomic<uint64_t> count = 0;
@@ -42,6 +42,9 @@ std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
           "first {}; a file that is named by itself is read",
           count, count == 1 ? " was" : "s were", count == 1 ? "is" : "are",
           first);
+    case DataWarning::kCompressed:
+      return fmt::format("{} time{}, lines were read from compressed bytes: {}",
+                         count, s, first);
   }
   return "";
 }

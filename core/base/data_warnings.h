@@ -18,6 +18,7 @@ enum class DataWarning {
   kImage,          // the codec warns, and decodes the image
   kTrailingBytes,  // bytes after compressed data, which are ignored
   kNoImage,        // a file in a folder of images, which is left out
+  kCompressed,     // a file of lines that begins as a compressed file
 };
 
 // Counts a warning. The first example of a kind is kept for its text.

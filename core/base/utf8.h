@@ -7,6 +7,10 @@
 
 namespace feedmill {
 
+// The byte order mark that may precede the first line of a text file. It is not
+// part of the line.
+inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
 // True if `text` is valid UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);
 

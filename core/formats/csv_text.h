@@ -11,16 +11,11 @@
 #include "absl/status/statusor.h"
 #include "core/base/status.h"
 #include "core/sources/field_inference.h"
+#include "core/sources/line_framing.h"
 #include "core/sources/record_decoder.h"
 #include "feedmill/sources.h"
 
 namespace feedmill {
-
-// True if a character other than a carriage return follows a carriage return.
-inline bool HasReturnInside(std::string_view text) {
-  const size_t at = text.find('\r');
-  return at != text.npos && text.find_first_not_of('\r', at) != text.npos;
-}
 
 // Returns the position of the first `delimiter` of `record` at or behind `at`,
 // or its size. Most fields are shorter than a call of memchr is worth.

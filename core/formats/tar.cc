@@ -7,6 +7,8 @@
 
 #include "core/base/status.h"
 #include "core/formats/tar_sparse.h"
+#include "core/io/byte_stream.h"
+#include "core/sources/compression_inference.h"
 
 namespace feedmill {
 namespace {
@@ -286,9 +288,12 @@ Framed FindTarGroups(std::string_view window, bool at_end,
           open && size != std::string_view::npos &&
           std::string_view(member.name).substr(0, size) == key;
       if (open && !of_group) records.push_back({begin, end - begin});
-      framed.error = DataLoss("{}: record {} at offset {}: {}", place.path,
-                              place.record + records.size(),
-                              place.offset + walk.at(), walk.error());
+      const uint64_t at = place.offset + walk.at();
+      const std::string advice =
+          at > 0 ? "" : CompressionAdvice(window.substr(0, kCompressionBytes));
+      framed.error = DataLoss("{}: record {} at offset {}: {}{}{}", place.path,
+                              place.record + records.size(), at, walk.error(),
+                              advice.empty() ? "" : "; ", advice);
     } else if (result == Walk::Result::kEnd) {
       if (open) records.push_back({begin, end - begin});
       framed.used = window.size();

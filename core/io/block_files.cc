@@ -166,6 +166,11 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> BlockFiles::GlobAll(
   return store_->GlobAll(patterns);
 }
 
+absl::StatusOr<std::string> BlockFiles::FindOne(
+    const std::string& pattern) const {
+  return store_->FindOne(pattern);
+}
+
 absl::Status BlockFiles::Write(const std::string& name,
                                std::string_view bytes) const {
   return store_->Write(name, bytes);

@@ -37,6 +37,8 @@ class BlockFiles final : public FileSystem {
       const std::string& pattern) const override;
   std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const override;
+  absl::StatusOr<std::string> FindOne(
+      const std::string& pattern) const override;
   absl::Status Write(const std::string& name,
                      std::string_view bytes) const override;
   absl::StatusOr<bool> WriteNew(const std::string& name,

@@ -58,6 +58,12 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> DeferredFiles::GlobAll(
           absl::StatusOr<std::vector<FoundFile>>(files.status())};
 }
 
+absl::StatusOr<std::string> DeferredFiles::FindOne(
+    const std::string& pattern) const {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(pattern));
+  return files->FindOne(pattern);
+}
+
 absl::Status DeferredFiles::Write(const std::string& name,
                                   std::string_view bytes) const {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(name));

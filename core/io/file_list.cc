@@ -1,5 +1,6 @@
 #include "core/io/file_list.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -16,14 +17,16 @@ using Json = nlohmann::json;
 constexpr std::string_view kPrefix = "manifest:";
 constexpr uint64_t kListBytesMax = uint64_t{1} << 30;
 
-absl::StatusOr<std::string> ReadList(const std::string& name) {
+// Reads the beginning of a list, `bytes` of it.
+absl::StatusOr<std::string> ReadList(const std::string& name,
+                                     uint64_t bytes = kListBytesMax) {
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   if (identity.size > kListBytesMax) {
     return InvalidArgument("{}: {} bytes; a list of files has at most {}", name,
                            identity.size, kListBytesMax);
   }
-  std::string text(identity.size, '\0');
+  std::string text(std::min(identity.size, bytes), '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
       file->Read(0, std::as_writable_bytes(std::span<char>(text))));
@@ -98,14 +101,33 @@ std::string FileListPattern(std::string_view list) {
   return fmt::format("{}{}", kPrefix, list);
 }
 
+absl::StatusOr<FoundFile> FirstOfFileList(const std::string& name) {
+  constexpr uint64_t kFirstBytes = uint64_t{16} << 10;
+  FM_ASSIGN_OR_RETURN(const std::string text, ReadList(name, kFirstBytes));
+  const std::string folder = name.substr(0, name.rfind('/') + 1);
+  const size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  const size_t end = text.find('\n', begin);
+  if (begin == text.size() ||
+      (end == text.npos && text.size() == kFirstBytes)) {
+    FM_ASSIGN_OR_RETURN(auto files, ReadFileList(name));
+    return std::move(files.front());
+  }
+  return FileOfLine(std::string_view(text).substr(begin, end - begin), folder);
+}
+
 absl::StatusOr<std::vector<FoundFile>> ReadFileList(const std::string& name) {
   FM_ASSIGN_OR_RETURN(const std::string text, ReadList(name));
+  return ParseFileList(text, name);
+}
+
+absl::StatusOr<std::vector<FoundFile>> ParseFileList(std::string_view text,
+                                                     const std::string& name) {
   const std::string folder = name.substr(0, name.rfind('/') + 1);
   std::vector<FoundFile> files;
   size_t number = 0;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
-    std::string_view line(text.data() + begin, end - begin);
+    const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
     ++number;
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;

@@ -25,6 +25,15 @@ std::string_view FileListOf(std::string_view pattern);
 // Returns the pattern for a list: the reverse of FileListOf.
 std::string FileListPattern(std::string_view list);
 
+// Returns the files of a list with this text, in their order. `name`: that of
+// the list. Errors: those of ReadFileList.
+absl::StatusOr<std::vector<FoundFile>> ParseFileList(std::string_view text,
+                                                     const std::string& name);
+
+// Returns the first file of the list `name`, and reads only the beginning of
+// the list. Errors: those of ReadFileList.
+absl::StatusOr<FoundFile> FirstOfFileList(const std::string& name);
+
 // Reads the list `name`. Returns its files in their order. NotFound if the list
 // is empty. InvalidArgument names a bad line.
 absl::StatusOr<std::vector<FoundFile>> ReadFileList(const std::string& name);

@@ -31,6 +31,11 @@ std::vector<absl::StatusOr<std::vector<FoundFile>>> FileSystem::GlobAll(
   return found;
 }
 
+absl::StatusOr<std::string> FileSystem::FindOne(
+    const std::string& pattern) const {
+  return NotFound("{}: no file is found without a listing of all", pattern);
+}
+
 absl::Status FileSystem::Write(const std::string& name,
                                std::string_view /*bytes*/) const {
   return InvalidArgument(

@@ -76,6 +76,11 @@ class FileSystem {
   virtual std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const;
 
+  // Returns a file that a pattern with wildcards matches, without listing all
+  // of them. NotFound if there is none. Default: NotFound, for a file system
+  // that can only list all.
+  virtual absl::StatusOr<std::string> FindOne(const std::string& pattern) const;
+
   // Makes or replaces a file. Readers see the old bytes or all of the new ones.
   // Default: InvalidArgument, for files that are only read.
   virtual absl::Status Write(const std::string& name,

@@ -279,6 +279,32 @@ absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
   return std::move(all.front());
 }
 
+absl::StatusOr<FoundFile> FindOneFile(const std::string& pattern) {
+  FM_RETURN_IF_ERROR(CheckPattern(pattern));
+  if (const auto list = FileListOf(pattern); !list.empty()) {
+    return FirstOfFileList(std::string(list));
+  }
+  const std::string_view scheme = SchemeOf(pattern);
+  if (scheme.empty() || scheme == "file") {
+    FM_ASSIGN_OR_RETURN(auto found, FindFiles(pattern));
+    return std::move(found.front());
+  }
+  if (const auto numbers = FindNumbersInName(pattern)) {
+    std::string first = std::to_string(numbers->first);
+    first.insert(0, numbers->digits - std::min(numbers->digits, first.size()),
+                 '0');
+    return FindOneFile(pattern.substr(0, numbers->begin) + first +
+                       pattern.substr(numbers->end));
+  }
+  if (!HasWildcard(pattern)) return FoundFile{pattern};
+  if (auto literal = LiteralPattern(pattern)) {
+    return FoundFile{*std::move(literal)};
+  }
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(pattern));
+  FM_ASSIGN_OR_RETURN(std::string one, files->FindOne(pattern));
+  return FoundFile{std::move(one)};
+}
+
 absl::StatusOr<std::vector<std::string>> ResolveGlob(
     const std::string& pattern) {
   FM_ASSIGN_OR_RETURN(std::vector<FoundFile> found, FindFiles(pattern));

@@ -26,6 +26,12 @@ namespace feedmill {
 // order (file_list.h).
 absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern);
 
+// Returns a file that a pattern matches, the first if that needs no listing of
+// all. Of the files behind URLs, only patterns with wildcards need a request; a
+// URL without wildcards is returned as it is. NotFound if no file is found
+// without a long listing.
+absl::StatusOr<FoundFile> FindOneFile(const std::string& pattern);
+
 // Calls FindFiles for each pattern; results are in the order of the patterns. A
 // store receives all requests at once.
 absl::StatusOr<std::vector<std::vector<FoundFile>>> FindAllFiles(

@@ -25,6 +25,11 @@ std::vector<std::string> PartsOf(std::string_view path) {
   }
 }
 
+std::string_view WithoutSlashes(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return path;
+}
+
 bool IsHiddenPart(std::string_view part) { return part.starts_with('.'); }
 
 bool PartMatches(const std::string& pattern, const std::string& part) {
@@ -62,8 +67,9 @@ std::string_view LiteralBeginning(std::string_view part) {
 
 class KeyWalk {
  public:
-  KeyWalk(std::vector<std::string> parts, const ListKeys& list)
-      : parts_(std::move(parts)), list_(list) {}
+  // `one`: ends at the first page with an object that matches.
+  KeyWalk(std::vector<std::string> parts, const ListKeys& list, bool one)
+      : parts_(std::move(parts)), list_(list), one_(one) {}
 
   absl::StatusOr<std::vector<ListedObject>> Run() && {
     level_.push_back({"", 0});
@@ -71,9 +77,15 @@ class KeyWalk {
       std::vector<ListTask> tasks;
       for (Folder& folder : level_) tasks.push_back(TaskOf(folder));
       std::vector<Folder> next;
-      FM_RETURN_IF_ERROR(list_(tasks, [&](size_t task, ListPage page) {
-        return Take(level_[task], tasks[task], std::move(page), next);
-      }));
+      const absl::Status listed =
+          list_(tasks, [&](size_t task, ListPage page) -> absl::Status {
+            FM_RETURN_IF_ERROR(
+                Take(level_[task], tasks[task], std::move(page), next));
+            if (!one_ || found_.empty()) return absl::OkStatus();
+            return absl::CancelledError("one was found");
+          });
+      if (one_ && !found_.empty()) break;
+      FM_RETURN_IF_ERROR(listed);
       level_ = std::move(next);
     }
     return std::move(found_);
@@ -133,6 +145,7 @@ class KeyWalk {
 
   const std::vector<std::string> parts_;
   const ListKeys& list_;
+  const bool one_;
   std::vector<Folder> level_;
   std::vector<ListedObject> found_;
 };
@@ -141,9 +154,16 @@ class KeyWalk {
 
 absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
                                                    const ListKeys& list) {
-  std::string_view path = pattern;
-  while (path.ends_with('/')) path.remove_suffix(1);
-  return KeyWalk(PartsOf(path), list).Run();
+  return KeyWalk(PartsOf(WithoutSlashes(pattern)), list, /*one=*/false).Run();
+}
+
+absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
+                                       const ListKeys& list) {
+  FM_ASSIGN_OR_RETURN(
+      const auto found,
+      KeyWalk(PartsOf(WithoutSlashes(pattern)), list, /*one=*/true).Run());
+  if (!found.empty()) return found.front().key;
+  return NotFound("{}: no object matches it", pattern);
 }
 
 absl::StatusOr<std::vector<ListedObject>> KeysBelow(

@@ -49,6 +49,11 @@ using ListKeys = std::function<absl::Status(std::span<const ListTask> tasks,
 absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
                                                    const ListKeys& list);
 
+// Returns the key of an object that GlobKeys would return; NotFound if there is
+// none. Lists no further pages once one is found.
+absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
+                                       const ListKeys& list);
+
 // Returns the objects below `folders`, without hidden ones. "" is the whole
 // bucket.
 absl::StatusOr<std::vector<ListedObject>> KeysBelow(

@@ -1,17 +1,26 @@
 #include "core/sources/compression_inference.h"
 
 #include <algorithm>
-#include <array>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/dataset/source_types.h"
 #include "core/io/byte_stream.h"
+#include "core/io/file_list.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
+#include "core/io/read_stop.h"
 
 namespace feedmill {
 namespace {
@@ -21,20 +30,102 @@ bool IsBehindUrl(const std::string& pattern) {
   return !scheme.empty() && scheme != "file";
 }
 
-absl::StatusOr<Compression> CompressionIn(const std::string& name) {
-  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
-  std::array<char, kCompressionBytes> bytes;
+// Time that a store has to tell the first bytes. Workers may reach stores that
+// this process does not.
+constexpr std::chrono::seconds kLookTime(5);
+
+// While this object lives, reads of this thread that wait for a network end
+// after a time.
+class ReadLimit {
+ public:
+  explicit ReadLimit(std::chrono::seconds limit)
+      : stop_(stopped_), timer_([this, limit] {
+          std::unique_lock lock(mutex_);
+          if (!ended_.wait_for(lock, limit, [this] { return done_; })) {
+            stopped_ = true;
+          }
+        }) {}
+  ~ReadLimit() {
+    {
+      const std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    ended_.notify_one();
+    timer_.join();
+  }
+  ReadLimit(const ReadLimit&) = delete;
+  ReadLimit& operator=(const ReadLimit&) = delete;
+
+ private:
+  std::atomic<bool> stopped_ = false;
+  const ReadStop stop_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool done_ = false;  // guarded by mutex_
+  std::thread timer_;
+};
+
+// The first file of a source.
+struct FirstFile {
+  std::string name;
+  absl::StatusOr<std::string> bytes;  // the first kCompressionBytes
+};
+
+absl::StatusOr<std::string> FirstBytes(const FoundFile& found) {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(found.name));
+  FM_ASSIGN_OR_RETURN(const auto file,
+                      found.identity
+                          ? files->OpenKnown(found.name, *found.identity)
+                          : files->Open(found.name));
+  std::string bytes(kCompressionBytes, '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
       file->Read(0, std::as_writable_bytes(std::span<char>(bytes))));
-  return CompressionOfBytes({bytes.data(), got});
+  bytes.resize(got);
+  return bytes;
 }
 
-absl::StatusOr<Compression> CompressionInFirst(const std::string& pattern) {
-  FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
-  // A list on this machine may name objects behind URLs.
-  if (IsBehindUrl(found.front().name)) return Compression::kNone;
-  return CompressionIn(found.front().name);
+absl::StatusOr<FirstFile> Look(const std::string& pattern,
+                               const std::string& first_file) {
+  std::optional<ReadLimit> limit;
+  if (first_file.empty() &&
+      (IsBehindUrl(pattern) || !FileListOf(pattern).empty())) {
+    limit.emplace(kLookTime);
+  }
+  FoundFile found{first_file};
+  if (first_file.empty()) {
+    FM_ASSIGN_OR_RETURN(found, FindOneFile(pattern));
+  }
+  auto bytes = FirstBytes(found);
+  return FirstFile{std::move(found.name), std::move(bytes)};
+}
+
+// True if a file that begins with these bytes is text: in UTF-8, whose last
+// character may be cut, or in UTF-16 with a byte order mark.
+bool BeginsAsText(std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) {
+    return true;
+  }
+  for (const char c : bytes) {
+    const bool space = c == '\t' || c == '\n' || c == '\r' || c == '\f';
+    if (static_cast<unsigned char>(c) < 0x20 && !space) return false;
+  }
+  constexpr size_t kCutMax = 3;
+  for (size_t cut = 0; cut <= std::min(kCutMax, bytes.size()); ++cut) {
+    if (IsUtf8(bytes.substr(0, bytes.size() - cut))) return true;
+  }
+  return false;
+}
+
+// Returns the compression of a source with this first file. nullopt: it is
+// unknown, as that of the name is all there is.
+std::optional<Compression> CompressionBy(const FirstFile& first) {
+  if (!first.bytes.ok() || first.bytes->empty()) return std::nullopt;
+  const Compression told = CompressionOfBytes(*first.bytes);
+  if (told != Compression::kNone) return told;
+  if (CompressionOf(first.name) == Compression::kNone) return told;
+  if (BeginsAsText(*first.bytes)) return Compression::kNone;
+  return std::nullopt;
 }
 
 }  // namespace
@@ -48,12 +139,23 @@ void InferCompression(Source& source, const std::string& first_file) {
   for (const std::string& file : files) {
     if (file.empty() || CompressionOf(file) != named) return;
   }
-  if (first_file.empty() && IsBehindUrl(files.front())) return;
-  const auto told = first_file.empty() ? CompressionInFirst(files.front())
-                                       : CompressionIn(first_file);
-  if (told.ok() && *told != Compression::kNone) {
+  const bool list = !FileListOf(files.front()).empty();
+  const auto first = Look(files.front(), first_file);
+  if (!first.ok()) return;
+  if (const auto told = CompressionBy(*first)) {
     *MutableCompression(source) = *told;
+  } else if (list) {
+    // The name of the list says nothing about its files.
+    *MutableCompression(source) = CompressionOf(first->name);
   }
+}
+
+std::string CompressionAdvice(std::string_view first_bytes) {
+  const Compression told = CompressionOfBytes(first_bytes);
+  if (told == Compression::kNone) return "";
+  return fmt::format(
+      "it begins as a {0} file does; if it is one, write `compression: {0}`",
+      CompressionName(told));
 }
 
 }  // namespace feedmill

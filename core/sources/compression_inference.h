@@ -2,22 +2,30 @@
 #define FEEDMILL_CORE_SOURCES_COMPRESSION_INFERENCE_H_
 
 #include <string>
+#include <string_view>
 
 #include "core/dataset/source.h"
 
 namespace feedmill {
 
 // Sets the compression of a source that has Compression::kByName, from the
-// first bytes of its first file. The file's name does not matter. The
-// compression stays kByName in these cases:
-//   - the bytes show none: a plain file that is called .gz is an error later
-//   - this process cannot read the file
+// first bytes of its first file: a compression, or kNone. The file's name does
+// not matter, except in these cases, where the compression is that of the name:
+//   - this process cannot find or read the file; a store has kLookTime
+//   - the file is empty
+//   - the bytes show no compression and are no text, but the name says that
+//     the file is compressed: it is damaged, which is an error later
 //   - the names of the files differ in their compression, which is an error,
 //   too
 //
 // `first_file`: the name of the first file, if it is known; "": it is looked
-// for, unless it is behind a URL, where that costs round trips.
+// for, unless all files behind a URL had to be listed for that.
 void InferCompression(Source& source, const std::string& first_file = "");
+
+// Returns advice for an error or a warning about a file that is read as it is
+// and begins with these bytes (CompressionOfBytes): "it begins as a gzip file
+// does; write `compression: gzip`"; "" if they show no compression.
+std::string CompressionAdvice(std::string_view first_bytes);
 
 }  // namespace feedmill
 

@@ -12,10 +12,14 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/base/vector_target.h"
+#include "core/io/byte_stream.h"
 #include "core/io/read_ahead.h"
 #include "core/io/read_stop.h"
+#include "core/sources/compression_inference.h"
 
 namespace feedmill {
 namespace {
@@ -264,6 +268,8 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
   ReadAhead ahead(file, 0, size);
   RecordIndex index;
   index.offsets.push_back(0);
+  bool returns = false;  // inside the first line
+  bool last_is_return = false;
   std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
   for (uint64_t offset = 0; offset < size;) {
     const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
@@ -274,10 +280,17 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
     if (got < want) return Shrank(file.name(), offset + got);
     const std::byte* const begin = window.data();
     const std::byte* const end = begin + got;
-    if (offset == 0 &&
-        std::string_view(reinterpret_cast<const char*>(begin), got)
-            .starts_with(kUtf8Mark)) {
-      index.offsets[0] = kUtf8Mark.size();
+    if (offset == 0) {
+      const std::string_view text(reinterpret_cast<const char*>(begin), got);
+      NoteCompressed(file.name(), text);
+      if (text.starts_with(kUtf8Mark)) index.offsets[0] = kUtf8Mark.size();
+    }
+    if (index.offsets.size() == 1) {
+      const std::string_view text(reinterpret_cast<const char*>(begin), got);
+      returns = returns ||
+                (!text.empty() && text.front() != '\r' && last_is_return) ||
+                HasReturnInside(text.substr(0, text.find('\n')));
+      last_is_return = text.ends_with('\r');
     }
     for (const std::byte* at = begin; at < end; ++at) {
       at = static_cast<const std::byte*>(
@@ -287,10 +300,26 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
     }
     offset += got;
   }
+  if (index.offsets.size() == 1 && returns) return ReturnsAlone(file.name());
   if (index.offsets.back() != size) index.offsets.push_back(size);
   // A file with only the byte order mark has no line.
   if (index.offsets.size() == 1) index.offsets[0] = 0;
   return index;
+}
+
+absl::Status ReturnsAlone(const std::string& path) {
+  return DataLoss(
+      "{}: it has no \\n, and a \\r before its end: its lines end in \\r "
+      "alone; convert it to lines that end in \\n, as with `tr '\\r' '\\n'`",
+      path);
+}
+
+void NoteCompressed(const std::string& path, std::string_view beginning) {
+  const std::string advice =
+      CompressionAdvice(beginning.substr(0, kCompressionBytes));
+  if (advice.empty()) return;
+  NoteDataWarning(DataWarning::kCompressed,
+                  fmt::format("{}: {}", path, advice));
 }
 
 size_t DropNewlines(std::byte* values, std::span<int64_t> offsets) {

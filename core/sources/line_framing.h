@@ -12,10 +12,6 @@
 
 namespace feedmill {
 
-// The byte order mark that may precede the first line of a file. It is not part
-// of the line.
-inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
-
 // Records that are lines.
 class LineFraming final : public Framing {
  public:
@@ -46,6 +42,19 @@ class LineFraming final : public Framing {
   const Lines lines_;
   const std::string comment_;
 };
+
+// True if a character other than a carriage return follows a carriage return.
+inline bool HasReturnInside(std::string_view text) {
+  const size_t at = text.find('\r');
+  return at != text.npos && text.find_first_not_of('\r', at) != text.npos;
+}
+// Returns the error of a file that is one line with carriage returns inside:
+// its lines end in "\r" alone.
+absl::Status ReturnsAlone(const std::string& path);
+
+// Counts a data warning if a file of lines begins with the bytes of a
+// compressed file: its lines are those bytes.
+void NoteCompressed(const std::string& path, std::string_view beginning);
 
 // Removes the '\n' of lines that were read with it (the last line may lack it)
 // and closes the gaps. offsets[k + 1] is the end of line k. Returns the end of

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
+#include "core/sources/compression_inference.h"
 #include "core/sources/line_framing.h"
 
 namespace feedmill {
@@ -125,7 +127,8 @@ absl::Status RecordStream::PassMark() {
   // Lines that are not decoded may have any encoding.
   const bool decoded =
       framing_.properties().envelope != Framing::Envelope::kNewline;
-  FM_RETURN_IF_ERROR(Fill(kUtf8Mark.size()));
+  FM_RETURN_IF_ERROR(Fill(kCompressionBytes));
+  NoteCompressed(path_, window());
   if (window().starts_with(kUtf8Mark)) {
     used_ = kUtf8Mark.size();
     DropUsed();
@@ -164,6 +167,19 @@ void RecordStream::CutAtEnd() {
   if (offset_ + used_ >= end_) done_ = true;
 }
 
+// Refuses a file of undecoded lines that is one line with carriage returns.
+void RecordStream::CheckLineEnds() {
+  if (framing_.properties().envelope != Framing::Envelope::kNewline ||
+      !at_end_ || begin_ > 0 || first_record_ > 0 || records_.size() != 1) {
+    return;
+  }
+  const Extent& line = records_[0];
+  const bool ended = line.begin + line.size < window_.size();
+  if (ended || !HasReturnInside(window().substr(line.begin))) return;
+  records_.clear();
+  error_ = ReturnsAlone(path_);
+}
+
 // Reads the bytes after the last record, to detect damage of compressed data
 // there.
 absl::Status RecordStream::PassRest() {
@@ -200,6 +216,7 @@ absl::StatusOr<bool> RecordStream::Next() {
     used_ = framed.used;
     error_ = framed.error;
     rest_is_ignored_ = framed.ended;
+    CheckLineEnds();
     if (wants_header_ && !records_.empty()) TakeHeader();
     CutAtEnd();
     if (at_end_ || !error_.ok()) done_ = true;

@@ -57,6 +57,7 @@ class RecordStream {
   void DropUsed();
   void TakeHeader();
   void CutAtEnd();
+  void CheckLineEnds();
 
   const Framing& framing_;
   const std::string path_;

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "core/base/prefetch.h"
 #include "core/base/status.h"
+#include "core/io/byte_stream.h"
+#include "core/sources/compression_inference.h"
 #include "core/sources/crc32c.h"
 #include "core/sources/crc32c_instructions.h"
 
@@ -136,9 +139,16 @@ absl::StatusOr<uint64_t> ParseTfRecordHeader(std::span<const std::byte> bytes,
   }
   const uint64_t length = Load<uint64_t>(bytes.data());
   if (MaskCrc32c(Crc32c(bytes.first(8))) != Load<uint32_t>(bytes.data() + 8)) {
-    return Corrupt(place,
-                   "the checksum of the length does not match (not a TFRecord "
-                   "file, or a damaged one)");
+    std::string what =
+        "the checksum of the length does not match (not a TFRecord file, or a "
+        "damaged one)";
+    const std::string advice =
+        place.offset > 0
+            ? ""
+            : CompressionAdvice({reinterpret_cast<const char*>(bytes.data()),
+                                 std::min(bytes.size(), kCompressionBytes)});
+    if (!advice.empty()) what += "; " + advice;
+    return Corrupt(place, what);
   }
   if (length > left - kTfRecordOverheadBytes) {
     return Corrupt(place,

@@ -67,6 +67,11 @@ class HttpFiles final : public FileSystem {
     return std::vector<FoundFile>{{std::move(url), std::nullopt}};
   }
 
+  absl::StatusOr<std::string> FindOne(
+      const std::string& pattern) const override {
+    return UrlOfPattern(pattern);
+  }
+
  private:
   // Probes all files in parallel.
   std::vector<HttpStore::Found> FindAll(

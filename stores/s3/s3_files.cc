@@ -86,6 +86,16 @@ class S3Files final : public FileSystem {
   std::vector<Globbed> GlobAll(
       std::span<const std::string> patterns) const override;
 
+  absl::StatusOr<std::string> FindOne(
+      const std::string& pattern) const override {
+    FM_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(pattern, access_));
+    if (!HasWildcard(url.key)) return pattern;
+    const auto bucket = BucketOf(url);
+    FM_ASSIGN_OR_RETURN(const std::string key,
+                        FindOneKey(url.key, ListerOf(bucket)));
+    return bucket->NameOf(key);
+  }
+
   absl::Status Write(const std::string& name,
                      std::string_view bytes) const override {
     return Put(name, bytes, /*only_new=*/false).status();

@@ -256,8 +256,10 @@ def gzip_padding(feedmill):
         feedmill.write(f"{name}.jsonl.gz", data)
         got = feedmill.read_up_to_error(source.replace("FILE", f"{name}.jsonl.gz"), f"{name}.jsonl.gz")
         assert got == ROWS[:len(got)] and len(got) > 14_000, name
-    feedmill.write("no.jsonl.gz", b"junk" * 100)
+    feedmill.write("no.jsonl.gz", b"\x01junk" * 100)
     feedmill.refused(source.replace("FILE", "no.jsonl.gz"), "no.jsonl.gz", "not gzip")
+    feedmill.write("text.jsonl.gz", b"junk" * 100)  # plain text
+    feedmill.refused(source.replace("FILE", "text.jsonl.gz"), "text.jsonl.gz: record 0", "no JSON object")
     feedmill.write("nulls.jsonl.gz", bytes(1000))
     feedmill.refused(source.replace("FILE", "nulls.jsonl.gz"), "nulls.jsonl.gz", "not gzip")
 
@@ -341,16 +343,37 @@ def first_bytes(feedmill):
         for end in ("", ".jsonl", ".gz", ".zst", ".bz2", ".xz", ".dat"):
             name = f"{kind}{end}"
             feedmill.write(name, data)
-            if kind == "none" and end in (".gz", ".zst", ".bz2", ".xz"):
-                feedmill.refused(f"{{text: {{files: {name}}}}}", name, "not ")
-                assert feedmill.read(f"{{text: {{files: {name}, compression: none}}}}") == texts, name
-                continue
             assert feedmill.read(f"{{text: {{files: {name}}}}}") == texts, name
             assert feedmill.read(f"{{jsonl: {{files: {name}}}}}") == ROWS, name
         feedmill.write(f"{kind}.tar", gzip.compress(tar_of(MEMBERS)) if kind == "gzip" else tar_of(MEMBERS))
         assert len(feedmill.read(f"{{webdataset: {{files: {kind}.tar}}}}")) == 40
         done = feedmill.run(f"{{text: {{files: {kind}.dat}}}}", "steps: [shuffle]")
         assert done.returncode == (0 if kind == "none" else 2), (kind, done.stderr)
+    # Lists of files: with any names.
+    for end in ("", ".gz"):
+        names = [f"listed{k}{end}" for k in range(2)]
+        feedmill.write(names[0], gzip.compress(LINES))
+        feedmill.write(names[1], gzip.compress(LINES))
+        feedmill.write("list.jsonl", "".join(json.dumps({"url": name}) + "\n" for name in names))
+        assert feedmill.read("{text: {files: {manifest: list.jsonl}}}") == texts * 2
+        assert feedmill.read("{jsonl: {files: {manifest: list.jsonl}}}") == ROWS * 2
+        feedmill.write("list.jsonl", "\n" * 20_000 + "".join(json.dumps({"url": name}) + "\n" for name in names))
+        assert feedmill.read("{text: {files: {manifest: list.jsonl}}}") == texts * 2
+    # A damaged header is no plain text; an empty file says nothing.
+    feedmill.write("damaged.gz", b"\0" + gzip.compress(LINES)[1:])
+    feedmill.refused("{text: {files: damaged.gz}}", "damaged.gz", "not gzip")
+    feedmill.write("a-empty.gz", b"")
+    feedmill.write("a-full.gz", gzip.compress(LINES))
+    assert feedmill.read("{text: {files: [a-empty.gz, a-full.gz]}}") == texts
+    feedmill.write("utf16.csv.gz", "a,b\n1,2\n".encode("utf-16"))
+    equal(feedmill.read("{csv: {files: utf16.csv.gz, encoding: utf-16}}"), [{"a": 1, "b": 2}])
+    # Bytes that are read as they are and begin as a compressed file: a warning.
+    for source in ("{text: {files: zstd.dat, compression: none}}", "{text: {files: [none.dat, zstd.dat]}}"):
+        for steps in ("", "steps: [shuffle]"):
+            done = feedmill.run(source, steps)
+            assert done.returncode == 0 and "zstd.dat" in done.stderr and "`compression: zstd`" in done.stderr, done.stderr
+    for source, steps in (("tfrecord", ""), ("tfrecord", "steps: [shuffle]"), ("webdataset", "")):
+        feedmill.refused(f"{{{source}: {{files: xz.dat, compression: none}}}}", "xz.dat", "`compression: xz`", steps=steps)
     # A compression in the options wins over the first bytes. A file of another kind is an error that names it.
     equal(len(feedmill.read("{text: {files: gzip.dat, compression: none}}")) > 1, True)
     feedmill.refused("{text: {files: [gzip.dat, bz2.dat]}}", "bz2.dat", "not gzip")

@@ -111,6 +111,22 @@ def line_ends(feedmill):
                                 ("declared", "x\ry\rz\r", ", header: false, fields: {f0: bytes}")):
         feedmill.write(f"{name}.csv", text)
         feedmill.refused(f"{{csv: {{files: {name}.csv{options}}}}}", f"{name}.csv", "carriage return", "convert")
+    feedmill.write("old.txt", "one\rtwo\rthree")
+    feedmill.write("big.txt", "x" * 127 + "\r" + "y" * 3_000_000)  # the return ends a power of two
+    feedmill.write("large.txt", "x" * ((1 << 20) - 1) + "\r" + "y" * 3_000_000)
+    feedmill.write("old.txt.gz", gzip.compress(b"one\rtwo\rthree\r"))
+    for name in ("old.txt", "big.txt", "large.txt", "old.txt.gz"):
+        for steps in ("", "steps: [shuffle]") if name != "old.txt.gz" else ("",):
+            feedmill.refused(f"{{text: {{files: {name}}}}}", f"{name}: it has no \\n", "convert", steps=steps)
+    feedmill.write("more.txt", "a\nb\n")
+    equal(feedmill.read_up_to_error("{text: {files: [more.txt, old.txt]}}", "old.txt"), ["a", "b"])
+    equal(feedmill.read("{text: {files: [old.txt, more.txt]}}", "steps: [{on_error: skip}]"), ["a", "b"])
+    # A return in a file that has other lines, or at its end, stays.
+    feedmill.write("bar.txt", "10%\r20%\nend\r\n")
+    feedmill.write("single.txt", "one\r")
+    for steps in ("", "steps: [shuffle]"):
+        equal(sorted(feedmill.read("{text: {files: bar.txt}}", steps)), ["10%\r20%", "end\r"])
+        equal(feedmill.read("{text: {files: single.txt}}", steps), ["one\r"])
     # Within quotes it is text; elsewhere it is an error of its record alone, at any place of blocks and chunks.
     rows = 3000
     feedmill.write("quoted.csv", "a,b\r\n" + "".join(f'{k},"x\ry"\r\n' for k in range(rows)))

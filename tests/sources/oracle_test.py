@@ -252,9 +252,11 @@ class Jsonl(SourceTest):
         rows = self.fails({"jsonl": "t.jsonl.gz"}, 1, "t.jsonl.gz", "cut short")
         self.assert_rows(rows, want[:len(rows)])
         self.assertGreater(len(rows), 100)
-        self.write("t.jsonl.gz", b"no gzip at all")
-        self.fails({"jsonl": {"files": "t.jsonl.gz",
-                              "fields": {"a": "int64"}}}, 1, "not gzip")
+        for data, part in ((b"\0 no gzip at all", "not gzip"),
+                           (b"no gzip at all", "no JSON object")):
+            self.write("t.jsonl.gz", data)
+            self.fails({"jsonl": {"files": "t.jsonl.gz",
+                                  "fields": {"a": "int64"}}}, 1, part)
 
 
 class Arrays(SourceTest):

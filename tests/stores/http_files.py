@@ -5,6 +5,8 @@ this test.
     tests/stores/http_files.py --binary build/release/bin/feedmill [TEST …]
 """
 import argparse
+import bz2
+import gzip
 import json
 import os
 import pathlib
@@ -333,6 +335,44 @@ def many_small_files(feedmill):
                 assert seconds < 0.1 * server.count / 4, f"{kind}, {flags}: {seconds} s for {server.count} requests"
 
 
+def compressed_objects(feedmill):
+    """The first bytes of an object tell its compression, with any name."""
+    text = b"".join(b"line %d\n" % k for k in range(20_000))
+    want = [line.decode() for line in text.splitlines()]
+    folder = feedmill.files / "packed"
+    folder.mkdir()
+    for name, data in (("part-0000", gzip.compress(text)), ("part-0001", gzip.compress(text)), ("plain.gz", text),
+                       ("odd.txt", bz2.compress(text)), ("named.gz", gzip.compress(text))):
+        (folder / name).write_bytes(data)
+    with RangeServer(feedmill.files) as server:
+        place = f"{server.url}/packed"
+
+        def lines(files, *flags):
+            done = feedmill.read(f"source: {{text: {{files: {files}}}}}\n", *flags)
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()]
+
+        for name in ("part-0000", "plain.gz", "odd.txt", "named.gz", "part-0000?signature=x*"):
+            assert lines(f"'{place}/{name}'") == want, name
+        assert lines(f"'{place}/part-{{0000..0001}}'") == want * 2
+        assert lines(f"['{place}/part-0000', '{place}/part-0001']") == want * 2
+        (feedmill.folder / "list.jsonl").write_text("".join(
+            json.dumps({"url": f"{place}/{name}", "size": (folder / name).stat().st_size}) + "\n"
+            for name in ("part-0000", "part-0001")))
+        assert lines("{manifest: list.jsonl}") == want * 2
+        with feedmill.cluster(1) as (address, _, _):
+            assert lines(f"'{place}/part-0000'", "--service", address) == want
+            assert lines("{manifest: list.jsonl}", "--service", address) == want * 2
+        # Few bytes are asked for, once.
+        server.log.clear()
+        feedmill.read(lines_of(server, "packed/odd.txt"))
+        looks = [entry for entry in server.log if "0-15" in str(entry[1])]
+        assert len(looks) == 1, server.log
+    # A server that does not answer: the names decide, and the read itself says what is wrong.
+    with RangeServer(feedmill.files, fault=lambda request: ("hang",)) as server:
+        feedmill.refused(lines_of(server, "packed/part-0000"), "packed/part-0000", patience="3s")
+
+
 # ---- throughput
 
 
@@ -364,7 +404,7 @@ def latency_is_hidden(feedmill):
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
          same_after_a_worker_is_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
          errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
-         names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, latency_is_hidden)
+         names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, compressed_objects, latency_is_hidden)
 
 
 def main():

@@ -5,6 +5,7 @@
 
 PYTHONPATH may have pyarrow, for Parquet and Arrow files."""
 import argparse
+import gzip
 import contextlib
 import json
 import os
@@ -126,6 +127,10 @@ def patterns(feedmill):
         path = tree / f"many/{k:05}.txt"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"{k}\n")
+    for k in range(2):
+        path = feedmill.files / f"packed/{k}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(gzip.compress(b"a\nb\n"))
     with objects(feedmill) as (_, proxy):
         for pattern in ("a/1.txt", "a", "a/", "*", "**", "*.txt", "a/*", "a/**", "*/*.txt", "**/*.txt", "**/b/*", "c/**/*.txt",
                         "*/b", "[ac]*", "a?b.txt", "many/*[05].txt", "many", "c/.8.txt", ".hidden/*", "odd [[]x][*]/*",
@@ -133,6 +138,8 @@ def patterns(feedmill):
             got = feedmill.hash_of(text_of(f"tree/{pattern}"))
             want = feedmill.hash_of(f"source: {{text: {{files: '{tree}/{pattern}'}}}}\n")
             assert got == want, f"{pattern}: {got} of objects, {want} of files"
+        # One object that a pattern matches tells the compression.
+        assert feedmill.hash_of(text_of("packed/*"))[1] == 4
         # Only what the pattern needs is listed.
         before = proxy.count
         feedmill.hash_of(text_of("tree/a/*.txt"))
@@ -258,9 +265,7 @@ def lists(feedmill):
         for kind in KINDS:
             write([sized(name) for name in feedmill.names[kind]])
             steps = PIPELINES[kind].partition("\n")[2] + "\n"
-            more = "compression: gzip, " if kind == "gzip" else ""
-            source = "text" if kind == "gzip" else kind
-            text = of("list.jsonl", source, steps).replace("{files:", "{" + more + "files:", 1)
+            text = of("list.jsonl", "text" if kind == "gzip" else kind, steps)
             assert feedmill.hash_of(text) == feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind])), kind
         # Lists that are wrong.
         for lines, parts in (([], ("the list names no files",)), ([{"url": ""}], ("line 1", "'url' is empty")),

@@ -69,6 +69,29 @@ TEST_F(FileListTest, ErrorsNameListAndLine) {
   EXPECT_TRUE(absl::IsNotFound(ReadFileList(folder_ + "/none").status()));
 }
 
+TEST_F(FileListTest, FindsTheFirstFile) {
+  const std::string first =
+      "{\"url\": \"s3://b/2\", \"size\": 7}\n{\"url\": \"s3://b/1\"}\n";
+  for (const std::string& text : std::vector<std::string>{
+           first, "\n \r\n" + first, std::string(20'000, '\n') + first,
+           "{\"url\": \"s3://b/2\", \"size\": 7}",
+           "{\"url\": \"s3://b/2\", " + std::string(20'000, ' ') +
+               "\"size\": 7}\n"}) {
+    std::ofstream(list_) << text;
+    const auto found = FirstOfFileList(list_);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_EQ(found->name, "s3://b/2");
+    EXPECT_EQ(found->identity, FileIdentity{7});
+    const auto one = FindOneFile(FileListPattern(list_));
+    ASSERT_TRUE(one.ok()) << one.status();
+    EXPECT_EQ(one->name, "s3://b/2");
+  }
+  std::ofstream(list_) << "\n";
+  EXPECT_TRUE(absl::IsNotFound(FirstOfFileList(list_).status()));
+  std::ofstream(list_) << "[]\n";
+  EXPECT_TRUE(absl::IsInvalidArgument(FirstOfFileList(list_).status()));
+}
+
 TEST_F(FileListTest, StandsWhereAPatternMay) {
   EXPECT_EQ(FileListOf("manifest:/a/b"), "/a/b");
   EXPECT_EQ(FileListOf("/manifest:/a"), "");

@@ -73,6 +73,12 @@ TEST_F(KeyGlobTest, ListsOnlyTheFoldersThatAWildcardMatches) {
   EXPECT_THAT(listed_, ElementsAre("", "a/1.csv", "c/1.csv"));
 }
 
+TEST_F(KeyGlobTest, FindsOneKeyWithoutFurtherListings) {
+  EXPECT_EQ(FindOneKey("[ac]/1.csv", Lister()).value(), "a/1.csv");
+  EXPECT_THAT(listed_, ElementsAre("", "a/1.csv"));
+  EXPECT_TRUE(absl::IsNotFound(FindOneKey("x*", Lister()).status()));
+}
+
 TEST_F(KeyGlobTest, FoldersOfOneDepthAreListedTogether) {
   EXPECT_THAT(Glob("*/*/*"), ElementsAre("a/b/3.csv", "d/e/f/5.x"));
   EXPECT_EQ(rounds_, 4);
