@@ -91,8 +91,12 @@ FunctionRegistry::Function MakeVocabulary(
           to = words->Find(text);
           if (to >= 0) return absl::OkStatus();
           if (!unknown) {
-            return DataLoss("{}: \"{}\" is not in {}", kVocabulary,
-                            ShownText(text), PathOf(arguments[1]));
+            return DataLoss("{}: \"{}\" is not in {}{}", kVocabulary,
+                            ShownText(text), PathOf(arguments[1]),
+                            text.ends_with('\r')
+                                ? "; it ends with a carriage return, which "
+                                  "rstrip(…) removes"
+                                : "");
           }
           to = *unknown;
           return absl::OkStatus();

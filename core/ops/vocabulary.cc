@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 
 namespace feedmill {
 
@@ -13,11 +14,15 @@ absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string text) {
   constexpr size_t kWordsMax = size_t{1} << 31;
   Vocabulary made;
   made.text_ = std::move(text);
-  for (size_t begin = 0; begin < made.text_.size();) {
-    const size_t found = made.text_.find('\n', begin);
-    const size_t end = found == std::string::npos ? made.text_.size() : found;
+  const std::string& lines = made.text_;
+  for (size_t begin = lines.starts_with(kUtf8Mark) ? kUtf8Mark.size() : 0;
+       begin < lines.size();) {
+    const size_t found = lines.find('\n', begin);
+    const size_t next = found == std::string::npos ? lines.size() : found;
+    const size_t end =
+        next > begin && lines[next - 1] == '\r' ? next - 1 : next;
     made.words_.push_back({begin, end - begin});
-    begin = end + 1;
+    begin = next + 1;
   }
   if (made.words_.size() >= kWordsMax) {
     return InvalidArgument("{} lines are too many (at most {})",

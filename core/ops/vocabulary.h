@@ -11,8 +11,9 @@
 
 namespace feedmill {
 
-// The lines of a text; each line is the word of its number, from 0 on. Lines
-// are as in the source `text`: without their \n, which the last line may lack.
+// The lines of a text; each line is the word of its number, from 0 on. A word
+// lacks the \n or \r\n of its line. The last line may lack its \n. A byte order
+// mark at the beginning is part of no line.
 // Immutable: any thread.
 class Vocabulary {
  public:

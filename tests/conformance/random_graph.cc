@@ -499,8 +499,8 @@ void MakeFormatFiles(const std::string& directory) {
   std::string lines;
   for (int k = 0; k < 50; ++k) lines += std::to_string(k) + " words\n";
   Write(directory + "/text/d.gz", Gzip(lines));
-  Write(directory + "/words.txt",
-        "a\nword\n3\n\n7\n" + directory + "/photos/cat/0_0.jpg\n");
+  Write(directory + "/words.txt", "\xef\xbb\xbf\x61\nword\r\n3\n\n7\n" +
+                                      directory + "/photos/cat/0_0.jpg\n");
   fs::copy_file(PIECES_MODEL, directory + "/pieces.model",
                 fs::copy_options::overwrite_existing);
 }

@@ -141,6 +141,21 @@ def line_ends(feedmill):
     equal([list(row.values()) for row in feedmill.read("{csv: {files: double.csv, fields: {a: int64}}}")], [[1]])
 
 
+def vocabulary_files(feedmill):
+    words = ["größe", "", "the", "cat"]
+    feedmill.write("x.txt", "".join(f"{word}\n" for word in reversed(words)))
+    for mark in (b"", codecs.BOM_UTF8):
+        for end in ("\n", "\r\n"):
+            for last in ("", end):
+                path = feedmill.write("words.txt", mark + (end.join(words) + last).encode())
+                assert path.read_text("utf-8-sig").splitlines() == words
+                equal(feedmill.read("{text: {files: x.txt}}", "steps: [{map: \"vocabulary(x, 'words.txt')\"}]"), [3, 2, 1, 0])
+    feedmill.write("dos.txt", "the\r\ncat\r\n")
+    feedmill.refused("{text: {files: dos.txt}}", "dos.txt: line 1", "carriage return", "rstrip",
+                     steps="steps: [{map: \"vocabulary(x, 'words.txt')\"}]")
+    equal(feedmill.read("{text: {files: dos.txt}}", "steps: [{map: \"vocabulary(rstrip(x), 'words.txt')\"}]"), [2, 3])
+
+
 def column_names(feedmill):
     feedmill.write("index.csv", ",a\n0,1.5\n1,2.5\n")  # as DataFrame.to_csv writes it
     equal(feedmill.read("{csv: {files: index.csv}}"), [{"f0": 0, "a": 1.5}, {"f0": 1, "a": 2.5}])

@@ -203,11 +203,16 @@ std::optional<Tensor> RegexFunction(const Expr::Call& call, const Tensor& a) {
   });
 }
 
-std::vector<std::string> LinesOf(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
+// The words of a vocabulary: lines without a byte order mark and "\r".
+std::vector<std::string> WordsOf(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream in(text.starts_with("\xef\xbb\xbf") ? text.substr(3)
+                                                         : text);
+  for (std::string line; std::getline(in, line);) {
+    if (line.ends_with('\r')) line.pop_back();
+    words.push_back(line);
+  }
+  return words;
 }
 
 }  // namespace
@@ -266,7 +271,7 @@ std::optional<Tensor> TextFunction(
   if (f.starts_with("vocabulary"))
     return EachNumber(
         argument(0), DType::kInt64,
-        [&, lines = LinesOf(ReadFile(text(1)))](
+        [&, lines = WordsOf(ReadFile(text(1)))](
             const std::string& s) -> long double {
           const auto at = std::find(lines.begin(), lines.end(), s);
           if (at != lines.end()) return at - lines.begin();
