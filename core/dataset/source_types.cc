@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/dataset/generator_source.h"
 
 namespace feedmill {
@@ -158,6 +159,11 @@ absl::Status CheckComponentNames(const ElementSpec& spec) {
       return InvalidArgument(
           "component {} of {} has no name; a component without a name must be "
           "the only one, so give it one",
+          i + 1, spec.components.size());
+    }
+    if (!IsUtf8(name)) {
+      return InvalidArgument(
+          "the name of component {} of {} is not UTF-8; give it another one",
           i + 1, spec.components.size());
     }
     if (spec.Find(name) != static_cast<int>(i)) {

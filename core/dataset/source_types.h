@@ -55,8 +55,8 @@ std::string_view CompressionName(Compression compression);
 // "gzip", "UTF-16"; "" if they can be read from any place.
 std::string_view ReadInOrderReason(const Source& source);
 
-// Checks that names are unique, and not empty unless there is only one
-// component.
+// Checks that names are unique, are UTF-8, and are not empty unless there is
+// only one component.
 absl::Status CheckComponentNames(const ElementSpec& spec);
 
 }  // namespace feedmill

@@ -212,6 +212,7 @@ struct CsvFormat {
   static constexpr std::string_view kSummary =
       "Reads records of comma-separated values, their columns by name.";
   static constexpr size_t kSampledRecords = 1000;
+  static constexpr bool kSamplesFurtherFiles = true;
 
   static FieldList Fields(CsvSource& s) {
     return {FilesField(s.files),

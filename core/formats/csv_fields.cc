@@ -212,8 +212,9 @@ absl::StatusOr<std::vector<SourceField>> FindCsvFields(
     if (source.header ? sample.header.empty() : sample.records.empty()) {
       continue;
     }
-    any = true;
-    FM_RETURN_IF_ERROR(finder.Add(sample));
+    const absl::Status added = finder.Add(sample);
+    if (!sample.further) FM_RETURN_IF_ERROR(added);
+    any = any || added.ok();
   }
   if (any) return finder.Finish();
   return InvalidArgument("{}: there is no record in it",

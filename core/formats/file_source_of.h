@@ -29,7 +29,8 @@ namespace feedmill {
 //     be found faster than by an index and the decoder;
 //   CountRecords(options, file, size), if they can be counted faster;
 //   InferFields(options, samples) and kSampledRecords, if the source has
-//     fields to declare.
+//     fields to declare; kSamplesFurtherFiles, if records of later files may
+//     change them.
 template <class S>
 concept FramesRecords = requires(const typename S::Options& options,
                                  const std::vector<bool>& live) {
@@ -102,10 +103,13 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
       const void* options,
       const std::vector<std::string>& files) const override {
     if constexpr (requires { S::kSampledRecords; }) {
-      FM_ASSIGN_OR_RETURN(
-          const auto samples,
-          SampleFiles(*S::MakeFraming(Cast(options)), CodingOfFiles(options),
-                      files, S::kSampledRecords));
+      const auto framing = S::MakeFraming(Cast(options));
+      const StreamCoding coding = CodingOfFiles(options);
+      FM_ASSIGN_OR_RETURN(auto samples, SampleFiles(*framing, coding, files,
+                                                    S::kSampledRecords));
+      if constexpr (requires { S::kSamplesFurtherFiles; }) {
+        AddFurtherFiles(*framing, coding, files, samples);
+      }
       return S::InferFields(Cast(options), samples);
     } else if constexpr (requires { &S::InferFieldsOfFile; }) {
       return S::InferFieldsOfFile(Cast(options), files.front());

@@ -181,6 +181,7 @@ class JsonDecoder final : public RecordDecoder {
 // Properties of a field, after the records seen so far.
 struct MemberGuess {
   std::string name;
+  std::string first_file;
   bool missing = false, list = false, scalar = false;
   bool boolean = false, number = false, gap = false, other = false;
   NumberGuess numbers{};
@@ -273,7 +274,9 @@ struct Guesses {
           std::find_if(guesses.begin(), guesses.end(),
                        [&](const MemberGuess& g) { return g.name == name; });
       if (found == guesses.end()) {
-        found = guesses.insert(guesses.end(), MemberGuess{.name = name});
+        found = guesses.insert(
+            guesses.end(),
+            MemberGuess{.name = name, .first_file = sample.file});
         seen.push_back(0);
       }
       found->Add(value, sample, record);
@@ -297,13 +300,15 @@ absl::StatusOr<std::vector<SourceField>> FieldsOfRecords(
         all = std::move(with);
         ++good;
       } else if (bad.ok()) {
-        bad = Annotate(added, fmt::format("record {}", r));
+        bad = Annotate(added, fmt::format("{}: record {}", sample.file, r));
       }
     }
   }
   if (good == 0 && !bad.ok()) return bad;
   std::vector<SourceField> fields;
   for (size_t g = 0; g < all.guesses.size(); ++g) {
+    const MemberGuess& guess = all.guesses[g];
+    FM_RETURN_IF_ERROR(CheckFieldName(guess.name, guess.first_file));
     all.guesses[g].missing = all.guesses[g].missing || all.seen[g] < good;
     fields.push_back(all.guesses[g].Result());
   }
@@ -327,6 +332,7 @@ struct JsonlFormat {
   static constexpr std::string_view kSummary =
       "Reads lines of one JSON object each, its members by name.";
   static constexpr size_t kSampledRecords = 1000;
+  static constexpr bool kSamplesFurtherFiles = true;
 
   static FieldList Fields(JsonlSource& s) {
     return {FilesField(s.files), CompressionField(s.compression, s.files),
@@ -357,8 +363,7 @@ struct JsonlFormat {
       const JsonlSource& s, std::vector<FileSample> samples) {
     if (s.encoding == TextEncoding::kLatin1) ConvertLatin1(samples);
     auto fields = FieldsOfRecords(samples);
-    if (!fields.ok()) return Annotate(fields.status(), samples[0].file);
-    if (!fields->empty()) return fields;
+    if (!fields.ok() || !fields->empty()) return fields;
     return InvalidArgument("{}: no record says which fields there are",
                            samples[0].file);
   }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
 
@@ -29,6 +30,9 @@ uint32_t LoadU32(std::string_view bytes, size_t at) {
 uint64_t TableEnd(uint64_t samples) { return 4 + 4 * (samples + 1); }
 
 absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view text) {
+  if (!IsUtf8(text)) {
+    return DataLoss("its description of columns is not UTF-8, as JSON must be");
+  }
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto list = [&](const char* key) {
     const auto found = json.find(key);

@@ -1,5 +1,8 @@
 #include "core/sources/field_inference.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -7,10 +10,13 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
+#include "core/io/side_by_side.h"
 #include "core/sources/compression_inference.h"
+#include "core/sources/record_decoder.h"
 #include "core/sources/record_format.h"
 #include "core/sources/record_stream.h"
 
@@ -31,9 +37,18 @@ absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
   return out;
 }
 
-// Adds the header of a file and its first records to `sample`.
+// Bounds of the records that are taken from files.
+struct SampleBounds {
+  size_t records;      // of a file
+  uint64_t file_size;  // bytes of a file that are looked at
+  size_t bytes;        // of all records together
+};
+
+// Adds the header of a file and its first records to `sample`, and their bytes
+// to `bytes`.
 absl::Status AddRecords(const Framing& framing, const StreamCoding& coding,
-                        size_t records_max, FileSample& sample, size_t& bytes) {
+                        const SampleBounds& bounds, FileSample& sample,
+                        size_t& bytes) {
   const std::string& path = sample.file;
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
@@ -42,22 +57,35 @@ absl::Status AddRecords(const Framing& framing, const StreamCoding& coding,
     if (got == out.size()) return absl::OkStatus();
     return FailedPrecondition("{}: it became shorter while it was read", path);
   };
-  RecordStream stream(framing, path,
-                      MakeByteStream(coding, read, 0, identity.size));
+  const uint64_t size = std::min(identity.size, bounds.file_size);
+  RecordStream stream(framing, path, MakeByteStream(coding, read, 0, size));
   std::vector<std::string>& records = sample.records;
-  while (records.size() < records_max && bytes < kBytesMax) {
+  const auto full = [&] {
+    return records.size() >= bounds.records || bytes >= bounds.bytes;
+  };
+  while (!full()) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
     sample.header = stream.header();
     for (const Extent& record : stream.records()) {
-      if (records.size() == records_max || bytes >= kBytesMax) break;
+      if (full()) break;
       records.emplace_back(stream.window().substr(record.begin, record.size));
       bytes += record.size;
     }
     if (!more) break;
   }
+  // The last record may be cut where the bytes that are looked at end.
+  if (size < identity.size && stream.finished() && stream.error().ok() &&
+      !records.empty()) {
+    records.pop_back();
+  }
   // A bad record further on is reported when it is read.
   return records.empty() && sample.header.empty() ? stream.error()
                                                   : absl::OkStatus();
+}
+
+// Returns "NAME: TYPE" of a field, as YAML has it.
+std::string TextOf(const SourceField& field) {
+  return fmt::format("{}: {}", Shown(field.name), DTypeName(field.dtype));
 }
 
 // Returns an error that names the file if its fields cannot be components.
@@ -66,17 +94,17 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
   if (fields.size() > kComponentsMax) {
     return InvalidArgument(
         "{}: it has {} fields, and an element at most {} components; name "
-        "those that are needed, as in fields: {{{}: {}}}",
-        file, fields.size(), kComponentsMax, fields[0].name,
-        DTypeName(fields[0].dtype));
+        "those that are needed, as in fields: {{{}}}",
+        file, fields.size(), kComponentsMax, TextOf(fields[0]));
   }
   std::set<std::string_view> names;
   for (const SourceField& field : fields) {
+    FM_RETURN_IF_ERROR(CheckFieldName(field.name, file));
     if (field.name.empty() && fields.size() > 1) {
       return InvalidArgument(
           "{}: it has a field whose name is \"\", so no step can name it; "
-          "name those that are needed, as in fields: {{{}: {}}}",
-          file, fields.back().name, DTypeName(fields.back().dtype));
+          "name those that are needed, as in fields: {{{}}}",
+          file, TextOf(fields.back()));
     }
     if (names.insert(field.name).second) continue;
     return InvalidArgument(
@@ -105,12 +133,48 @@ absl::StatusOr<std::vector<FileSample>> SampleFiles(
   std::vector<FileSample> samples;
   size_t bytes = 0;
   for (const std::string& path : files) {
-    FileSample& sample = samples.emplace_back(FileSample{path, {}, {}});
-    FM_RETURN_IF_ERROR(AddRecords(framing, coding, records, sample, bytes));
+    FileSample& sample = samples.emplace_back();
+    sample.file = path;
+    const SampleBounds bounds{records, std::numeric_limits<uint64_t>::max(),
+                              kBytesMax};
+    FM_RETURN_IF_ERROR(AddRecords(framing, coding, bounds, sample, bytes));
     records -= sample.records.size();
     if (records == 0 || bytes >= kBytesMax) break;
   }
   return samples;
+}
+
+void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
+                     const std::vector<std::string>& files,
+                     std::vector<FileSample>& samples) {
+  const size_t first = samples.size();
+  const size_t rest = files.size() - first;
+  const size_t count = std::min(rest, kFurtherFiles);
+  std::vector<FileSample> further(count);
+  std::vector<char> read(count);  // not bool: threads write to it
+  // No call fails, so all files are looked at.
+  ForEachSideBySide(count, count, [&](size_t k) {
+    // e.g. 100 others: 0, 3, 6, …, 99
+    const size_t at = count == 1 ? 0 : k * (rest - 1) / (count - 1);
+    further[k].file = files[first + at];
+    further[k].further = true;
+    size_t bytes = 0;
+    const SampleBounds bounds{kFurtherRecords, kFurtherBytes, kFurtherBytes};
+    read[k] =
+        AddRecords(framing, coding, bounds, further[k], bytes).ok() ? 1 : 0;
+    return absl::OkStatus();
+  }).IgnoreError();
+  for (size_t k = 0; k < count; ++k) {
+    if (read[k] != 0) samples.push_back(std::move(further[k]));
+  }
+}
+
+absl::Status CheckFieldName(std::string_view name, const std::string& file) {
+  if (IsUtf8(name)) return absl::OkStatus();
+  return InvalidArgument(
+      "{}: the name of its field \"{}\" is not UTF-8; rename it or convert the "
+      "file to UTF-8, or name only the other fields with `fields`",
+      file, Shown(name));
 }
 
 std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,9 +18,9 @@ namespace feedmill {
 // Adds to a source the properties that its files show and its options lack.
 // They become part of the graph, so that all processes read the files alike.
 //   compression  from the first bytes of the first file (InferCompression)
-//   fields       from the valid ones of the first 1,000 records (npy,
-//   webdataset,
-//                mds: from the first file's header or element)
+//   fields       from the valid ones of the first 1,000 records, and of the
+//                first records of some further files (other formats than csv
+//                and jsonl: from the first file's header or element)
 // Declared fields are not changed. Reads files of this machine. NotFound if
 // there are none; the message says to declare the fields.
 absl::Status InferFields(Graph& graph);
@@ -31,6 +32,9 @@ struct FileSample {
   std::string file;
   std::string header;  // empty if the framing has none
   std::vector<std::string> records;
+  // True for a file behind those with the first records. An error in it is no
+  // error of the inference: it is reported when the file is read.
+  bool further = false;
 };
 
 // Returns the first valid records of the files: at most `records` in total, and
@@ -38,6 +42,20 @@ struct FileSample {
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, const StreamCoding& coding,
     const std::vector<std::string>& files, size_t records);
+
+// Adds the first kFurtherRecords valid records of up to kFurtherFiles other
+// files, spread evenly over the rest. They are read side by side, at most
+// kFurtherBytes of each. Files that cannot be read are left out.
+inline constexpr size_t kFurtherFiles = 31;
+inline constexpr size_t kFurtherRecords = 10;
+inline constexpr uint64_t kFurtherBytes = uint64_t{1} << 20;
+void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
+                     const std::vector<std::string>& files,
+                     std::vector<FileSample>& samples);
+
+// Checks that the name of a field can be that of a component. InvalidArgument
+// names the file.
+absl::Status CheckFieldName(std::string_view name, const std::string& file);
 
 // Returns the records of all samples.
 std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples);

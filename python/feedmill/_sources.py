@@ -190,8 +190,9 @@ class Sources:
         """Reads the rows of CSV files; the columns are components by name.
 
         ``fields`` maps columns to types, ``{"age": "int64"}``; without it they are
-        found out from the first 1,000 rows. ``missing`` are texts that stand for no
-        value: NaN in floats. ``multiline=True`` allows line breaks in quoted fields.
+        found out from the first 1,000 rows and some of later files. ``missing`` are
+        texts that stand for no value: NaN in floats. ``multiline=True`` allows line
+        breaks in quoted fields.
         Lines that begin with ``comment`` and the first ``skip_rows`` lines of each
         file are left out. ``vectors={"pixels": ("p0", "p783")}`` makes one
         component, a list, of the columns from ``p0`` to ``p783``.
@@ -239,7 +240,8 @@ class Sources:
         """Reads files with a JSON object a line; its members are components by name.
 
         ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
-        without it they are found out from the first 1,000 lines.
+        without it they are found out from the first 1,000 lines and some of later
+        files.
 
         Reading raises NotFoundError if no file matches, DataLossError for a line that does
         not fit ``fields``.

@@ -10,8 +10,10 @@ import csv
 import gzip
 import io
 import json
+import pathlib
 import struct
 import tarfile
+import zipfile
 
 from field_case import equal, main
 
@@ -41,6 +43,40 @@ def columns_in_another_order(feedmill):
     feedmill.write("later0.csv", "a,b\n1,\n2,\n")
     feedmill.write("later1.csv", "b,a\nword,3\n")
     equal([row["a"] for row in feedmill.read("{csv: {files: 'later*.csv'}}")], [1, 2, 3])
+
+
+def types_over_all_files(feedmill):
+    """Records of later files have a say in the types, too."""
+    rows = 1500  # more than the first 1,000 records
+    files = [[{"a": k, "b": k, "c": k} for k in range(rows)] for _ in range(5)]
+    files[2][3]["a"] = 2.5
+    files[3][0]["b"] = 2**64 - 1
+    files[4][5]["c"] = "oops"
+    for k, lines in enumerate(files):
+        feedmill.write(f"t{k}.csv", "c,b,a\n" + "".join(f'{row["c"]},{row["b"]},{row["a"]}\n' for row in lines))
+        feedmill.write(f"t{k}.csv.gz", gzip.compress((feedmill.folder / f"t{k}.csv").read_bytes()))
+        feedmill.write(f"t{k}.jsonl", "".join(json.dumps(row) + "\n" for row in lines))
+    want = [{"a": float(row["a"]), "b": row["b"], "c": str(row["c"])} for lines in files for row in lines]
+    for source in ("{csv: {files: 't?.csv'}}", "{csv: {files: 't?.csv.gz'}}", "{jsonl: {files: 't?.jsonl'}}"):
+        equal(feedmill.read(source), want)
+        feedmill.refused(source, "record 5 of", "t4.", '"oops"', '"c" is bytes', steps="steps: [{map: c + 1}]")
+    # A member that only a later file has.
+    feedmill.write("t5.jsonl", '{"c": 1, "new": "x", "b": 1, "a": 1}\n')
+    got = feedmill.read("{jsonl: {files: 't?.jsonl'}}", "steps: [{map: new}]")
+    equal(got, [""] * len(want) + ["x"])
+    # If there are many files, some are looked at: spread evenly, with the last.
+    for k in range(200):
+        feedmill.write(f"many/{k:03}.jsonl", "".join(f'{{"n": {k}}}\n' for _ in range(20)))
+    feedmill.write("many/199.jsonl", '{"n": 0.5}\n')
+    equal(feedmill.read("{jsonl: {files: many}}", "steps: [{skip: 3979}, {map: n}]"), [198.0, 0.5])
+    # Long records, cut where the bytes that are looked at end.
+    feedmill.write("long/0.jsonl", '{"n": 1, "t": ""}\n' * 1000)
+    feedmill.write("long/1.jsonl", json.dumps({"n": 1.5, "t": "x" * 700_000}) + "\n" + json.dumps({"n": 2, "t": "y" * 700_000}) + "\n")
+    equal(feedmill.read("{jsonl: {files: long}}", "steps: [{skip: 999}, {map: n}]"), [1.0, 1.5, 2.0])
+    # An error of a later file comes when it is read.
+    feedmill.write("bad/0.csv", "a,b\n" + "1,2\n" * 1000)
+    feedmill.write("bad/1.csv", "a,a\n3,4\n")
+    equal(len(feedmill.read_up_to_error("{csv: {files: bad}}", "bad/1.csv", '"a" twice')), 1000)
 
 
 def large_integers(feedmill):
@@ -165,6 +201,40 @@ def column_names(feedmill):
     feedmill.write("latin.csv", "größe,b\n1,2\n".encode("latin-1"))
     feedmill.refused("{csv: {files: latin.csv}}", "latin.csv", "column 1", "UTF-8", "iconv")
     equal(feedmill.read("{csv: {files: latin.csv, fields: {b: int64}}}"), [{"b": 2}])
+
+
+def names_that_are_no_utf8(feedmill):
+    """Names that are no UTF-8 are errors that name file and remedy; no output is invalid JSON."""
+    feedmill.write("odd.jsonl", '{"größe": 1, "b": 2}\n'.encode("latin-1"))
+    feedmill.write("later0.jsonl", b'{"b": 2}\n' * 1000)
+    feedmill.write("later1.jsonl", '{"b": 2, "größe": 1}\n'.encode("latin-1"))
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT, encoding="latin-1") as tar:
+        for name in ("a.b", "a.größe"):
+            info = tarfile.TarInfo(name)
+            info.size = 1
+            tar.addfile(info, io.BytesIO(b"2"))
+    feedmill.write("odd.tar", out.getvalue())
+    npz = io.BytesIO()
+    with zipfile.ZipFile(npz, "w") as archive:
+        for name in ("b", "grXXe"):
+            header = b"{'descr': '<i8', 'fortran_order': False, 'shape': (1,), }"
+            header += b" " * (-(len(header) + 11) % 64) + b"\n"
+            archive.writestr(f"{name}.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack("<q", 2))
+    feedmill.write("odd.npz", npz.getvalue().replace(b"grXXe", b"gr\xf6\xdfe"))
+    mds = pathlib.Path(__file__).parent / "mds" / "plain" / "shard.00000.mds"
+    feedmill.write("odd.mds", mds.read_bytes().replace(b'"str_int"', b'"str_\xf6nt"'))
+    cases = {"jsonl": "odd.jsonl", "webdataset": "odd.tar", "npy": "odd.npz", "mds": "odd.mds"}
+    for kind, name in cases.items():
+        for folder in ("", "later"):
+            source = f"{{{kind}: {{files: {name}}}}}" if not folder else "{jsonl: {files: 'later*.jsonl'}}"
+            done = feedmill.run(source)
+            assert done.returncode not in (0, -6, -11) and done.stdout == "", (name, done)
+            for part in ("later1.jsonl" if folder else name, "UTF-8", "" if kind == "mds" else "fields"):
+                assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+        if kind != "mds":
+            got = feedmill.read(f"{{{kind}: {{files: {name}, fields: {{b: int64}}}}}}")
+            equal(got, [{"b": 2}])
 
 
 def folders_with_wildcards(feedmill):
@@ -353,8 +423,9 @@ def numbers_in_names(feedmill):
     equal(feedmill.read("{text: '*.txt'}", folder=feedmill.folder / "p{0..1}"), ["literal folder"])
 
 
-TESTS = [encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
-         numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, column_names, folders_with_wildcards]
+TESTS = [types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
+         numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, vocabulary_files, column_names,
+         folders_with_wildcards]
 
 
 if __name__ == "__main__":
