@@ -458,9 +458,15 @@ absl::Status WithReasonOfBytes(const Source& source,
     text += fmt::format("; \"{}\" is bytes because {}", field->name,
                         field->why_bytes);
   }
-  text +=
-      ". Declare the type with `fields`; a value that does not fit is then an "
-      "error of its record, which on_error: skip leaves out";
+  const bool advised =
+      std::all_of(fields.begin(), fields.end(), [](const SourceField* field) {
+        return field->why_bytes.find("fields: {") != std::string::npos;
+      });
+  if (!advised) {
+    text +=
+        ". Declare the type with `fields`; a value that does not fit is then "
+        "an error of its record, which on_error: skip leaves out";
+  }
   return absl::Status(status.code(), text);
 }
 

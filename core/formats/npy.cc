@@ -9,6 +9,7 @@
 #include "core/formats/npy_file.h"
 #include "core/io/file_systems.h"
 #include "core/sources/array_records.h"
+#include "core/sources/record_decoder.h"
 
 namespace feedmill {
 namespace {
@@ -17,44 +18,135 @@ std::string TypeText(DType dtype, const Shape& shape) {
   return fmt::format("{}{}", DTypeName(dtype), ShapeToString(shape));
 }
 
-absl::Status CheckReadable(const FileArray& array, const std::string& path) {
-  if (array.unreadable.empty()) return absl::OkStatus();
-  return DataLoss(
-      "{}: the dtype {} of \"{}\" cannot be read: bool, integers, floats of at "
-      "most 64 bits, datetime64, timedelta64 and texts can (`fields` that do "
-      "not name it do without it)",
-      path, array.unreadable, array.name);
+// Returns `name: type` as YAML has it.
+std::string FieldText(const FileArray& array) {
+  const std::string type = TypeText(array.dtype, array.shape);
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           (c >= '0' && c <= '9') || c == '_' || c == '.';
+  };
+  const bool is_plain =
+      std::all_of(array.name.begin(), array.name.end(), plain);
+  return fmt::format("{0}{1}{0}: {2}{3}{2}", is_plain ? "" : "\"",
+                     Shown(array.name), array.shape.empty() ? "" : "\"", type);
 }
 
-// Returns the arrays that the fields name. All must have the same number of
-// rows.
+// Returns the number of rows that most arrays have; the first such number.
+// REQUIRES: !arrays.empty().
+uint64_t RowsOfMost(const std::vector<const FileArray*>& arrays) {
+  const auto count = [&](const FileArray* of) {
+    return std::count_if(
+        arrays.begin(), arrays.end(),
+        [of](const FileArray* other) { return other->rows == of->rows; });
+  };
+  return (*std::max_element(arrays.begin(), arrays.end(),
+                            [&](const FileArray* a, const FileArray* b) {
+                              return count(a) < count(b);
+                            }))
+      ->rows;
+}
+
+// Returns the advice to read only the sound arrays.
+std::string Remedy(const std::vector<const FileArray*>& sound, uint64_t rows) {
+  constexpr size_t kNamesMax = 20;
+  std::string fields;
+  size_t shown = 0;
+  for (const FileArray* const array : sound) {
+    if (array->rows != rows || shown > kNamesMax) continue;
+    fields += fields.empty() ? "" : ", ";
+    fields += ++shown > kNamesMax ? "…" : FieldText(*array);
+  }
+  return fmt::format("leave it out, as with fields: {{{}}}", fields);
+}
+
+// Returns the array of a field, or the unreadable one that may contain it; null
+// if there is neither.
+const FileArray* ArrayOf(const SourceField& field,
+                         const std::vector<FileArray>& arrays) {
+  const auto is_it = [&](const FileArray& array) {
+    return array.name == field.name ||
+           (!array.unreadable.empty() &&
+            field.name.starts_with(array.name + "."));
+  };
+  const auto found = std::find_if(arrays.begin(), arrays.end(), is_it);
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+// Returns why a field cannot be made of an array; "" if it can.
+std::string Fault(const FileArray& array, const SourceField& field) {
+  if (!array.unreadable.empty()) return array.unreadable;
+  if (array.dtype == field.dtype && array.shape == field.shape) return "";
+  return fmt::format("the rows of \"{}\" are {}, not {}", Shown(field.name),
+                     TypeText(array.dtype, array.shape),
+                     TypeText(field.dtype, field.shape));
+}
+
+std::string OtherRows(const FileArray& array, uint64_t rows) {
+  return fmt::format("\"{}\" has {} rows, the other arrays have {}",
+                     Shown(array.name), array.rows, rows);
+}
+
+// Returns the arrays of the fields. Of a field that is not live, only the
+// number of rows is set; its array may be of any kind. `live`: empty: all.
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
+                                                const std::vector<bool>& live,
                                                 const RandomAccessFile& file,
                                                 uint64_t size) {
   const std::string& path = file.name();
   FM_ASSIGN_OR_RETURN(const auto arrays,
                       ReadArrayFile(file, size, &source.fields));
-  std::vector<FileArray> out;
+  std::vector<const FileArray*> found;
+  std::vector<const FileArray*> sound;
   for (const SourceField& field : source.fields) {
-    const auto found =
-        std::find_if(arrays.begin(), arrays.end(),
-                     [&](const FileArray& a) { return a.name == field.name; });
-    if (found == arrays.end()) {
+    found.push_back(ArrayOf(field, arrays));
+    if (found.back() == nullptr) {
       return DataLoss("{}: there is no array \"{}\" in it", path, field.name);
     }
-    FM_RETURN_IF_ERROR(CheckReadable(*found, path));
-    if (found->dtype != field.dtype || found->shape != field.shape) {
-      return DataLoss("{}: the rows of \"{}\" are {}, not {}", path, field.name,
-                      TypeText(found->dtype, found->shape),
-                      TypeText(field.dtype, field.shape));
+    if (Fault(*found.back(), field).empty()) sound.push_back(found.back());
+  }
+  if (sound.empty()) {
+    return DataLoss("{}: {}", path, Fault(*found[0], source.fields[0]));
+  }
+  const uint64_t rows = RowsOfMost(sound);
+  std::vector<FileArray> out;
+  for (size_t f = 0; f < found.size(); ++f) {
+    if (!live.empty() && !live[f]) {
+      out.emplace_back().rows = rows;
+      continue;
     }
-    if (!out.empty() && out[0].rows != found->rows) {
-      return DataLoss("{}: \"{}\" has {} rows, \"{}\" has {}", path,
-                      out[0].name, out[0].rows, found->name, found->rows);
+    std::string fault = Fault(*found[f], source.fields[f]);
+    if (fault.empty() && found[f]->rows != rows) {
+      fault = OtherRows(*found[f], rows);
     }
-    out.push_back(*found);
+    if (!fault.empty()) {
+      return DataLoss("{}: {}; {}", path, fault, Remedy(sound, rows));
+    }
+    out.push_back(*found[f]);
   }
   return out;
+}
+
+// Returns a field for each array. That of an array that cannot be read with the
+// others is an error only if a step needs it.
+absl::StatusOr<std::vector<SourceField>> FieldsOf(
+    const std::vector<FileArray>& arrays, const std::string& path) {
+  std::vector<const FileArray*> sound;
+  for (const FileArray& array : arrays) {
+    if (array.unreadable.empty()) sound.push_back(&array);
+  }
+  if (sound.empty()) return DataLoss("{}: {}", path, arrays[0].unreadable);
+  const uint64_t rows = RowsOfMost(sound);
+  std::vector<SourceField> fields;
+  for (const FileArray& array : arrays) {
+    SourceField& field =
+        fields.emplace_back(SourceField{array.name, array.dtype, array.shape});
+    if (array.unreadable.empty()) continue;
+    field.dtype = DType::kBytes;
+    field.shape = {};
+    field.why_bytes =
+        fmt::format("{}; {}", array.unreadable, Remedy(sound, rows));
+  }
+  return fields;
 }
 
 struct NpyFormat {
@@ -78,25 +170,21 @@ struct NpyFormat {
     FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
     FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
     FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, identity.size));
-    std::vector<SourceField> fields;
-    for (const FileArray& array : arrays) {
-      FM_RETURN_IF_ERROR(CheckReadable(array, path));
-      fields.push_back({array.name, array.dtype, array.shape});
-    }
-    return fields;
+    return FieldsOf(arrays, path);
   }
   static absl::StatusOr<uint64_t> CountRecords(const NpySource& s,
                                                const RandomAccessFile& file,
                                                uint64_t size) {
-    FM_ASSIGN_OR_RETURN(const auto arrays, ArraysOf(s, file, size));
+    const std::vector<bool> none(s.fields.size(), false);
+    FM_ASSIGN_OR_RETURN(const auto arrays, ArraysOf(s, none, file, size));
     return arrays[0].rows;
   }
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const NpySource& s, std::shared_ptr<const Manifest> manifest,
       const std::vector<bool>& live) {
     return MakeArrayRecords(
-        [s](const RandomAccessFile& file, uint64_t size) {
-          return ArraysOf(s, file, size);
+        [s, live](const RandomAccessFile& file, uint64_t size) {
+          return ArraysOf(s, live, file, size);
         },
         live, std::move(manifest));
   }

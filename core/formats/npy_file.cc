@@ -168,7 +168,12 @@ absl::StatusOr<std::vector<FileArray>> ReadNpyArrays(
     array.dtype = member.dtype;
     array.stored = member.stored;
     array.item_bytes = member.item_bytes;
-    array.unreadable = member.unreadable;
+    if (!member.unreadable.empty()) {
+      array.unreadable = fmt::format(
+          "the dtype {} of \"{}\" cannot be read: bool, integers, floats of at "
+          "most 64 bits, datetime64, timedelta64 and texts can",
+          member.unreadable, array.name);
+    }
     array.shape.assign(header.shape.begin() + 1, header.shape.end());
     array.shape.insert(array.shape.end(), member.shape.begin(),
                        member.shape.end());

@@ -17,9 +17,9 @@ namespace feedmill {
 
 // Returns the arrays of a .npy or .npz file. A .npy has one array without a
 // name, or one for each member of a structured dtype. A .npz has the arrays of
-// all its members, or only those that `wanted` names; null: all. An array in
-// Fortran order or in a compressed member is read as a whole, when it is
-// needed.
+// all its members, or only those that `wanted` names; null: all. Arrays that
+// cannot be read are FileArray::unreadable. An array in Fortran order or in a
+// compressed member is read as a whole, when it is needed.
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted = nullptr);

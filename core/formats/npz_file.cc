@@ -12,6 +12,7 @@
 #include "core/base/status.h"
 #include "core/formats/npy_file.h"
 #include "core/formats/npy_header.h"
+#include "core/sources/record_decoder.h"
 
 namespace feedmill {
 namespace {
@@ -177,7 +178,7 @@ absl::Status CheckMember(const std::vector<ZipMember>& members,
     const size_t shown = static_cast<size_t>(&member - members.data());
     if (shown > kNamesMax) continue;
     names += fmt::format("{}\"{}\"", shown == 0 ? "" : ", ",
-                         shown == kNamesMax ? "…" : member.array_name());
+                         shown == kNamesMax ? "…" : Shown(member.array_name()));
   }
   return DataLoss("there is no array \"{}\" in it; it has {}", name, names);
 }
@@ -192,14 +193,14 @@ absl::StatusOr<std::vector<FileArray>> ReadNpzArrays(
   for (const ZipMember& member : members) {
     if (wanted != nullptr && !HasField(*wanted, member.array_name())) continue;
     auto read = ReadNpzMember(file, size, member);
-    if (!read.ok()) {
-      const bool others = wanted == nullptr && members.size() > 1;
-      return absl::Status(
-          read.status().code(),
-          fmt::format(
-              "{}: {}{}", member.name, ErrorText(read.status()),
-              others ? " (`fields` that do not name it do without it)" : ""));
+    if (absl::IsDataLoss(read.status())) {
+      FileArray& array = arrays.emplace_back();
+      array.name = member.array_name();
+      array.unreadable =
+          fmt::format("{}: {}", Shown(member.name), ErrorText(read.status()));
+      continue;
     }
+    if (!read.ok()) return Annotate(read.status(), Shown(member.name));
     std::move(read->begin(), read->end(), std::back_inserter(arrays));
   }
   if (wanted == nullptr) return arrays;

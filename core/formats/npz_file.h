@@ -12,7 +12,8 @@
 namespace feedmill {
 
 // Returns the arrays of the members of a .npz file, a zip file of .npy files.
-// `wanted`: as in ReadArrayFile. Errors name the member.
+// `wanted`: as in ReadArrayFile. A member that is no sound .npy is an
+// unreadable array.
 absl::StatusOr<std::vector<FileArray>> ReadNpzArrays(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>* wanted);

@@ -154,7 +154,10 @@ class ArrayRecords final : public RecordSource {
   }
 
  private:
-  absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
+  using KnownArrays = absl::StatusOr<std::shared_ptr<const Arrays>>;
+
+  KnownArrays ArraysIn(size_t file) const;
+  KnownArrays Remember(size_t file, KnownArrays arrays) const;
   // Adjacent rows of a file that one read gets.
   struct Run {
     std::shared_ptr<const Arrays> arrays;
@@ -186,14 +189,14 @@ class ArrayRecords final : public RecordSource {
   const ManifestFiles files_;
 
   mutable std::mutex mutex_;
-  mutable std::map<size_t, std::shared_ptr<const Arrays>> arrays_;  // by file
+  // By file; the error of a damaged one.
+  mutable std::map<size_t, KnownArrays> arrays_;
   // By file and name of the array.
   const KeptValues<std::pair<size_t, std::string>, WholeRows> whole_{
       kWholeBytesKept};
 };
 
-absl::StatusOr<std::shared_ptr<const ArrayRecords::Arrays>>
-ArrayRecords::ArraysIn(size_t file) const {
+ArrayRecords::KnownArrays ArrayRecords::ArraysIn(size_t file) const {
   {
     const std::lock_guard lock(mutex_);
     const auto found = arrays_.find(file);
@@ -201,16 +204,23 @@ ArrayRecords::ArraysIn(size_t file) const {
   }
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
   const ManifestFile& info = files_.info(file);
-  FM_ASSIGN_OR_RETURN(Arrays arrays, arrays_of_(*opened, info.size));
+  absl::StatusOr<Arrays> read = arrays_of_(*opened, info.size);
+  FM_RETURN_IF_ERROR(files_.Check(file, *opened));
+  if (absl::IsDataLoss(read.status())) return Remember(file, read.status());
+  FM_RETURN_IF_ERROR(read.status());
+  Arrays arrays = *std::move(read);
   if (arrays[0].rows != info.records) return files_.Changed(file);
   for (size_t c = live_.size(); c-- > 0;) {
     if (!live_[c]) arrays.erase(arrays.begin() + static_cast<ptrdiff_t>(c));
   }
-  const auto shared = std::make_shared<const Arrays>(std::move(arrays));
+  return Remember(file, std::make_shared<const Arrays>(std::move(arrays)));
+}
+
+ArrayRecords::KnownArrays ArrayRecords::Remember(size_t file,
+                                                 KnownArrays arrays) const {
   const std::lock_guard lock(mutex_);
   if (arrays_.size() >= kLayoutsMax) arrays_.clear();
-  arrays_[file] = shared;
-  return shared;
+  return arrays_.insert_or_assign(file, std::move(arrays)).first->second;
 }
 
 void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
@@ -333,7 +343,10 @@ absl::Status ArrayRecords::Announce(std::span<const uint64_t> indexes,
                                     size_t bytes_max) const {
   size_t left = bytes_max;
   for (size_t k = 0; k < indexes.size();) {
-    FM_ASSIGN_OR_RETURN(const Run run, RunAt(indexes, k, left));
+    const absl::StatusOr<Run> next = RunAt(indexes, k, left);
+    if (absl::IsDataLoss(next.status())) break;  // Read reports it
+    FM_RETURN_IF_ERROR(next.status());
+    const Run& run = *next;
     if (run.count == 0) break;
     k += static_cast<size_t>(run.count);
     FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(run.file));
@@ -357,7 +370,13 @@ absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
   if (files_.has_urls()) FM_RETURN_IF_ERROR(Announce(indexes, bytes_max));
   size_t left = bytes_max;
   for (size_t k = 0; k < indexes.size();) {
-    FM_ASSIGN_OR_RETURN(const Run run, RunAt(indexes, k, left));
+    const absl::StatusOr<Run> next = RunAt(indexes, k, left);
+    if (absl::IsDataLoss(next.status())) {
+      out.error = next.status();
+      break;
+    }
+    FM_RETURN_IF_ERROR(next.status());
+    const Run& run = *next;
     if (k == 0) Prepare(*run.arrays, out);
     if (run.count == 0) break;
     FM_RETURN_IF_ERROR(ReadRows(run, out));

@@ -37,7 +37,7 @@ struct FileArray {
   StoredAs stored = StoredAs::kNative;
   size_t item_bytes = 0;  // of an item, unless it is kNative
   uint64_t within = 0;    // offset of the array's part in each row
-  // Not empty: the dtype of the array, which cannot be read.
+  // Not empty: why the array cannot be read; then only `name` is valid.
   std::string unreadable{};
   // If set, the rows are not in the file as they are. Returns all of them, as
   // `row_bytes` and `within` say; `offset` is 0.
@@ -48,7 +48,8 @@ struct FileArray {
 };
 
 // Returns the arrays of an open file of `size` bytes, one for each component.
-// All arrays have the same number of rows. Errors name the file.
+// All arrays have the same number of rows. Of an array that is not live,
+// nothing else has to be valid. Errors name the file.
 using ArraysOfFile = std::function<absl::StatusOr<std::vector<FileArray>>(
     const RandomAccessFile& file, uint64_t size)>;
 

@@ -19,7 +19,8 @@ struct SourceField {
   DType dtype = DType::kBytes;
   Shape shape;  // of one element: {} for a scalar
   // If the type was found out and one value among numbers made it bytes: which
-  // value, and what the type is without it. For errors; no part of the graph.
+  // value, and what the type is without it. If an array cannot be read: why.
+  // For errors; no part of the graph.
   std::string why_bytes{};
   // Value of a record that lacks the field: the text of a number, or bytes.
   // Absent: such a record is a data error. webdataset only.

@@ -34,7 +34,7 @@ def npz_members_nothing_needs(feedmill):
     odd = {"objects": np.array([{"a": 1}, None, 2, 3], dtype=object), "complex": np.arange(4, dtype="c8"),
            "scalar": np.array(2.0), "other_rows": np.arange(7), "not_npy": b"some text",
            "planes": np.zeros((4, 2), "i4,f8")}
-    fields = 'fields: {x: "float32[3,2]", y: int64}'
+    fields = 'fields: {x: "float32[3, 2]", y: int64}'
     for name, value in odd.items():
         path = npz(feedmill, f"{name}.npz", {"x": x, name: value, "y": y})
         with np.load(path) as loaded:
@@ -42,8 +42,24 @@ def npz_members_nothing_needs(feedmill):
         source = f"{{npy: {{files: {name}.npz, {fields}}}}}"
         equal(feedmill.read(source), want)
         equal(sorted(feedmill.read(source, "steps: [shuffle]"), key=str), sorted(want, key=str))
-        # Without `fields` all are needed.
-        feedmill.refused(f"{{npy: {{files: {name}.npz}}}}", f"{name}.npz", name)
+        # Without `fields`, a step needs the member, or does not.
+        plain = f"{{npy: {{files: {name}.npz}}}}"
+        for steps in ("steps: [{map: {x: x, y: y}}]", "steps: [{map: {x: x, y: y}}, shuffle]"):
+            equal(sorted(feedmill.read(plain, steps), key=str), sorted(want, key=str))
+        for steps in ("", f"steps: [{{map: \"component('{name}')\"}}]", f"steps: [{{map: \"component('{name}') + 1\"}}]"):
+            feedmill.refused(plain, name, fields, steps=steps)
+    # The number of rows that most members have counts.
+    npz(feedmill, "version.npz", {"version": np.array([3]), "x": x, "y": y})
+    equal(feedmill.read("{npy: {files: version.npz}}", "steps: [{map: y}]"), y.tolist())
+    feedmill.refused("{npy: {files: version.npz}}", '"version" has 1 rows', "have 4", fields)
+    equal(feedmill.read("{npy: {files: version.npz, fields: {version: int64}}}"), [{"version": 3}])
+    # A member that only a later file has damaged.
+    npz(feedmill, "sound.npz", {"x": x, "z": y, "y": y})
+    npz(feedmill, "damaged.npz", {"x": x, "z": b"some text", "y": y})
+    both = "{npy: {files: [sound.npz, damaged.npz]}}"
+    equal(feedmill.read(both, "steps: [{map: y}]"), [*y.tolist(), *y.tolist()])
+    equal(feedmill.read_up_to_error(both, "damaged.npz: z", fields, steps="steps: [{map: z}]"), y.tolist())
+    equal(feedmill.read(both, "steps: [{on_error: skip}, {map: z}]"), y.tolist())
 
 
 def npz_members_that_are_needed(feedmill):
