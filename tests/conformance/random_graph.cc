@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -204,6 +205,16 @@ Source RecordsSource(Random& random, const std::string& directory) {
     }
     case 9:
       return MakeSource(TfRecordSource{{directory + "/sequences/*.tfrecord"}});
+    case 10:
+      if (Below(random, 2) == 0) {
+        return MakeSource(
+            LmdbSource{{directory + "/pairs.mdb", directory + "/none.mdb"}});
+      }
+      return MakeSource(MdsSource{{directory + "/shards/*.mds"},
+                                  {{"label", DType::kInt32, {}},
+                                   {"path", DType::kBytes, {}},
+                                   {"x", DType::kInt64, {}},
+                                   {"image", DType::kBytes, {}}}});
     default: {
       RangeSource range;
       range.start = static_cast<int64_t>(Below(random, 9)) - 4;
@@ -453,7 +464,124 @@ std::string TarMember(const std::string& name, const std::string& data) {
   return header + data + std::string((512 - data.size() % 512) % 512, '\0');
 }
 
+template <class T>
+void Append(T value, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// An MDS shard of `samples` samples; the numbers begin at `first`.
+std::string MdsShard(uint32_t samples, int first) {
+  std::string head =
+      R"({"column_encodings": ["uint8", "jpeg", "int32", "str", "str_int"], )"
+      R"("column_names": ["u", "image", "label", "path", "x"], )"
+      R"("column_sizes": [1, null, 4, null, null], "format": "mds"})";
+  std::string data;
+  std::vector<uint32_t> ends;
+  for (int k = first; k < first + static_cast<int>(samples); ++k) {
+    const std::string image = Jpeg(7 + k % 4, 8, static_cast<uint64_t>(k));
+    const std::string path(static_cast<size_t>(k % 5), 'p');
+    const std::string x = std::to_string(k * 7 % 13 - 4);
+    for (const std::string* const text : {&image, &path, &x}) {
+      Append(static_cast<uint32_t>(text->size()), data);
+    }
+    Append(static_cast<uint8_t>(k), data);
+    data += image;
+    Append(int32_t{k * 5 % 11}, data);
+    data += path + x;
+    ends.push_back(static_cast<uint32_t>(data.size()));
+  }
+  std::string out;
+  Append(samples, out);
+  const auto begin = static_cast<uint32_t>(8 + 4 * samples + head.size());
+  Append(begin, out);
+  for (const uint32_t end : ends) Append(begin + end, out);
+  return out + head + data;
+}
+
+// A page of an LMDB tree: its nodes stand in order from the end on.
+std::string LmdbPage(uint64_t number, uint16_t flags,
+                     const std::vector<std::string>& nodes) {
+  std::string page(4096, '\0');
+  const auto put = [&page](size_t at, auto value) {
+    std::memcpy(page.data() + at, &value, sizeof value);
+  };
+  size_t upper = page.size();
+  put(0, number);
+  put(10, flags);
+  put(12, static_cast<uint16_t>(16 + 2 * nodes.size()));
+  for (size_t k = 0; k < nodes.size(); ++k) {
+    upper -= (nodes[k].size() + 1) / 2 * 2;
+    nodes[k].copy(page.data() + upper, nodes[k].size());
+    put(16 + 2 * k, static_cast<uint16_t>(upper));
+  }
+  put(14, static_cast<uint16_t>(upper));
+  return page;
+}
+
+// A node: `low` is the size of the value, or the page of a branch.
+std::string LmdbNode(uint32_t low, uint16_t flags, const std::string& key,
+                     const std::string& value) {
+  std::string node;
+  Append(low, node);
+  Append(flags, node);
+  Append(static_cast<uint16_t>(key.size()), node);
+  return node + key + value;
+}
+
+// One of the first two pages, which describe the tree.
+std::string LmdbMeta(uint64_t number, uint64_t transaction, uint64_t entries,
+                     uint64_t root, uint64_t last_page) {
+  std::string page = LmdbPage(number, 8, {});
+  const auto put = [&page](size_t at, auto value) {
+    std::memcpy(page.data() + 16 + at, &value, sizeof value);
+  };
+  put(0, uint32_t{0xBEEFC0DE});
+  put(4, uint32_t{1});
+  put(24, uint32_t{4096});  // bytes of a page
+  put(64, ~uint64_t{0});    // no free pages
+  put(72 + 32, entries);
+  put(72 + 40, root);
+  put(120, last_page);
+  put(128, transaction);
+  return page;
+}
+
+// An LMDB file: two leaves below a branch, and a value in pages of its own. The
+// first meta page is that of an earlier transaction.
+std::string LmdbPairs() {
+  const std::string large(5000, 'L');
+  std::vector<std::string> leaves[2];
+  for (int k = 0; k < 17; ++k) {
+    const std::string key = std::string("k") + static_cast<char>('a' + k);
+    const std::string value(static_cast<size_t>(k * 11 % 23), 'v');
+    leaves[k / 9].push_back(
+        LmdbNode(static_cast<uint32_t>(value.size()), 0, key, value));
+  }
+  std::string place;
+  Append(uint64_t{5}, place);
+  leaves[1].push_back(
+      LmdbNode(static_cast<uint32_t>(large.size()), 1, "large", place));
+  std::string overflow;
+  Append(uint64_t{5}, overflow);
+  Append(uint16_t{0}, overflow);
+  Append(uint16_t{4}, overflow);
+  Append(uint32_t{2}, overflow);  // pages
+  overflow += large;
+  overflow.resize(2 * 4096, '\0');
+  return LmdbMeta(0, 6, 0, ~uint64_t{0}, 1) + LmdbMeta(1, 7, 18, 4, 6) +
+         LmdbPage(2, 2, leaves[0]) + LmdbPage(3, 2, leaves[1]) +
+         LmdbPage(4, 1, {LmdbNode(2, 0, "", ""), LmdbNode(3, 0, "kj", "")}) +
+         overflow;
+}
+
 void MakeFormatFiles(const std::string& directory) {
+  fs::create_directories(directory + "/shards");
+  Write(directory + "/shards/0.mds", MdsShard(9, 0));
+  Write(directory + "/shards/1.mds", MdsShard(0, 0));
+  Write(directory + "/shards/2.mds", MdsShard(13, 9));
+  Write(directory + "/pairs.mdb", LmdbPairs());
+  Write(directory + "/none.mdb", LmdbMeta(0, 0, 0, ~uint64_t{0}, 1) +
+                                     LmdbMeta(1, 0, 0, ~uint64_t{0}, 1));
   fs::create_directories(directory + "/csv");
   std::string csv = "a,x,label,b\r\n";
   std::string jsonl;

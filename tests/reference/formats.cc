@@ -13,6 +13,7 @@
 
 #include "core/dataset/source_types.h"
 #include "tests/reference/records.h"
+#include "tests/reference/shards.h"
 
 namespace feedmill::reference {
 namespace {
@@ -246,10 +247,19 @@ std::vector<Found> Npy(const NpySource& source, const std::string& file) {
   return out;
 }
 
+// Records of a format whose files are one block.
+std::vector<Found> Whole(std::vector<Element> elements) {
+  std::vector<Found> out;
+  for (Element& element : elements) out.push_back({0, std::move(element)});
+  return out;
+}
+
 // Calls f with the options of a file source.
 template <class F>
 auto WithOptions(const Source& source, F f) {
   if (auto* s = source.As<NpySource>()) return f(*s);
+  if (auto* s = source.As<MdsSource>()) return f(*s);
+  if (auto* s = source.As<LmdbSource>()) return f(*s);
   if (auto* s = source.As<TfRecordSource>()) return f(*s);
   if (auto* s = source.As<FixedLengthSource>()) return f(*s);
   if (auto* s = source.As<JsonlSource>()) return f(*s);
@@ -267,6 +277,10 @@ struct Records {
   std::vector<Found> operator()(const S& source) const {
     if constexpr (std::is_same_v<S, NpySource>) {
       return Npy(source, ReadFile(path));
+    } else if constexpr (std::is_same_v<S, MdsSource>) {
+      return Whole(MdsSamples(source.fields, ReadFile(path)));
+    } else if constexpr (std::is_same_v<S, LmdbSource>) {
+      return Whole(LmdbEntries(ReadFile(path)));
     } else if constexpr (!requires { source.compression; }) {
       throw std::logic_error("no source of these formats");
     } else {

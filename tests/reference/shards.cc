@@ -1,0 +1,120 @@
+#include "tests/reference/shards.h"
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "tests/reference/items.h"
+
+namespace feedmill::reference {
+namespace {
+
+template <class T>
+T Load(const std::string& bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+Tensor Bytes(const std::string& text) {
+  return {DType::kBytes, {}, {}, {text}};
+}
+
+// Converts a value of a column to the dtype that the encoding has.
+Tensor FromMds(const std::string& encoding, const std::string& data) {
+  const auto number = [](DType dtype, long double value) {
+    return Tensor{dtype, {}, {value}, {}};
+  };
+  if (encoding == "int") return number(DType::kInt64, Load<int64_t>(data, 0));
+  if (encoding == "int32") return number(DType::kInt32, Load<int32_t>(data, 0));
+  if (encoding == "uint8") return number(DType::kUInt8, Load<uint8_t>(data, 0));
+  if (encoding == "float32")
+    return number(DType::kFloat32, Load<float>(data, 0));
+  if (encoding == "str_int") return number(DType::kInt64, std::stoll(data));
+  return Bytes(data);
+}
+
+// The pages of an LMDB file, of 4 KiB.
+class Pages {
+ public:
+  explicit Pages(const std::string& file) : file_(file) {}
+
+  // Appends the entries below a page.
+  void Visit(uint64_t number, std::vector<Element>& out) const {
+    const std::string page = At(number, 1);
+    const auto flags = Load<uint16_t>(page, 10);
+    const size_t nodes = (Load<uint16_t>(page, 12) - 16u) / 2;
+    for (size_t k = 0; k < nodes; ++k) {
+      const std::string node = page.substr(Load<uint16_t>(page, 16 + 2 * k));
+      const uint64_t low = Load<uint32_t>(node, 0);
+      if ((flags & 1) != 0) {  // a branch
+        Visit(low | uint64_t{Load<uint16_t>(node, 4)} << 32, out);
+        continue;
+      }
+      const size_t key = Load<uint16_t>(node, 6);
+      const bool large = (Load<uint16_t>(node, 4) & 1) != 0;
+      const std::string value =
+          large ? At(Load<uint64_t>(node, 8 + key), 2 + low / kPage)
+                      .substr(16, low)
+                : node.substr(8 + key, low);
+      out.push_back(
+          {{"key", Bytes(node.substr(8, key))}, {"value", Bytes(value)}});
+    }
+  }
+
+ private:
+  static constexpr size_t kPage = 4096;
+
+  std::string At(uint64_t number, size_t pages) const {
+    return file_.substr(number * kPage, pages * kPage);
+  }
+
+  const std::string& file_;
+};
+
+}  // namespace
+
+std::vector<Element> MdsSamples(const std::vector<SourceField>& fields,
+                                const std::string& file) {
+  const auto samples = Load<uint32_t>(file, 0);
+  const size_t table_end = 8 + size_t{4} * samples;
+  const auto head = nlohmann::json::parse(
+      file.substr(table_end, Load<uint32_t>(file, 4) - table_end));
+  const auto& sizes = head["column_sizes"];
+  std::vector<Element> out;
+  for (uint32_t k = 0; k < samples; ++k) {
+    size_t at = Load<uint32_t>(file, 4 + size_t{4} * k);
+    std::vector<size_t> bytes;
+    for (const auto& size : sizes) {
+      bytes.push_back(size.is_null() ? Load<uint32_t>(file, at)
+                                     : size.get<size_t>());
+      if (size.is_null()) at += 4;
+    }
+    std::map<std::string, Tensor> values;
+    for (size_t c = 0; c < bytes.size(); ++c) {
+      values[head["column_names"][c]] =
+          FromMds(head["column_encodings"][c], file.substr(at, bytes[c]));
+      at += bytes[c];
+    }
+    Element element;
+    for (const SourceField& field : fields)
+      element.push_back({field.name, values.at(field.name)});
+    out.push_back(element);
+  }
+  return out;
+}
+
+std::vector<Element> LmdbEntries(const std::string& file) {
+  // Each of the first two pages describes a state; the later one counts.
+  const size_t meta =
+      Load<uint64_t>(file, 16 + 128) > Load<uint64_t>(file, 4096 + 16 + 128)
+          ? 16
+          : 4096 + 16;
+  const auto root = Load<uint64_t>(file, meta + 112);
+  std::vector<Element> out;
+  if (root != ~uint64_t{0}) Pages(file).Visit(root, out);
+  return out;
+}
+
+}  // namespace feedmill::reference
