@@ -192,9 +192,9 @@ void AppendNumber(T value, std::string& out) {
   }
 }
 
-void AppendColumn(const Column& column, size_t row, std::string& out) {
-  int64_t item = column.RowStart(row);
-  const auto dims = column.RowDims(row);
+// Writes items as nested lists of `dims`, from `item` on.
+void AppendNestedItems(const Column& column, std::span<const int64_t> dims,
+                       int64_t item, std::string& out) {
   if (column.dtype == DType::kBytes) {
     AppendNested(
         dims, item, [&](int64_t k) { AppendBytes(column.BytesAt(k), out); },
@@ -220,6 +220,10 @@ void AppendColumn(const Column& column, size_t row, std::string& out) {
   });
 }
 
+void AppendColumn(const Column& column, size_t row, std::string& out) {
+  AppendNestedItems(column, column.RowDims(row), column.RowStart(row), out);
+}
+
 }  // namespace
 
 void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
@@ -240,6 +244,10 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
 
 void AppendJson(std::string_view bytes, std::string& out) {
   AppendBytes(bytes, out);
+}
+
+void AppendJsonItem(const Column& column, int64_t item, std::string& out) {
+  AppendNestedItems(column, {}, item, out);
 }
 
 void AppendJson(const std::vector<RecordOrigin>& records, std::string& out) {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_CHUNK_JSONL_H_
 #define FEEDMILL_CORE_CHUNK_JSONL_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out);
 
 // Appends a byte string the same way.
 void AppendJson(std::string_view bytes, std::string& out);
+
+// Appends one item of a column the same way, independent of its row.
+void AppendJsonItem(const Column& column, int64_t item, std::string& out);
 
 // Appends [{"file":…,"offset":…,"record":…,"epoch":…}, …]. File and offset are
 // left out if the record has none.

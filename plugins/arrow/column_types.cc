@@ -1,11 +1,14 @@
 #include "plugins/arrow/column_types.h"
 
 #include <arrow/extension_type.h>
+#include <arrow/type_traits.h>
 
-#include <optional>
+#include <algorithm>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
+#include "plugins/arrow/nested_arrays.h"
 
 namespace feedmill {
 namespace {
@@ -18,7 +21,167 @@ constexpr int kFloat64Digits = 15;
 // Maximum length of the column names in an error.
 constexpr size_t kNamesBytes = 80;
 
-// Returns the dtype of a type's values; nullopt for nested types.
+// Returns the item type of a list type, or null.
+std::shared_ptr<DataType> ItemsOf(const DataType& type) {
+  switch (type.id()) {
+    case Type::LIST:
+    case Type::LARGE_LIST:
+    case Type::LIST_VIEW:
+    case Type::LARGE_LIST_VIEW:
+      return StorageOf(type.field(0)->type());
+    default:
+      return nullptr;
+  }
+}
+
+// Returns the component of numbers or texts; nullopt for other types.
+std::optional<SourceField> ItemComponentOf(std::shared_ptr<DataType> type) {
+  SourceField field;
+  if (const auto items = ItemsOf(*type)) {
+    field.shape = {kUnknownDim};
+    type = items;
+  } else {
+    while (type->id() == Type::FIXED_SIZE_LIST) {
+      const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
+      field.shape.push_back(list.list_size());
+      type = StorageOf(list.value_type());
+    }
+  }
+  const auto dtype = DTypeOfType(*type);
+  if (!dtype) return std::nullopt;
+  field.dtype = *dtype;
+  return field;
+}
+
+// True if a value of the type can be written as JSON text.
+bool HasJsonText(const DataType& type) {
+  const bool has_children = type.id() == Type::STRUCT ||
+                            type.id() == Type::FIXED_SIZE_LIST ||
+                            IsAnyLengthList(type.id());
+  if (!has_children) return type.id() == Type::NA || DTypeOfType(type);
+  return std::ranges::all_of(type.fields(), [](const auto& child) {
+    return HasJsonText(*StorageOf(child->type()));
+  });
+}
+
+// Returns the component for a type; nullopt if no component can hold it.
+std::optional<SourceField> ComponentOf(const std::shared_ptr<DataType>& type) {
+  if (const auto items = ItemComponentOf(type)) return items;
+  if (!BecomesJson(type)) return std::nullopt;
+  return SourceField{};
+}
+
+// Appends the paths to all numbers and texts in nested structs. Returns false
+// if a member is of another type.
+bool AddScalars(const DataType& type, const std::string& prefix,
+                std::vector<int>& path, std::vector<FlatColumn>& out) {
+  for (int k = 0; k < type.num_fields(); ++k) {
+    const std::string name = prefix + "." + type.field(k)->name();
+    const auto member = StorageOf(type.field(k)->type());
+    path.push_back(k);
+    if (member->id() == Type::STRUCT && member->num_fields() > 0) {
+      if (!AddScalars(*member, name, path, out)) return false;
+    } else if (const auto dtype = DTypeOfType(*member)) {
+      FlatColumn& column = out.emplace_back();
+      column.column.field = {name, *dtype, {kUnknownDim}};
+      column.in_items = path;
+      column.type = arrow::list(member);
+    } else {
+      return false;
+    }
+    path.pop_back();
+  }
+  return true;
+}
+
+// Appends a list of structs as a list for each member. Returns false if the
+// type is another, or if a member is neither a number nor a text.
+bool FlattenItems(const DataType& type, const std::string& name,
+                  const std::vector<int>& path, std::vector<FlatColumn>& out) {
+  const auto items = ItemsOf(type);
+  if (items == nullptr || items->id() != Type::STRUCT ||
+      items->num_fields() == 0) {
+    return false;
+  }
+  std::vector<FlatColumn> members;
+  std::vector<int> in_items;
+  if (!AddScalars(*items, name, in_items, members)) return false;
+  for (FlatColumn& member : members) {
+    member.path = path;
+    out.push_back(std::move(member));
+  }
+  return true;
+}
+
+void Flatten(const arrow::Field& field, const std::string& prefix,
+             std::vector<int>& path, std::vector<FlatColumn>& out) {
+  const std::string name = prefix + field.name();
+  const auto type = StorageOf(field.type());
+  if (type->id() == Type::STRUCT && type->num_fields() > 0) {
+    for (int k = 0; k < type->num_fields(); ++k) {
+      path.push_back(k);
+      Flatten(*type->field(k), name + ".", path, out);
+      path.pop_back();
+    }
+    return;
+  }
+  if (FlattenItems(*type, name, path, out)) return;
+  FlatColumn column;
+  column.path = path;
+  column.type = type;
+  if (const auto component = ComponentOf(type)) {
+    column.column.field = *component;
+  } else {
+    column.column.unreadable = Shown(type->ToString());
+  }
+  column.column.field.name = name;
+  out.push_back(std::move(column));
+}
+
+// True if single values of a type can become `dtype`.
+bool Becomes(const DataType& type, DType dtype) {
+  const auto own = DTypeOfType(type);
+  if (!own) return type.id() == Type::NA;
+  if (type.id() == Type::DICTIONARY) {
+    return Becomes(
+        *StorageOf(
+            static_cast<const arrow::DictionaryType&>(type).value_type()),
+        dtype);
+  }
+  if (arrow::is_decimal(type.id())) {
+    return dtype == DType::kBytes || IsFloat(dtype) ||
+           (dtype == DType::kInt64 &&
+            static_cast<const arrow::DecimalType&>(type).scale() == 0);
+  }
+  if (*own == dtype) return true;
+  const auto number = [](DType of) { return IsInteger(of) || IsFloat(of); };
+  return number(*own) && number(dtype);
+}
+
+// True if values of a type can become those of `field`.
+bool TypeBecomes(std::shared_ptr<DataType> type, const SourceField& field) {
+  if (type->id() == Type::NA) {
+    return field.shape.empty() || field.shape[0] == kUnknownDim;
+  }
+  if (field.shape.empty() && field.dtype == DType::kBytes &&
+      BecomesJson(type)) {
+    return true;
+  }
+  if (const auto items = ItemsOf(*type)) {
+    return field.shape.size() == 1 && field.shape[0] == kUnknownDim &&
+           Becomes(*items, field.dtype);
+  }
+  for (const int64_t dim : field.shape) {
+    if (type->id() != Type::FIXED_SIZE_LIST) return false;
+    const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
+    if (list.list_size() != dim) return false;
+    type = StorageOf(list.value_type());
+  }
+  return Becomes(*type, field.dtype);
+}
+
+}  // namespace
+
 std::optional<DType> DTypeOfType(const DataType& type) {
   switch (type.id()) {
     case Type::BOOL:
@@ -74,101 +237,10 @@ std::optional<DType> DTypeOfType(const DataType& type) {
   }
 }
 
-// Returns the item type of a list type, or null.
-std::shared_ptr<DataType> ItemsOf(const DataType& type) {
-  switch (type.id()) {
-    case Type::LIST:
-    case Type::LARGE_LIST:
-    case Type::LIST_VIEW:
-    case Type::LARGE_LIST_VIEW:
-      return StorageOf(type.field(0)->type());
-    default:
-      return nullptr;
-  }
+bool BecomesJson(const std::shared_ptr<DataType>& type) {
+  return arrow::is_nested(type->id()) && !ItemComponentOf(type) &&
+         HasJsonText(*type);
 }
-
-// Returns the component for a type; nullopt if no component can hold it.
-std::optional<SourceField> ComponentOf(std::shared_ptr<DataType> type) {
-  SourceField field;
-  if (const auto items = ItemsOf(*type)) {
-    field.shape = {kUnknownDim};
-    type = items;
-  } else {
-    while (type->id() == Type::FIXED_SIZE_LIST) {
-      const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
-      field.shape.push_back(list.list_size());
-      type = StorageOf(list.value_type());
-    }
-  }
-  const auto dtype = DTypeOfType(*type);
-  if (!dtype) return std::nullopt;
-  field.dtype = *dtype;
-  return field;
-}
-
-void Flatten(const arrow::Field& field, const std::string& prefix,
-             std::vector<int>& path, std::vector<FlatColumn>& out) {
-  const std::string name = prefix + field.name();
-  const auto type = StorageOf(field.type());
-  if (type->id() == Type::STRUCT && type->num_fields() > 0) {
-    for (int k = 0; k < type->num_fields(); ++k) {
-      path.push_back(k);
-      Flatten(*type->field(k), name + ".", path, out);
-      path.pop_back();
-    }
-    return;
-  }
-  FlatColumn column;
-  column.path = path;
-  column.type = type;
-  if (const auto component = ComponentOf(type)) {
-    column.column.field = *component;
-  } else {
-    column.column.unreadable = Shown(type->ToString());
-  }
-  column.column.field.name = name;
-  out.push_back(std::move(column));
-}
-
-// True if single values of a type can become `dtype`.
-bool Becomes(const DataType& type, DType dtype) {
-  const auto own = DTypeOfType(type);
-  if (!own) return type.id() == Type::NA;
-  if (type.id() == Type::DICTIONARY) {
-    return Becomes(
-        *StorageOf(
-            static_cast<const arrow::DictionaryType&>(type).value_type()),
-        dtype);
-  }
-  if (arrow::is_decimal(type.id())) {
-    return dtype == DType::kBytes || IsFloat(dtype) ||
-           (dtype == DType::kInt64 &&
-            static_cast<const arrow::DecimalType&>(type).scale() == 0);
-  }
-  if (*own == dtype) return true;
-  const auto number = [](DType of) { return IsInteger(of) || IsFloat(of); };
-  return number(*own) && number(dtype);
-}
-
-// True if values of a type can become those of `field`.
-bool TypeBecomes(std::shared_ptr<DataType> type, const SourceField& field) {
-  if (type->id() == Type::NA) {
-    return field.shape.empty() || field.shape[0] == kUnknownDim;
-  }
-  if (const auto items = ItemsOf(*type)) {
-    return field.shape.size() == 1 && field.shape[0] == kUnknownDim &&
-           Becomes(*items, field.dtype);
-  }
-  for (const int64_t dim : field.shape) {
-    if (type->id() != Type::FIXED_SIZE_LIST) return false;
-    const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
-    if (list.list_size() != dim) return false;
-    type = StorageOf(list.value_type());
-  }
-  return Becomes(*type, field.dtype);
-}
-
-}  // namespace
 
 std::shared_ptr<DataType> StorageOf(const std::shared_ptr<DataType>& type) {
   std::shared_ptr<DataType> storage = type;

@@ -4,7 +4,7 @@
 #include <arrow/type.h>
 
 #include <memory>
-#include <string_view>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +17,9 @@ namespace feedmill {
 struct FlatColumn {
   ColumnarColumn column;
   std::vector<int> path;  // child indices, from the schema's field on
+  // A member of a list of structs: child indices from the list's struct on.
+  std::vector<int> in_items;
+  // The type of the column. For such a member, a list of its type.
   std::shared_ptr<arrow::DataType> type;
 };
 
@@ -27,6 +30,12 @@ std::vector<FlatColumn> FlattenSchema(const arrow::Schema& schema);
 // cannot become `field`'s.
 absl::StatusOr<const FlatColumn*> FindColumn(
     const std::vector<FlatColumn>& columns, const SourceField& field);
+
+// Returns the dtype of a type's values; nullopt for nested types.
+std::optional<DType> DTypeOfType(const arrow::DataType& type);
+// True if values of a nested type become JSON text: lists of lists, maps, lists
+// of structs that have lists. Lists of numbers and texts are no such type.
+bool BecomesJson(const std::shared_ptr<arrow::DataType>& type);
 
 // Returns the storage type of extension types.
 std::shared_ptr<arrow::DataType> StorageOf(

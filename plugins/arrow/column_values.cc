@@ -1,29 +1,22 @@
 #include "plugins/arrow/column_values.h"
 
 #include <arrow/array/array_nested.h>
-#include <arrow/extension_type.h>
 #include <arrow/type.h>
+#include <arrow/type_traits.h>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/column_items.h"
+#include "plugins/arrow/json_texts.h"
+#include "plugins/arrow/nested_arrays.h"
 
 namespace feedmill {
 namespace {
 
 using arrow::Type;
-
-std::shared_ptr<arrow::Array> WithoutExtension(
-    std::shared_ptr<arrow::Array> array) {
-  while (array->type_id() == Type::EXTENSION) {
-    array = static_cast<const arrow::ExtensionArray&>(*array).storage();
-  }
-  return array;
-}
 
 // Repeats each flag for the `each` items of a row.
 NullMask Repeat(const NullMask& nulls, size_t each) {
@@ -44,60 +37,6 @@ std::vector<RowFault> FaultsOfRows(const std::vector<RowFault>& items,
   return rows;
 }
 
-// The items of one list in the values of all lists.
-struct ListRange {
-  int64_t begin;
-  int64_t count;
-};
-
-template <class List>
-ListRange RangeOf(const arrow::Array& array, int64_t row) {
-  const auto& list = static_cast<const List&>(array);
-  return {list.value_offset(row), list.value_length(row)};
-}
-
-ListRange RangeOfList(const arrow::Array& array, int64_t row) {
-  switch (array.type_id()) {
-    case Type::LIST:
-      return RangeOf<arrow::ListArray>(array, row);
-    case Type::LARGE_LIST:
-      return RangeOf<arrow::LargeListArray>(array, row);
-    case Type::LIST_VIEW:
-      return RangeOf<arrow::ListViewArray>(array, row);
-    default:
-      return RangeOf<arrow::LargeListViewArray>(array, row);
-  }
-}
-
-std::shared_ptr<arrow::Array> ValuesOfList(const arrow::Array& array) {
-  switch (array.type_id()) {
-    case Type::LIST:
-      return static_cast<const arrow::ListArray&>(array).values();
-    case Type::LARGE_LIST:
-      return static_cast<const arrow::LargeListArray&>(array).values();
-    case Type::LIST_VIEW:
-      return static_cast<const arrow::ListViewArray&>(array).values();
-    default:
-      return static_cast<const arrow::LargeListViewArray&>(array).values();
-  }
-}
-
-// Returns the item ranges of all rows' lists; a null list is empty.
-absl::StatusOr<std::vector<ItemRange>> RangesOf(const arrow::Array& array,
-                                                const NullMask& nulls,
-                                                int64_t items) {
-  std::vector<ItemRange> ranges(static_cast<size_t>(array.length()));
-  for (size_t row = 0; row < ranges.size(); ++row) {
-    if (!nulls.empty() && nulls[row] != 0) continue;
-    const auto [begin, count] = RangeOfList(array, static_cast<int64_t>(row));
-    if (begin < 0 || count < 0 || begin > items || count > items - begin) {
-      return DataLoss("the offsets of its lists are damaged");
-    }
-    ranges[row] = {begin, count};
-  }
-  return ranges;
-}
-
 DecodedColumn MakeColumnOf(ColumnItems items, const SourceField& field,
                            size_t each) {
   DecodedColumn out;
@@ -109,9 +48,23 @@ DecodedColumn MakeColumnOf(ColumnItems items, const SourceField& field,
   return out;
 }
 
-// Decodes lists of any length: rows are 1-D.
+// Descends to a member of nested structs, and joins the nulls on the way.
+absl::Status Descend(const std::vector<int>& children,
+                     std::shared_ptr<arrow::Array>& member, NullMask& nulls) {
+  for (const int child : children) {
+    FM_RETURN_IF_ARROW(member->Validate());
+    nulls = JoinNulls(*member, nulls);
+    member = WithoutExtension(
+        static_cast<const arrow::StructArray&>(*member).field(child));
+  }
+  return absl::OkStatus();
+}
+
+// Decodes lists of any length: rows are 1-D. `in_items`: the path to a member
+// of the structs in the lists.
 absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
                                           const NullMask& outside,
+                                          const std::vector<int>& in_items,
                                           const SourceField& field) {
   const NullMask nulls = JoinNulls(array, outside);
   const std::shared_ptr<arrow::Array> values = ValuesOfList(array);
@@ -125,9 +78,11 @@ absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
     end = std::max(end, at + count);
   }
   begin = std::min(begin, end);
-  FM_ASSIGN_OR_RETURN(
-      const ColumnItems used,
-      ItemsOfArray(*values->Slice(begin, end - begin), {}, field.dtype));
+  auto sliced = WithoutExtension(values->Slice(begin, end - begin));
+  NullMask sliced_nulls;
+  FM_RETURN_IF_ERROR(Descend(in_items, sliced, sliced_nulls));
+  FM_ASSIGN_OR_RETURN(const ColumnItems used,
+                      ItemsOfArray(*sliced, sliced_nulls, field.dtype));
   std::vector<int64_t> starts(1, 0);
   std::vector<ItemRange> inside = ranges;
   bool in_order = true;
@@ -223,16 +178,17 @@ absl::StatusOr<DecodedColumn> DecodeArray(
     const SourceField& field) {
   std::shared_ptr<arrow::Array> member = WithoutExtension(array);
   NullMask nulls;
-  for (const int child : path.children) {
-    FM_RETURN_IF_ARROW(member->Validate());
-    nulls = JoinNulls(*member, nulls);
-    member = WithoutExtension(
-        static_cast<const arrow::StructArray&>(*member).field(child));
+  FM_RETURN_IF_ERROR(Descend(path.children, member, nulls));
+  if (field.shape.empty() && arrow::is_nested(member->type_id())) {
+    FM_ASSIGN_OR_RETURN(ColumnItems texts, JsonTexts(member, nulls));
+    return MakeColumnOf(std::move(texts), field, 1);
   }
   const bool lists = field.shape.size() == 1 && field.shape[0] == kUnknownDim;
   if (!lists) return DecodeFixed(std::move(member), std::move(nulls), field);
   FM_RETURN_IF_ARROW(member->Validate());
-  if (member->type_id() != Type::NA) return DecodeLists(*member, nulls, field);
+  if (member->type_id() != Type::NA) {
+    return DecodeLists(*member, nulls, path.in_items, field);
+  }
   FM_ASSIGN_OR_RETURN(ColumnItems none,
                       ItemsOfArray(*member->Slice(0, 0), {}, field.dtype));
   DecodedColumn out = MakeColumnOf(std::move(none), field, 1);

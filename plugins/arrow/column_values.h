@@ -16,6 +16,8 @@ namespace feedmill {
 // a null struct are null.
 struct MemberPath {
   std::vector<int> children;
+  // If the member is a list of structs: the path to a member of these structs.
+  std::vector<int> in_items{};
 };
 
 // Decodes an array as the component `field`. DataLoss if it is damaged; the

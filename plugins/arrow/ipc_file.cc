@@ -237,9 +237,10 @@ absl::StatusOr<std::vector<DecodedColumn>> IpcFile::ReadGroup(
     for (size_t c = 0; c < fields.size(); ++c) {
       const std::vector<int>& path = found[c]->path;
       const auto at = std::lower_bound(chosen.begin(), chosen.end(), path[0]);
-      auto decoded =
-          DecodeArray(batch->column(static_cast<int>(at - chosen.begin())),
-                      MemberPath{{path.begin() + 1, path.end()}}, fields[c]);
+      auto decoded = DecodeArray(
+          batch->column(static_cast<int>(at - chosen.begin())),
+          MemberPath{{path.begin() + 1, path.end()}, found[c]->in_items},
+          fields[c]);
       if (!decoded.ok()) {
         return Annotate(decoded.status(), fmt::format("the column \"{}\"",
                                                       Shown(fields[c].name)));

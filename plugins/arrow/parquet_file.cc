@@ -163,6 +163,10 @@ absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
     for (size_t k = 1; k < column->path.size(); ++k) {
       at = &at->children[static_cast<size_t>(column->path[k])];
     }
+    if (!column->in_items.empty()) at = &at->children[0];  // of the list
+    for (const int child : column->in_items) {
+      at = &at->children[static_cast<size_t>(child)];
+    }
     ParquetColumn& added = found.emplace_back(ParquetColumn{column, {}});
     AddLeaves(*at, added.leaves);
   }
@@ -204,7 +208,8 @@ absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
     return DataLoss("it has {} rows, where the row group has {}",
                     table->num_rows(), group_rows_[group]);
   }
-  const MemberPath path{std::vector<int>(column.column->path.size() - 1, 0)};
+  const MemberPath path{std::vector<int>(column.column->path.size() - 1, 0),
+                        std::vector<int>(column.column->in_items.size(), 0)};
   return DecodeChunks(*table->column(0), path, field);
 }
 
@@ -247,10 +252,15 @@ std::vector<ColumnStatistics> ParquetFile::StatisticsOf(
       const bool converted = column.field.dtype != fields[c].dtype ||
                              column.field.shape != fields[c].shape;
       out.emplace_back();
+      if (fields[c].shape.empty() && BecomesJson(columns[c].column->type)) {
+        out.back().faultless = true;  // a null is an empty text
+        continue;
+      }
       if (converted || columns[c].leaves.size() != 1) continue;
-      out.back() = StatisticsOfChunk(
-          *chunks->ColumnChunk(columns[c].leaves[0]),
-          *metadata_->schema()->Column(columns[c].leaves[0]), fields[c]);
+      out.back() =
+          StatisticsOfChunk(*chunks->ColumnChunk(columns[c].leaves[0]),
+                            *metadata_->schema()->Column(columns[c].leaves[0]),
+                            *columns[c].column->type, fields[c]);
     }
     return absl::OkStatus();
   });

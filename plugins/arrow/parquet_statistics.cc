@@ -1,9 +1,14 @@
 #include "plugins/arrow/parquet_statistics.h"
 
 #include <arrow/scalar.h>
+#include <arrow/type.h>
+#include <arrow/util/decimal.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/statistics.h>
+#include <parquet/types.h>
 
+#include <charconv>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +21,47 @@ auto ValueOf(const arrow::Scalar& scalar) {
   return static_cast<const ArrowScalar&>(scalar).value;
 }
 
+// True for two types of times with the same unit.
+bool SameUnit(const arrow::DataType& a, const arrow::DataType& b) {
+  using arrow::Type;
+  if (a.id() != b.id()) return false;
+  switch (a.id()) {
+    case Type::TIME32:
+    case Type::TIME64:
+      return static_cast<const arrow::TimeType&>(a).unit() ==
+             static_cast<const arrow::TimeType&>(b).unit();
+    case Type::TIMESTAMP:
+      return static_cast<const arrow::TimestampType&>(a).unit() ==
+             static_cast<const arrow::TimestampType&>(b).unit();
+    default:
+      return true;
+  }
+}
+
+// Returns the number that a decimal becomes, as DecimalItems does.
+std::optional<Expr::Literal> LiteralOfDecimal(const arrow::Decimal128& value,
+                                              int32_t scale, DType dtype) {
+  if (dtype != DType::kFloat64) return std::nullopt;
+  const std::string text = value.ToString(scale);
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return Expr::Literal{number};
+}
+
 // Returns the value of a scalar that becomes `dtype` without a conversion.
+// `type`: that of the column.
 std::optional<Expr::Literal> LiteralOf(const arrow::Scalar& scalar,
+                                       const arrow::DataType& type,
                                        DType dtype) {
   using arrow::Type;
+  const auto time = [&](int64_t value) -> std::optional<Expr::Literal> {
+    if (dtype != DType::kInt64 || !SameUnit(*scalar.type, type)) {
+      return std::nullopt;
+    }
+    return Expr::Literal{value};
+  };
   const auto as = [dtype](DType of_scalar, auto value) {
     return dtype == of_scalar ? std::optional(Expr::Literal{value})
                               : std::nullopt;
@@ -54,15 +96,58 @@ std::optional<Expr::Literal> LiteralOf(const arrow::Scalar& scalar,
           DType::kBytes,
           std::string(
               static_cast<const arrow::BaseBinaryScalar&>(scalar).view()));
+    case Type::DATE32:
+      return time(ValueOf<arrow::Date32Scalar>(scalar));
+    case Type::DATE64:
+      return time(ValueOf<arrow::Date64Scalar>(scalar));
+    case Type::TIME32:
+      return time(ValueOf<arrow::Time32Scalar>(scalar));
+    case Type::TIME64:
+      return time(ValueOf<arrow::Time64Scalar>(scalar));
+    case Type::TIMESTAMP:
+      return time(ValueOf<arrow::TimestampScalar>(scalar));
+    case Type::DECIMAL128:
+      return LiteralOfDecimal(
+          ValueOf<arrow::Decimal128Scalar>(scalar),
+          static_cast<const arrow::DecimalType&>(*scalar.type).scale(), dtype);
     default:
       return std::nullopt;
   }
+}
+
+// Returns the range of decimals that are stored as integers; nullopt for other
+// columns.
+std::optional<ValueRange> RangeOfIntegerDecimals(
+    const parquet::Statistics& known, const parquet::ColumnDescriptor& column,
+    DType dtype) {
+  const auto& logical = column.logical_type();
+  if (logical == nullptr || !logical->is_decimal()) return std::nullopt;
+  int64_t low = 0;
+  int64_t high = 0;
+  if (known.physical_type() == parquet::Type::INT32) {
+    const auto& typed = static_cast<const parquet::Int32Statistics&>(known);
+    low = typed.min();
+    high = typed.max();
+  } else if (known.physical_type() == parquet::Type::INT64) {
+    const auto& typed = static_cast<const parquet::Int64Statistics&>(known);
+    low = typed.min();
+    high = typed.max();
+  } else {
+    return std::nullopt;
+  }
+  const int32_t scale =
+      static_cast<const parquet::DecimalLogicalType&>(*logical).scale();
+  const auto least = LiteralOfDecimal(arrow::Decimal128(low), scale, dtype);
+  const auto most = LiteralOfDecimal(arrow::Decimal128(high), scale, dtype);
+  if (!least || !most) return std::nullopt;
+  return ValueRange{*least, *most};
 }
 
 }  // namespace
 
 ColumnStatistics StatisticsOfChunk(const parquet::ColumnChunkMetaData& chunk,
                                    const parquet::ColumnDescriptor& column,
+                                   const arrow::DataType& type,
                                    const SourceField& field) {
   ColumnStatistics out;
   const bool scalar = field.shape.empty() && column.max_repetition_level() == 0;
@@ -76,13 +161,15 @@ ColumnStatistics StatisticsOfChunk(const parquet::ColumnChunkMetaData& chunk,
       scalar && (IsFloat(field.dtype) || field.dtype == DType::kBytes);
   out.faultless = no_nulls || takes_null;
   if (known == nullptr || !known->HasMinMax() || !scalar) return out;
+  out.range = RangeOfIntegerDecimals(*known, column, field.dtype);
+  if (out.range) return out;
   std::shared_ptr<arrow::Scalar> low;
   std::shared_ptr<arrow::Scalar> high;
   if (!parquet::arrow::StatisticsAsScalars(*known, &low, &high).ok()) {
     return out;
   }
-  const auto least = LiteralOf(*low, field.dtype);
-  const auto largest = LiteralOf(*high, field.dtype);
+  const auto least = LiteralOf(*low, type, field.dtype);
+  const auto largest = LiteralOf(*high, type, field.dtype);
   if (!least || !largest) return out;
   out.range = ValueRange{*least, *largest};
   if (field.dtype == DType::kBytes && !no_nulls) {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_PLUGINS_ARROW_PARQUET_STATISTICS_H_
 #define FEEDMILL_PLUGINS_ARROW_PARQUET_STATISTICS_H_
 
+#include <arrow/type_fwd.h>
 #include <parquet/metadata.h>
 #include <parquet/schema.h>
 
@@ -9,11 +10,12 @@
 
 namespace feedmill {
 
-// Returns the statistics of a column chunk that becomes `field` without a
-// conversion. Dates, times, decimals and float16 have no range. May throw
-// parquet::ParquetException.
+// Returns the statistics of a column chunk of this Arrow type that becomes
+// `field` without a conversion. Decimals that become texts, and float16, have
+// no range. May throw parquet::ParquetException.
 ColumnStatistics StatisticsOfChunk(const parquet::ColumnChunkMetaData& chunk,
                                    const parquet::ColumnDescriptor& column,
+                                   const arrow::DataType& type,
                                    const SourceField& field);
 
 }  // namespace feedmill

@@ -381,7 +381,8 @@ class Sources:
     ) -> Self:
         """Reads the rows of Parquet files, their columns by name.
 
-        ``columns`` names those to read, in this order; all by default. ``fields``
+        ``columns`` names those to read, in this order; all by default. ``a.b`` is the
+        member b of the struct a; maps and deeper lists are JSON text. ``fields``
         maps columns to types. ``partitions`` makes components of folders called
         ``KEY=VALUE``, too. Needs ``libfeedmill_arrow.so`` (docs/steps.md).
 

@@ -235,14 +235,119 @@ def nested(feedmill):
     # Slices begin inside their buffers.
     write_ipc(feedmill.folder / "slice.arrow", table.slice(11, 9))
     equal(feedmill.read({"arrow": "slice.arrow"}), want[11:20])
-    unreadable = pa.table({"a": [1, 2], "m": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())),
-                           "ll": pa.array([[[1]], []], pa.list_(pa.list_(pa.int64())))})
-    for source in sources(feedmill, unreadable)[:4]:
-        feedmill.refused(source, '"m"', "map<string, int64", "columns")
+    unreadable = pa.table({"a": [1, 2], "u": pa.UnionArray.from_dense(
+        pa.array([0, 1], pa.int8()), pa.array([0, 0], pa.int32()), [pa.array([1]), pa.array(["x"])])})
+    write_ipc(feedmill.folder / "union.arrow", unreadable)
+    feedmill.refused({"arrow": "union.arrow"}, '"u"', "dense_union", "columns")
+    chosen = {"arrow": {"files": "union.arrow", "columns": ["a"]}}
+    equal(feedmill.read(chosen), [{"a": 1}, {"a": 2}])
+    chosen["arrow"]["columns"] = ["aa"]
+    feedmill.refused(chosen, '"aa"', 'did you mean "a"')
+
+
+def lists_of_structs(feedmill):
+    """The members of structs in lists are lists, one for each member."""
+    place = pa.struct([("x", pa.float32()), ("y", pa.decimal128(5, 2))])
+    box = pa.struct([("label", pa.string()), ("k", pa.int64()), ("at", place)])
+    rows = 25
+    draw = random.Random(4)
+
+    def a_box(k):
+        at = {"x": k / 2, "y": decimal.Decimal(k)} if k % 5 else None
+        return {"label": f"box {k}", "k": k, "at": at} if k % 7 or k == 0 else {"label": None, "k": -k, "at": None}
+
+    boxes = [None if k % 6 == 5 else [a_box(draw.randrange(50)) for _ in range(draw.randrange(4))] for k in range(rows)]
+    table = pa.table({"k": range(rows), "boxes": pa.array(boxes, pa.list_(box)), "inner": pa.array(
+        [{"boxes": one} for one in boxes], pa.struct([("boxes", pa.large_list(box))]))})
+    want = []
+    for k, row in enumerate(boxes):
+        lists = {"label": [one["label"] or "" for one in row or []], "k": [one["k"] for one in row or []],
+                 "at.x": [one["at"]["x"] if one["at"] else "NaN" for one in row or []],
+                 "at.y": [float(one["at"]["y"]) if one["at"] else "NaN" for one in row or []]}
+        want.append({"k": k, **{f"boxes.{name}": values for name, values in lists.items()},
+                     **{f"inner.boxes.{name}": values for name, values in lists.items()}})
+    for source in sources(feedmill, table):
+        equal(feedmill.read(source), want)
         kind = next(iter(source))
-        feedmill.refused({kind: {**source[kind], "columns": ["a", "ll"]}}, '"ll"', "list")
-        equal(feedmill.read({kind: {**source[kind], "columns": ["a"]}}), [{"a": 1}, {"a": 2}])
-        feedmill.refused({kind: {**source[kind], "columns": ["aa"]}}, '"aa"', 'did you mean "a"')
+        chosen = {kind: {**source[kind], "columns": ["inner", "k", "boxes.at"]}}
+        names = [f"inner.boxes.{name}" for name in ("label", "k", "at.x", "at.y")] + ["k", "boxes.at.x", "boxes.at.y"]
+        equal(feedmill.read(chosen), [{name: row[name] for name in names} for row in want])
+        equal(feedmill.read(source, [{"filter": "k > 15"}, {"map": {"n": "component('boxes.k')"}}]), [{"n": row["boxes.k"]} for row in want[16:]])
+        declared = {kind: {**source[kind], "fields": {"boxes.k": "float64[?]"}}}
+        equal(feedmill.read(declared), [{"boxes.k": [float(n) for n in row["boxes.k"]]} for row in want])
+    write_ipc(feedmill.folder / "slice.arrow", table.slice(11, 9))
+    equal(feedmill.read({"arrow": "slice.arrow"}), want[11:20])
+    # A null number of a struct is a data error of its row.
+    holes = pa.table({"s": pa.array([[{"n": 1}], [{"n": 2}, None]], pa.list_(pa.struct([("n", pa.int64())])))})
+    for source in sources(feedmill, holes):
+        equal(feedmill.refused(source, "record 1", '"s.n"', "null", code=1), [{"s.n": [1]}])
+
+
+def json_of(value):
+    """A nested value as the JSON text that a bytes component holds."""
+    return "" if value is None else json.dumps(shown_deep(value), separators=(",", ":"), ensure_ascii=False)
+
+
+def shown_deep(value):
+    """Pairs of maps become objects; other values are shown as feedmill prints them."""
+    if isinstance(value, list) and value and all(isinstance(one, tuple) for one in value):
+        return {key if isinstance(key, str) else json.dumps(shown_deep(key), separators=(",", ":")): shown_deep(item)
+                for key, item in value}
+    if isinstance(value, list):
+        return [shown_deep(item) for item in value]
+    if isinstance(value, dict):
+        return {name: shown_deep(item) for name, item in value.items()}
+    if isinstance(value, decimal.Decimal):
+        return float(value) if len(value.as_tuple().digits) <= 15 else str(value)
+    return shown(value)
+
+
+def deeper(feedmill):
+    """Maps and deeper lists are JSON text, in the form of printed elements."""
+    turn = pa.struct([("role", pa.string()), ("parts", pa.list_(pa.string())), ("score", pa.float64())])
+    scores = [0.1, 1e-7, math.nan, -math.inf, 3.0, None]
+    rows = 20
+    columns = {
+        "k": pa.array(range(rows)),
+        "lists": pa.array([None if k == 3 else [[1] * n for n in range(k % 4)] + [None] * (k % 3) for k in range(rows)],
+                          pa.list_(pa.list_(pa.int64()))),
+        "chat": pa.array([[{"role": f"größe \"{k}\"\n", "parts": ["a", None][:k % 3], "score": scores[k % 6]}, None][:k % 3]
+                          for k in range(rows)], pa.list_(turn)),
+        "map": pa.array([None if k == 4 else [(f"key {n}", n) for n in range(k % 3)] for k in range(rows)],
+                        pa.map_(pa.string(), pa.int64())),
+        "numbers": pa.array([[(n, [n / 2, None]) for n in range(1, 1 + k % 3)] for k in range(rows)],
+                            pa.map_(pa.int32(), pa.list_(pa.float32()))),
+        "maps": pa.array([[[("a", b"\xff" * (k % 2))]] for k in range(rows)], pa.list_(pa.map_(pa.string(), pa.binary()))),
+        "fixed": pa.array([[[k], [k, k]] for k in range(rows)], pa.list_(pa.list_(pa.uint8()), 2)),
+        "in": pa.array([{"m": [("flag", k % 2 == 0)], "n": k} if k % 5 else None for k in range(rows)],
+                       pa.struct([("m", pa.map_(pa.string(), pa.bool_())), ("n", pa.float64())])),
+        "money": pa.array([[[decimal.Decimal(k) / 4]] for k in range(rows)], pa.list_(pa.list_(pa.decimal128(9, 2)))),
+    }
+    # An empty map is an object, too.
+    maps = ("map", "numbers")
+    table = pa.table(columns)
+    want = []
+    for row in table.to_pylist():
+        inside = row.pop("in") or {"m": None, "n": None}
+        money = row.pop("money")
+        row = {name: (value if name == "k" else "{}" if name in maps and value == [] else json_of(value)) for name, value in row.items()}
+        want.append({**row, "in.m": json_of(inside["m"]), "in.n": "NaN" if inside["n"] is None else inside["n"],
+                     "money": json_of(money)})
+    for source in sources(feedmill, table):
+        equal(feedmill.read(source), want)
+        shuffled = feedmill.read(source, ["shuffle", {"filter": "k > 16"}])
+        equal(sorted(shuffled, key=lambda row: row["k"]), want[17:])
+        kind = next(iter(source))
+        chosen = {kind: {**source[kind], "columns": ["maps", "in.m"]}}
+        equal(feedmill.read(chosen), [{name: row[name] for name in ("maps", "in.m")} for row in want])
+        declared = {kind: {**source[kind], "fields": {"map": "bytes", "k": "int64"}}}
+        equal(feedmill.read(declared), [{name: row[name] for name in ("map", "k")} for row in want])
+        feedmill.refused({kind: {**source[kind], "fields": {"map": "int64"}}}, '"map"', "map<string, int64", "int64")
+    write_ipc(feedmill.folder / "slice.arrow", table.slice(7, 9))
+    equal(feedmill.read({"arrow": "slice.arrow"}), want[7:16])
+    # The same text as of the same value in a jsonl.
+    (feedmill.folder / "t.jsonl").write_text("".join(f'{{"chat":{row["chat"]}}}\n' for row in want))
+    equal(feedmill.read({"jsonl": {"files": "t.jsonl", "fields": {"chat": "bytes"}}}), [{"chat": row["chat"]} for row in want])
 
 
 def nulls(feedmill):
@@ -599,6 +704,28 @@ def unread_groups(feedmill):
     feedmill.refused(source, "row group 1", steps=[{"map": {"n": "n + 1"}}, {"filter": "n > 25"}])
     equal(feedmill.read(source, [{"filter": "n > 37"}]), [{"n": 38, "f": 19.0}, {"n": 39, "f": 19.5}])
     equal(feedmill.read(source, ["shuffle", {"filter": "f < 1 or n == 39"}, {"map": "n"}, {"batch": 3}, {"map": "sum(x)"}]), [40])
+    # Dates, times and decimals have ranges, too.
+    days = [datetime.date(2020, 1, 1) + datetime.timedelta(days=k) for k in range(rows)]
+    moments = [datetime.datetime(2020, 1, 1, k % 24, 1, 2, 345678) + datetime.timedelta(days=k) for k in range(rows)]
+    money = [decimal.Decimal(k - 20) / 4 for k in range(rows)]
+    timed = pa.table({"n": range(rows), "day": pa.array(days), "day64": pa.array(days, pa.date64()),
+                      **{f"ts_{unit}": pa.array([m.replace(microsecond=0) for m in moments], pa.timestamp(unit)) for unit in ("s", "ms")},
+                      "ts_us": pa.array(moments, pa.timestamp("us", "UTC")), "ts_ns": pa.array(moments, pa.timestamp("ns")),
+                      "time": pa.array([datetime.time(k // 2, k) for k in range(rows)]),
+                      "d9": pa.array(money, pa.decimal128(9, 2)), "d15": pa.array(money, pa.decimal128(15, 4))})
+    for as_integer in (False, True):
+        write_parquet(path, timed, row_group_size=10, use_dictionary=False, compression="none", write_page_checksum=True,
+                      store_decimal_as_integer=as_integer)
+        values = feedmill.read(source)
+        equal([row["d9"] for row in values], [float(value) for value in money])
+        for group in (0, 1, 2):
+            spoil_column(path, group, 0)
+        for name in timed.column_names[1:]:
+            limit = values[30][name]
+            for text, want in ((f"{name} >= {limit}", range(30, 40)), (f"{name} > {limit}", range(31, 40)),
+                               (f"{name} == {values[35][name]}", [35])):
+                equal(feedmill.read(source, [{"filter": text}, {"map": "n"}]), list(want))
+            feedmill.refused(source, "row group 2", steps=[{"filter": f"{name} >= {values[29][name]}"}])
     # A null where there is no value for it stays an error, with any filter.
     write_parquet(path, pa.table({"n": range(20), "m": [None if k == 3 else k for k in range(20)]}), row_group_size=10)
     feedmill.refused(source, "record 3", "null", steps=[{"filter": "n > 15"}])
@@ -638,7 +765,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, decimals, nested, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
+    types, times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, filters, unread_groups, large_groups, without_plugin)}
 
 
