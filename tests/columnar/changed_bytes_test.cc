@@ -114,6 +114,16 @@ std::shared_ptr<arrow::Table> MakeTable() {
       *arrow::Concatenate({numbers, numbers}), 2);
   const auto structs = *arrow::StructArray::Make(
       {floats, texts}, std::vector<std::string>{"x", "y"});
+  // Lists of one or no item of the columns above.
+  arrow::Int32Builder ends;
+  for (int k = 0; k <= kRows; ++k) EXPECT_TRUE(ends.Append(k / 2).ok());
+  const auto offsets = *ends.Finish();
+  const auto names = ArrayOf(arrow::StringBuilder(), [](auto& b, int k) {
+    return b.Append(std::string(k % 9, 'n'));
+  });
+  const auto boxes = *arrow::ListArray::FromArrays(*offsets, *structs);
+  const auto deeper = *arrow::ListArray::FromArrays(*offsets, *lists);
+  const auto maps = *arrow::MapArray::FromArrays(offsets, names, lists);
   return arrow::Table::Make(
       arrow::schema(
           {arrow::field("n", numbers->type()),
@@ -121,8 +131,10 @@ std::shared_ptr<arrow::Table> MakeTable() {
            arrow::field("t", texts->type()), arrow::field("w", words->type()),
            arrow::field("d", decimals->type()),
            arrow::field("l", lists->type()), arrow::field("p", pairs->type()),
-           arrow::field("s", structs->type())}),
-      {numbers, floats, flags, texts, words, decimals, lists, pairs, structs});
+           arrow::field("s", structs->type()), arrow::field("o", boxes->type()),
+           arrow::field("j", deeper->type()), arrow::field("m", maps->type())}),
+      {numbers, floats, flags, texts, words, decimals, lists, pairs, structs,
+       boxes, deeper, maps});
 }
 
 enum class Form { kParquet, kParquetV2, kFile, kPackedFile, kStream };
