@@ -25,6 +25,9 @@ static_assert(kManifestFormat.size() == kCacheFormat.size());
 constexpr size_t kNumbersBytes = 2 * sizeof(uint64_t);
 constexpr size_t kHeadAt = kCacheFormat.size() + kCacheKeyBytes + kNumbersBytes;
 constexpr size_t kCachedRankMax = 64;
+// Least bytes of a segment in a head, and of a file in a manifest.
+constexpr size_t kSegmentBytesMin = 11 * sizeof(uint64_t);
+constexpr size_t kListedBytesMin = 3 * sizeof(uint64_t);
 
 size_t Aligned(size_t at) {
   return (at + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -75,6 +78,12 @@ class HeadReader {
     std::memcpy(values.data(), text_.data(), count * sizeof(T));
     text_.remove_prefix(count * sizeof(T));
     return values;
+  }
+  // Reads the number of entries that follow, of at least `each` bytes each.
+  uint64_t Count(size_t each) {
+    const uint64_t count = Number();
+    if (count > text_.size() / each) ok_ = false;
+    return ok_ ? count : 0;
   }
   bool ok() const { return ok_; }
 
@@ -228,13 +237,14 @@ absl::StatusOr<std::vector<CacheSegment>> ReadCacheHead(
   if (begin > size) return DataLoss("it is cut short");
   HeadReader head(text);
   std::vector<CacheSegment> segments;
-  for (uint64_t left = head.Number(); left > 0; --left) {
+  for (uint64_t left = head.Count(kSegmentBytesMin); left > 0; --left) {
     StoredRows rows;
     rows.file = file;
     rows.spec = spec;
     FM_RETURN_IF_ERROR(ReadSegment(head, begin, size - begin, std::move(rows),
                                    segments.emplace_back()));
   }
+  if (!head.ok()) return Contradiction();
   return segments;
 }
 
@@ -286,7 +296,8 @@ absl::StatusOr<std::vector<ListedCacheFile>> ParseCacheManifest(
   if (HashOf(list) != checksum.Number()) return DataLoss("it is damaged");
   HeadReader reader(list);
   std::vector<ListedCacheFile> files;
-  for (uint64_t left = reader.Number(); left > 0 && reader.ok(); --left) {
+  for (uint64_t left = reader.Count(kListedBytesMin); left > 0 && reader.ok();
+       --left) {
     const auto name = reader.Numbers<char>();
     const uint64_t size = reader.Number();
     const auto head = reader.Numbers<char>();
