@@ -40,7 +40,7 @@ absl::Status FileSystem::Write(const std::string& name,
                                std::string_view /*bytes*/) const {
   return InvalidArgument(
       "{}: files of this kind are only read; name a path, or an object of "
-      "s3:// or gs://",
+      "s3://, gs:// or az://",
       name);
 }
 

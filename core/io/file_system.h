@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_IO_FILE_SYSTEM_H_
 #define FEEDMILL_CORE_IO_FILE_SYSTEM_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,8 @@ struct FileStat {
 struct FoundFile {
   std::string name;
   std::optional<FileIdentity> identity{};  // if the listing has it
+  // Time of the last change since 1970, if a listing of a store has it; else 0.
+  int64_t written_ns = 0;
 };
 
 // Opens and lists files. Names are paths, or URLs of the schemes that the file
@@ -85,9 +88,9 @@ class FileSystem {
   // Default: InvalidArgument, for files that are only read.
   virtual absl::Status Write(const std::string& name,
                              std::string_view bytes) const;
-  // Makes a file that does not exist yet. Returns false if it exists and the
-  // store can tell while it writes (s3://); another store replaces the file.
-  // Default: Write.
+  // Makes a file that does not exist yet, or one with these bytes. Returns false
+  // if it exists and the store can tell (s3://, az://); another store replaces
+  // the file. Readers may see an empty file at first (az://). Default: Write.
   virtual absl::StatusOr<bool> WriteNew(const std::string& name,
                                         std::string_view bytes) const;
   // Removes a file. OK if there is none. Default: InvalidArgument, like Write.

@@ -131,7 +131,7 @@ class KeyWalk {
       return ResourceExhausted("more than {} objects in one pattern",
                                kObjectsMax);
     }
-    if (task.deep) return absl::OkStatus();
+    if (task.deep || page.deep) return absl::OkStatus();
     for (const std::string& prefix : page.prefixes) {
       if (prefix.size() <= folder.prefix.size()) continue;
       const std::string name = prefix.substr(

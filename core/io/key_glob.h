@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_IO_KEY_GLOB_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -18,6 +19,7 @@ namespace feedmill {
 struct ListedObject {
   std::string key;
   FileIdentity identity{};
+  int64_t written_ns = 0;  // time of change since 1970; 0: unknown
 };
 
 // One answer to a listing.
@@ -26,6 +28,9 @@ struct ListPage {
   std::vector<std::string> prefixes{};  // common prefixes: folders, with '/'
   bool truncated = false;
   std::string next{};  // continuation token
+  // True if `objects` has all keys that begin with the prefix, although the
+  // task is not deep: some stores list in no other way.
+  bool deep = false;
 };
 
 // A listing of the keys that begin with `prefix`.

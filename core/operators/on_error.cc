@@ -21,7 +21,7 @@ struct OnErrorOperator : PassesComponents {
              "any number"},
             {"quarantine", FilePath{&s.quarantine}, Field::kOptional,
              "A file with a line about each skipped element, or a folder of "
-             "s3:// or gs:// with an object for each."}};
+             "s3://, gs:// or az:// with an object for each."}};
   }
   static StepTraits Traits(const OnErrorStep&) {
     return {.needs = StepNeeds::kElement};

@@ -83,13 +83,12 @@ absl::Status CheckSize(std::string_view what, int64_t size) {
 
 absl::Status CheckWritten(const std::string& folder, std::string_view what) {
   const std::string_view scheme = SchemeOf(folder);
-  if (scheme != "http" && scheme != "https" && scheme != "az" &&
-      scheme != "file") {
+  if (scheme != "http" && scheme != "https" && scheme != "file") {
     return absl::OkStatus();
   }
   return InvalidArgument(
-      "{} is not written to {}://; name a path, or a folder of s3:// or gs://, "
-      "not {}",
+      "{} is not written to {}://; name a path, or a folder of s3://, gs:// or "
+      "az://, not {}",
       what, scheme, folder);
 }
 

@@ -65,6 +65,8 @@ std::vector<CacheSegment> CacheObjects::ReadNew() {
     const std::lock_guard lock(mutex_);
     for (const FileSystem::Entry& entry : *entries) {
       if (entry.directory || !entry.name.ends_with(kExtension)) continue;
+      // Objects of some stores are empty until their writer has filled them.
+      if (entry.identity && entry.identity->size == 0) continue;
       if (read_.insert(entry.name).second) names.push_back(entry.name);
     }
   }

@@ -4,12 +4,14 @@
 #include <arrow/filesystem/gcsfs.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
 
 #include "core/base/status.h"
+#include "core/io/url_options.h"
 #include "plugins/arrow/arrow_status.h"
 
 namespace feedmill {
@@ -22,9 +24,7 @@ std::string Variable(const char* name) {
 }
 
 bool IsSet(const char* name) {
-  const std::string value = Variable(name);
-  return value == "1" || value == "true" || value == "TRUE" || value == "yes" ||
-         value == "YES";
+  return ParseFlag(Variable(name)).value_or(false);
 }
 
 struct Address {
@@ -68,20 +68,47 @@ struct AzureAccess {
   std::string endpoint;  // "": Azure itself
 };
 
-absl::StatusOr<AzureAccess> AzureAccessOfEnvironment() {
-  AzureAccess access{Variable("AZURE_STORAGE_ACCOUNT"),
-                     Variable("AZURE_STORAGE_KEY"),
-                     Variable("AZURE_STORAGE_SAS_TOKEN"), ""};
+AzureAccess AzureAccessOfEnvironment() {
   auto parts = PartsOfConnection(Variable("AZURE_STORAGE_CONNECTION_STRING"));
   if (!parts.empty()) {
-    access = {parts["AccountName"], parts["AccountKey"],
-              parts["SharedAccessSignature"], parts["BlobEndpoint"]};
+    return {parts["AccountName"], parts["AccountKey"],
+            parts["SharedAccessSignature"], parts["BlobEndpoint"]};
   }
-  if (!access.account.empty()) return access;
+  return {Variable("AZURE_STORAGE_ACCOUNT"), Variable("AZURE_STORAGE_KEY"),
+          Variable("AZURE_STORAGE_SAS_TOKEN"), ""};
+}
+
+std::string CapitalLetters(std::string text) {
+  for (char& c : text) {
+    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return text;
+}
+
+// The environment's access, as the options of a URL change it.
+absl::StatusOr<AzureAccess> AzureAccessOf(const CloudAccess& options) {
+  AzureAccess access = AzureAccessOfEnvironment();
+  if (!options.account.empty() && options.account != access.account) {
+    const std::string name = CapitalLetters(options.account);
+    access = {options.account, Variable(("AZURE_STORAGE_KEY_" + name).c_str()),
+              Variable(("AZURE_STORAGE_SAS_TOKEN_" + name).c_str()), ""};
+  }
+  if (access.account.empty()) {
+    return FailedPrecondition(
+        "no account: set AZURE_STORAGE_CONNECTION_STRING, or "
+        "AZURE_STORAGE_ACCOUNT and, unless Azure's default credentials have "
+        "access, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN; or write "
+        "?account=NAME behind the name");
+  }
+  if (options.endpoint.empty()) return access;
+  access.endpoint = options.endpoint;
+  if (!access.key.empty() || options.anonymous.value_or(false)) {
+    return access;
+  }
   return FailedPrecondition(
-      "no account: set AZURE_STORAGE_CONNECTION_STRING, or "
-      "AZURE_STORAGE_ACCOUNT and, unless Azure's default credentials have "
-      "access, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN");
+      "endpoint_override needs an account key or anonymous=true: a token of "
+      "the environment is not sent to a server that a URL names; for a token, "
+      "set BlobEndpoint in AZURE_STORAGE_CONNECTION_STRING");
 }
 
 absl::Status SetEndpoint(const std::string& endpoint,
@@ -107,11 +134,15 @@ absl::Status SetEndpoint(const std::string& endpoint,
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
-    const CloudSettings& settings) {
+    const CloudAccess& access, const CloudSettings& settings) {
   return WithoutExceptions(
       [&]() -> absl::StatusOr<std::shared_ptr<const CloudStore>> {
-        const std::string emulator = Variable("STORAGE_EMULATOR_HOST");
-        auto options = emulator.empty() && !IsSet("GS_NO_SIGN_REQUEST")
+        const std::string emulator = access.endpoint.empty()
+                                         ? Variable("STORAGE_EMULATOR_HOST")
+                                         : access.endpoint;
+        const bool anonymous =
+            access.anonymous.value_or(IsSet("GS_NO_SIGN_REQUEST"));
+        auto options = emulator.empty() && !anonymous
                            ? arrow::fs::GcsOptions::Defaults()
                            : arrow::fs::GcsOptions::Anonymous();
         options.retry_limit_seconds = absl::ToDoubleSeconds(settings.patience);
@@ -128,16 +159,16 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
 }
 
 absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
-    const CloudSettings& settings) {
+    const CloudAccess& url_access, const CloudSettings& settings) {
   return WithoutExceptions(
       [&]() -> absl::StatusOr<std::shared_ptr<const CloudStore>> {
         FM_ASSIGN_OR_RETURN(const AzureAccess access,
-                            AzureAccessOfEnvironment());
+                            AzureAccessOf(url_access));
         arrow::fs::AzureOptions options;
         options.account_name = access.account;
         FM_RETURN_IF_ERROR(SetEndpoint(access.endpoint, options));
         const arrow::Status set =
-            IsSet("AZURE_NO_SIGN_REQUEST")
+            url_access.anonymous.value_or(IsSet("AZURE_NO_SIGN_REQUEST"))
                 ? options.ConfigureAnonymousCredential()
             : !access.key.empty()
                 ? options.ConfigureAccountKeyCredential(access.key)

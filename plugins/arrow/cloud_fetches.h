@@ -5,20 +5,17 @@
 #include <arrow/filesystem/filesystem.h>
 #include <arrow/io/interfaces.h>
 
-#include <atomic>
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/cloud_files.h"
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
+#include "plugins/arrow/cloud_call.h"
 
 namespace feedmill {
 
@@ -34,26 +31,24 @@ struct CloudStore {
 // Size and modification time, from Arrow.
 FileIdentity IdentityOfInfo(const arrow::fs::FileInfo& info);
 
-// Converts the status of an Arrow call for the file `name`.
-absl::Status CloudError(const std::string& name, const arrow::Status& status);
-
-// A range being fetched by a thread of the pool. Readers wait for it. Any
-// thread.
+// A range being fetched. Readers wait for it. Any thread.
 class Fetch {
  public:
-  void Finish(absl::StatusOr<std::shared_ptr<arrow::Buffer>> result);
-  // Cancelled soon after settings.stop_asked. Unavailable if nothing arrives
-  // within the patience plus the margin of Arrow's clients.
-  absl::StatusOr<std::shared_ptr<arrow::Buffer>> Wait(
-      const std::string& name, const CloudSettings& settings) const;
+  using Bytes = std::shared_ptr<arrow::Buffer>;
+
+  Fetch(std::shared_ptr<CloudCall> call, std::shared_ptr<const Bytes> bytes)
+      : call_(std::move(call)), bytes_(std::move(bytes)) {}
+
+  // Errors as those of CloudCall::Wait.
+  absl::StatusOr<Bytes> Wait() const {
+    const absl::Status status = call_->Wait();
+    if (!status.ok()) return status;
+    return *bytes_;
+  }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
-  // Guarded by mutex_.
-  bool finished_ = false;
-  absl::StatusOr<std::shared_ptr<arrow::Buffer>> result_{
-      absl::UnknownError("")};
+  const std::shared_ptr<CloudCall> call_;
+  const std::shared_ptr<const Bytes> bytes_;  // set when the call has ended
 };
 
 // One version of an object, opened by its first fetch. Shared by its fetches,
@@ -65,7 +60,6 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
 
   const std::string& name() const { return name_; }
   const FileIdentity& identity() const { return identity_; }
-  const CloudSettings& settings() const { return store_->settings; }
 
   // Starts to fetch a range on a thread of the pool.
   std::shared_ptr<Fetch> Begin(const ByteRange& range);

@@ -167,7 +167,7 @@ absl::StatusOr<size_t> CloudFile::Read(uint64_t offset,
   if (offset >= file_size || out.empty()) return size_t{0};
   out = out.first(std::min<uint64_t>(out.size(), file_size - offset));
   for (const Part& part : PartsOf(offset, out)) {
-    const auto buffer = part.fetch->Wait(name(), object_->settings());
+    const auto buffer = part.fetch->Wait();
     CountRead(part, !buffer.ok() && !absl::IsCancelled(buffer.status()));
     FM_RETURN_IF_ERROR(buffer.status());
     std::memcpy(part.out.data(), (*buffer)->data() + part.skip,

@@ -1,31 +1,49 @@
 #include "plugins/arrow/cloud_files.h"
 
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/key_glob.h"
+#include "core/io/read_stop.h"
 #include "core/io/side_by_side.h"
-#include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/cloud_call.h"
 #include "plugins/arrow/cloud_clients.h"
 #include "plugins/arrow/cloud_file.h"
+#include "plugins/arrow/cloud_url.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kTogether = 32;
 
-// "gs://bucket/key".
+using Store = std::shared_ptr<const CloudStore>;
+
+// A parsed name and the store that has it.
 struct CloudName {
-  std::string bucket;
-  std::string key;
+  std::string name;
+  CloudUrl url;
+  Store store;
+
+  // Arrow's name of the object.
+  std::string path() const {
+    std::string path = url.bucket;
+    if (!url.key.empty()) path += "/" + url.key;
+    while (path.ends_with('/')) path.pop_back();
+    return path;
+  }
 };
 
 class CloudFiles final : public FileSystem {
  public:
-  CloudFiles(std::string scheme, std::shared_ptr<const CloudStore> store)
-      : scheme_(std::move(scheme)), store_(std::move(store)) {}
+  CloudFiles(std::string scheme, CloudSettings settings)
+      : scheme_(std::move(scheme)), settings_(std::move(settings)) {}
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
@@ -38,28 +56,24 @@ class CloudFiles final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const override {
-    FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
+    FM_ASSIGN_OR_RETURN(const CloudName found, NameOf(name));
     return std::make_unique<CloudFile>(
-        std::make_shared<CloudObject>(name, path, known, store_));
+        std::make_shared<CloudObject>(name, found.path(), known, found.store));
   }
 
   absl::StatusOr<FileStat> Stat(const std::string& name) const override {
-    return WithoutExceptions([&]() -> absl::StatusOr<FileStat> {
-      FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
-      const auto info = store_->files->GetFileInfo(path);
-      if (!info.ok()) return CloudError(name, info.status());
-      if (info->type() == arrow::fs::FileType::NotFound) {
-        return NotFound("{}: the store has no such object", name);
-      }
-      return FileStat{IdentityOfInfo(*info), info->IsDirectory()};
-    });
+    FM_ASSIGN_OR_RETURN(const CloudName found, NameOf(name));
+    return StatOf(found);
   }
 
   std::vector<absl::StatusOr<FileStat>> StatAll(
       std::span<const std::string> names) const override {
     std::vector<absl::StatusOr<FileStat>> stats(
         names.size(), absl::StatusOr<FileStat>(FileStat{}));
-    EachOf(names.size(), [&](size_t k) { stats[k] = Stat(names[k]); });
+    EachOf(names.size(), [&](size_t k) {
+      stats[k] = Stat(names[k]);
+      return absl::OkStatus();
+    }).IgnoreError();
     return stats;
   }
 
@@ -69,126 +83,230 @@ class CloudFiles final : public FileSystem {
   absl::StatusOr<std::vector<FoundFile>> Glob(
       const std::string& pattern) const override;
 
-  // Objects of Google's store appear when they are whole. Arrow empties one of
-  // Azure's first, so a crash would lose the old bytes.
-  absl::Status Write(const std::string& name,
-                     std::string_view bytes) const override {
-    if (scheme_ != "gs") return FileSystem::Write(name, bytes);
-    return WithoutExceptions([&]() -> absl::Status {
-      FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
-      const auto write = [&]() -> arrow::Status {
-        ARROW_ASSIGN_OR_RAISE(const auto out,
-                              store_->files->OpenOutputStream(path));
-        ARROW_RETURN_NOT_OK(
-            out->Write(bytes.data(), static_cast<int64_t>(bytes.size())));
-        return out->Close();
-      };
-      const arrow::Status status = write();
-      return status.ok() ? absl::OkStatus() : CloudError(name, status);
-    });
-  }
-
-  absl::Status Remove(const std::string& name) const override {
-    if (scheme_ != "gs") return FileSystem::Remove(name);
-    return WithoutExceptions([&]() -> absl::Status {
-      FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
-      const arrow::Status status = store_->files->DeleteFile(path);
-      if (status.ok()) return absl::OkStatus();
-      const absl::Status error = CloudError(name, status);
-      return absl::IsNotFound(error) ? absl::OkStatus() : error;
-    });
-  }
-
   std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const override {
     std::vector<absl::StatusOr<std::vector<FoundFile>>> found(
         patterns.size(),
         absl::StatusOr<std::vector<FoundFile>>(std::vector<FoundFile>()));
-    EachOf(patterns.size(), [&](size_t k) { found[k] = Glob(patterns[k]); });
+    EachOf(patterns.size(), [&](size_t k) {
+      found[k] = Glob(patterns[k]);
+      return absl::OkStatus();
+    }).IgnoreError();
     return found;
   }
 
+  absl::Status Write(const std::string& name,
+                     std::string_view bytes) const override;
+  absl::StatusOr<bool> WriteNew(const std::string& name,
+                                std::string_view bytes) const override;
+  absl::Status Remove(const std::string& name) const override;
+
+  std::string NameIn(const std::string& folder,
+                     std::string_view name) const override {
+    const auto url = ParseCloudUrl(scheme_, folder);
+    const std::string options = url.ok() ? url->options : "";
+    return FileSystem::NameIn(folder.substr(0, folder.size() - options.size()),
+                              name) +
+           options;
+  }
+
  private:
-  // Calls `work` for 0 … count - 1, many calls in parallel.
-  static void EachOf(size_t count, const std::function<void(size_t)>& work) {
-    ForEachSideBySide(count, kTogether, [&](size_t k) {
-      work(k);
-      return absl::OkStatus();
-    }).IgnoreError();
+  bool is_google() const { return scheme_ == "gs"; }
+
+  // Calls `work` for 0 … count - 1, many calls in parallel, which end with the
+  // caller's ReadStop.
+  absl::Status EachOf(size_t count,
+                      const std::function<absl::Status(size_t)>& work) const {
+    const std::atomic<bool>* const stop =
+        settings_.current_stop == nullptr ? nullptr : settings_.current_stop();
+    std::optional<ReadStop> scope;
+    if (stop != nullptr) scope.emplace(*stop);
+    return ForEachSideBySide(count, kTogether, work);
   }
 
-  absl::StatusOr<CloudName> NameOf(const std::string& name) const {
-    const size_t begin = scheme_.size() + 3;
-    const size_t slash = std::min(name.find('/', begin), name.size());
-    CloudName parsed{name.substr(begin, slash - begin),
-                     name.substr(std::min(slash + 1, name.size()))};
-    if (parsed.bucket.find('@') != std::string::npos) {
-      return InvalidArgument(
-          "{}: credentials are not part of the URL; set them in the "
-          "environment (docs/storage.md)",
-          name);
-    }
-    if (parsed.bucket.empty()) {
-      return InvalidArgument("{}: names no bucket; write {}://BUCKET/KEY", name,
-                             scheme_);
-    }
-    return parsed;
+  // Makes a request that returns a Status, as CallCloud does.
+  absl::Status Call(const CloudName& name,
+                    std::function<arrow::Status()> request) const {
+    return CloudCall::Start(name.name, settings_,
+                            [text = name.name, request = std::move(request)] {
+                              const arrow::Status status = request();
+                              return status.ok() ? absl::OkStatus()
+                                                 : CloudError(text, status);
+                            })
+        ->Wait();
   }
 
-  // Returns Arrow's name of the file.
-  absl::StatusOr<std::string> PathOf(const std::string& name) const {
-    FM_ASSIGN_OR_RETURN(const CloudName parsed, NameOf(name));
-    std::string path = parsed.bucket;
-    if (!parsed.key.empty()) path += "/" + parsed.key;
-    while (path.ends_with('/')) path.pop_back();
-    return path;
-  }
+  absl::Status Put(const CloudName& name, std::string_view bytes) const;
+  absl::StatusOr<Store> StoreOf(const CloudUrl& url) const;
+  absl::StatusOr<CloudName> NameOf(const std::string& name) const;
+  absl::StatusOr<CloudName> ObjectOf(const std::string& name) const;
+  absl::StatusOr<FileStat> StatOf(const CloudName& name) const;
 
-  std::string UrlOf(const std::string& bucket, const std::string& key) const {
-    return fmt::format("{}://{}/{}", scheme_, bucket, key);
+  // The name of another key in the same bucket.
+  CloudName Beside(const CloudName& name, const std::string& key) const {
+    CloudName other = name;
+    other.url.key = key;
+    other.name = fmt::format("{}://{}/{}{}", scheme_, name.url.bucket, key,
+                             name.url.options);
+    return other;
   }
 
   // A listing cannot tell an empty bucket from a missing one.
-  absl::Status CheckBucket(const std::string& bucket) const {
-    const std::string url = UrlOf(bucket, "");
-    const auto stat = Stat(url);
+  absl::Status CheckBucket(const CloudName& name) const {
+    const CloudName bucket = Beside(name, "");
+    const auto stat = StatOf(bucket);
     if (!absl::IsNotFound(stat.status())) return stat.status();
-    return NotFound("{}: there is no such bucket", url);
+    return NotFound("{}: there is no such bucket", bucket.name);
   }
 
-  absl::StatusOr<ListPage> ListTaskOf(const std::string& bucket,
+  absl::StatusOr<ListPage> ListTaskOf(const CloudName& bucket,
                                       const ListTask& task) const;
-  ListKeys ListerOf(const std::string& bucket) const;
+  ListKeys ListerOf(const CloudName& bucket) const;
 
   const std::string scheme_;
-  const std::shared_ptr<const CloudStore> store_;
+  const CloudSettings settings_;
+
+  mutable std::mutex mutex_;
+  // By the options of URLs; guarded by mutex_.
+  mutable std::map<std::string, Store> stores_;
 };
 
-// Lists all keys below the prefix's folder. A flat listing by Arrow of Google's
-// store would lack the folders.
-absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const std::string& bucket,
+absl::StatusOr<Store> CloudFiles::StoreOf(const CloudUrl& url) const {
+  const std::lock_guard lock(mutex_);
+  Store& store = stores_[url.options];
+  if (store != nullptr) return store;
+  FM_ASSIGN_OR_RETURN(store, is_google()
+                                 ? OpenGoogleStore(url.access, settings_)
+                                 : OpenAzureStore(url.access, settings_));
+  return store;
+}
+
+absl::StatusOr<CloudName> CloudFiles::NameOf(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(CloudUrl url, ParseCloudUrl(scheme_, name));
+  auto store = StoreOf(url);
+  if (!store.ok()) return Annotate(store.status(), name);
+  return CloudName{name, std::move(url), *std::move(store)};
+}
+
+absl::StatusOr<CloudName> CloudFiles::ObjectOf(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(CloudName found, NameOf(name));
+  if (found.url.key.empty() || found.url.key.ends_with('/')) {
+    return NotFound("{}: it names a folder, which is no file", name);
+  }
+  return found;
+}
+
+absl::StatusOr<FileStat> CloudFiles::StatOf(const CloudName& name) const {
+  return CallCloud<FileStat>(
+      name.name, settings_, [name]() -> absl::StatusOr<FileStat> {
+        const auto info = name.store->files->GetFileInfo(name.path());
+        if (!info.ok()) return CloudError(name.name, info.status());
+        if (info->type() == arrow::fs::FileType::NotFound) {
+          return NotFound("{}: the store has no such object", name.name);
+        }
+        return FileStat{IdentityOfInfo(*info), info->IsDirectory()};
+      });
+}
+
+arrow::Status PutObject(const CloudName& name, const std::string& bytes) {
+  ARROW_ASSIGN_OR_RAISE(const auto out,
+                        name.store->files->OpenOutputStream(name.path()));
+  const arrow::Status wrote =
+      out->Write(bytes.data(), static_cast<int64_t>(bytes.size()));
+  if (wrote.ok()) return out->Close();
+  // A stream that is only destroyed would store what it has.
+  static_cast<void>(out->Abort());
+  return wrote;
+}
+
+// Returns a name beside `key` that patterns do not match: "a/b" → "a/.b.new".
+std::string UnfinishedKey(const std::string& key) {
+  const size_t slash = key.rfind('/');
+  const size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return fmt::format("{}.{}.new", key.substr(0, name), key.substr(name));
+}
+
+absl::Status CloudFiles::Put(const CloudName& name,
+                             std::string_view bytes) const {
+  // A request may outlive this call.
+  const auto own = std::make_shared<const std::string>(bytes);
+  const absl::Status status =
+      Call(name, [name, own] { return PutObject(name, *own); });
+  if (absl::IsNotFound(status)) FM_RETURN_IF_ERROR(CheckBucket(name));
+  return status;
+}
+
+// Google's store shows an object when it is whole. Arrow empties an object of
+// Azure before it fills it, so the bytes go to another object, which the store
+// copies. The other object is not deleted: Arrow takes leases for that, which
+// last a minute if a request fails.
+absl::Status CloudFiles::Write(const std::string& name,
+                               std::string_view bytes) const {
+  FM_ASSIGN_OR_RETURN(const CloudName to, ObjectOf(name));
+  if (is_google()) return Put(to, bytes);
+  const CloudName from = Beside(to, UnfinishedKey(to.url.key));
+  FM_RETURN_IF_ERROR(Put(from, bytes));
+  FM_RETURN_IF_ERROR(Call(to, [from, to] {
+    return to.store->files->CopyFile(from.path(), to.path());
+  }));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, StatOf(to));
+  if (stat.identity.size == bytes.size()) return absl::OkStatus();
+  return Unavailable("{}: another process writes it at the same time", name);
+}
+
+// An object of Azure is empty for a moment: readers of new objects take an
+// empty one for one that does not exist yet.
+absl::StatusOr<bool> CloudFiles::WriteNew(const std::string& name,
+                                          std::string_view bytes) const {
+  FM_ASSIGN_OR_RETURN(const CloudName to, ObjectOf(name));
+  if (!is_google()) {
+    const auto stat = StatOf(to);
+    if (stat.ok() && stat->identity.size == bytes.size()) return false;
+    if (!stat.ok() && !absl::IsNotFound(stat.status())) return stat.status();
+  }
+  FM_RETURN_IF_ERROR(Put(to, bytes));
+  return true;
+}
+
+absl::Status CloudFiles::Remove(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(const CloudName object, ObjectOf(name));
+  const absl::Status status = Call(object, [object] {
+    return object.store->files->DeleteFile(object.path());
+  });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+// Arrow lists folders, not prefixes. Its flat listing of Google's store lacks
+// the folders, so a listing of that store is always deep.
+absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const CloudName& bucket,
                                                 const ListTask& task) const {
   arrow::fs::FileSelector selector;
   const size_t slash = task.prefix.rfind('/');
   const size_t folder = slash == std::string::npos ? 0 : slash + 1;
-  selector.base_dir = bucket + "/" + task.prefix.substr(0, folder);
-  selector.base_dir.pop_back();
-  selector.recursive = true;
+  selector.base_dir = Beside(bucket, task.prefix.substr(0, folder)).path();
+  selector.recursive = task.deep || is_google();
   selector.allow_not_found = true;
-  const auto infos = store_->files->GetFileInfo(selector);
-  if (!infos.ok()) {
-    return CloudError(UrlOf(bucket, task.prefix), infos.status());
-  }
-  ListPage page;
-  for (const arrow::fs::FileInfo& info : *infos) {
-    if (!info.IsFile() || info.path().size() <= bucket.size() + 1) continue;
-    std::string key = info.path().substr(bucket.size() + 1);
+  const std::string url = Beside(bucket, task.prefix).name;
+  FM_ASSIGN_OR_RETURN(
+      const auto infos,
+      CallCloud<std::vector<arrow::fs::FileInfo>>(
+          url, settings_,
+          [store = bucket.store, url,
+           selector]() -> absl::StatusOr<std::vector<arrow::fs::FileInfo>> {
+            auto infos = store->files->GetFileInfo(selector);
+            if (!infos.ok()) return CloudError(url, infos.status());
+            return *std::move(infos);
+          }));
+  ListPage page{.deep = selector.recursive};
+  const size_t before = bucket.url.bucket.size() + 1;
+  for (const arrow::fs::FileInfo& info : infos) {
+    if (info.path().size() <= before) continue;
+    std::string key = info.path().substr(before);
     if (!key.starts_with(task.prefix)) continue;
-    const size_t end = key.find('/', task.prefix.size());
-    if (task.deep || end == std::string::npos) {
+    if (info.IsFile()) {
       page.objects.push_back({std::move(key), IdentityOfInfo(info)});
-    } else {
-      page.prefixes.push_back(key.substr(0, end + 1));
+    } else if (!page.deep) {
+      page.prefixes.push_back(key + "/");
     }
   }
   std::sort(page.prefixes.begin(), page.prefixes.end());
@@ -197,16 +315,13 @@ absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const std::string& bucket,
   return page;
 }
 
-ListKeys CloudFiles::ListerOf(const std::string& bucket) const {
+ListKeys CloudFiles::ListerOf(const CloudName& bucket) const {
   return [this, bucket](std::span<const ListTask> tasks, const TakePage& take) {
     std::vector<ListPage> pages(tasks.size());
-    FM_RETURN_IF_ERROR(
-        ForEachSideBySide(tasks.size(), kTogether, [&](size_t k) {
-          return WithoutExceptions([&]() -> absl::Status {
-            FM_ASSIGN_OR_RETURN(pages[k], ListTaskOf(bucket, tasks[k]));
-            return absl::OkStatus();
-          });
-        }));
+    FM_RETURN_IF_ERROR(EachOf(tasks.size(), [&](size_t k) -> absl::Status {
+      FM_ASSIGN_OR_RETURN(pages[k], ListTaskOf(bucket, tasks[k]));
+      return absl::OkStatus();
+    }));
     for (size_t k = 0; k < tasks.size(); ++k) {
       FM_RETURN_IF_ERROR(take(k, std::move(pages[k])));
     }
@@ -217,49 +332,65 @@ ListKeys CloudFiles::ListerOf(const std::string& bucket) const {
 absl::StatusOr<std::vector<FoundFile>> CloudFiles::Glob(
     const std::string& pattern) const {
   FM_ASSIGN_OR_RETURN(const CloudName name, NameOf(pattern));
-  const auto literal = LiteralPattern(name.key);
+  const auto literal = LiteralPattern(name.url.key);
   std::vector<ListedObject> objects;
   if (literal) {
-    const std::string url = UrlOf(name.bucket, *literal);
-    const auto stat = Stat(url);
+    const CloudName object = Beside(name, *literal);
+    const auto stat = StatOf(object);
     if (absl::IsNotFound(stat.status())) {
-      FM_RETURN_IF_ERROR(CheckBucket(name.bucket));
+      FM_RETURN_IF_ERROR(CheckBucket(name));
       return std::vector<FoundFile>();
     }
     FM_RETURN_IF_ERROR(stat.status());
-    if (!stat->directory) return std::vector<FoundFile>{{url, stat->identity}};
+    if (!stat->directory) {
+      return std::vector<FoundFile>{{object.name, stat->identity}};
+    }
     std::string folder = *literal;
     if (!folder.empty() && !folder.ends_with('/')) folder += '/';
-    FM_ASSIGN_OR_RETURN(objects,
-                        KeysBelow({&folder, 1}, ListerOf(name.bucket)));
+    FM_ASSIGN_OR_RETURN(objects, KeysBelow({&folder, 1}, ListerOf(name)));
   } else {
-    FM_ASSIGN_OR_RETURN(objects, GlobKeys(name.key, ListerOf(name.bucket)));
+    FM_ASSIGN_OR_RETURN(objects, GlobKeys(name.url.key, ListerOf(name)));
   }
-  if (objects.empty()) FM_RETURN_IF_ERROR(CheckBucket(name.bucket));
+  if (objects.empty()) FM_RETURN_IF_ERROR(CheckBucket(name));
   std::vector<FoundFile> files;
   files.reserve(objects.size());
   for (ListedObject& object : objects) {
-    files.push_back(
-        {UrlOf(name.bucket, object.key), std::move(object.identity)});
+    FoundFile& file = files.emplace_back();
+    file.name = Beside(name, object.key).name;
+    file.written_ns = object.identity.mtime_ns;
+    file.identity = std::move(object.identity);
+    const auto again = ParseCloudUrl(scheme_, file.name);
+    if (again.ok() && again->key == object.key) continue;
+    return InvalidArgument(
+        "{}: the object's key ends like options of a URL, and cannot be named; "
+        "give it another",
+        file.name);
   }
   return files;
 }
 
 absl::StatusOr<std::vector<FileSystem::Entry>> CloudFiles::List(
     const std::string& folder) const {
-  FM_ASSIGN_OR_RETURN(CloudName name, NameOf(folder));
-  if (!name.key.empty() && !name.key.ends_with('/')) name.key += '/';
-  FM_ASSIGN_OR_RETURN(const ListPage page,
-                      ListTaskOf(name.bucket, {name.key, false}));
+  FM_ASSIGN_OR_RETURN(const CloudName name, NameOf(folder));
+  std::string prefix = name.url.key;
+  if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
+  FM_ASSIGN_OR_RETURN(const ListPage page, ListTaskOf(name, {prefix, false}));
   std::vector<Entry> entries;
+  std::string last_folder;
   for (const ListedObject& object : page.objects) {
-    entries.push_back(
-        {object.key.substr(name.key.size()), false, object.identity});
+    const std::string below = object.key.substr(prefix.size());
+    const size_t slash = below.find('/');
+    if (slash == std::string::npos) {
+      entries.push_back({below, false, object.identity});
+    } else if (below.substr(0, slash) != last_folder) {
+      // Keys come in the order of their bytes.
+      last_folder = below.substr(0, slash);
+      entries.push_back({last_folder, true});
+    }
   }
-  for (const std::string& prefix : page.prefixes) {
+  for (const std::string& each : page.prefixes) {
     entries.push_back(
-        {prefix.substr(name.key.size(), prefix.size() - name.key.size() - 1),
-         true});
+        {each.substr(prefix.size(), each.size() - prefix.size() - 1), true});
   }
   if (entries.empty()) return NotFound("{}: no such folder", folder);
   return entries;
@@ -269,13 +400,7 @@ absl::StatusOr<std::vector<FileSystem::Entry>> CloudFiles::List(
 
 absl::StatusOr<std::unique_ptr<const FileSystem>> OpenCloudFiles(
     const std::string& scheme, const CloudSettings& settings) {
-  std::shared_ptr<const CloudStore> store;
-  if (scheme == "gs") {
-    FM_ASSIGN_OR_RETURN(store, OpenGoogleStore(settings));
-  } else {
-    FM_ASSIGN_OR_RETURN(store, OpenAzureStore(settings));
-  }
-  return std::make_unique<CloudFiles>(scheme, std::move(store));
+  return std::make_unique<CloudFiles>(scheme, settings);
 }
 
 }  // namespace feedmill

@@ -9,6 +9,7 @@
 
 #include "absl/time/time.h"
 #include "core/base/status.h"
+#include "core/io/url_options.h"
 #include "stores/s3/s3_url.h"
 
 namespace feedmill {
@@ -111,7 +112,7 @@ class PageReader {
     if (!absl::ParseTime(absl::RFC3339_full, text_, &time, nullptr)) return;
     const int64_t seconds = absl::ToUnixSeconds(time);
     if (seconds <= 0 || seconds > kSecondsMax) return;
-    object.identity.mtime_ns = seconds * 1'000'000'000;
+    object.identity.mtime_ns = object.written_ns = seconds * 1'000'000'000;
   }
 
   // Keeps either the ETag or the time, like ResponseHead.

@@ -233,6 +233,7 @@ absl::StatusOr<std::vector<FoundFile>> S3Files::FilesOf(
   for (ListedObject& object : objects) {
     FoundFile& file = files.emplace_back();
     file.name = bucket.NameOf(object.key);
+    file.written_ns = object.written_ns;
     if (!KnowsSizeOnly(object.identity)) {
       file.identity = std::move(object.identity);
     }

@@ -6,64 +6,13 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/io/url_options.h"
 
 namespace feedmill {
 namespace {
 
 constexpr std::string_view kScheme = "s3://";
 constexpr size_t kKeyBytesMax = 1024;
-
-bool IsOptionLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
-
-bool IsHostLetter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
-         c == '.' || c == '_' || c == ':' || c == '[' || c == ']';
-}
-
-// Parses "1", "true", "YES" and so on.
-std::optional<bool> BoolOf(std::string text) {
-  for (char& c : text) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  if (text == "1" || text == "true" || text == "yes") return true;
-  if (text == "0" || text == "false" || text == "no") return false;
-  return std::nullopt;
-}
-
-// Returns the position of the '?' that begins options; the end if there are
-// none.
-size_t OptionsOf(std::string_view name) {
-  const size_t mark = name.rfind('?');
-  if (mark == std::string_view::npos) return name.size();
-  const std::string_view rest = name.substr(mark + 1);
-  const size_t equals = rest.find('=');
-  if (equals == std::string_view::npos || equals == 0 ||
-      !std::all_of(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(equals),
-                   IsOptionLetter) ||
-      rest.find_first_of("/*") != std::string_view::npos) {
-    return name.size();
-  }
-  return mark;
-}
-
-// Parses "localhost:9000" or "http://localhost:9000". Adds the scheme and
-// removes trailing slashes.
-absl::StatusOr<std::string> EndpointOf(std::string_view text,
-                                       std::string_view scheme,
-                                       std::string_view what) {
-  const size_t mark = text.find("://");
-  if (mark != std::string_view::npos) {
-    scheme = text.substr(0, mark);
-    text = text.substr(mark + 3);
-  }
-  while (text.ends_with('/')) text.remove_suffix(1);
-  if ((scheme == "http" || scheme == "https") && !text.empty() &&
-      std::all_of(text.begin(), text.end(), IsHostLetter)) {
-    return fmt::format("{}://{}", scheme, text);
-  }
-  return InvalidArgument(
-      "{} is the address of an S3 server, such as http://localhost:9000", what);
-}
 
 absl::Status CheckRegion(const std::string& region, std::string_view what) {
   const auto fits = [](char c) {
@@ -89,7 +38,7 @@ absl::Status ReadOption(const std::string& name, const std::string& value,
                          ? &access.virtual_hosted
                          : nullptr;
   if (flag != nullptr) {
-    const auto set = BoolOf(value);
+    const auto set = ParseFlag(value);
     if (!set) return InvalidArgument("{} is true or false", name);
     *flag = *set;
   } else if (name == "region") {
@@ -111,24 +60,16 @@ absl::Status ReadOption(const std::string& name, const std::string& value,
 
 absl::Status ReadUrlOptions(std::string_view text, S3Access& access) {
   OptionsRead read;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find('&'));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    const size_t equals = std::min(part.find('='), part.size());
-    const auto value =
-        PercentDecoded(part.substr(std::min(equals + 1, part.size())));
-    if (!value || value->empty()) {
-      return InvalidArgument("the option '{}' has no value",
-                             part.substr(0, equals));
-    }
-    FM_RETURN_IF_ERROR(
-        ReadOption(std::string(part.substr(0, equals)), *value, access, read));
+  FM_ASSIGN_OR_RETURN(const auto options, ParseUrlOptions(text));
+  for (const auto& [name, value] : options) {
+    FM_RETURN_IF_ERROR(ReadOption(name, value, access, read));
   }
   if (!read.endpoint.empty()) {
     FM_ASSIGN_OR_RETURN(
         access.endpoint,
-        EndpointOf(read.endpoint, read.scheme.empty() ? "https" : read.scheme,
-                   "endpoint_override"));
+        ParseEndpoint(read.endpoint,
+                      read.scheme.empty() ? "https" : read.scheme,
+                      "endpoint_override"));
   } else if (!read.scheme.empty()) {
     return InvalidArgument("scheme is of no use without endpoint_override");
   }
@@ -164,14 +105,15 @@ absl::StatusOr<S3Access> S3AccessOfEnvironment(const EnvironmentLookup& look) {
   for (const char* const name : {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}) {
     const auto endpoint = look(name);
     if (!endpoint || !access.endpoint.empty()) continue;
-    FM_ASSIGN_OR_RETURN(access.endpoint, EndpointOf(*endpoint, "https", name));
+    FM_ASSIGN_OR_RETURN(access.endpoint,
+                        ParseEndpoint(*endpoint, "https", name));
   }
   for (const auto& [name, flag] :
        {std::pair{"AWS_NO_SIGN_REQUEST", &access.anonymous},
         std::pair{"AWS_VIRTUAL_HOSTING", &access.virtual_hosted}}) {
     const auto value = look(name);
     if (!value) continue;
-    const auto set = BoolOf(*value);
+    const auto set = ParseFlag(*value);
     if (!set) return InvalidArgument("{} is true or false", name);
     *flag = *set;
   }
@@ -187,7 +129,7 @@ absl::StatusOr<S3Access> S3AccessOfEnvironment(const EnvironmentLookup& look) {
 absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
                                  const S3Access& defaults) {
   S3Url url{.access = defaults};
-  const size_t options = OptionsOf(name);
+  const size_t options = FindUrlOptions(name);
   const size_t begin = std::min(kScheme.size(), options);
   const size_t slash = std::min(name.find('/', begin), options);
   url.bucket = name.substr(begin, slash - begin);
@@ -239,29 +181,6 @@ std::string PercentEncoded(std::string_view text, bool keeps_slash) {
     } else {
       out += fmt::format("%{:02X}", byte);
     }
-  }
-  return out;
-}
-
-std::optional<std::string> PercentDecoded(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  };
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    const int high = at + 1 < text.size() ? digit(text[at + 1]) : -1;
-    const int low = at + 2 < text.size() ? digit(text[at + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    at += 2;
   }
   return out;
 }

@@ -52,8 +52,6 @@ std::string BucketUrl(const std::string& bucket, const S3Access& access);
 // Percent-encodes all but letters, digits and "-._~", as AWS signs it; keeps
 // '/' if `keeps_slash`.
 std::string PercentEncoded(std::string_view text, bool keeps_slash);
-// Decodes; nullopt if a '%' is not followed by two hex digits.
-std::optional<std::string> PercentDecoded(std::string_view text);
 
 }  // namespace feedmill
 

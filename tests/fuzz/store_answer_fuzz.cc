@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/io/key_glob.h"
+#include "core/io/url_options.h"
 #include "stores/s3/list_page.h"
 #include "stores/s3/s3_bucket.h"
 #include "stores/s3/s3_url.h"

@@ -3,8 +3,11 @@ import contextlib
 import json
 import os
 import pathlib
+import random
+import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 from files import PIPELINES, make_files, pipeline
@@ -107,17 +110,85 @@ def save_in_steps(feedmill, text, place):
     return lines
 
 
+def kinds_of(feedmill):
+    return [kind for kind in PIPELINES if kind in feedmill.names]
+
+
+# Formats whose order is compared with every number of workers; the others take turns.
+ALWAYS = ("tfrecord", "parquet", "arrow")
+
+
 def same_elements(feedmill, place, kinds=None, workers=(1, 2, 3)):
-    """Asserts that the files below a URL give what local files give."""
-    kinds = kinds or [kind for kind in PIPELINES if kind in feedmill.names]
+    """Asserts that the files below a URL give what local files give, in this process and through a service."""
+    kinds = kinds or kinds_of(feedmill)
     want = {}
     for kind in kinds:
         want[kind] = feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind]))
         assert want[kind][1] > 20, f"{kind}: {want[kind]}"
         got = feedmill.hash_of(pipeline(kind, place, feedmill.names[kind]))
         assert got == want[kind], f"{kind}: {got} of URLs, {want[kind]} of files"
-    for count in workers:
+    for turn, count in enumerate(workers):
         with feedmill.cluster(count) as (address, _, _):
-            for kind in kinds:
+            for k, kind in enumerate(kinds):
+                if kind not in ALWAYS and k % len(workers) != turn:
+                    continue
                 got = feedmill.hash_of(pipeline(kind, place, feedmill.names[kind]), "--service", address)
                 assert got == want[kind], f"{kind}, {count} workers: {got} of URLs, {want[kind]} of files"
+
+
+def a_fifth(faults, seed=9):
+    """A fault for a proxy: one of these for 20 % of the requests."""
+    chance = random.Random(seed)
+    return lambda _: chance.choice(faults) if chance.random() < 0.2 else None
+
+
+class Holder:
+    """A fault that holds requests, from the n-th on, until `released` is set; `then` gives the faults after that."""
+
+    def __init__(self, first, then):
+        self.first = first
+        self.then = then
+        self.reached = threading.Event()
+        self.released = threading.Event()
+
+    def __call__(self, request):
+        if request.number < self.first:
+            return None
+        self.reached.set()
+        assert self.released.wait(60), "the test does not go on"
+        return self.then(request)
+
+
+def same_after_kills(feedmill, place, server, faults, cases):
+    """Kills workers in the middle of a read, whose requests then fail as a_fifth says. `cases`: (kind, workers). The
+    last worker that is left is replaced by a new one."""
+    for kind, count in cases:
+        if kind not in feedmill.names:
+            continue
+        want = feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind]))
+        text = pipeline(kind, place, feedmill.names[kind])
+        server.fault = None
+        with feedmill.cluster(count) as (address, workers, _), contextlib.ExitStack() as added:
+            for _ in range(2):  # the workers find some things out in the first read only
+                begin = server.count
+                assert feedmill.hash_of(text, "--service", address) == want, kind
+            # Most requests of a read are the workers'.
+            held = Holder(server.count + (server.count - begin) // 2, a_fifth(faults))
+            server.fault = held
+            process = feedmill.start("read", feedmill.write(text), "--service", address, "--format", "summary")
+            try:
+                wait_for(lambda held=held, process=process: held.reached.is_set() or process.poll() is not None,
+                         "requests of the workers")
+                assert held.reached.is_set(), f"{kind}: the read took fewer requests than the first"
+                for worker in workers[:max(1, count - 1)]:
+                    worker.send_signal(signal.SIGKILL)
+                    worker.wait()
+                if count == 1:
+                    new = feedmill.start("worker", "--dispatcher", address, "--threads", "1")
+                    added.callback(lambda new=new: (new.terminate(), new.communicate()))
+            finally:
+                held.released.set()
+            out, error = process.communicate(timeout=90)
+            assert process.returncode == 0, f"{kind}: {error}"
+            summary = json.loads(out)
+            assert (summary["order_hash"], summary["elements"]) == want, f"{kind}, {count} workers: {summary}"

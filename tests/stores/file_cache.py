@@ -2,6 +2,8 @@
 """Blocks of files behind URLs that are kept on the local disk (FEEDMILL_FILE_CACHE).
 
     tests/stores/file_cache.py --binary build/release/bin/feedmill [TEST …]
+
+The tests of stores need pyarrow in PYTHONPATH and the servers of tools/setup --stores.
 """
 import argparse
 import os
@@ -13,15 +15,9 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, same_elements  # noqa: E402
-from files import PIPELINES, pipeline  # noqa: E402
+from command import Feedmill, kinds_of, same_elements  # noqa: E402
+from files import pipeline  # noqa: E402
 from range_server import RangeServer  # noqa: E402
-
-
-def kinds_of(feedmill):
-    return [kind for kind in PIPELINES if kind in feedmill.names]
-
-
 
 
 def blocks(folder):
@@ -133,17 +129,91 @@ def faults_of_the_folder(feedmill):
             feedmill.environment[name] = old
 
 
+def objects_of(scheme, feedmill):
+    """A server of a store behind a proxy, and the place of its objects."""
+    import cloud_files
+    import s3_files
+    if scheme != "s3":
+        cloud_files.Store.kind = {"gs": cloud_files.Google, "az": cloud_files.Azure}[scheme]
+    return (s3_files if scheme == "s3" else cloud_files).objects(feedmill)
+
+
+def data_requests(proxy):
+    """The requests for bytes of objects."""
+    return [seen for seen in proxy.log
+            if "alt=media" in seen[0] or seen[1] not in (None, "bytes=0-0")]
+
+
+def objects_are_kept(feedmill, scheme):
+    place = f"{scheme}://data"
+    with objects_of(scheme, feedmill) as (_, proxy):
+        for kind in ("tfrecord", "parquet", "arrow", "images"):
+            want = feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind]))
+            text = pipeline(kind, place, feedmill.names[kind])
+            proxy.log.clear()
+            assert feedmill.hash_of(text) == want, kind
+            assert data_requests(proxy) and blocks(feedmill.cache), kind
+            proxy.log.clear()
+            assert feedmill.hash_of(text) == want, kind
+            assert not data_requests(proxy), (kind, proxy.log)
+            with feedmill.cluster(2) as (address, _, _):
+                assert feedmill.hash_of(text, "--service", address) == want, kind
+            assert not data_requests(proxy), (kind, proxy.log)
+
+
+def replace(server, scheme, body):
+    """Puts text/0.txt. Azure counts times in seconds, so it is put until its time is another."""
+    def time_of():
+        return server.files.get_file_info("data/text/0.txt").mtime_ns if scheme == "az" else None
+    before = time_of()
+    server.put("text/0.txt", body)
+    while scheme == "az" and time_of() == before:
+        server.put("text/0.txt", body)
+
+
+def objects_are_never_mixed(feedmill, scheme):
+    """Versions differ in their ETag (S3), or in time and size; size alone is no version."""
+    place = f"{scheme}://data"
+    with objects_of(scheme, feedmill) as (server, proxy):
+        content = (feedmill.files / "text/0.txt").read_bytes()
+        by_size = feedmill.folder / "list.jsonl"
+        by_size.write_text(f'{{"url": "{place}/text/0.txt", "size": {len(content)}}}\n')
+        for step in range(4):
+            new = content.replace(b"line", b"LINE") if step % 2 else content
+            if step == 3:
+                new = new[:len(new) // 2]
+            replace(server, scheme, new)
+            lines = new.decode().splitlines()
+            texts = [f"source: {{text: {{files: '{place}/text/{name}'}}}}\n" for name in ("0.txt", "0*")]
+            if len(new) == len(content):
+                texts.append("source: {text: {files: {manifest: list.jsonl}}}\n")
+            for text in texts:
+                proxy.log.clear()
+                done = feedmill.read(text)
+                assert done.returncode == 0, done.stderr
+                assert [line[1:-1] for line in done.stdout.splitlines()] == lines, f"step {step}: {text}"
+                assert "manifest" not in text or data_requests(proxy), "blocks of a version that only the size tells"
+
+
+def of_store(test, scheme):
+    def run(feedmill):
+        test(feedmill, scheme)
+    run.__name__ = f"{scheme}_{test.__name__}"
+    return run
+
+
 TESTS = [second_read_asks_for_no_data, processes_share_it, same_elements_with_it, replaced_files_are_never_mixed,
          faults_of_the_folder]
+STORES = [of_store(test, scheme) for scheme in ("s3", "gs", "az") for test in (objects_are_kept, objects_are_never_mixed)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", choices=[[], *[test.__name__ for test in TESTS]])
+    parser.add_argument("tests", nargs="*", choices=[[], *[test.__name__ for test in TESTS + STORES]])
     parser.add_argument("--binary", required=True, type=pathlib.Path)
     arguments = parser.parse_args()
     failed = 0
-    for test in TESTS:
+    for test in TESTS + STORES:
         if arguments.tests and test.__name__ not in arguments.tests:
             continue
         with tempfile.TemporaryDirectory() as folder:

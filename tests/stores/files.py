@@ -9,6 +9,13 @@ import tarfile
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "shell" / "lib"))
 from make_data import tfrecord  # noqa: E402
 
+try:
+    import pyarrow
+    import pyarrow.feather
+    import pyarrow.parquet
+except ImportError:  # then without Parquet and Arrow files
+    pyarrow = None
+
 PHOTOS = sorted((pathlib.Path(__file__).parent.parent / "shell" / "data").glob("*.jpg"))
 
 # The part of a pipeline behind "source: ", with FILES for the files' names.
@@ -22,7 +29,7 @@ PIPELINES = {
     "images": "{images: {files: FILES}}\nsteps: [shuffle, map: {image: image, label: label}]",
     "npy": "{npy: {files: FILES}}",
     "webdataset": "{webdataset: {files: FILES}}",
-    # Made where pyarrow is.
+    # add_columnar makes them.
     "parquet": "{parquet: {files: FILES}}\nsteps: [shuffle]",
     "arrow": "{arrow: {files: FILES}}\nsteps: [shuffle]",
 }
@@ -72,6 +79,23 @@ def make_files(folder):
     for k in range(24):
         write("images", f"images/{k % 3}/{k:03}.jpg", PHOTOS[k % len(PHOTOS)].read_bytes())
     return names
+
+
+def add_columnar(feedmill):
+    """Adds Parquet and Arrow files to the others, where pyarrow is."""
+    if not pyarrow:
+        return
+    for part in range(2):
+        table = pyarrow.table({"number": list(range(part, 20_000)), "text": [f"word{k % 71}" for k in range(part, 20_000)]})
+        for kind in ("parquet", "arrow"):
+            name = f"{kind}/{part}.{kind}"
+            path = feedmill.files / name
+            path.parent.mkdir(exist_ok=True)
+            if kind == "parquet":
+                pyarrow.parquet.write_table(table, path, row_group_size=3000)
+            else:
+                pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=3000)
+            feedmill.names.setdefault(kind, []).append(name)
 
 
 def pipeline(kind, place, names):

@@ -68,14 +68,15 @@ class Gateway:
     def __exit__(self, *_):
         self.close()
 
-    def request(self, method, path, body=b""):
-        """A signed request (AWS Signature Version 4)."""
+    def request(self, method, path, body=b"", query=()):
+        """A signed request (AWS Signature Version 4); `query`: (name, value). Returns the body of the answer."""
         now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
         digest = hashlib.sha256(body).hexdigest()
         path = urllib.parse.quote(path)
+        asked = "&".join(f"{name}={urllib.parse.quote(value, safe='')}" for name, value in sorted(query))
         scope = f"{now[:8]}/us-east-1/s3/aws4_request"
         names = "host;x-amz-content-sha256;x-amz-date"
-        canonical = "\n".join((method, path, "", f"host:{self.host}", f"x-amz-content-sha256:{digest}",
+        canonical = "\n".join((method, path, asked, f"host:{self.host}", f"x-amz-content-sha256:{digest}",
                                f"x-amz-date:{now}", "", names, digest))
         text = "\n".join(("AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()))
         key = b"AWS4" + SECRET_KEY.encode()
@@ -83,7 +84,7 @@ class Gateway:
             key = hmac.digest(key, part.encode(), "sha256")
         signature = hmac.new(key, text.encode(), "sha256").hexdigest()
         connection = http.client.HTTPConnection(self.host, timeout=30)
-        connection.request(method, path, body, {
+        connection.request(method, f"{path}?{asked}" if asked else path, body, {
             "x-amz-content-sha256": digest, "x-amz-date": now,
             "Authorization": f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={names}, "
                              f"Signature={signature}"})
@@ -91,6 +92,7 @@ class Gateway:
         text = answer.read()
         connection.close()
         assert answer.status < 300, (method, path, answer.status, text)
+        return text
 
     def put(self, key, body):
         self.request("PUT", f"/data/{key}", body)
@@ -112,7 +114,8 @@ class Request:
 
     @property
     def is_range(self):
-        return "Range" in self.headers and self.headers["Range"] != "bytes=0-0"
+        header = self.headers.get("Range") or self.headers.get("x-ms-range")
+        return bool(header) and header != "bytes=0-0"
 
     @property
     def begin(self):
@@ -195,6 +198,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def finish(self):
         self.upstream.close()
         super().finish()
+
+    def handle_expect_100(self):
+        super().handle_expect_100()
+        self.wfile.flush()  # Azure's client waits for it
+        return True
 
     def do_CONNECT(self):
         self.send_response_only(200)

@@ -3,14 +3,14 @@
 this test.
 
     tests/stores/http_files.py --binary build/release/bin/feedmill [TEST …]
-"""
+
+PYTHONPATH may have pyarrow, for Parquet and Arrow files."""
 import argparse
 import bz2
 import gzip
 import json
 import os
 import pathlib
-import random
 import re
 import shutil
 import signal
@@ -21,8 +21,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, same_elements, wait_for  # noqa: E402
-from files import pipeline  # noqa: E402
+from command import Feedmill, a_fifth, same_after_kills, same_elements, wait_for  # noqa: E402
+from files import add_columnar, pipeline  # noqa: E402
 from range_server import RangeServer  # noqa: E402
 
 
@@ -45,6 +45,7 @@ def hangs_behind_the_first(request):
 
 
 def same_as_files(feedmill):
+    add_columnar(feedmill)
     with RangeServer(feedmill.files) as server:
         same_elements(feedmill, server.url)
         assert server.most_under_way > 3, server.most_under_way
@@ -57,36 +58,27 @@ def same_by_time_of_change(feedmill):
 
 
 def same_without_ranges(feedmill):
+    add_columnar(feedmill)
     with RangeServer(feedmill.files, ranges=False) as server:
         same_elements(feedmill, server.url, workers=(2,))
 
 
+FAULTS = [("status", 503), ("status", 429, {"Retry-After": "0"}), ("status", 500), ("cut", 0), ("cut", 700),
+          ("cut", 100_000), ("short", 300), ("delay", 0.3)]
+
+
 def same_when_a_fifth_fails(feedmill):
-    chance = random.Random(9)
-
-    def fault(_):
-        if chance.random() >= 0.2:
-            return None
-        return chance.choice([("status", 503), ("status", 429, {"Retry-After": "0"}), ("status", 500),
-                              ("cut", 0), ("cut", 700), ("cut", 100_000), ("short", 300), ("delay", 0.3)])
-
-    with RangeServer(feedmill.files, fault=fault) as server:
-        same_elements(feedmill, server.url, workers=(1, 3))
+    add_columnar(feedmill)
+    with RangeServer(feedmill.files, fault=a_fifth(FAULTS)) as server:
+        same_elements(feedmill, server.url)
         assert any(status == 503 for _, _, status in server.log)
 
 
-def same_after_a_worker_is_killed(feedmill):
-    text = pipeline("text", feedmill.files, feedmill.names["text"])
-    want = feedmill.hash_of(text)
-    with RangeServer(feedmill.files, delay=0.05) as server, feedmill.cluster(2) as (address, workers, _):
-        text = pipeline("text", server.url, feedmill.names["text"])
-        process = feedmill.start("read", feedmill.write(text), "--service", address, "--format", "summary")
-        wait_for(lambda: len(server.log) > 12, "requests of the workers")
-        workers[0].send_signal(signal.SIGKILL)
-        out, error = process.communicate(timeout=90)
-        assert process.returncode == 0, error
-        summary = json.loads(out)
-        assert (summary["order_hash"], summary["elements"]) == want, summary
+def same_after_workers_are_killed(feedmill):
+    add_columnar(feedmill)
+    with RangeServer(feedmill.files) as server:
+        same_after_kills(feedmill, server.url, server, FAULTS,
+                         (("text", 2), ("tfrecord", 3), ("parquet", 1), ("arrow", 2)))
 
 
 def same_over_tls(feedmill):
@@ -238,6 +230,16 @@ def odd_answers(feedmill):
             RangeServer(feedmill.files, fault=lambda request: ("redirect", target.url + request.path)) as server:
         want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
         assert feedmill.hash_of(pipeline("text", server.url, feedmill.names["text"])) == want
+    # More bytes than asked for, or others.
+    text = pipeline("text", feedmill.files, feedmill.names["text"])
+    with RangeServer(feedmill.files) as server:
+        server.fault = lambda request: ("more", 1000)
+        assert feedmill.hash_of(pipeline("text", server.url, feedmill.names["text"])) == feedmill.hash_of(text)
+        for fault, part in ((("longer", 1000), "answered other bytes than the"), (("shifted", 7), "answered other bytes than the"),
+                            (("chunked", 1000), "more bytes than the range that it names")):
+            server.fault = lambda request, fault=fault: fault if begin_of(request) > 0 else None
+            done = feedmill.refused(lines_of(server), f"{server.url}/text/0.txt: ", part, patience="1s")
+            assert done.stdout.splitlines() == feedmill.read(text).stdout.splitlines()[:done.stdout.count("\n")], fault
     # An empty file has no range at all.
     (feedmill.files / "empty.txt").write_bytes(b"")
     with RangeServer(feedmill.files) as server:
@@ -402,7 +404,7 @@ def latency_is_hidden(feedmill):
 
 
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
-         same_after_a_worker_is_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
+         same_after_workers_are_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
          errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
          names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, compressed_objects, latency_is_hidden)
 

@@ -28,7 +28,9 @@ class RangeServer:
     delay:   seconds before each answer
     fault:   called with each Request; None, or what to do instead:
              ("status", code, {header: value}), ("cut", bytes), ("short", bytes),
-             ("delay", seconds), ("hang",), ("redirect", url)
+             ("delay", seconds), ("hang",), ("redirect", url), ("longer", bytes)
+             and ("shifted", bytes) for another range than asked, ("more", bytes)
+             and ("chunked", bytes) for more bytes than the range that is named
     """
 
     def __init__(self, folder, version="etag", ranges=True, delay=0.0, fault=None, certificate=None):
@@ -158,16 +160,29 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 return self.empty(416, {"Content-Range": f"bytes */{size}"})
             if kind == "short":
                 end = min(end, begin + fault[1])
+            if kind == "longer":
+                end = min(end + fault[1], size)
+            if kind == "shifted":
+                begin = min(begin + fault[1], end - 1)
         self.owner.log.append((self.path, self.headers.get("Range"), status))
         self.send_response(status)
         for name, value in version.items():
             self.send_header(name, value)
         if status == 206:
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
-        self.send_header("Content-Length", str(end - begin))
+        if kind == "chunked":
+            self.send_header("Transfer-Encoding", "chunked")
+        else:
+            self.send_header("Content-Length", str(end - begin))
         self.end_headers()
         file.seek(begin)
         data = file.read(end - begin)
+        if kind in ("more", "chunked"):
+            data += b"x" * fault[1]
+        if kind == "more":
+            self.close_connection = True
+        if kind == "chunked":
+            data = b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
         if kind == "cut" and fault[1] < len(data):
             data = data[:fault[1]]
             self.close_connection = True

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import pathlib
-import random
 import signal
 import subprocess
 import sys
@@ -19,39 +18,16 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, same_elements, save_in_steps, wait_for  # noqa: E402
-from files import PIPELINES, pipeline  # noqa: E402
+from command import (Feedmill, a_fifth, kinds_of, same_after_kills, same_elements, save_in_steps,  # noqa: E402
+                     wait_for)
+from files import PIPELINES, add_columnar, pipeline  # noqa: E402
 from gateway import ACCESS_KEY, SECRET_KEY, FaultProxy, Gateway  # noqa: E402
 
-try:
-    import pyarrow
-    import pyarrow.feather
-    import pyarrow.parquet
-except ImportError:  # then without Parquet and Arrow files
-    pyarrow = None
-
 PLACE = "s3://data"
-KINDS = [kind for kind in PIPELINES if pyarrow or kind not in ("parquet", "arrow")]
 
 
 def error_page(code):
     return f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>m {SECRET_KEY}</Message></Error>".encode()
-
-
-def add_columnar(feedmill):
-    if not pyarrow:
-        return
-    for part in range(2):
-        table = pyarrow.table({"number": list(range(part, 20_000)), "text": [f"word{k % 71}" for k in range(part, 20_000)]})
-        for kind in ("parquet", "arrow"):
-            name = f"{kind}/{part}.{kind}"
-            path = feedmill.files / name
-            path.parent.mkdir(exist_ok=True)
-            if kind == "parquet":
-                pyarrow.parquet.write_table(table, path, row_group_size=3000)
-            else:
-                pyarrow.feather.write_feather(table, str(path), compression="uncompressed", chunksize=3000)
-            feedmill.names.setdefault(kind, []).append(name)
 
 
 def use(feedmill, host, **more):
@@ -87,33 +63,21 @@ def text_of(name="text/0.txt", kind="text"):
 def same_as_files(feedmill):
     with objects(feedmill) as (gateway, proxy):
         use(feedmill, gateway.host)  # without the proxy
-        same_elements(feedmill, PLACE, KINDS)
+        same_elements(feedmill, PLACE)
+
+
+FAULTS = [("status", 503, {}, error_page("SlowDown")), ("status", 500), ("cut", 0), ("cut", 700), ("cut", 100_000),
+          ("delay", 0.3)]
 
 
 def same_when_a_fifth_fails(feedmill):
-    chance = random.Random(9)
-
-    def fault(_):
-        if chance.random() >= 0.2:
-            return None
-        return chance.choice([("status", 503, {}, error_page("SlowDown")), ("status", 500), ("cut", 0), ("cut", 700),
-                              ("cut", 100_000), ("delay", 0.3)])
-
-    with objects(feedmill, fault=fault):
-        same_elements(feedmill, PLACE, KINDS, workers=(1, 3))
+    with objects(feedmill, fault=a_fifth(FAULTS)):
+        same_elements(feedmill, PLACE)
 
 
-def same_after_a_worker_is_killed(feedmill):
-    want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
-    with objects(feedmill, delay=0.05) as (_, proxy), feedmill.cluster(2) as (address, workers, _):
-        text = pipeline("text", PLACE, feedmill.names["text"])
-        process = feedmill.start("read", feedmill.write(text), "--service", address, "--format", "summary")
-        wait_for(lambda: proxy.count > 12, "requests of the workers")
-        workers[0].send_signal(signal.SIGKILL)
-        out, error = process.communicate(timeout=90)
-        assert process.returncode == 0, error
-        summary = json.loads(out)
-        assert (summary["order_hash"], summary["elements"]) == want, summary
+def same_after_workers_are_killed(feedmill):
+    with objects(feedmill) as (_, proxy):
+        same_after_kills(feedmill, PLACE, proxy, FAULTS, (("tfrecord", 2), ("parquet", 3), ("arrow", 1)))
 
 
 def patterns(feedmill):
@@ -169,7 +133,7 @@ def options(feedmill):
         feedmill.refused(text_of("text/0.txt" + query), "s3://data/text/0.txt")
         assert proxy.seen[0]["x-amz-security-token"] == "t0ken"
         for option, part in (("regoin=x", "unknown option 'regoin'"), ("anonymous=maybe", "anonymous is true or false"),
-                             ("region=", "'region' has no value"), ("endpoint_override=%2F", "address of an S3 server")):
+                             ("region=", "'region' has no value"), ("endpoint_override=%2F", "address of a server")):
             feedmill.refused(text_of(f"text/0.txt?{option}"), f"s3://data/text/0.txt?{option}: ", part)
         for name, part in (("s3://", "no name of a bucket"), ("s3://a b/c", "no name of a bucket"),
                            (f"s3://me:{SECRET_KEY}@data/x", "keys are not part of an s3:// URL")):
@@ -262,7 +226,7 @@ def lists(feedmill):
         assert feedmill.hash_of(of("list.jsonl")) == want
         write([{"url": name} for name in names], "list.jsonl")
         assert feedmill.hash_of(of(f"{PLACE}/list.jsonl")) == want
-        for kind in KINDS:
+        for kind in kinds_of(feedmill):
             write([sized(name) for name in feedmill.names[kind]])
             steps = PIPELINES[kind].partition("\n")[2] + "\n"
             text = of("list.jsonl", "text" if kind == "gzip" else kind, steps)
@@ -535,7 +499,7 @@ def tokens(feedmill):
         feedmill.refused(text, "only read", "s3://", flags=("--local", "--save-token", f"http://{proxy.host}/data/t1"))
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, options, regions,
          buckets_of_aws, lists, refusals,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
          keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,

@@ -225,8 +225,8 @@ struct ReadFlags {
     flags.Text("--token", "FILE", "Continue from the position in this token",
                &token);
     flags.Text("--save-token", "FILE",
-               "Save the reader's position to this file, or object of s3:// "
-               "or gs://, at the start and at the end; the end may be an error "
+               "Save the reader's position to this file, or object of s3://, "
+               "gs:// or az://, at the start and at the end; the end may be an error "
                "or a signal",
                &save_token);
     flags.Text("--save-every", "N|DURATION",

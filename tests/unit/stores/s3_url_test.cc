@@ -5,6 +5,8 @@
 
 #include <map>
 
+#include "core/io/url_options.h"
+
 namespace feedmill {
 namespace {
 
@@ -55,7 +57,7 @@ TEST(S3Url, RefusesWhatItDoesNotKnow) {
       {"s3://data/c?region=a%0Ab", "is a region"},
       {"s3://data/c?anonymous=2", "true or false"},
       {"s3://data/c?scheme=http", "endpoint_override"},
-      {"s3://data/c?endpoint_override=a%20b", "address of an S3 server"},
+      {"s3://data/c?endpoint_override=a%20b", "address of a server"},
   };
   for (const auto& [name, part] : cases) {
     const auto url = ParseS3Url(name, kDefaults);

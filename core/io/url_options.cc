@@ -1,0 +1,100 @@
+#include "core/io/url_options.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+bool IsOptionLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
+
+bool IsHostLetter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+         c == '.' || c == '_' || c == ':' || c == '[' || c == ']';
+}
+
+}  // namespace
+
+size_t FindUrlOptions(std::string_view name) {
+  const size_t mark = name.rfind('?');
+  if (mark == std::string_view::npos) return name.size();
+  const std::string_view rest = name.substr(mark + 1);
+  const size_t equals = rest.find('=');
+  if (equals == std::string_view::npos || equals == 0 ||
+      !std::all_of(rest.begin(), rest.begin() + static_cast<ptrdiff_t>(equals),
+                   IsOptionLetter) ||
+      rest.find_first_of("/*") != std::string_view::npos) {
+    return name.size();
+  }
+  return mark;
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>>
+ParseUrlOptions(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> options;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const size_t equals = std::min(part.find('='), part.size());
+    auto value = PercentDecoded(part.substr(std::min(equals + 1, part.size())));
+    if (!value || value->empty()) {
+      return InvalidArgument("the option '{}' has no value",
+                             part.substr(0, equals));
+    }
+    options.emplace_back(part.substr(0, equals), *std::move(value));
+  }
+  return options;
+}
+
+std::optional<bool> ParseFlag(std::string text) {
+  for (char& c : text) {
+    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (text == "1" || text == "true" || text == "yes") return true;
+  if (text == "0" || text == "false" || text == "no") return false;
+  return std::nullopt;
+}
+
+absl::StatusOr<std::string> ParseEndpoint(std::string_view text,
+                                          std::string_view scheme,
+                                          std::string_view what) {
+  const size_t mark = text.find("://");
+  if (mark != std::string_view::npos) {
+    scheme = text.substr(0, mark);
+    text = text.substr(mark + 3);
+  }
+  while (text.ends_with('/')) text.remove_suffix(1);
+  if ((scheme == "http" || scheme == "https") && !text.empty() &&
+      std::all_of(text.begin(), text.end(), IsHostLetter)) {
+    return fmt::format("{}://{}", scheme, text);
+  }
+  return InvalidArgument(
+      "{} is the address of a server, such as http://localhost:9000", what);
+}
+
+std::optional<std::string> PercentDecoded(std::string_view text) {
+  const auto digit = [](char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  };
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '%') {
+      out += text[at];
+      continue;
+    }
+    const int high = at + 1 < text.size() ? digit(text[at + 1]) : -1;
+    const int low = at + 2 < text.size() ? digit(text[at + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    at += 2;
+  }
+  return out;
+}
+
+}  // namespace feedmill
