@@ -1,13 +1,21 @@
 #include "core/pipeline/kept_caches.h"
 
 #include <algorithm>
+#include <chrono>
+#include <map>
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <utility>
 
+#include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/file_systems.h"
 #include "core/io/folder_file.h"
+#include "core/io/side_by_side.h"
+#include "core/io/url_options.h"
 #include "core/pipeline/cache_folder.h"
+#include "core/pipeline/cache_objects.h"
 
 namespace feedmill {
 namespace {
@@ -19,10 +27,78 @@ bool IsKey(std::string_view name) {
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+void SortByUse(std::vector<KeptCache>& caches) {
+  std::sort(caches.begin(), caches.end(),
+            [](const KeptCache& a, const KeptCache& b) {
+              return std::tie(a.used, a.path) < std::tie(b.used, b.path);
+            });
+}
+
+fs::file_time_type FileTimeOf(int64_t ns_since_1970) {
+  const std::chrono::sys_time<std::chrono::nanoseconds> time{
+      std::chrono::nanoseconds(ns_since_1970)};
+  return std::chrono::time_point_cast<fs::file_time_type::duration>(
+      std::chrono::file_clock::from_sys(time));
+}
+
+// Lists all objects below the folder and groups them by key.
+absl::StatusOr<std::vector<KeptCache>> FindStoredCaches(
+    const std::string& url) {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(url));
+  const std::string options = url.substr(FindUrlOptions(url));
+  std::string folder = url.substr(0, url.size() - options.size());
+  while (folder.ends_with('/')) folder.pop_back();
+  FM_ASSIGN_OR_RETURN(const std::vector<FoundFile> objects,
+                      files->Glob(EscapedPattern(folder) + "/**" + options));
+  std::map<std::string, KeptCache> by_key;
+  for (const FoundFile& object : objects) {
+    const size_t begin = folder.size() + 1;
+    if (object.name.size() < begin) continue;
+    const size_t slash = object.name.find('/', begin);
+    if (slash == std::string::npos) continue;
+    const std::string key = object.name.substr(begin, slash - begin);
+    if (!IsKey(key)) continue;
+    const auto [at, is_new] = by_key.try_emplace(key);
+    KeptCache& cache = at->second;
+    if (is_new) cache.used = fs::file_time_type::min();
+    cache.path = object.name.substr(0, slash) + options;
+    ++cache.files;
+    cache.bytes += object.identity ? object.identity->size : 0;
+    cache.used = std::max(cache.used, FileTimeOf(object.written_ns));
+    cache.objects.push_back(object.name);
+  }
+  std::vector<KeptCache> found;
+  for (auto& [key, cache] : by_key) found.push_back(std::move(cache));
+  SortByUse(found);
+  return found;
+}
+
+// Manifests go first, so that no process finds rows that are deleted next.
+absl::Status DropStoredCache(const KeptCache& cache) {
+  constexpr size_t kTogether = 16;
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files,
+                      FileSystemOf(cache.path.string()));
+  for (const bool manifests : {true, false}) {
+    std::vector<std::string> names;
+    for (const std::string& name : cache.objects) {
+      const std::string_view key =
+          std::string_view(name).substr(0, FindUrlOptions(name));
+      if (key.ends_with(CacheObjects::kExtension) == manifests) {
+        names.push_back(name);
+      }
+    }
+    FM_RETURN_IF_ERROR(
+        ForEachSideBySide(names.size(), kTogether,
+                          [&](size_t k) { return files->Remove(names[k]); }));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     const std::string& folder) {
+  if (!SchemeOf(folder).empty()) return FindStoredCaches(folder);
   std::vector<KeptCache> found;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end;
@@ -52,10 +128,7 @@ absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     found.push_back(std::move(cache));
   }
   if (error) return Unavailable("{}: {}", folder, error.message());
-  std::sort(found.begin(), found.end(),
-            [](const KeptCache& a, const KeptCache& b) {
-              return std::tie(a.used, a.path) < std::tie(b.used, b.path);
-            });
+  SortByUse(found);
   return found;
 }
 
@@ -73,6 +146,7 @@ void DropAbandoned(KeptCache& cache) {
 }
 
 absl::Status DropKeptCache(const KeptCache& cache) {
+  if (!cache.objects.empty()) return DropStoredCache(cache);
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator at(cache.path, error), end; !error && at != end;

@@ -10,22 +10,27 @@
 
 namespace feedmill {
 
-// One cache on disk: the folder of its key (CacheFolder).
+// One cache on disk or in a store: the folder of its key (CacheFolder,
+// CacheObjects).
 struct KeptCache {
-  std::filesystem::path path;
+  std::filesystem::path path;  // or URL
+  // URLs of the objects, if the cache is in a store.
+  std::vector<std::string> objects{};
   uint64_t files = 0;  // number of complete files
   // Bytes of complete files, of files being written, and of abandoned files.
   uint64_t bytes = 0;
   // Number and bytes of files that killed writers left (folder_file.h).
   uint64_t abandoned = 0;
   uint64_t abandoned_bytes = 0;
-  // Time when a process last opened the cache or wrote into it.
+  // Time when a process last opened the cache or wrote into it. In a store,
+  // only writing counts, because a store does not say when objects were read.
   std::filesystem::file_time_type used;
 };
 
 // Returns the caches in a folder that `cache:` steps name, the longest unused
-// first. Other contents of the folder are ignored. Unavailable if the folder
-// cannot be read.
+// first. Other contents of the folder are ignored. `folder` may be a URL; a
+// folder of a store that does not exist has no caches. Unavailable if the
+// folder cannot be read.
 absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     const std::string& folder);
 

@@ -69,6 +69,44 @@ def caches(feedmill):
                     assert feedmill.hash_of(in_store(feedmill, folder), "--service", address) == want, (workers, folder)
 
 
+def caches_are_listed_and_deleted(feedmill):
+    """`feedmill cache` of a folder in a store."""
+    with Store.objects(feedmill) as (server, proxy):
+        place = f"{Store.place()}/a [b]"
+        want = feedmill.hash_of(cached(feedmill))
+        other = cached(feedmill, f"take: 100, cache: '{place}'")
+        assert feedmill.hash_of(in_store(feedmill, "a [b]")) == want
+        small = feedmill.hash_of(other)
+        server.put("a [b]/note.txt", b"not of a cache")
+
+        def listed(*flags):
+            done = feedmill.run("cache", place, "--format", "json", *flags)
+            assert done.returncode == 0, done.stderr
+            return [json.loads(line) for line in done.stdout.splitlines()]
+
+        both = listed()
+        assert len(both) == 2 and all(each["files"] >= 2 and each["bytes"] > 1000 for each in both), both
+        assert all(each["cache"].startswith(f"{place}/") and each["used"] > "2020" for each in both), both
+        assert not any(each["deleted"] for each in listed("--unused-days", "1"))
+        assert all(each["deleted"] for each in listed("--unused-days", "0", "--dry-run"))
+        # The larger one goes, or both: the one that was written first goes first.
+        least = min(each["bytes"] for each in both)
+        gone = [each for each in listed("--max-size", str(max(each["bytes"] for each in both))) if each["deleted"]]
+        assert gone and len(listed()) == 2 - len(gone), gone
+        assert all(each["deleted"] for each in listed("--max-size", str(least - 1)))
+        assert listed() == []
+        text = feedmill.run("cache", place)
+        assert text.stdout == "0 caches, 0 B\n" or "0 caches" in text.stdout, text
+        # Deleted caches are made again.
+        assert feedmill.hash_of(in_store(feedmill, "a [b]")) == want
+        assert feedmill.hash_of(other) == small
+        before = proxy.count
+        done = feedmill.run("cache", f"{Store.scheme}://nowhere/kept")
+        assert done.returncode == 1 and "no such bucket" in done.stderr and proxy.count > before, done
+    done = feedmill.run("cache", "http://127.0.0.1:1/kept")
+    assert done.returncode != 0 and "lists no files" in done.stderr, done
+
+
 def caches_of_large_elements(feedmill):
     """Objects of more than a part of a multipart upload."""
     files = feedmill.files / "large"
@@ -200,7 +238,7 @@ def quarantines(feedmill):
         del server
 
 
-TESTS = (caches, caches_of_large_elements, caches_by_two_writers, caches_of_a_killed_worker, caches_when_a_fifth_fails,
+TESTS = (caches, caches_are_listed_and_deleted, caches_of_large_elements, caches_by_two_writers, caches_of_a_killed_worker, caches_when_a_fifth_fails,
          caches_that_the_keys_may_not_use, quarantines)
 
 

@@ -22,7 +22,8 @@ constexpr char kCacheSummary[] =
     "Lists the caches of `cache: FOLDER` steps in folders, the longest unused\n"
     "first; with --unused-days or --max-size, deletes some of them. Nothing "
     "else\n"
-    "deletes whole caches.";
+    "deletes whole caches. A folder may be one of a store (s3://, gs://, "
+    "az://).";
 constexpr char kCacheExamples[] =
     "A folder has a cache for each pipeline (up to its cache step), data and\n"
     "seed. When data or steps change, their old cache is no longer used. A "
@@ -36,11 +37,15 @@ constexpr char kCacheExamples[] =
     "files are deleted with --unused-days or --max-size, regardless of their "
     "values,\n"
     "and when a pipeline opens the cache.\n"
+    "A store does not say when objects were read: a cache there counts as "
+    "unused\n"
+    "since a process last wrote to it.\n"
     "\n"
     "Examples:\n"
     "  feedmill cache kept/\n"
     "  feedmill cache kept/ --unused-days 30 --dry-run\n"
-    "  feedmill cache kept/ --max-size 200GiB";
+    "  feedmill cache kept/ --max-size 200GiB\n"
+    "  feedmill cache s3://scratch/kept --unused-days 30";
 
 struct CacheFlags {
   std::vector<std::string> folders;
@@ -62,8 +67,8 @@ struct CacheFlags {
                "Print the caches that would be deleted, and delete nothing",
                &dry_run);
     flags.OneOf("--format", {"text", "json"}, "Format of the list", &format);
-    flags.Positionals("FOLDER", "Folders that pipelines name in `cache`",
-                      &folders);
+    flags.Positionals(
+        "FOLDER", "Folders or URLs that pipelines name in `cache`", &folders);
   }
 };
 
@@ -95,9 +100,9 @@ void Print(const KeptCache& cache, const char* abandoned_deleted,
                             abandoned_deleted);
   }
   fmt::print(
-      "{}  {} in {} file{}{}, used {}{}\n", cache.path.string(),
+      "{}  {} in {} file{}{}, {} {}{}\n", cache.path.string(),
       SizeText(cache.bytes), cache.files, cache.files == 1 ? "" : "s",
-      abandoned,
+      abandoned, cache.objects.empty() ? "used" : "written",
       absl::FormatTime("%Y-%m-%d %H:%M", TimeOf(cache), absl::LocalTimeZone()),
       deleted);
 }

@@ -224,11 +224,12 @@ struct ReadFlags {
         &element_bytes_max);
     flags.Text("--token", "FILE", "Continue from the position in this token",
                &token);
-    flags.Text("--save-token", "FILE",
-               "Save the reader's position to this file, or object of s3://, "
-               "gs:// or az://, at the start and at the end; the end may be an error "
-               "or a signal",
-               &save_token);
+    flags.Text(
+        "--save-token", "FILE",
+        "Save the reader's position to this file, or object of s3://, "
+        "gs:// or az://, at the start and at the end; the end may be an error "
+        "or a signal",
+        &save_token);
     flags.Text("--save-every", "N|DURATION",
                "Save the token after each N elements (1000), or so often "
                "(30s), too; it replaces the one before at once",
