@@ -5,10 +5,18 @@ none`. The rows:
 
 large    one object of 512 MB, in order
 small    10,000 objects of 4 kB that a list names with their sizes
-latency  256 MB in order, through a proxy that waits 50 ms before each answer, and one that waits 1 ms"""
+latency  256 MB in order, through a proxy that waits 50 ms before each answer, and one that waits 1 ms; also from
+         a web server
+first_batch  the first batch of 100,000 objects that a list names
+listing  the first batch of the same objects by a pattern, beside the server's own listing, page after page
+
+FEEDMILL_BENCH_OBJECTS sets the number of objects of `small`, `first_batch` and `listing`, FEEDMILL_BENCH_MB the size
+of `large` and `latency`, to try the rows: figures are those without them."""
+import html
 import json
 import os
 import pathlib
+import re
 import resource
 import subprocess
 import sys
@@ -20,10 +28,13 @@ from measure import BUILD, ROOT, check, median, ratio, run_peer, say
 
 sys.path.insert(0, str(ROOT / "tests" / "stores"))
 from gateway import ACCESS_KEY, BINARY, SECRET_KEY, FaultProxy, Gateway
+from range_server import RangeServer
 
 MB = 1_000_000
-LARGE, PART, LATENCY = 512 * MB, 8 * MB, 256 * MB
-SMALL, SMALL_BYTES = 10_000, 4_000
+LARGE, PART, LATENCY = int(os.environ.get("FEEDMILL_BENCH_MB", "512")) * MB, 8 * MB, int(os.environ.get("FEEDMILL_BENCH_MB", "256")) * MB
+SMALL, SMALL_BYTES = int(os.environ.get("FEEDMILL_BENCH_OBJECTS", "10000")), 4_000
+MANY = int(os.environ.get("FEEDMILL_BENCH_OBJECTS", "100000"))
+BATCH = 32
 TOGETHER = 32
 EMPTY = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -121,18 +132,76 @@ def small(gateway, folder, count):
 
 def latency(gateway, folder, count):
     fill(gateway, "far", LATENCY)
-    source = f"{{fixed_length: {{files: 's3://data/far', record_bytes: {MB}}}}}"
-    with FaultProxy(gateway) as proxy:
-        def side(delay):
-            proxy.delay = delay
-            return feedmill(folder, proxy.host, source, LATENCY // MB)
-        got = measure.rounds(count, {"1 ms": lambda: side(0.001), "50 ms": lambda: side(0.05)})
+
+    def side(server, url, delay):
+        server.delay = delay
+        return feedmill(folder, server.host, f"{{fixed_length: {{files: '{url}', record_bytes: {MB}}}}}", LATENCY // MB)
+    with FaultProxy(gateway) as proxy, RangeServer(gateway.folder / "buckets" / "data") as web:
+        places = {"s3": (proxy, "s3://data/far"), "http": (web, f"{web.url}/far")}
+        got = measure.rounds(count, {(kind, ms): lambda place=place, ms=ms: side(*place, ms / 1e3)
+                                     for kind, place in places.items() for ms in (1, 50)})
     seconds = {name: median(results, lambda r: r["seconds"]) for name, results in got.items()}
-    say(f"latency: {seconds['1 ms']:.2f} s at 1 ms a request, {seconds['50 ms']:.2f} s at 50 ms")
-    return {"latency_50ms_vs_1ms": ratio(seconds["1 ms"], seconds["50 ms"])}
+    for kind in places:
+        say(f"latency, {kind}: {seconds[kind, 1]:.2f} s at 1 ms a request, {seconds[kind, 50]:.2f} s at 50 ms")
+    return {"latency_50ms_vs_1ms": ratio(seconds["s3", 1], seconds["s3", 50]),
+            "latency_http_50ms_vs_1ms": ratio(seconds["http", 1], seconds["http", 50])}
 
 
-ROWS = {"large": large, "small": small, "latency": latency}
+def many_objects(gateway):
+    """Makes the objects; their names."""
+    place = gateway.folder / "buckets/data/many"
+    place.mkdir()
+    for k in range(MANY):
+        (place / f"{k:06}").write_bytes(b"%06d\n" % k)
+    return [f"many/{k:06}" for k in range(MANY)]
+
+
+def batch_of(folder, host, files):
+    """The seconds of a process that prints the first batch."""
+    pipeline = measure.write(folder, "first.yaml", f"source: {{text: {{files: {files}}}}}\nsteps: [batch: {{size: {BATCH}}}]\n")
+
+    def read():
+        done = subprocess.run([BUILD / "bin" / "feedmill", "read", pipeline, "--local", "--limit", "1"], check=False,
+                              capture_output=True, text=True, env=environment(host), timeout=400)
+        check(done.returncode == 0, done.stderr)
+        check(len(json.loads(done.stdout)) == BATCH, f"stores: {done.stdout[:200]}")
+        return BATCH
+    return timed(read)
+
+
+def first_batch(gateway, folder, count):
+    listed = measure.write(folder, "many.jsonl", "".join(
+        json.dumps({"url": f"s3://data/{name}", "size": 7}) + "\n" for name in many_objects(gateway)))
+    got = measure.rounds(count, {"feedmill": lambda: batch_of(folder, gateway.host, f"{{manifest: '{listed}'}}")})
+    seconds = median(got["feedmill"], lambda r: r["seconds"])
+    say(f"first_batch: {seconds:.2f} s for {MANY:,} objects")
+    return {"first_batch_s": round(seconds, 2)}
+
+
+def list_pages(gateway):
+    """Lists the objects page after page, as the server's protocol has it."""
+    found, query = 0, [("list-type", "2"), ("prefix", "many/")]
+    token = None
+    while True:
+        page = gateway.request("GET", "/data", query=[*query, *([("continuation-token", token)] if token else [])])
+        found += page.count(b"<Contents>")
+        token = re.search(rb"<NextContinuationToken>(.*?)</NextContinuationToken>", page)
+        if not token:
+            check(found == MANY, f"stores: {found} objects listed, not {MANY}")
+            return found
+        token = html.unescape(token[1].decode())
+
+
+def listing(gateway, folder, count):
+    many_objects(gateway)
+    got = measure.rounds(count, {"feedmill": lambda: batch_of(folder, gateway.host, "'s3://data/many/*'"),
+                                 "server": lambda: timed(lambda: list_pages(gateway))})
+    seconds = {side: median(results, lambda r: r["seconds"]) for side, results in got.items()}
+    say(f"listing: first batch after {seconds['feedmill']:.2f} s; the server lists in {seconds['server']:.2f} s")
+    return {"listing_vs_server": ratio(seconds["server"], seconds["feedmill"])}
+
+
+ROWS = {"large": large, "small": small, "latency": latency, "first_batch": first_batch, "listing": listing}
 
 
 def bench(folder, count, rows):
