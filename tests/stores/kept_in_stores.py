@@ -102,7 +102,7 @@ def caches_are_listed_and_deleted(feedmill):
         assert feedmill.hash_of(other) == small
         before = proxy.count
         done = feedmill.run("cache", f"{Store.scheme}://nowhere/kept")
-        assert done.returncode == 1 and "no such bucket" in done.stderr and proxy.count > before, done
+        assert done.returncode in (1, 2) and "no such bucket" in done.stderr and proxy.count > before, done
     done = feedmill.run("cache", "http://127.0.0.1:1/kept")
     assert done.returncode != 0 and "lists no files" in done.stderr, done
 
