@@ -233,8 +233,6 @@ def odd_answers(feedmill):
     # More bytes than asked for, or others.
     text = pipeline("text", feedmill.files, feedmill.names["text"])
     with RangeServer(feedmill.files) as server:
-        server.fault = lambda request: ("more", 1000)
-        assert feedmill.hash_of(pipeline("text", server.url, feedmill.names["text"])) == feedmill.hash_of(text)
         for fault, part in ((("longer", 1000), "answered other bytes than the"), (("shifted", 7), "answered other bytes than the"),
                             (("chunked", 1000), "more bytes than the range that it names")):
             server.fault = lambda request, fault=fault: fault if begin_of(request) > 0 else None

@@ -29,8 +29,8 @@ class RangeServer:
     fault:   called with each Request; None, or what to do instead:
              ("status", code, {header: value}), ("cut", bytes), ("short", bytes),
              ("delay", seconds), ("hang",), ("redirect", url), ("longer", bytes)
-             and ("shifted", bytes) for another range than asked, ("more", bytes)
-             and ("chunked", bytes) for more bytes than the range that is named
+             and ("shifted", bytes) for another range than asked, ("chunked", bytes)
+             for more bytes than the range that is named
     """
 
     def __init__(self, folder, version="etag", ranges=True, delay=0.0, fault=None, certificate=None):
@@ -177,11 +177,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         file.seek(begin)
         data = file.read(end - begin)
-        if kind in ("more", "chunked"):
-            data += b"x" * fault[1]
-        if kind == "more":
-            self.close_connection = True
         if kind == "chunked":
+            data += b"x" * fault[1]
             data = b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)
         if kind == "cut" and fault[1] < len(data):
             data = data[:fault[1]]
