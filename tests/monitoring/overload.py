@@ -105,6 +105,67 @@ int openat(int folder, const char* path, int flags, ...) {
 """
 
 
+# Reads of files below a folder of this name fail; opening them does not.
+READS = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static int broken(int fd) {
+  char link[64], path[4096];
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t size = readlink(link, path, sizeof path - 1);
+  if (size < 0) return 0;
+  path[size] = 0;
+  if (strstr(path, "/on-a-broken-disk/") == NULL) return 0;
+  errno = EIO;
+  return 1;
+}
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+ssize_t pread(int fd, void* to, size_t size, off_t at) { return broken(fd) ? -1 : REAL(pread)(fd, to, size, at); }
+ssize_t pread64(int fd, void* to, size_t size, off64_t at) { return broken(fd) ? -1 : REAL(pread64)(fd, to, size, at); }
+ssize_t preadv(int fd, const struct iovec* to, int count, off_t at) { return broken(fd) ? -1 : REAL(preadv)(fd, to, count, at); }
+ssize_t preadv64(int fd, const struct iovec* to, int count, off64_t at) {
+  return broken(fd) ? -1 : REAL(preadv64)(fd, to, count, at);
+}
+"""
+# Files whose paths match DISK_FILES take no more bytes while the file of DISK_IS_FULL exists.
+WRITES = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static int full(int fd) {
+  char link[64], path[4096];
+  if (access(getenv("DISK_IS_FULL"), F_OK) != 0) return 0;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t size = readlink(link, path, sizeof path - 1);
+  if (size < 0) return 0;
+  path[size] = 0;
+  if (fnmatch(getenv("DISK_FILES"), path, 0) != 0) return 0;
+  errno = ENOSPC;
+  return 1;
+}
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+ssize_t write(int fd, const void* from, size_t size) { return full(fd) ? -1 : REAL(write)(fd, from, size); }
+ssize_t writev(int fd, const struct iovec* from, int count) { return full(fd) ? -1 : REAL(writev)(fd, from, count); }
+ssize_t pwrite(int fd, const void* from, size_t size, off_t at) { return full(fd) ? -1 : REAL(pwrite)(fd, from, size, at); }
+ssize_t pwrite64(int fd, const void* from, size_t size, off64_t at) { return full(fd) ? -1 : REAL(pwrite64)(fd, from, size, at); }
+int ftruncate(int fd, off_t size) { return size > 0 && full(fd) ? -1 : REAL(ftruncate)(fd, size); }
+int ftruncate64(int fd, off64_t size) { return size > 0 && full(fd) ? -1 : REAL(ftruncate64)(fd, size); }
+"""
+
+
 def library(cluster, name, source):
     """Compiles what a process loads before the C library."""
     code, built = cluster.folder / f"{name}.c", cluster.folder / f"{name}.so"
@@ -205,13 +266,18 @@ def text_files(cluster, name, count):
     return folder
 
 
-def broken_disk(cluster):
+def broken_reads(cluster):
+    """The same of a worker that opens its files, and whose reads of them fail."""
+    broken_disk(cluster, READS)
+
+
+def broken_disk(cluster, fault=DISK):
     """A worker that cannot read its disk is set aside and named; the others do its work. An operator lets it work again."""
     token = cluster.folder / "token"
     token.write_text("0123456789abcdef0123\n")
     token.chmod(0o600)
     cluster.dispatcher("--http-token-file", token)
-    with environment(cluster, LD_PRELOAD=library(cluster, "disk", DISK)):
+    with environment(cluster, LD_PRELOAD=library(cluster, "disk", fault)):
         broken = cluster.worker("w0")
     sound = cluster.worker("w1")
     files = text_files(cluster, "on-a-broken-disk", 400)
@@ -255,6 +321,98 @@ def full_journal(cluster):
         (cluster.folder / name).unlink(missing_ok=True)
     cluster.dispatcher("--work-dir", work, "--port", port)
     assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+
+
+def fill_journal(cluster, files, press=None):
+    """The files of the journal that match `files` take no more bytes: the dispatcher ends and says so, and continues at its place
+    once there is space. `press` has the journal written; without it, each event does, also those after a restart."""
+    work, port = cluster.folder / "work", unused_port()
+    full = cluster.folder / "full"
+    flags = ("--work-dir", work, "--port", port)
+    with environment(cluster, LD_PRELOAD=library(cluster, "writes", WRITES), DISK_IS_FULL=str(full), DISK_FILES=f"*{files}"):
+        dispatcher = cluster.dispatcher(*flags)
+        cluster.worker("w0")
+        reader = begin_read(cluster, SLEEPS)
+        progress(cluster, 300)
+        full.write_text("")
+        if press:
+            press()
+        assert dispatcher.wait(60) == 1, cluster.logs()
+        said = cluster.log("dispatcher").splitlines()[-1]
+        assert str(work) in said and "full" in said, said
+        for name in ("address", "http"):
+            (cluster.folder / name).unlink(missing_ok=True)
+        if not press:
+            assert cluster.start("again", "dispatcher", *flags).wait(60) == 1, cluster.logs()
+            assert str(work) in cluster.log("again") and "full" in cluster.log("again"), cluster.log("again")
+    full.unlink()
+    cluster.dispatcher(*flags)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    return said
+
+
+def full_journal_write(cluster):
+    """A disk that refuses the bytes of an event."""
+    said = fill_journal(cluster, "/journal.db-wal")
+    assert "cannot write the journal" in said, said
+
+
+def full_journal_compaction(cluster):
+    """A disk that refuses the bytes of a snapshot, which replaces events once these are megabytes: here, lists of files."""
+    folder = cluster.folder / "data"
+    folder.mkdir()
+    names = [str(folder / f"{k:04}-{'x' * 180}.txt") for k in range(3000)]
+    for name in names:
+        with open(name, "w", encoding="utf-8") as file:
+            file.write("1\n")
+
+    def press():
+        for job in ("first", "second", "third", "fourth"):
+            cluster.read(f"source: {{text: {{files: {json.dumps(names)}}}}}\n", "--limit", "1", "--timeout", "20s", name=job)
+    said = fill_journal(cluster, "/journal.db", press)
+    assert "cannot compact the journal" in said, said
+
+
+def full_cache(cluster):
+    """A worker that cannot write its cache makes the elements again; an event, a counter and its log name the folder."""
+    full = cluster.folder / "full"
+    full.write_text("")
+    kept = cluster.folder / "kept"
+    text = f"source: {{range: {{stop: 600}}}}\nsteps:\n  - map: 'full([8192], x)'\n  - cache: '{kept}'\n  - repeat: 2\n"
+    cluster.dispatcher()
+    with environment(cluster, LD_PRELOAD=library(cluster, "writes", WRITES), DISK_IS_FULL=str(full), DISK_FILES=f"{kept}/*"):
+        worker = cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
+    expected = local_hash(cluster, cluster.pipeline(text.replace(f"  - cache: '{kept}'\n", "")))
+    assert order_hash(begin_read(cluster, text)) == expected
+
+    def event():
+        return next((event for event in cluster.status()["events"] if event["kind"] == "cache"), None)
+    wait_for(event, cluster.logs)
+    assert event()["worker"] == worker.address and str(kept) in event()["text"], event()
+    assert f"worker {worker.address} cannot write 1 cache" in cluster.log("dispatcher"), cluster.logs()
+    assert cluster.metric("feedmill_dispatcher_cache_write_failures_total") >= 1
+    cluster.http = cluster.file("worker-http")
+    assert cluster.metric("feedmill_worker_cache_write_failures_total") >= 1
+
+
+def little_memory(cluster):
+    """A worker that gets no memory for its elements is set aside and named; the others do its work."""
+    cluster.dispatcher()
+    small = cluster.worker("w0", "--transport", "tcp")
+    cluster.worker("w1")
+    used = next(int(line.split()[1]) for line in open(f"/proc/{small.pid}/status", encoding="utf-8") if line.startswith("VmSize"))
+    limit = (used + (24 << 10)) << 10  # KiB
+    resource.prlimit(small.pid, resource.RLIMIT_AS, (limit, limit))
+    files = cluster.folder / "data"
+    files.mkdir()
+    for k in range(60):  # splits of one file
+        (files / f"{k:02}.txt").write_text(f"{k}\n")
+    text = f"source: {{text: {{files: '{files}/*.txt'}}}}\nsteps:\n  - map: 'full([33554432], cast(length(x) + 7, uint8))'\n"
+    reader = begin_read(cluster, text)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(text))
+    aside = {worker["address"]: worker["set_aside"] for worker in cluster.status()["workers"]}
+    assert aside[small.address] and small.poll() is None, f"{cluster.status()['workers']}\n{cluster.logs()}"
+    assert f"worker {small.address} is set aside" in cluster.log("dispatcher"), cluster.logs()
 
 
 def key_rotation(cluster):
