@@ -17,7 +17,8 @@ constexpr double kFill = 0.85;
 // Part of the threads that may have work after shrinking. The distance to
 // kBusyToGrow is the hysteresis.
 constexpr double kFillLow = 0.6;
-constexpr uint64_t kGrowthMax = 4;  // maximum factor of one decision
+constexpr double kNearlyEnough = 1.25;  // ratio of a need to the fleet
+constexpr uint64_t kGrowthMax = 4;      // maximum factor of one decision
 // If the cost of an element in workers' time rises by this factor with more
 // workers, the workers hinder each other.
 constexpr double kCostRise = 1.3;
@@ -331,7 +332,10 @@ void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   // A job that waited little has little to gain: noise would exceed the gain.
   const bool useless = trial->waits > kGainSeen &&
                        slack * measured.rate < kGainLeast * trial->rate;
-  if (!hinder && !useless) return;
+  if (!hinder && !useless) {
+    if (measured.spread > kSpreadSmooth) measured.cost = memory.cost_best;
+    return;
+  }
   Ceiling ceiling;
   ceiling.rate = measured.rate;
   ceiling.spread = measured.spread;
@@ -400,8 +404,14 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
         "help; bound by {}",
         waits, PercentText(1 - figures.busy), bound);
   } else {
-    measured.need = measured.busy_workers /
-                    (1 - std::min(measured.waits, kWaitMost)) / kFill;
+    const double fed = (1 - std::min(measured.waits, kWaitMost)) * kFill;
+    measured.need = measured.busy_workers / fed;
+    // If the fleet nearly suffices at the cost from before it grew, its workers
+    // work ahead, behind the lump that the readers wait for.
+    const double known = measured.rate * measured.cost / fed;
+    if (known > 0 && known < kNearlyEnough * measured.part) {
+      measured.need = std::min(measured.need, known);
+    }
     measured.low = measured.part;
     scale.reason = fmt::format("{}, and the workers are busy", waits);
   }

@@ -133,6 +133,9 @@ class Autoscaler {
     bool wishes = false;  // the job waits, and the workers are busy
     double need = 0;      // workers that it needs, if it wishes for more
     double low = 0;       // workers with which it is certainly as fast
+    // Seconds of workers per element before the fleet grew, of a job whose
+    // elements come in lumps; 0: not known, or no growth was judged.
+    double cost = 0;
   };
   // A reduction of the fleet that is not yet proven harmless.
   struct Shrink {

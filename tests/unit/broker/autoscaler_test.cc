@@ -9,6 +9,7 @@
 #include <numeric>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct Situation {
   double link = kNoLimit;    // of all workers together; they are idle meanwhile
   double cores = kNoLimit;   // workers that run at a time; the others wait
   double lump = 0;  // seconds of a worker's time in what it sends at once
+  // Lumps that a worker takes at a time. They are numbered, and readers take
+  // them in order, while workers work ahead. 0: readers take any.
+  size_t lease = 0;
 };
 
 double CapacityOf(const Situation& at, uint64_t workers) {
@@ -170,13 +174,47 @@ class Service {
   struct Lumps {
     std::vector<double> made;  // seconds, of each worker; at most `lump`
     double buffered = 0;       // elements
+    // Used for lumps with an order:
+    std::vector<std::deque<uint64_t>> leased;  // of each worker
+    std::set<uint64_t> free;                   // of workers that are gone
+    std::set<uint64_t> done;                   // behind `head`
+    uint64_t head = 0;  // next lump that the readers take
+    uint64_t next = 0;  // first lump that no worker has had
   };
   struct Second {
     double elements = 0;
     double busy = 0;  // part of the workers' time
   };
 
+  Second MakeOrderedLumps(const Situation& at, double noise, Lumps& lumps) {
+    for (size_t k = workers_; k < lumps.leased.size(); ++k) {
+      lumps.free.insert(lumps.leased[k].begin(), lumps.leased[k].end());
+    }
+    lumps.leased.resize(workers_);
+    lumps.made.resize(workers_);
+    for (size_t k = 0; k < workers_; ++k) {
+      std::deque<uint64_t>& own = lumps.leased[k];
+      while (own.size() < at.lease) {
+        if (lumps.free.empty()) lumps.free.insert(lumps.next++);
+        own.push_back(*lumps.free.begin());
+        lumps.free.erase(lumps.free.begin());
+      }
+      lumps.made[k] += noise * Noise();
+      if (lumps.made[k] < at.lump) continue;
+      lumps.made[k] -= at.lump;
+      lumps.done.insert(own.front());
+      own.pop_front();
+    }
+    for (; lumps.done.erase(lumps.head) > 0; ++lumps.head) {
+      lumps.buffered += at.lump * at.worker;
+    }
+    Second second{std::min(lumps.buffered, at.trainer), 1.0};
+    lumps.buffered -= second.elements;
+    return second;
+  }
+
   Second MakeLumps(const Situation& at, double noise, Lumps& lumps) {
+    if (at.lease > 0) return MakeOrderedLumps(at, noise, lumps);
     if (lumps.made.size() > workers_) lumps.made.resize(workers_);
     while (lumps.made.size() < workers_) lumps.made.push_back(0);
     const double size = at.lump * at.worker;
@@ -351,6 +389,29 @@ TEST(AutoscalerSimulation, FindsTheHandTunedNumberWhereElementsComeInLumps) {
       // Then it stays: no more than one change, which is not undone.
       EXPECT_LE(service.wanted().size(), wanted.size() + 1);
       EXPECT_LE(Turns(service), 2);
+    }
+  }
+}
+
+// Workers that work ahead are busy while readers wait for the first lump. Such
+// waits are no reason to double the fleet again.
+TEST(AutoscalerSimulation, DoesNotGrowForLumpsThatWorkersMakeAhead) {
+  for (const size_t lease : {2, 3, 4}) {
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      Situation at{"trainer", 0.5, 0.2};
+      at.lump = 5;
+      at.lease = lease;
+      Service service(seed, 1,
+                      {.workers_min = 1,
+                       .workers_max = 8,
+                       .interval = absl::Seconds(4),
+                       .down_after = absl::Seconds(8)});
+      service.Set({at});
+      service.Run(absl::Minutes(3));
+      SCOPED_TRACE(testing::Message() << "lease " << lease << " seed " << seed);
+      EXPECT_THAT(service.workers(),
+                  testing::AllOf(testing::Ge(3u), testing::Le(5u)))
+          << Text(service);
     }
   }
 }
