@@ -86,7 +86,7 @@ class Remains:
         return {kind: dict(counts) for kind, counts in more.items() if counts}
 
     def await_end(self, seconds):
-        """Returns more() after so many seconds; {} as soon as there is none."""
+        """Returns more() after the seconds; {} as soon as there is none."""
         deadline = time.monotonic() + seconds
         while more := self.more():
             gc.collect()
