@@ -88,9 +88,10 @@ class FileSystem {
   // Default: InvalidArgument, for files that are only read.
   virtual absl::Status Write(const std::string& name,
                              std::string_view bytes) const;
-  // Makes a file that does not exist yet, or one with these bytes. Returns false
-  // if it exists and the store can tell (s3://, az://); another store replaces
-  // the file. Readers may see an empty file at first (az://). Default: Write.
+  // Makes a file that does not exist yet, or one with these bytes. Returns
+  // false if it exists and the store can tell (s3://, az://); another store
+  // replaces the file. Readers may see an empty file at first (az://). Default:
+  // Write.
   virtual absl::StatusOr<bool> WriteNew(const std::string& name,
                                         std::string_view bytes) const;
   // Removes a file. OK if there is none. Default: InvalidArgument, like Write.
