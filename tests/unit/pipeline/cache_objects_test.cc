@@ -285,11 +285,22 @@ TEST_F(CacheInStore, ReportsADamagedManifestAndMakesItsRowsAgain) {
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string damaged = whole;
     damaged[at] ^= 4;
-    store().Change(name, at % 5 == 0 ? whole.substr(0, at) : damaged);
+    const bool cut = at > 0 && at % 5 == 0;
+    store().Change(name, cut ? whole.substr(0, at) : damaged);
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(There(*Open(), 0, 20), 0u) << at;
     EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr(name));
   }
+}
+
+TEST_F(CacheInStore, IgnoresAnEmptyManifestWhichItsWriterMayStillFill) {
+  const auto cache = Open();
+  Add(*cache, 0, 20);
+  cache->Flush();
+  store().Change(store().Names(".manifest").at(0), "");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(There(*Open(), 0, 20), 0u);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(CacheInStore, ContinuesWithoutAStoreThatIsAway) {
