@@ -197,7 +197,7 @@ std::string ProfileTable(const ProfiledRead& read,
   std::string out = fmt::format(
       "profile {:.3f} s, {:.3f} s CPU; {}{}\n", sums.elapsed_s,
       sums.process_cpu_s, VerdictOn(read, lines, sums), WithoutACore(sums));
-  size_t width = 24;
+  size_t width = std::string_view("receiving, and other work").size();
   for (const Line& line : lines) width = std::max(width, line.name.size());
   width = std::min<size_t>(width, 48);
   out += fmt::format("        {:<{}} {:>9} {:>9} {:>6} {:>12} {:>12} {:>10}\n",
