@@ -26,6 +26,11 @@ ReadStop::ReadStop(std::function<bool()> interrupted)
   if (interrupted_) g_innermost = this;
 }
 
+ReadStop::ReadStop(Clock::time_point end)
+    : ReadStop([this, end] {
+        return Clock::now() >= end || (outer_ != nullptr && outer_->Stopped());
+      }) {}
+
 ReadStop::~ReadStop() { g_innermost = outer_; }
 
 bool ReadStop::Stopped() const {

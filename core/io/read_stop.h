@@ -22,6 +22,8 @@ class ReadStop {
   // Stops when `interrupted` returns true. Asked() calls it on this thread, at
   // most every 50 ms, until it returns true. Null: this scope does not count.
   explicit ReadStop(std::function<bool()> interrupted);
+  // Stops at `end`, and when the outer scope stops.
+  explicit ReadStop(std::chrono::steady_clock::time_point end);
   ~ReadStop();
   ReadStop(const ReadStop&) = delete;
   ReadStop& operator=(const ReadStop&) = delete;

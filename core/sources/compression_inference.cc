@@ -1,15 +1,11 @@
 #include "core/sources/compression_inference.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -34,37 +30,6 @@ bool IsBehindUrl(const std::string& pattern) {
 // this process does not.
 constexpr std::chrono::seconds kLookTime(5);
 
-// While this object lives, reads of this thread that wait for a network end
-// after a time.
-class ReadLimit {
- public:
-  explicit ReadLimit(std::chrono::seconds limit)
-      : stop_(stopped_), timer_([this, limit] {
-          std::unique_lock lock(mutex_);
-          if (!ended_.wait_for(lock, limit, [this] { return done_; })) {
-            stopped_ = true;
-          }
-        }) {}
-  ~ReadLimit() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    ended_.notify_one();
-    timer_.join();
-  }
-  ReadLimit(const ReadLimit&) = delete;
-  ReadLimit& operator=(const ReadLimit&) = delete;
-
- private:
-  std::atomic<bool> stopped_ = false;
-  const ReadStop stop_;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool done_ = false;  // guarded by mutex_
-  std::thread timer_;
-};
-
 // The first file of a source.
 struct FirstFile {
   std::string name;
@@ -87,10 +52,10 @@ absl::StatusOr<std::string> FirstBytes(const FoundFile& found) {
 
 absl::StatusOr<FirstFile> Look(const std::string& pattern,
                                const std::string& first_file) {
-  std::optional<ReadLimit> limit;
+  std::optional<ReadStop> limit;
   if (first_file.empty() &&
       (IsBehindUrl(pattern) || !FileListOf(pattern).empty())) {
-    limit.emplace(kLookTime);
+    limit.emplace(std::chrono::steady_clock::now() + kLookTime);
   }
   FoundFile found{first_file};
   if (first_file.empty()) {

@@ -92,7 +92,7 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status) {
                     "AuthenticationFailed", "AuthorizationFailure",
                     "AuthorizationPermissionMismatch", "NoAuthenticationInfo",
                     "PublicAccessNotPermitted", "INVALID_ARGUMENT",
-                    "FAILED_PRECONDITION", "credential"});
+                    "FAILED_PRECONDITION", "credential", "Base64"});
   text.resize(std::min(text.size(), kTextBytesMax));
   if (refused) {
     return FailedPrecondition(

@@ -130,7 +130,7 @@ def refusals(feedmill):
             feedmill.refused(text_of(), f"{Store.place()}/text/0.txt: refused", "check the credentials")
         # Credentials that expire in mid-read: what came before is delivered.
         for status, headers, body in EXPIRED[Store.kind]:
-            proxy.fault = lambda request, answer=("status", status, headers, body): answer if request.begin > 9_000_000 else None
+            proxy.fault = lambda request, answer=("status", status, headers, body): answer if request.begin > 4_000_000 else None
             done = feedmill.refused(text_of(), f"{Store.place()}/text/0.txt: refused", "whether they have expired")
             assert "line 0 " in done.stdout
         proxy.fault = None

@@ -312,7 +312,7 @@ def replaced_during_the_read(feedmill):
             replaced = threading.Event()
 
             def change(request, name=name, body=body, replaced=replaced):
-                if name in request.path and request.is_range and not replaced.is_set():
+                if name in request.path and request.begin > 0 and not replaced.is_set():
                     replaced.set()
                     if body is None:
                         gateway.request("DELETE", f"/data/{name}")

@@ -52,5 +52,22 @@ TEST(ReadStop, WithoutAFunctionTheScopeAroundItCounts) {
   EXPECT_TRUE(ReadStop::Asked());
 }
 
+TEST(ReadStop, EndsAtATimeOrWithTheScopeAroundIt) {
+  std::atomic<bool> stopped = false;
+  const ReadStop outer(stopped);
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const ReadStop inner(now + std::chrono::milliseconds(60));
+    EXPECT_FALSE(ReadStop::Asked());
+    AwaitStop();
+    EXPECT_GE(std::chrono::steady_clock::now() - now,
+              std::chrono::milliseconds(60));
+  }
+  EXPECT_FALSE(ReadStop::Asked());
+  const ReadStop inner(now + std::chrono::hours(1));
+  stopped = true;
+  AwaitStop();
+}
+
 }  // namespace
 }  // namespace feedmill
