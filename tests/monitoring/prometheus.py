@@ -131,14 +131,14 @@ def failed_jobs(cluster):
     ask = watch_by_prometheus(cluster, hasty_rules(cluster))
     wait_for(lambda: ask("feedmill_dispatcher_jobs_failed_total == 0"), "a dispatcher without failed jobs")
     missing = f"source: {{text: {{files: '{cluster.folder}/missing.txt'}}}}\n"
-    assert cluster.read(missing, name="broken").wait(60) == 1
+    assert cluster.read(missing, name="broken").wait(60) == 2
     assert cluster.metric("feedmill_job_state", job_name="broken", state="failed") == 1
     assert cluster.metric("feedmill_dispatcher_jobs_failed_total") == 1
     wait_for(lambda: "FeedmillJobFailed" in firing_alerts(ask), "FeedmillJobFailed")
     wait_for(lambda: "FeedmillJobFailed" not in firing_alerts(ask), "FeedmillJobFailed to clear")
     assert cluster.metric("feedmill_job_state", job_name="broken", state="failed") == 1
     unnamed = cluster.start("unnamed", "read", cluster.pipeline(missing), "--service", cluster.service, "--format", "none")
-    assert unnamed.wait(60) == 1
+    assert unnamed.wait(60) == 2
     assert cluster.metric("feedmill_dispatcher_jobs_failed_total") == 2
     wait_for(lambda: "FeedmillJobFailed" in firing_alerts(ask), "FeedmillJobFailed")
 

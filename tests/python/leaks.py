@@ -14,7 +14,7 @@ from multiprocessing import resource_tracker
 from process_tree import children
 
 # Names of threads that frameworks keep from their first use on.
-KEPT_THREADS = re.compile(r"tf_.*|pjrt.*|jax.*|llvm.*|grpc.*")
+KEPT_THREADS = re.compile(r"jemalloc.*|tf_.*|pjrt.*|jax.*|llvm.*|grpc.*")
 # Frameworks that keep threads without a name, too: those have the process's.
 UNNAMED_THREADS = ("tensorflow", "jax")
 # Targets of descriptors that are kept: of libraries, and the rows of the caches that
