@@ -112,6 +112,7 @@ def extend_image(archive: Path, base: Path, name: str, binary: str, path: str) -
             info.size = len(data)
             new.addfile(info, io.BytesIO(data))
 
+        assert "manifest.json" in old.getnames(), f"{base} is old: run tools/package image"
         manifest = json.loads(read("manifest.json"))[0]
         config = json.loads(read(manifest["Config"]))
         for each in manifest["Layers"]:
