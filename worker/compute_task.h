@@ -67,15 +67,12 @@ struct ComputeRequest {
 
 // Thread time of a task.
 struct TaskCost {
-  TaskCost(absl::Duration time, absl::Duration waited = {})  // NOLINT
-      : busy(time), announced_wait(waited) {}
+  absl::Duration busy;              // in all
+  absl::Duration announced_wait{};  // of it, waits for announced bytes
 
   // Time for which to plan: announced waits of many positions overlap, so that
   // each costs a part of the time only.
   absl::Duration Planned() const { return busy - announced_wait * 15 / 16; }
-
-  absl::Duration busy;            // in all
-  absl::Duration announced_wait;  // of it, waits for announced bytes
 };
 
 // When and where a task ran.

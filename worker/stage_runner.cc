@@ -160,7 +160,7 @@ void StageRunner::Compute(ComputeRequest request,
     post_([this, task = request.task, plan = request.plan] {
       results_.computed({task, plan,
                          Internal("plan {} is not defined", plan.value()),
-                         absl::ZeroDuration()});
+                         TaskCost{}});
     });
     return;
   }
@@ -171,8 +171,7 @@ void StageRunner::Compute(ComputeRequest request,
     const absl::Duration waited = AnnouncedWait::Total();
     const absl::Time begun = request.trace ? SteadyNow() : absl::InfinitePast();
     Computed computed{request.task, request.plan,
-                      Internal("the plan was not compiled"),
-                      absl::ZeroDuration(), codec};
+                      Internal("the plan was not compiled"), TaskCost{}, codec};
     if (compiled->stage != nullptr) {
       ReadProfile::Lane lane;
       std::optional<ReadProfile::Use> measured;

@@ -126,10 +126,13 @@ void CloudCall::Run(const std::function<absl::Status()>& attempt) {
   const auto end = Clock::now() + absl::ToChronoNanoseconds(settings_.patience);
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
     absl::Status status = Attempt(name_, attempt);
-    if (!absl::IsUnavailable(status) || Clock::now() + pause >= end) {
+    // The thread of the pool holds the last reference.
+    const bool dropped = weak_from_this().use_count() == 1;
+    if (!absl::IsUnavailable(status) || dropped ||
+        Clock::now() + pause >= end) {
       return Finish(std::move(status));
     }
-    std::this_thread::sleep_for(pause);
+    std::this_thread::sleep_for(pause);  // within `end`
   }
 }
 

@@ -21,11 +21,11 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status);
 
 // Requests of one of Arrow's clients, made by a thread of a pool: a call of
 // these clients cannot be cancelled. While they return Unavailable, they are
-// repeated for settings.patience. (Google's client repeats requests for that
-// time itself, Azure's three times.)
+// repeated for settings.patience, or until the caller drops this object.
+// (Google's client repeats requests for that time itself, Azure's three times.)
 //
 // Thread-safety: any thread.
-class CloudCall {
+class CloudCall : public std::enable_shared_from_this<CloudCall> {
  public:
   // `attempt` owns all that it uses, because it may outlive the caller. The
   // error of an exception names `name`.

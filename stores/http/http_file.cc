@@ -62,7 +62,7 @@ void HttpFile::AddMissing(const ByteRange& range,
 // Caller holds mutex_.
 uint64_t HttpFile::RunRequestBytes() const {
   const HttpOptions& options = store_->options;
-  const uint64_t most = store_->loop.distance().near()
+  const uint64_t most = store_->loop.distances().IsNear(file_.name)
                             ? options.near_request_bytes
                             : options.run_request_bytes;
   return std::clamp(run_.size() / 8, options.request_bytes,

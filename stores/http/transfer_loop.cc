@@ -259,7 +259,7 @@ class TransferLoop::State
     Signal();
   }
 
-  const ServerDistance& distance() const { return distance_; }
+  const ServerDistances& distances() const { return distances_; }
 
   void Stop() {
     std::thread thread;
@@ -484,19 +484,20 @@ class TransferLoop::State
       CURL* const easy = message->easy_handle;
       const auto found = active_.find(easy);
       if (found == active_.end()) continue;
-      if (message->data.result == CURLE_OK) NoteDistance(easy);
+      if (message->data.result == CURLE_OK) NoteDistance(*found->second);
       End(easy, EndOf(message->data.result, *found->second));
       ++ended;
     }
     return ended;
   }
 
-  void NoteDistance(CURL* easy) {
+  void NoteDistance(const Attempt& attempt) {
+    CURL* const easy = attempt.easy.get();
     curl_off_t sent = 0;
     curl_off_t first = 0;
     curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &sent);
     curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
-    distance_.Add(absl::Microseconds(first - sent));
+    distances_.Add(attempt.transfer->url(), absl::Microseconds(first - sent));
   }
 
   // Ends stalled attempts, and those of abandoned transfers.
@@ -561,7 +562,7 @@ class TransferLoop::State
   OwnedFd wake_;                         // the same
   std::atomic<bool> signalled_ = false;  // wake_ is or becomes readable
   std::atomic<bool> looks_ = false;      // see Wake
-  ServerDistance distance_;              // the loop's thread adds
+  ServerDistances distances_;
 
   // Used by the loop's thread only.
   std::array<epoll_event, 64> events_{};
@@ -586,8 +587,8 @@ void TransferLoop::Wake() { state_->Wake(); }
 
 void TransferLoop::Stop() { state_->Stop(); }
 
-const ServerDistance& TransferLoop::distance() const {
-  return state_->distance();
+const ServerDistances& TransferLoop::distances() const {
+  return state_->distances();
 }
 
 }  // namespace feedmill

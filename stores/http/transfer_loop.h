@@ -38,8 +38,8 @@ class TransferLoop {
   // Ends all transfers, present and future, with Cancelled.
   void Stop();
 
-  // Distance of the servers that answered.
-  const ServerDistance& distance() const;
+  // Distances of the servers that answered.
+  const ServerDistances& distances() const;
 
  private:
   class State;

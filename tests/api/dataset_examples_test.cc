@@ -15,8 +15,8 @@ namespace {
 
 constexpr char kMore[] = ", …";
 
-// Reads the elements as a comment shows them. Stops when `size` characters are
-// there, and says so.
+// Returns the elements as a comment shows them. The text ends with kMore if it
+// has `size` characters before the last element.
 std::string ReadText(const Dataset& dataset, size_t size) {
   auto reader = Read(dataset);
   if (!reader.ok()) return reader.status().ToString();

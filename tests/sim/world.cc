@@ -394,8 +394,9 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   timeline_.At(free, [this, name = worker.name, life = worker.life,
                       task = request.task, shared, busy, times] {
     OnWorker(name, life, [this, task, shared, busy, times](WorkerProcess& w) {
-      StepWorker(w, w.core->OnComputed(ClockOf(w), task, *shared, busy, nullptr,
-                                       nullptr, times));
+      StepWorker(w,
+                 w.core->OnComputed(ClockOf(w), task, *shared, TaskCost{busy},
+                                    nullptr, nullptr, times));
     });
   });
 }

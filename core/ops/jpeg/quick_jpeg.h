@@ -17,8 +17,8 @@ namespace feedmill {
 // % more CPU without it (1,000 files, 0.62 s instead of 0.53 s).
 //
 // It replaces a function of libjpeg-turbo's internal interface, <jpegint.h>.
-// Where that header is missing, CMake says so and turns FEEDMILL_QUICK_JPEG off
-// (core/ops/CMakeLists.txt): libjpeg then decodes all files, to the same
+// Without that header, CMake prints a message and turns FEEDMILL_QUICK_JPEG off
+// (core/ops/CMakeLists.txt). Then libjpeg decodes all files, to the same
 // pixels. This folder has all of it, with the fuzzer that compares both ways.
 // Thread-compatible.
 class QuickJpeg {

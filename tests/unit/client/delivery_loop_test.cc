@@ -166,7 +166,7 @@ class DeliveryLoop {
            workers_.at(task.worker)
                ->OnComputed(now_, task.request.task,
                             MakePiece(task.request.begin, end, SomeRows),
-                            absl::Milliseconds(1)));
+                            TaskCost{absl::Milliseconds(1)}));
     }
   }
 

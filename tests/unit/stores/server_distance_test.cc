@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 namespace feedmill {
 namespace {
 
@@ -24,6 +26,26 @@ TEST(ServerDistance, ForgetsQuickAnswersOfLongAgo) {
   EXPECT_TRUE(distance.near());
   for (int k = 0; k < 33; ++k) distance.Add(absl::Milliseconds(40));
   EXPECT_FALSE(distance.near());
+}
+
+TEST(ServerDistances, EachServerHasItsOwn) {
+  ServerDistances distances;
+  distances.Add("http://near:80/a/b", absl::Milliseconds(1));
+  distances.Add("s3://far/a", absl::Milliseconds(50));
+  EXPECT_TRUE(distances.IsNear("http://near:80/c"));
+  EXPECT_TRUE(distances.IsNear("http://near:80"));
+  EXPECT_FALSE(distances.IsNear("http://near:8080/a/b"));
+  EXPECT_FALSE(distances.IsNear("s3://far/b"));
+  EXPECT_FALSE(distances.IsNear("s3://unknown/b"));
+}
+
+TEST(ServerDistances, KeepABoundedNumberOfServers) {
+  ServerDistances distances;
+  for (int k = 0; k < 2'000; ++k) {
+    distances.Add("s3://" + std::to_string(k) + "/a", absl::Milliseconds(1));
+  }
+  EXPECT_TRUE(distances.IsNear("s3://1000/a"));
+  EXPECT_FALSE(distances.IsNear("s3://1999/a"));
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ TEST_F(WorkerAgentTest, PackedPartsAreSentOnlyOnRequest) {
     }
     const Piece piece = MakePiece(task.begin, task.end, testing::OneRow);
     const auto packed = std::make_shared<PackedParts>();
-    Keep(agent_.OnComputed(now_, task.task, piece, absl::Microseconds(1),
-                           packed));
+    Keep(agent_.OnComputed(now_, task.task, piece,
+                           TaskCost{absl::Microseconds(1)}, packed));
     ASSERT_THAT(frames_, SizeIs(1));
     EXPECT_EQ(frames_[0].packed, wishes ? packed : nullptr);
     EXPECT_TRUE(frames_[0].checksums);
@@ -77,7 +77,8 @@ TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   Give(grant);
   frames_.clear();
   const Piece piece = MakePiece(task.begin, task.end, testing::OneRow);
-  Keep(agent_.OnComputed(now_, task.task, piece, absl::Microseconds(1),
+  Keep(agent_.OnComputed(now_, task.task, piece,
+                         TaskCost{absl::Microseconds(1)},
                          std::make_shared<PackedParts>()));
   ASSERT_FALSE(frames_.empty());
   EXPECT_EQ(frames_[0].piece.begin, grant.start);
@@ -100,7 +101,7 @@ TEST_F(WorkerAgentTest, CostsAreSentOnlyOnRequest) {
     const auto costs = std::make_shared<const std::vector<StepCost>>();
     Keep(agent_.OnComputed(now_, task.task,
                            MakePiece(task.begin, task.end, testing::OneRow),
-                           absl::Microseconds(1), nullptr, costs));
+                           TaskCost{absl::Microseconds(1)}, nullptr, costs));
     ASSERT_THAT(frames_, SizeIs(1));
     EXPECT_EQ(frames_[0].costs, asks ? costs : nullptr);
     frames_.clear();
@@ -148,7 +149,8 @@ std::pair<absl::Duration, absl::Duration> JobsOfWorker::TimesOf(
         absl::Milliseconds(task.plan == plans[0] ? 1 : 5);
     busy[task.plan] += took;
     Keep(agent_.OnComputed(now_, task.task,
-                           MakePiece(task.begin, task.end, OneRow), took));
+                           MakePiece(task.begin, task.end, OneRow),
+                           TaskCost{took}));
     frames_.clear();
   }
   return {busy[plans[0]], busy[plans[1]]};
@@ -189,7 +191,7 @@ TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
     rows[task.plan] += task.end.p - task.begin.p;
     Keep(agent_.OnComputed(now_, task.task,
                            MakePiece(task.begin, task.end, OneRow),
-                           absl::Microseconds(1)));
+                           TaskCost{absl::Microseconds(1)}));
   }
   // The memory has 400 bytes; one row of each job was sent.
   ASSERT_THAT(rows, SizeIs(2));

@@ -100,7 +100,7 @@ TEST_F(AgentLoad, SaysTheCostsOfMeasuredTasksOnce) {
                                     {3, 50, 50, 1, 1, 8}};
   Keep(agent_.OnComputed(now_, task.task,
                          MakePiece(task.begin, task.end, OneRow),
-                         absl::Microseconds(1), nullptr,
+                         TaskCost{absl::Microseconds(1)}, nullptr,
                          std::make_shared<const std::vector<StepCost>>(costs)));
   ASSERT_FALSE(frames_.empty());
   EXPECT_EQ(frames_[0].costs, nullptr);  // not requested

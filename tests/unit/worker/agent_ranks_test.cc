@@ -180,7 +180,7 @@ TEST_F(AlikeRanks, ADataErrorEndsAllTheirStreams) {
   const ComputeRequest first = TakeTask(0);
   Piece bad = MakePiece(first.begin, first.begin);
   bad.error = DataLoss("photo 0 is broken");
-  Keep(agent_.OnComputed(now_, first.task, bad, absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, first.task, bad, TaskCost{}));
   while (!tasks_.empty()) Compute();
   ASSERT_THAT(frames_, SizeIs(kRanks));
   for (const Frame& frame : frames_) {
@@ -199,8 +199,7 @@ TEST_F(AlikeRanks, AFailureFailsAllThatWaitForIt) {
   for (const Lease& lease : leases) Give(GrantOf(lease, 1'000, true));
   Beat();
   const ComputeRequest task = TakeTask(0);
-  Keep(agent_.OnComputed(now_, task.task, Unavailable("disk"),
-                         absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, task.task, Unavailable("disk"), TaskCost{}));
   EXPECT_THAT(Beat().failures, SizeIs(kRanks));
 }
 

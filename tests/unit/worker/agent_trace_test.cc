@@ -32,8 +32,8 @@ class AgentTraceTest : public WorkerAgentTest {
                           now_ + absl::Milliseconds(5), 1};
     now_ = times.end;
     Keep(agent_.OnComputed(now_, task.task, MakePiece(task.begin, task.end),
-                           absl::Milliseconds(3), nullptr, std::move(costs),
-                           times));
+                           TaskCost{absl::Milliseconds(3)}, nullptr,
+                           std::move(costs), times));
   }
   std::vector<SpanKind> Kinds(const SpanBatch& batch) {
     std::vector<SpanKind> kinds;
@@ -119,7 +119,7 @@ TEST_F(AgentTraceTest, BeatsSoonWhenMuchIsRecorded) {
     Give(GrantOf(lease, total += 80));
     const ComputeRequest task = TakeTask(0);
     Keep(agent_.OnComputed(now_, task.task, MakePiece(task.begin, task.end),
-                           absl::Milliseconds(10), nullptr, nullptr,
+                           TaskCost{absl::Milliseconds(10)}, nullptr, nullptr,
                            TaskTimes{now_, now_, 0}));
     spans += 2;  // a wait of no time is left out
   }

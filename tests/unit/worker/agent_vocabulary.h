@@ -70,8 +70,8 @@ class WorkerAgentTest : public ::testing::Test {
     const ComputeRequest task = TakeTask(index);
     Piece piece =
         MakePiece(task.begin, end == 0 ? task.end : Cursor{end, 0}, rows);
-    return Keep(
-        agent_.OnComputed(now_, task.task, piece, absl::Microseconds(1)));
+    return Keep(agent_.OnComputed(now_, task.task, piece,
+                                  TaskCost{absl::Microseconds(1)}));
   }
   ComputeRequest TakeTask(size_t index) {
     EXPECT_LT(index, tasks_.size());
@@ -87,7 +87,7 @@ class WorkerAgentTest : public ::testing::Test {
     const ComputeRequest task = TakeTask(0);
     Keep(agent_.OnComputed(now_, task.task,
                            MakePiece(task.begin, task.end, rows),
-                           absl::Nanoseconds(1)));
+                           TaskCost{absl::Nanoseconds(1)}));
   }
   // Ends all tasks, and tasks that follow them, each in a nanosecond.
   void ComputeAllInNoTime() {

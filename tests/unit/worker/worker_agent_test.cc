@@ -352,9 +352,8 @@ TEST_F(WorkerAgentTest, ADataErrorEndsTheStream) {
   const ComputeRequest first = TakeTask(0);
   Piece bad = MakePiece(second.begin, second.begin);
   bad.error = DataLoss("photo 1 is broken");
-  Keep(agent_.OnComputed(now_, second.task, bad, absl::ZeroDuration()));
-  Keep(agent_.OnComputed(now_, first.task, MakePiece(0, 1),
-                         absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, second.task, bad, TaskCost{}));
+  Keep(agent_.OnComputed(now_, first.task, MakePiece(0, 1), TaskCost{}));
   EXPECT_THAT(tasks_, IsEmpty());
   ASSERT_THAT(frames_, SizeIs(2));
   EXPECT_EQ(frames_[1].piece.error.code(), absl::StatusCode::kDataLoss);
@@ -371,8 +370,7 @@ TEST_F(WorkerAgentTest, AFailureIsReportedUntilTheLeaseIsGone) {
   Give(GrantOf(lease, 1000));
   Beat();
   const ComputeRequest task = TakeTask(0);
-  Keep(agent_.OnComputed(now_, task.task, Unavailable("disk"),
-                         absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, task.task, Unavailable("disk"), TaskCost{}));
   EXPECT_LE(agent_.NextDeadline(), now_ + absl::Milliseconds(1));
   EXPECT_THAT(Beat().failures, SizeIs(1));
   EXPECT_THAT(Beat().failures, SizeIs(1));
@@ -385,8 +383,7 @@ TEST_F(WorkerAgentTest, AnUnsoundResultFailsItsLease) {
   GivenLeases({lease});
   Give(GrantOf(lease, 1000));
   const ComputeRequest task = TakeTask(0);
-  Keep(agent_.OnComputed(now_, task.task, MakePiece(0, 5),
-                         absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, task.task, MakePiece(0, 5), TaskCost{}));
   EXPECT_THAT(Beat().failures, SizeIs(1));
 }
 
