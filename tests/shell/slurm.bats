@@ -97,9 +97,10 @@ preempt() {
   submit -p urgent --exclusive -N4 -o urgent.out --wrap 'echo taken'
   wait_for 60 "the preemption" job_is "$1" PENDING || { cat slurm-*.out; squeue; return 1; }
   wait_for 60 "the urgent job" job_is_gone "$job"
-  # Slurm holds a requeued job back for two minutes.
+  # Slurm holds a requeued job back for two minutes. Its daemons refuse a job that
+  # starts in the second in which it was ended ("credential revoked").
   for component in $(squeue -h -j "$1" -o %i); do
-    scontrol update "JobId=$component" StartTime=now
+    scontrol update "JobId=$component" StartTime=now+2
   done
 }
 
