@@ -14,9 +14,9 @@ from multiprocessing import resource_tracker
 from process_tree import children
 
 # Names of threads that frameworks keep from their first use on.
-KEPT_THREADS = re.compile(r"jemalloc.*|tf_.*|pjrt.*|jax.*|llvm.*|grpc.*")
+KEPT_THREADS = re.compile(r"jemalloc.*|tf_.*|pjrt.*|jax.*|llvm.*|grpc.*|polars.*")
 # Frameworks that keep threads without a name, too: those have the process's.
-UNNAMED_THREADS = ("tensorflow", "jax")
+UNNAMED_THREADS = ("tensorflow", "jax", "datasets")
 # Targets of descriptors that are kept: of libraries, and the rows of the caches that
 # this process used last.
 KEPT_DESCRIPTORS = re.compile(r"/dev/(null|u?random)|/proc/.*|.*/[0-9a-f]{32}\.rows")

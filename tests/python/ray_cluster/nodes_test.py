@@ -17,6 +17,7 @@ ray = pytest.importorskip("ray")
 import feedmill.ray  # noqa: E402
 from ray.cluster_utils import Cluster  # noqa: E402
 
+pytestmark = pytest.mark.others_remain  # Ray keeps threads and sockets
 DATA = fm.Dataset.range(10_000).shuffle().map(x="x * 3").batch(64).with_options(seed=5)
 
 

@@ -20,6 +20,7 @@ os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray")
 import feedmill.ray  # noqa: E402
 
+pytestmark = pytest.mark.others_remain  # Ray keeps threads and sockets
 DATA = fm.Dataset.range(40_000).shuffle().map(x="x * 3").batch(64).with_options(seed=5)
 
 
