@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,9 +17,8 @@
 #include "client/read_session.h"
 #include "client/read_times.h"
 #include "client/reader_roster.h"
+#include "client/worker_links.h"
 #include "core/net/address.h"
-#include "core/net/arena_link.h"
-#include "core/net/mailbox.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
@@ -28,12 +26,9 @@
 
 namespace feedmill {
 
-class ReadProfile;
-
-// Connects a ReadSession to the dispatcher and to at most 32 workers, and
-// passes pulled pieces to the application's thread. Runs on its own thread;
-// while the application waits, on the application's, which saves waking
-// another.
+// Connects a ReadSession to the dispatcher and to workers, and passes pulled
+// pieces to the application's thread. Runs on its own thread; while the
+// application waits, on the application's, which saves waking another.
 //
 // Thread-safety: public methods from the application's thread; Interrupt and
 // State from any.
@@ -65,31 +60,17 @@ class ServiceLink : private ReactorHandler {
     absl::Time workers_changed = absl::InfinitePast();
     // last frame or move of the cursor
     absl::Time progress = absl::InfinitePast();
-    Cursor cursor;            // deterministic order: all before it was pulled
-    std::string unreachable;  // a worker that accepts no messages
-    absl::Time unreachable_since = absl::InfiniteFuture();
+    Cursor cursor;  // deterministic order: all before it was pulled
+    WorkerLinks::Faults faults;
     absl::Status handshake;  // error of the last connection to the dispatcher
-    absl::Status refused_by_worker;  // its list lacks this client's key
-    bool queued = false;             // Take has a piece
-  };
-
-  // Transports for frames.
-  struct Ways {
-    // Read results of workers in this process or on this host in place, instead
-    // of having them sent.
-    bool share = true;
-    bool via_dispatcher = false;  // workers cannot be reached; overrides share
-    LinkCompression compression =
-        LinkCompression::kNone;  // of frames that are sent
-    // Receives the workers' costs of frames; null: not requested.
-    std::shared_ptr<ReadProfile> profile{};
+    bool queued = false;     // Take has a piece
   };
 
   // Starts to connect; never blocks. `security`: this client's keys.
   static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
       const Address& dispatcher, std::string cluster_id,
       std::optional<Security> security, ReadSessionSettings settings,
-      Ways ways);
+      Transports transports);
   // Tells the dispatcher that the reader leaves; takes at most 100 ms. If the
   // job has a name, waits up to 1 s for the acknowledgement, unless the
   // dispatcher has been silent for long.
@@ -112,8 +93,8 @@ class ServiceLink : private ReactorHandler {
   // Ends the session; the destructor does it too. `unread`: the reader never
   // began.
   void Leave(bool unread = false, LeaveReason why = LeaveReason::kLeft);
-  // Traffic per link so far, for the first 256 workers.
-  std::vector<LinkReport> Links();
+  // See WorkerLinks::Reports.
+  std::vector<LinkReport> Links() const { return links_.Reports(); }
   // Makes the reactor run an iteration, which renews View::turn.
   void Wake() { reactor_.Wake(); }
   // Ends a wait.
@@ -128,25 +109,9 @@ class ServiceLink : private ReactorHandler {
   void AddSpan(const TraceSpan& span);
 
  private:
-  struct WorkerLink {
-    LinkKind kind = LinkKind::kTcp;
-    SocketId socket;  // kRelay: the dispatcher's; kProcess: none
-    std::shared_ptr<Mailbox> process;  // kProcess: the worker's
-    bool checksums = false;            // the link needs checksums of parts
-    absl::Time used;
-    absl::Time stuck_since = absl::InfiniteFuture();
-    // The worker's memory; null before it is offered and after it is lost.
-    std::shared_ptr<ArenaLink> memory;
-    absl::Time ask_at;  // next request for the memory
-    // Bytes that the socket had received at the last look.
-    std::optional<uint64_t> received{};
-    // Time since which a local message waits for one of the socket.
-    absl::Time waits_since = absl::InfiniteFuture();
-  };
-
   ServiceLink(std::string service, std::string cluster_id,
               std::optional<Security> security, ReadSessionSettings settings,
-              Ways ways);
+              Transports transports);
   bool Anonymous() const;
   void AwaitLeft();
   void KeepUnsaidLeaves();
@@ -160,44 +125,22 @@ class ServiceLink : private ReactorHandler {
   void Perform(ReadEffects effects);
   void SendToDispatcher(Message message);
   ReaderLoad Load();
-  std::vector<std::string> Unreachable() const;
   void AddSessionTo(ReaderLoad& load) const;
-  void SendGrant(const PeerId& worker, Grant grant);
-  WorkerLink* Reach(const PeerId& worker, const Grant& grant);
-  absl::StatusOr<WorkerLink> Open(const PeerId& worker, const Grant& grant);
-  absl::StatusOr<WorkerLink> ConnectTo(const PeerId& worker);
   void WatchHandshake(View& next);
-  void CloseIdle(absl::Time now);
-  void Close(std::map<PeerId, WorkerLink>::iterator worker);
-  void OnFromWorker(absl::Time now, const PeerId& worker,
-                    const std::vector<Buffer>& parts);
-  void OnFromMemory(absl::Time now, const PeerId& worker);
-  void OnFromProcess(Message message);
-  void Note(const PeerId& worker, const WorkerLink& link, const Frame& frame);
-  void AskForMemory(absl::Time now, WorkerLink& link);
-  void JoinMemory(const PeerId& worker, WorkerLink& link,
-                  const ShareOffer& offer);
-  void OnMemoryReadable(const PeerId& worker);
-  void LeaveMemory(WorkerLink& link);
+  void OnFromWorker(absl::Time now, const WorkerLinks::Received& received);
+  void Handle(absl::Time now, const PeerId& worker, Message message);
   void PullInto(absl::Time now, std::vector<Handed>& pulled);
   void Publish(absl::Time now, std::vector<Handed> pulled);
-  void WatchWorkers(View& next) const;
-  void NoteArriving(absl::Time now);
   void TakeSpans(absl::Time now);
 
   const std::string service_;  // the dispatcher's address
   const std::optional<Security> security_;
   Reactor reactor_;
   Messenger messenger_;
-  const Ways ways_;
-  const std::string boot_id_;               // empty: shares no memory
-  const std::shared_ptr<Mailbox> mailbox_;  // for workers of this process
   // The reactor's thread.
   ReadSession session_;
   SocketId dispatcher_;
-  std::map<PeerId, WorkerLink> workers_;
-  std::map<SocketId, PeerId> worker_of_;
-  absl::Time next_close_ = absl::InfinitePast();
+  WorkerLinks links_;
   absl::Time tell_links_at_ = absl::InfinitePast();
   absl::Status refusal_;  // of a dispatcher with another protocol version
   absl::Time progress_;
@@ -216,10 +159,9 @@ class ServiceLink : private ReactorHandler {
   std::deque<Handed> queue_;  // guarded by mu_
   uint64_t queue_bytes_ = 0;  // guarded by mu_
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
-  bool full_ = false;  // guarded by mu_: pieces may be left to queue
-  bool news_ = false;  // guarded by mu_: since the last Await
-  std::map<PeerId, LinkReport> reports_;  // guarded by mu_
-  std::vector<TraceSpan> spans_;          // guarded by mu_
+  bool full_ = false;             // guarded by mu_: pieces may be left to queue
+  bool news_ = false;             // guarded by mu_: since the last Await
+  std::vector<TraceSpan> spans_;  // guarded by mu_
 };
 
 }  // namespace feedmill

@@ -55,14 +55,14 @@ std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
   if (view.workers == 0) {
     return fmt::format("a worker: the dispatcher at {} has none", service_);
   }
-  if (!view.refused_by_worker.ok()) return ErrorText(view.refused_by_worker);
+  if (!view.faults.refused.ok()) return ErrorText(view.faults.refused);
   if (!view.run.has_value()) {
     return "its job to be planned: a worker lists the files";
   }
   if (view.idle) return "the other readers of its job";
-  if (!view.unreachable.empty()) {
+  if (!view.faults.unreachable.empty()) {
     return fmt::format("the worker at {}, which cannot be reached from here",
-                       view.unreachable);
+                       view.faults.unreachable);
   }
   return fmt::format("data from {} worker(s); feedmill status --service {}",
                      view.workers, service_);
@@ -107,15 +107,15 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
   // Planning is done by workers, and workers are present.
   if (!view.run.has_value()) return absl::OkStatus();
   const absl::Time since = std::max(begun, view.progress);
-  if (!view.refused_by_worker.ok() && now - since >= patience) {
+  if (!view.faults.refused.ok() && now - since >= patience) {
     return DeadlineExceeded("no data for {}: {}", Seconds(patience),
-                            ErrorText(view.refused_by_worker));
+                            ErrorText(view.faults.refused));
   }
-  if (now - std::max(since, view.unreachable_since) >= patience) {
+  if (now - std::max(since, view.faults.unreachable_since) >= patience) {
     return DeadlineExceeded(
         "no data for {}: the worker at {} cannot be reached from here; start "
         "it with --advertise HOST:PORT that this machine can reach",
-        Seconds(patience), view.unreachable);
+        Seconds(patience), view.faults.unreachable);
   }
   // One slow element is no reason to give up earlier than between two elements.
   if (now - since >= std::max(timeout_, patience)) {
