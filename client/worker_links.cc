@@ -19,7 +19,7 @@ constexpr absl::Duration kCloseInterval = absl::Seconds(1);
 constexpr absl::Duration kUnreachableAfter = absl::Seconds(2);
 // Time to wait for a worker to offer its memory, or for its next frame to use
 // it, before asking again.
-constexpr absl::Duration kAskInterval = absl::Seconds(1);
+constexpr absl::Duration kAskForMemoryInterval = absl::Seconds(1);
 // Fewer bytes between two heartbeats are no large frame.
 constexpr uint64_t kArrivingBytes = uint64_t{64} << 10;
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
@@ -285,13 +285,13 @@ std::vector<std::string> WorkerLinks::Unreachable() const {
 // worker knows this client by another routing id.
 void WorkerLinks::AskForMemory(absl::Time now, Link& link) {
   if (link.memory != nullptr && link.memory->Used()) {
-    link.ask_at = now + kAskInterval;
+    link.ask_at = now + kAskForMemoryInterval;
   }
   if (boot_id_.empty() || link.kind != LinkKind::kTcp || now < link.ask_at) {
     return;
   }
   LeaveMemory(link);
-  link.ask_at = now + kAskInterval;
+  link.ask_at = now + kAskForMemoryInterval;
   messenger_.Send(link.socket, "", ShareRequest{boot_id_});
 }
 
@@ -342,7 +342,7 @@ void WorkerLinks::OnFromMemory(absl::Time now, const PeerId& worker) {
     link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)
                                             : absl::InfiniteFuture();
     if (link.memory->state() == ArenaLink::State::kLost ||
-        now - link.waits_since >= kAskInterval) {
+        now - link.waits_since >= kAskForMemoryInterval) {
       LeaveMemory(link);
     }
     return;

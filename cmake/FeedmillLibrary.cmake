@@ -41,8 +41,9 @@ set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
 # A dependency written without "::" is one of ours. PUBLIC: its headers in
 # include/feedmill, which users of the library include. PURE libraries link neither
 # sockets, threads nor OpenMP and read no clock; tests/lint checks them. LOOPS
-# libraries run loops over elements and bytes: Release compiles them with -O3 and
-# each file alone, all others with -O2 and several files together.
+# libraries run loops over elements and bytes: Release compiles them with -O3, and
+# each file alone unless feedmill_unite follows; all others with -O2 and several
+# files together.
 function(feedmill_library)
   cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;PUBLIC;DEPENDS" ${ARGN})
   set(target feedmill_${ARG_NAME})

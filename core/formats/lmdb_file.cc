@@ -24,7 +24,7 @@ constexpr size_t kNodeHeadBytes = 8;
 constexpr size_t kMetaBytes = kPageHeadBytes + 136;
 constexpr uint64_t kPageBytesMin = 256;
 constexpr uint64_t kPageBytesMax = 65536;
-constexpr size_t kDepthMax = 32;  // MDB_CURSOR_STACK
+constexpr size_t kTreeDepthMax = 32;  // MDB_CURSOR_STACK
 
 enum PageFlag : uint16_t {
   kBranch = 0x01,
@@ -150,7 +150,7 @@ class TreeWalk {
 
  private:
   absl::Status Visit(uint64_t number, size_t depth) {
-    if (number < 2 || number >= tree_.pages || depth > kDepthMax ||
+    if (number < 2 || number >= tree_.pages || depth > kTreeDepthMax ||
         ++visited_ > tree_.pages) {
       return DataLoss("page {} of its tree cannot be one", number);
     }
