@@ -130,7 +130,7 @@ options: {seed: 1}')
   expected=any
   under_memory 5 "$FEEDMILL" status --service "$service"
   under_memory 6 "$FEEDMILL" read "$DATA/design.yaml" --explain
-  under_memory 7 "$FEEDMILL" simulate --seeds 0-3
+  under_memory 7 "$FEEDMILL_SIMULATE" --seeds 0-3
 }
 
 ready_or_gone() { [[ -e $RUN_DIR/$1.ready ]] || gone "$2"; }

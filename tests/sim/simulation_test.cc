@@ -28,7 +28,7 @@ TEST(Simulation, SixHundredSeedsHold) {
     const Result result = SimulateSeed(seed);
     ASSERT_FALSE(result.violation)
         << "seed " << seed << ": " << *result.violation
-        << "\nsee it with: feedmill simulate --trace --seeds " << seed;
+        << "\nsee it with: feedmill_simulate --trace --seeds " << seed;
     for (const auto& [name, count] : result.totals) totals[name] += count;
   }
   for (const auto& [name, count] : totals) {

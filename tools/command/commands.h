@@ -39,7 +39,6 @@ absl::StatusOr<int> RunTop(const Invocation& invocation);
 absl::StatusOr<int> RunTrace(const Invocation& invocation);
 absl::StatusOr<int> RunDoctor(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);
-absl::StatusOr<int> RunSimulate(const Invocation& invocation);
 absl::StatusOr<int> RunKeygen(const Invocation& invocation);
 absl::StatusOr<int> RunCompletion(const Invocation& invocation);
 absl::StatusOr<int> RunMan(const Invocation& invocation);

@@ -45,7 +45,6 @@ constexpr Command kCommands[] = {
     {"doctor", "checks this machine and a service, and says what to do",
      RunDoctor},
     {"resolve", "shows the tasks of a cluster", RunResolve},
-    {"simulate", "checks the protocol on simulated clusters", RunSimulate},
     {"keygen", "makes the keys of a service that encrypts", RunKeygen},
     {"completion", "prints completion for a shell", RunCompletion},
     {"man", "prints a manual page", RunMan},

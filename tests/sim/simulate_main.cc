@@ -15,27 +15,28 @@
 #include <utility>
 #include <vector>
 
+#include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
 #include "core/base/status.h"
+#include "fmt/format.h"
 #include "tests/sim/planted_bugs.h"
 #include "tests/sim/simulation.h"
-#include "tools/command/commands.h"
-#include "tools/command/flags.h"
 
 namespace feedmill {
 namespace {
 
-constexpr char kSimulateSummary[] =
+constexpr char kSummary[] =
     "Runs whole clusters in this process, each from a seed: the real "
     "dispatcher,\n"
     "workers and readers on a virtual clock, a network that loses, delays and\n"
     "repeats messages, a disk that loses unsynced data, and processes that "
     "die,\n"
     "freeze and come back. Each must keep every promise of the protocol.";
-constexpr char kSimulateExamples[] =
+constexpr char kExamples[] =
     "Examples:\n"
-    "  feedmill simulate --seeds 0-9999 --jobs 2\n"
-    "  feedmill simulate --seeds 17 --trace | less\n"
-    "  feedmill simulate --seeds 0-1999 --bug grant-as-difference";
+    "  feedmill_simulate --seeds 0-9999 --jobs 2\n"
+    "  feedmill_simulate --seeds 17 --trace | less\n"
+    "  feedmill_simulate --seeds 0-1999 --bug grant-as-difference";
 constexpr uint64_t kSeedMax = std::numeric_limits<uint32_t>::max();
 constexpr uint64_t kJobsMax = 256;
 
@@ -44,17 +45,17 @@ struct SeedRange {
   uint64_t last = 0;
 };
 
-// Parses "17" or "0-9999".
-absl::StatusOr<SeedRange> ParseSeeds(const std::string& text) {
+// Parses "17" or "0-9999"; nullopt if it is neither.
+std::optional<SeedRange> ParseSeeds(const std::string& text) {
   SeedRange range;
   const size_t dash = text.find('-');
-  FM_ASSIGN_OR_RETURN(range.first,
-                      ParseCount(text.substr(0, dash), 0, kSeedMax));
+  if (!absl::SimpleAtoi(text.substr(0, dash), &range.first)) return {};
   range.last = range.first;
-  if (dash != std::string::npos) {
-    FM_ASSIGN_OR_RETURN(
-        range.last, ParseCount(text.substr(dash + 1), range.first, kSeedMax));
+  if (dash != std::string::npos &&
+      !absl::SimpleAtoi(text.substr(dash + 1), &range.last)) {
+    return {};
   }
+  if (range.first > range.last || range.last > kSeedMax) return {};
   return range;
 }
 
@@ -137,65 +138,86 @@ class Simulations {
   std::optional<Violation> violation_;
 };
 
-absl::StatusOr<sim::Makers> MakersFor(const FlagSet& flags,
-                                      const std::string& bug) {
+struct Request {
+  SeedRange seeds{};
+  std::string bug;
+  uint64_t jobs = 1;
+  bool trace = false;
+};
+
+// Plants the bug; throws a usage error if there is none of this name.
+sim::Makers MakersFor(const std::string& bug) {
   if (bug.empty()) return sim::RealMakers();
   if (const sim::PlantedBug* found = sim::FindBug(bug)) return found->makers;
   std::string known;
   for (const sim::PlantedBug& planted : sim::PlantedBugs()) {
     known += " " + planted.name;
   }
-  return flags.Error(fmt::format("--bug: '{}' is none of:{}", bug, known));
+  throw CLI::ValidationError(
+      fmt::format("--bug: '{}' is none of:{}", bug, known));
 }
 
-}  // namespace
-
-absl::StatusOr<int> RunSimulate(const Invocation& invocation) {
-  std::string seeds = "0-999";
-  std::string bug;
-  uint64_t jobs =
-      std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kJobsMax);
-  bool trace = false;
-  FlagSet flags("simulate", kSimulateSummary, kSimulateExamples);
-  flags.Text("--seeds", "A-B", "Range of seeds, or one seed", &seeds);
-  flags.Count("--jobs", 1, kJobsMax, "Seeds simulated at the same time", &jobs);
-  flags.Bool("--trace", "Print every message, event and fault of one seed",
-             &trace);
-  flags.Text("--bug", "NAME", "Plant this mistake first: a seed must then fail",
-             &bug);
-  FM_ASSIGN_OR_RETURN(const bool go_on,
-                      flags.Parse(invocation.arguments, invocation.describe));
-  if (!go_on) return 0;
-  const absl::StatusOr<SeedRange> range = ParseSeeds(seeds);
-  if (!range.ok()) {
-    return flags.Error(fmt::format("--seeds {}: {}; write 0-9999 or 17", seeds,
-                                   ErrorText(range.status())));
-  }
-  if (trace && range->first != range->last) {
-    return flags.Error("--trace is of one seed: --seeds 17");
-  }
+// Simulates, prints the sums, and returns the exit status.
+int Run(const Request& request) {
   sim::Options options;
-  FM_ASSIGN_OR_RETURN(options.makers, MakersFor(flags, bug));
-  if (trace) options.trace = &std::cout;
-
+  options.makers = MakersFor(request.bug);
+  if (request.trace) options.trace = &std::cout;
+  const SeedRange& seeds = request.seeds;
   const auto start = std::chrono::steady_clock::now();
-  Simulations simulations(*range, options);
-  simulations.Run(std::min(jobs, range->last - range->first + 1));
+  Simulations simulations(seeds, options);
+  simulations.Run(std::min(request.jobs, seeds.last - seeds.first + 1));
   const std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - start;
   for (const auto& [name, count] : simulations.totals()) {
     fmt::print("{:24} {}\n", name, count);
   }
+  const std::optional<Violation>& violation = simulations.violation();
   fmt::print("{} seeds in {:.1f} s, {}\n", simulations.done(), seconds.count(),
-             simulations.violation() ? "1 does not hold" : "all hold");
+             violation ? "1 does not hold" : "all hold");
   std::fflush(stdout);
-  if (const auto& violation = simulations.violation()) {
-    return Internal(
-        "seed {}: {}\nSee it with: feedmill simulate --seeds {} --trace{}",
-        violation->seed, violation->text, violation->seed,
-        bug.empty() ? "" : " --bug " + bug);
-  }
-  return 0;
+  if (!violation) return 0;
+  fmt::print(stderr,
+             "feedmill_simulate: seed {}: {}\n"
+             "See it with: feedmill_simulate --seeds {} --trace{}\n",
+             violation->seed, violation->text, violation->seed,
+             request.bug.empty() ? "" : " --bug " + request.bug);
+  return 1;
 }
 
+int Main(int argc, char** argv) {
+  CLI::App app(kSummary, "feedmill_simulate");
+  app.footer(kExamples);
+  std::string seeds = "0-999";
+  Request request;
+  request.jobs =
+      std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kJobsMax);
+  app.add_option("--seeds", seeds, "Range of seeds, or one seed")
+      ->capture_default_str();
+  app.add_option("--jobs", request.jobs, "Seeds simulated at the same time")
+      ->check(CLI::Range(uint64_t{1}, kJobsMax))
+      ->capture_default_str();
+  app.add_flag("--trace", request.trace,
+               "Print every message, event and fault of one seed");
+  app.add_option("--bug", request.bug,
+                 "Plant this mistake first: a seed must then fail");
+  try {
+    app.parse(argc, argv);
+    const std::optional<SeedRange> range = ParseSeeds(seeds);
+    if (!range) {
+      throw CLI::ValidationError(
+          fmt::format("--seeds {}: write 0-9999 or 17", seeds));
+    }
+    request.seeds = *range;
+    if (request.trace && range->first != range->last) {
+      throw CLI::ValidationError("--trace is of one seed: --seeds 17");
+    }
+    return Run(request);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+}
+
+}  // namespace
 }  // namespace feedmill
+
+int main(int argc, char** argv) { return feedmill::Main(argc, argv); }
