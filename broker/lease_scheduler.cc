@@ -40,9 +40,11 @@ void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
   }
   const absl::Duration stood = now - work->progress;
   // After `patience` a busy worker must take the head, too, because a broken
-  // path shows in no other way. Patience doubles with each attempt: otherwise
-  // work that takes longer would never end.
-  const uint64_t shift = std::min<uint64_t>(work->attempts, 12);
+  // path shows in no other way. Patience doubles with each slow attempt:
+  // otherwise work that takes longer would never end. Attempts that ended with
+  // a drain or a loss were not slow: when many workers drain at once, the head
+  // moves through several of them.
+  const uint64_t shift = std::min<uint64_t>(work->retries + 1, 12);
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood <= settings_.straggler_after || work->leases.empty()) return;

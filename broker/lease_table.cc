@@ -417,6 +417,7 @@ bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
   if (work.suspect()) {  // never on two workers at once
     if (!must) return false;
     while (!work.leases.empty()) Take(split, work, 0);
+    ++work.retries;
     return true;
   }
   if (work.leases.size() > 1 && !must) return false;
@@ -426,6 +427,7 @@ bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
   // All workers were tried: begin a new round.
   if (work.tried.contains(chosen)) work.tried.clear();
   if (work.leases.size() > 1) Take(split, work, 0);
+  ++work.retries;
   Give(split, work, chosen, now);
   return true;
 }

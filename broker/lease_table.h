@@ -101,6 +101,7 @@ class LeaseTable {
     std::vector<LeaseRef> leases;  // in order of attempt, at most two
     uint64_t attempts = 0;         // number of the last attempt
     uint32_t failures = 0;
+    uint32_t retries = 0;  // attempts that Retry started or ended
     // Workers that had the split before. A new attempt goes to another worker
     // if there is one.
     std::set<WorkerId> tried;

@@ -175,6 +175,46 @@ TEST(Leases, WithoutAnIdleWorkerAFullOneTakesTheHeadLater) {
   EXPECT_THAT(reader.split(0).leases, SizeIs(2));
 }
 
+TEST(Leases, EachAttemptThatIsSlowDoublesTheWaitForTheNext) {
+  Cluster cluster;
+  std::vector<Miller*> workers;  // they are full, and bring nothing
+  for (int i = 0; i < 4; ++i) {
+    workers.push_back(&cluster.AddWorker(fmt::format("w{}", i), 1));
+  }
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const auto attempt = [&] { return reader.split(0).leases.back().attempt; };
+  for (const int seconds : {2, 4, 8}) {
+    const Attempt last = attempt();
+    cluster.Pass(absl::Milliseconds(1000 * seconds - 200), {&reader}, workers);
+    ASSERT_EQ(attempt(), last) << seconds;
+    cluster.Pass(absl::Milliseconds(400), {&reader}, workers);
+    ASSERT_GT(attempt(), last) << seconds;
+  }
+}
+
+TEST(Leases, AHeadThatDrainingWorkersGaveBackGetsItsSecondAttemptAsSoon) {
+  Cluster cluster;
+  std::vector<Miller*> drained;
+  Miller& first = cluster.AddWorker("w0", 1);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  ASSERT_EQ(reader.split(0).leases.at(0).worker, first.says.worker);
+  // The head moves to each of five workers that drain one after the other.
+  drained.push_back(&first);
+  for (int i = 1; i < 6; ++i) {
+    Miller& next = cluster.AddWorker(fmt::format("w{}", i), 1);
+    drained.back()->says.draining = true;
+    drained.back()->Beat();
+    ASSERT_EQ(reader.split(0).leases.at(0).worker, next.says.worker);
+    drained.push_back(&next);
+  }
+  Miller& holder = *drained.back();
+  Miller& other = cluster.AddWorker("other", 1);
+  cluster.Pass(absl::Milliseconds(1800), {&reader}, {&holder, &other});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(1));
+  cluster.Pass(absl::Milliseconds(600), {&reader}, {&holder, &other});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(2));
+}
+
 TEST(Leases, FailuresGoElsewhereAndThenFailTheSplit) {
   Cluster cluster;
   Miller& first = cluster.AddWorker("w1");
