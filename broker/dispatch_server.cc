@@ -36,6 +36,8 @@ constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 // Time after which an event that satisfies MayBeLate is synced to disk.
 constexpr absl::Duration kLate = absl::Milliseconds(200);
+// A sync that takes longer is reported to operators: peers wait for it.
+constexpr absl::Duration kSlowSync = absl::Seconds(1);
 // The bytes limit is high because a manifest of millions of files is one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
@@ -384,7 +386,10 @@ absl::Status DispatchServer::Shell::Sync() {
   must_sync_ = false;
   sync_by_ = absl::InfiniteFuture();
   dispatcher_->NoteSynced();
-  return journal_->CompactIfWorthwhile(dispatcher_->state());
+  FM_RETURN_IF_ERROR(journal_->CompactIfWorthwhile(dispatcher_->state()));
+  const absl::Duration took = SteadyNow() - begun;
+  if (took >= kSlowSync) dispatcher_->NoteSlowSync(took);
+  return absl::OkStatus();
 }
 
 // Stops the server without answers: a change that cannot be journaled must not

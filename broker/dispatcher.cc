@@ -349,6 +349,10 @@ void Dispatcher::NoteShell(const ShellLoad& load) {
   parts_->verdicts.NoteShell(load);
 }
 
+void Dispatcher::NoteSlowSync(absl::Duration took) {
+  parts_->log.JournalWasSlow(took);
+}
+
 std::optional<ExportedRun> Dispatcher::PresentRun(const JobName& name) const {
   const JobState* job = state().FindJob(name);
   if (job == nullptr) return std::nullopt;

@@ -104,6 +104,8 @@ class Dispatcher {
   std::string WaitsFor(const JobState& job) const;
   void NoteTransport(const TransportFaults& faults);
   void NoteShell(const ShellLoad& load);
+  // A sync of the journal took long. The next call returns a note of it.
+  void NoteSlowSync(absl::Duration took);
   // Returns the bound of the job's rate, from the reports of the last five
   // seconds. Nullopt if there is no such job.
   std::optional<Verdict> JudgeJob(absl::Time now, const JobName& name) const;

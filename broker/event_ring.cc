@@ -65,6 +65,8 @@ const char* NoteName(NoteKind kind) {
       return "worker set aside";
     case NoteKind::kCache:
       return "cache";
+    case NoteKind::kJournal:
+      return "journal";
   }
   return "";
 }

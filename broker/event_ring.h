@@ -26,6 +26,7 @@ enum class NoteKind : uint8_t {
   kScale,     // the wanted number of workers changed
   kAside,     // a worker gets no splits, because they fail on it
   kCache,     // a worker could not write a cache
+  kJournal,   // a write of the journal took long
 };
 // Returns "worker joined", "worker lost", …
 const char* NoteName(NoteKind kind);

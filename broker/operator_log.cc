@@ -128,6 +128,17 @@ void OperatorLog::ScaleChanged(std::string text) {
   notes_.push_back({Kind::kScale, false, std::move(text)});
 }
 
+void OperatorLog::JournalWasSlow(absl::Duration took) {
+  notes_.push_back(
+      {.kind = Kind::kJournal,
+       .warning = true,
+       .text = fmt::format(
+           "writing the journal took {}, and readers and workers got no answer "
+           "meanwhile: the disk of --work-dir is slow or busy, so give the "
+           "journal a disk of its own",
+           SecondsText(took))});
+}
+
 // ---- jobs
 
 void OperatorLog::JobBegan(const JobState& job) {

@@ -48,6 +48,8 @@ class OperatorLog {
                     const std::string& first);
   void OperatorDrains(const WorkerId& id, bool drains);
   void ScaleChanged(std::string text);
+  // Writing the journal took long, and no peer got an answer meanwhile.
+  void JournalWasSlow(absl::Duration took);
 
   // ---- jobs
   void JobBegan(const JobState& job);

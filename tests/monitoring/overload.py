@@ -72,6 +72,20 @@ int name(int fd) { \\
 FULL(fsync)
 FULL(fdatasync)
 """
+# Each sync to the disk takes 3 s while the file of DISK_IS_SLOW exists.
+SLOW = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define SLOW(name) \\
+int name(int fd) { \\
+  if (access(getenv("DISK_IS_SLOW"), F_OK) == 0) sleep(3); \\
+  return ((int (*)(int))dlsym(RTLD_NEXT, #name))(fd); \\
+}
+SLOW(fsync)
+SLOW(fdatasync)
+"""
 # Files below a folder of this name cannot be opened.
 DISK = """
 #define _GNU_SOURCE
@@ -321,6 +335,27 @@ def full_journal(cluster):
         (cluster.folder / name).unlink(missing_ok=True)
     cluster.dispatcher("--work-dir", work, "--port", port)
     assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+
+
+def slow_journal(cluster):
+    """While the disk of the journal is slow, the read stands still, and an event says why; no worker or reader is lost."""
+    slow = cluster.folder / "slow"
+    with environment(cluster, LD_PRELOAD=library(cluster, "slow", SLOW), DISK_IS_SLOW=str(slow)):
+        cluster.dispatcher("--work-dir", cluster.folder / "work")
+    cluster.worker("w0")
+    cluster.worker("w1")
+    reader = begin_read(cluster, SLEEPS)
+    progress(cluster, 300)
+    slow.write_text("")
+
+    def event():
+        return next((event for event in cluster.status()["events"] if event["kind"] == "journal"), None)
+    wait_for(lambda: "writing the journal took" in cluster.log("dispatcher"), cluster.logs, 60)
+    slow.unlink()
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+    assert event()["warning"] and "--work-dir is slow" in event()["text"], event()
+    faults = cluster.status()["faults"]
+    assert faults["workers_lost"] == 0 and faults["sessions_released"] == 0, faults
 
 
 def fill_journal(cluster, files, press=None):

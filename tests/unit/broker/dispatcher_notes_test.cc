@@ -38,6 +38,20 @@ TEST(Notes, NameWorkersThatComeGoAndComeBack) {
   EXPECT_THAT(cluster.TakeNotes(), ElementsAre(HasSubstr("worker w1 is back")));
 }
 
+TEST(Notes, SayThatWritingTheJournalTookLong) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  cluster.TakeNotes();
+  cluster.dispatcher().NoteSlowSync(absl::Milliseconds(21'900));
+  worker.Beat();
+  EXPECT_THAT(cluster.TakeNotes(),
+              ElementsAre(HasSubstr("writing the journal took 21.9 s")));
+  const Json events =
+      Json::parse(cluster.dispatcher().StatusJson(cluster.now()))["events"];
+  EXPECT_EQ(events.back()["kind"], "journal");
+  EXPECT_EQ(events.back()["warning"], true);
+}
+
 TEST(Notes, NameJobsThatBeginAndEnd) {
   Cluster cluster;
   cluster.AddWorker("w1");
