@@ -86,7 +86,7 @@ class Server {
   // DeadlineExceeded after `timeout`; after the end, what Join says;
   // FailedPrecondition before Start.
   absl::Status WaitReady(absl::Duration timeout);
-  // Workers finish what they have, then the server stops; others stop at once.
+  // Workers drain (see WorkerServer::Drain); tasks of other jobs stop at once.
   // A second call stops at once. Returns without waiting (Join does).
   void Drain(absl::Duration timeout = absl::Seconds(30));
   void Stop();

@@ -84,9 +84,9 @@ class WorkerServer {
   bool registered() const;
   // Started, and neither stopped nor ended by itself.
   bool running() const;
-  // Takes no new splits, finishes those that it has, then stops. Returns
-  // without waiting; Join waits. A second call, or no answer of the dispatcher
-  // within `timeout`, stops the worker at once.
+  // Other workers take its splits; the last worker finishes its own. Then it
+  // stops. Returns without waiting; Join waits. A second call stops it at once,
+  // and so does a drain that takes longer than `timeout`.
   void Drain(absl::Duration timeout = absl::Seconds(30));
   // Stops at once. Other workers compute the splits that it had.
   void Stop();

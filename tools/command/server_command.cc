@@ -25,9 +25,9 @@ constexpr char kServerSummary[] =
     "that dispatcher, one of job \"local\" is both; one of any other job, such "
     "as\n"
     "\"ps\", only answers status requests. SIGTERM or SIGINT: a worker "
-    "finishes "
-    "its\n"
-    "splits (within --drain-timeout), then it exits 0.";
+    "hands its\n"
+    "splits to other workers, or finishes them (within --drain-timeout), then "
+    "exits 0.";
 constexpr char kServerExamples[] =
     "Examples:\n"
     "  feedmill server --cluster file:cluster.yaml --job worker --task 1 \\\n"

@@ -139,8 +139,8 @@ void WorkerOptions::Declare(FlagSet& flags) {
              &config.allow_python);
   flags.Duration(
       "--drain-timeout",
-      "Longest time in which a worker that is asked to stop finishes its "
-      "splits",
+      "Longest time of a drain: other workers take the splits of a worker that "
+      "is asked to stop; the last worker finishes its own",
       &drain_timeout);
 }
 

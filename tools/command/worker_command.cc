@@ -25,8 +25,11 @@ namespace {
 constexpr char kWorkerSummary[] =
     "Reads, decodes and batches the splits that a dispatcher assigns, and "
     "sends\n"
-    "them to readers. SIGTERM or SIGINT: finishes its splits (within\n"
-    "--drain-timeout), then exits 0; a second signal stops it at once.";
+    "them to readers. SIGTERM or SIGINT: hands its splits to other workers, "
+    "or\n"
+    "finishes them (within --drain-timeout), then exits 0; a second signal "
+    "stops it\n"
+    "at once.";
 constexpr char kWorkerExamples[] =
     "Examples:\n"
     "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0 \\\n"
