@@ -11,6 +11,7 @@ import fcntl
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -23,6 +24,7 @@ from typing import Any
 
 import yaml
 from cluster import BIN, HOST, sh, wait_for
+from documented import blocks
 
 SOURCE = Path(__file__).resolve().parents[2]
 CHART = SOURCE / "deploy/helm/feedmill"
@@ -31,6 +33,7 @@ FOLDER = Path(os.environ["K8S_FOLDER"])
 NAMESPACE = "mill"
 IMAGE = ("feedmill.test/feedmill", "test")
 MAX_STALL = 5.0  # seconds between two elements while pods go
+MAX_STOP = 50.0  # while the dispatcher is stopped; a reader waits for it for 60 s
 ELEMENTS = 4000
 TRAINED = 30_000  # elements that the autoscaler is seen with
 F_SETPIPE_SZ = 1031
@@ -54,6 +57,40 @@ def get(*arguments: str) -> Json:
     return Json(json.loads(kubectl("get", "-o", "json", *arguments)))
 
 
+def stamped(pod: str) -> list[tuple[float, str]]:
+    """The log of a pod or Job, each line with its time; [] if there is no such log."""
+    try:
+        text = kubectl("logs", pod, "--timestamps")
+    except RuntimeError:
+        return []
+    lines = [line.partition(" ") for line in text.splitlines()]
+    return [
+        (datetime.fromisoformat(stamp[:26].rstrip("Z") + "+00:00").timestamp(), line)
+        for stamp, _, line in lines
+    ]
+
+
+class Pulse:
+    """Wakes up 20 times a second, and notes when this process did not run for longer."""
+
+    def __init__(self) -> None:
+        self.pauses: list[tuple[float, float]] = []
+        threading.Thread(target=self.beat, daemon=True).start()
+
+    def beat(self) -> None:
+        last = time.time()
+        while True:
+            time.sleep(0.05)
+            now = time.time()
+            if now - last > 0.5:
+                self.pauses.append((last, now))
+            last = now
+
+    def paused(self, begin: float, end: float) -> float:
+        """Seconds between `begin` and `end` in which this process did not run."""
+        return sum(max(0.0, min(end, to) - max(begin, since)) for since, to in self.pauses)
+
+
 class Checks:
     """The checks, in the order in which they run."""
 
@@ -63,6 +100,7 @@ class Checks:
         self.definitions = definitions
         self.shipped = shipped
         self.reads = 0
+        self.pulse = Pulse()
 
     # ---- what they share
 
@@ -93,6 +131,9 @@ class Checks:
         )
         state = FOLDER / "volume"
         state.mkdir()
+        # In memory, like etcd: the dispatcher syncs each event, and no peer gets an answer
+        # meanwhile. On a disk that other programs write to, this takes seconds.
+        sh("mount", "-t", "tmpfs", "tmpfs", state)
         state.chmod(0o777)
         volume = {
             "apiVersion": "v1",
@@ -141,16 +182,7 @@ class Checks:
 
     def lines(self, name: str) -> list[tuple[float, str]]:
         """The lines that the Job has printed, each with its time."""
-        try:
-            text = kubectl("logs", f"job/{name}", "--timestamps")
-        except RuntimeError:
-            return []
-        lines = [line.split(" ", 1) for line in text.splitlines()]
-        return [
-            (datetime.fromisoformat(stamp[:26].rstrip("Z") + "+00:00").timestamp(), line)
-            for stamp, line in lines
-            if line.isdigit()
-        ]
+        return [(at, line) for at, line in stamped(f"job/{name}") if line.isdigit()]
 
     def wait_lines(self, name: str, count: int) -> None:
         wait_for(f"{count} lines of {name}", lambda: self.came(name) >= count, 180)
@@ -161,7 +193,7 @@ class Checks:
             raise RuntimeError(f"{name} failed: {kubectl('logs', f'job/{name}', '--tail=5')}")
         return len(self.lines(name))
 
-    def whole(self, name: str, what: str) -> str:
+    def whole(self, name: str, what: str, longest: float = MAX_STALL) -> str:
         """Waits for the end of the read: its lines are those of a local read."""
         wait_for(f"the end of {name}", lambda: self.ended(name), 240)
         read = self.lines(name)
@@ -170,9 +202,26 @@ class Checks:
         assert len(got) == len(expected), f"{len(got)} elements, not {len(expected)}"
         assert got == expected, "other elements, or in another order"
         times = [time for time, _ in read]
-        stall = max(later - sooner for sooner, later in itertools.pairwise(times))
-        assert stall <= MAX_STALL, f"no element for {stall:.1f} s"
+        stall, begin = max((later - sooner, sooner) for sooner, later in itertools.pairwise(times))
+        assert stall <= longest, self.why(name, begin, begin + stall)
         return f"{what}: {len(got)} elements, 0 lost, 0 repeated, longest stall {stall:.2f} s"
+
+    def why(self, name: str, begin: float, end: float) -> str:
+        """The stall of a read, and what is known of that time."""
+        pods = [pod["metadata"]["name"] for pod in self.pods("dispatcher") + self.pods("worker")]
+        said = [
+            f"{at - begin:6.1f} s {pod}: {line}"
+            for pod in [f"job/{name}", *pods]
+            for at, line in stamped(pod)
+            if begin - 2 <= at <= end + 2 and not line.isdigit()
+        ]
+        return "\n".join(
+            [
+                f"no element for {end - begin:.1f} s; this process did not run for "
+                f"{self.pulse.paused(begin, end):.1f} s of them. Logs of that time:",
+                *said,
+            ]
+        )
 
     def ended(self, name: str) -> bool:
         return self.came(name) >= 0 and get("job", name)["status"].get("succeeded") == 1
@@ -359,6 +408,40 @@ class Checks:
             seen.append(len(self.lines(read)))
         result = self.whole(read, "2, 7, 2 workers")
         return f"{result} (7 workers at {seen[0]}, 2 at {seen[1]} elements)"
+
+    def restored(self) -> str:
+        """The commands of docs/operate.md save the state, delete it and put it back."""
+        if not self.shipped:
+            return "not run: the image of tools/package, which has tar, was not there"
+        folder = FOLDER / "restored"
+        (folder / "deploy/k8s").mkdir(parents=True, exist_ok=True)
+        pod = (EXAMPLES / "state.yaml").read_text().replace("feedmill:0.1.0", ":".join(IMAGE))
+        (folder / "deploy/k8s/state.yaml").write_text(pod)
+        config = folder / "mill.conf"
+        config.write_text(Path(os.environ["KUBECONFIG"]).read_text())
+        environment = os.environ | {"KUBECONFIG": str(config)}
+        commands = [each for each in blocks("operate.md") if "kubectl" in each]
+        assert len(commands) == 2, commands
+        select = f"kubectl config set-context --current --namespace {NAMESPACE}"
+        read = self.start_read()
+        before = self.identities("dispatcher")
+        for script in [select, *commands]:
+            done = subprocess.run(
+                ["bash", "-euxo", "pipefail", "-c", script],
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=240,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        result = self.whole(read, "state saved, deleted and restored", MAX_STOP)
+        assert not before & self.identities("dispatcher")
+        log = kubectl("logs", "feedmill-dispatcher-0")
+        found = re.search(r"([1-9]\d*) jobs and \d+ splits after \d+ events", log)
+        assert found, f"the dispatcher began without its state: {log[:1000]}"
+        return f"{result} ({found[0]})"
 
     def autoscaled(self) -> str:
         """The chart's HPA follows the dispatcher's number from 2 to 7 and to 2 workers."""
@@ -634,6 +717,7 @@ def main() -> int:
         "upgraded",
         "node_is_drained",
         "scaled",
+        "restored",
         "autoscaled",
         "thousand_nodes",
     ]
