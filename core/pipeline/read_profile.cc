@@ -16,8 +16,6 @@ constexpr ReadProfile::Place kFramePlaces[] = {
     ReadProfile::kRest, ReadProfile::kSource, ReadProfile::kChunks};
 constexpr uint32_t kFrameSteps = std::size(kFramePlaces);
 constexpr size_t kFramePlaceMax = 0xffff;
-// Time off the core after which the run delay is read: a read costs about 1 us.
-constexpr double kOffCoreChecked = 100e-6;
 
 double Seconds(clockid_t clock) {
   timespec now{};
@@ -62,30 +60,19 @@ ReadProfile::Cost& ReadProfile::Lane::At(size_t place) {
 
 void ReadProfile::Lane::Begin() {
   place_ = kRest;
-  delay_s_ = RunDelaySeconds();
-  off_core_s_ = 0;
-  wall_s_ = Seconds(CLOCK_MONOTONIC);
-  cpu_s_ = Seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double cpu = Seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double delay = RunDelaySeconds();
+  clock_.Begin(cpu, delay, Seconds(CLOCK_MONOTONIC));
 }
 
 void ReadProfile::Lane::Charge() {
-  const double wall = Seconds(CLOCK_MONOTONIC);
   const double cpu = Seconds(CLOCK_THREAD_CPUTIME_ID);
-  const double off_core = std::max(0.0, wall - wall_s_ - (cpu - cpu_s_));
-  off_core_s_ += off_core;
-  double ready = 0;
-  if (off_core_s_ > kOffCoreChecked) [[unlikely]] {
-    const double delay = RunDelaySeconds();
-    ready = std::clamp(delay - delay_s_, 0.0, off_core);
-    delay_s_ = delay;
-    off_core_s_ = 0;
-    ready_s_ += ready;
-  }
+  const double wall = Seconds(CLOCK_MONOTONIC);
+  const LaneClock::Interval past = clock_.End(cpu, wall, RunDelaySeconds);
   Cost& cost = At(place_);
-  cost.wall_s += wall - wall_s_ - ready;
-  cost.cpu_s += cpu - cpu_s_;
-  wall_s_ = wall;
-  cpu_s_ = cpu;
+  cost.wall_s += past.wall_s;
+  cost.cpu_s += past.cpu_s;
+  ready_s_ += past.ready_s;
 }
 
 size_t ReadProfile::Lane::Enter(size_t place) {

@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/pipeline/lane_clock.h"
+
 namespace feedmill {
 
 // Measures how a read spends its time: in the source, in each step, in waiting,
@@ -61,10 +63,7 @@ class ReadProfile {
     static constinit thread_local Lane* current_;
     std::vector<Cost> costs_;
     size_t place_ = kRest;
-    double wall_s_ = 0;  // time of the last charge
-    double cpu_s_ = 0;
-    double delay_s_ = 0;     // the thread's run delay at its last reading
-    double off_core_s_ = 0;  // time off the core since then
+    LaneClock clock_;  // its interval begins at the last charge
     double ready_s_ = 0;
   };
 
