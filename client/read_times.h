@@ -21,6 +21,30 @@ namespace feedmill {
 // Thread-safety: one thread writes times, and one skipped elements; any thread
 // reads.
 class ReadTimes {
+  // A sum of durations. One of them may last now.
+  struct Total {
+    std::atomic<int64_t> past{0};
+    std::atomic<int64_t> from{0};  // begin of the one that lasts; 0: none does
+
+    absl::Duration At(int64_t now) const {
+      const int64_t begun = from.load();
+      return absl::Nanoseconds(past.load() + (begun == 0 ? 0 : now - begun));
+    }
+  };
+  class Span {
+   public:
+    explicit Span(Total& total) : total_(total) { total_.from.store(Now()); }
+    ~Span() {
+      const int64_t begun = total_.from.exchange(0);
+      total_.past.fetch_add(Now() - begun);
+    }
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+   private:
+    Total& total_;
+  };
+
  public:
   // Starts the clock at the first request for an element. Later calls do
   // nothing.
@@ -29,24 +53,13 @@ class ReadTimes {
     begun_.compare_exchange_strong(none, Now());
   }
   // Measures a wait of the application, until it is destroyed.
-  class Wait {
-   public:
-    explicit Wait(ReadTimes& times) : times_(times) {
-      times_.wait_from_.store(Now());
-    }
-    ~Wait() {
-      const int64_t waited = Now() - times_.wait_from_.exchange(0);
-      times_.waited_.fetch_add(waited);
-    }
-    Wait(const Wait&) = delete;
-    Wait& operator=(const Wait&) = delete;
-
-   private:
-    ReadTimes& times_;
+  struct Wait : Span {
+    explicit Wait(ReadTimes& times) : Span(times.waited_) {}
   };
-  void AddStage(absl::Duration time) {
-    stage_.fetch_add(absl::ToInt64Nanoseconds(time));
-  }
+  // Measures work of the client's steps, likewise.
+  struct Stage : Span {
+    explicit Stage(ReadTimes& times) : Span(times.stage_) {}
+  };
   // The number of skipped elements, without their texts.
   void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
   // `text` names the file and the record. Of those that are not taken yet, the
@@ -68,12 +81,10 @@ class ReadTimes {
   ReaderLoad Load() const {
     const int64_t now = Now();
     const int64_t begun = begun_.load();
-    const int64_t from = wait_from_.load();
     ReaderLoad load;
     load.elapsed = absl::Nanoseconds(begun == 0 ? 0 : now - begun);
-    load.waited =
-        absl::Nanoseconds(waited_.load() + (from == 0 ? 0 : now - from));
-    load.stage = absl::Nanoseconds(stage_.load());
+    load.waited = waited_.At(now);
+    load.stage = stage_.At(now);
     load.skipped = skipped_.load();
     return load;
   }
@@ -82,9 +93,8 @@ class ReadTimes {
   static int64_t Now() { return absl::ToUnixNanos(SteadyNow()); }
 
   std::atomic<int64_t> begun_{0};
-  std::atomic<int64_t> waited_{0};
-  std::atomic<int64_t> wait_from_{0};  // 0: not waiting
-  std::atomic<int64_t> stage_{0};
+  Total waited_;
+  Total stage_;
   std::atomic<uint64_t> skipped_{0};
   std::mutex mu_;
   std::vector<std::string> skipped_elements_;  // guarded by mu_

@@ -127,9 +127,8 @@ class ServiceReader : public Reader {
   template <class F>
   void InStage(const F& work) {
     const ByteBudget budget(options_.limits.element_bytes_max);
-    const absl::Time begun = SteadyNow();
+    const ReadTimes::Stage measured(link_->times());
     work();
-    link_->times().AddStage(SteadyNow() - begun);
   }
   void FinishSequence() {
     InStage([&] { sequence_->Finish(); });
