@@ -8,6 +8,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -129,11 +130,13 @@ def limit(name, *arguments):
     return run_json([BUILD / "bench" / f"limit_{name}", *arguments])
 
 
-def rounds(count, sides):
-    """Runs each side once per round; a side is a function that returns a result or None."""
+def rounds(count, sides, swap=False):
+    """Runs each side once per round; a side is a function that returns a result or None. With `swap`, every second
+    round runs them in the opposite order, so that a drift of the machine favours neither side."""
     results = {name: [] for name in sides}
     for number in range(count):
-        for name, side in sides.items():
+        ordered = list(sides.items())
+        for name, side in reversed(ordered) if swap and number % 2 else ordered:
             result = side()
             if result is not None:
                 results[name].append(result)
@@ -171,6 +174,46 @@ def paired(over, under, value):
     if not over or not under:
         return None
     return round(statistics.median(value(a) / value(b) for a, b in zip(over, under, strict=True)), 3)
+
+
+class Paired:
+    """The median of the rounds' ratios, and the interval that holds the true median with 95 % probability if the
+    rounds are independent: two of the ratios, in certain places of their order. It takes 6 rounds at least."""
+
+    def __init__(self, over, under, value):
+        ratios = sorted(value(a) / value(b) for a, b in zip(over, under, strict=True))
+        outer = max(0, round(len(ratios) / 2 - 0.98 * len(ratios) ** 0.5) - 1)
+        self.median = round(statistics.median(ratios), 3)
+        self.known = len(ratios) >= 6
+        self.low, self.high = ratios[outer], ratios[-1 - outer]
+
+    def __str__(self):
+        return f"{self.median:.3f} ({self.low:.3f} to {self.high:.3f})"
+
+    def at_least(self, mark):
+        return f"at least {mark}: {self.answer(self.low >= mark, self.high < mark)}"
+
+    def at_most(self, mark):
+        return f"at most {mark}: {self.answer(self.high <= mark, self.low > mark)}"
+
+    def answer(self, yes, no):
+        if not self.known:
+            return "not known, with fewer than 6 rounds"
+        return "yes" if yes else "NO" if no else "not known, the rounds differ too much"
+
+
+def output_and_cpu(process, seconds=600):
+    """Reads a process's output to its end; returns it, and the CPU seconds of the process and its children."""
+    end = threading.Timer(seconds, process.kill)
+    end.start()
+    try:
+        with process.stdout:
+            output = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
+    finally:
+        end.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return output, used.ru_utime + used.ru_stime
 
 
 def check(condition, what):
