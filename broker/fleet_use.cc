@@ -28,7 +28,7 @@ FleetUse FleetUse::Of(const LeaseTable& table, absl::Time now) {
           {WorkerName(id), all, in_use, worker.draining, use.streams,
            use.waiting_for_credit, use.waiting_for_memory,
            measured > 0 ? use.step_seconds / measured : 1,
-           use.speed.value_or(-1)});
+           use.speed.value_or(-1), use.progress, worker.window.Worked()});
     }
   }
   return fleet;
@@ -75,6 +75,7 @@ std::vector<VerdictInput::Worker> FleetUse::WorkersFor(
   if (rest.count > 0) {
     rest.threads = static_cast<uint32_t>(std::max(0.0, left) + 0.5);
     rest.busy = rest.threads == 0 ? 0 : std::clamp(rest.busy / left, 0.0, 1.0);
+    rest.worked = rest.busy;
     rest.share = 0;
     found.push_back(std::move(rest));
   }

@@ -72,6 +72,8 @@ VerdictInput::Reader JobVerdicts::InputOf(absl::Time now, const SessionKey& key,
     reader.waited_s = absl::ToDoubleSeconds(recent->waited);
     reader.stage_s = absl::ToDoubleSeconds(recent->stage);
     reader.elements = recent->elements;
+    reader.longest_wait_s =
+        absl::ToDoubleSeconds(readers_.At(key).window.LongestWait());
     if (!recent->unreachable.empty()) {
       reader.unreachable = WorkerName(WorkerId(recent->unreachable.front()));
     }

@@ -54,6 +54,18 @@ std::optional<ReaderLoad> ReaderWindow::Recent(absl::Time now) const {
   return recent;
 }
 
+absl::Duration ReaderWindow::LongestWait() const {
+  absl::Duration longest = absl::ZeroDuration();
+  const ReaderLoad* begin = nullptr;  // last report that had a new element
+  for (const auto& [at, load] : samples_) {
+    if (begin != nullptr) {
+      longest = std::max(longest, load.waited - begin->waited);
+    }
+    if (begin == nullptr || load.elements != begin->elements) begin = &load;
+  }
+  return longest;
+}
+
 void WorkerWindow::Add(absl::Time now, const WorkerLoad& load) {
   if (load.busy < last_.busy) samples_.clear();  // another process
   samples_.emplace_back(now, load);
@@ -73,13 +85,17 @@ double WorkerWindow::Busy(absl::Time now) const {
     under_way += std::min<double>(load.tasks, threads);
   }
   under_way /= static_cast<double>(samples_.size()) * threads;
+  return std::clamp(std::max(Worked(), under_way), 0.0, 1.0);
+}
+
+double WorkerWindow::Worked() const {
+  if (samples_.empty() || last_.threads == 0) return 0;
   const absl::Duration time = samples_.back().first - samples_.front().first;
-  double busy = 0;
-  if (time > absl::ZeroDuration()) {
-    busy = absl::FDivDuration(last_.busy - samples_.front().second.busy,
-                              time * last_.threads);
-  }
-  return std::clamp(std::max(busy, under_way), 0.0, 1.0);
+  if (time <= absl::ZeroDuration()) return 0;
+  return std::clamp(
+      absl::FDivDuration(last_.busy - samples_.front().second.busy,
+                         time * last_.threads),
+      0.0, 1.0);
 }
 
 std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
@@ -91,6 +107,8 @@ std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
     absl::Time begun;
     uint64_t first = 0;
     uint64_t last = 0;
+    double intervals = 0;
+    double with_elements = 0;
   };
   std::map<PlanId, Sent> sent;
   const double part = 1 / static_cast<double>(samples_.size());
@@ -104,7 +122,12 @@ std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
         use.step_seconds += static_cast<double>(cost.wall_ns) * 1e-9;
       }
       const Sent fresh{at, each.elements, each.elements};
-      sent.try_emplace(each.plan, fresh).first->second.last = each.elements;
+      const auto [known, added] = sent.try_emplace(each.plan, fresh);
+      if (added) continue;
+      Sent& sum = known->second;
+      ++sum.intervals;
+      if (each.elements > sum.last) ++sum.with_elements;
+      sum.last = each.elements;
     }
   }
   const double busy = Busy(now);
@@ -112,8 +135,10 @@ std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
   for (const auto& [plan, each] : sent) {
     const absl::Duration time = samples_.back().first - each.begun;
     if (time < kSpeedTimeLeast || each.last < each.first) continue;
-    plans[plan].speed = static_cast<double>(each.last - each.first) /
-                        (absl::ToDoubleSeconds(time) * last_.threads * busy);
+    PlanUse& use = plans[plan];
+    use.speed = static_cast<double>(each.last - each.first) /
+                (absl::ToDoubleSeconds(time) * last_.threads * busy);
+    use.progress = each.with_elements / each.intervals;
   }
   return plans;
 }

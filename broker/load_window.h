@@ -27,6 +27,8 @@ class ReaderWindow {
   // Returns the increase of the counters in the window, with the last values of
   // the gauges. Nullopt before two reports, or if the last report is old.
   std::optional<ReaderLoad> Recent(absl::Time now) const;
+  // Returns the longest wait of the application for one element in the window.
+  absl::Duration LongestWait() const;
 
  private:
   std::deque<std::pair<absl::Time, ReaderLoad>> samples_;
@@ -42,6 +44,9 @@ struct PlanUse {
   // Elements of the plan per second of a thread with work. Nullopt if the
   // worker had too little work for the plan, or for too short a time.
   std::optional<double> speed{};
+  // Part of the times between two reports in which elements were sent. If it is
+  // small, elements come in lumps, and `speed` varies.
+  double progress = 0;
 };
 
 class WorkerWindow {
@@ -50,6 +55,9 @@ class WorkerWindow {
   const WorkerLoad& last() const { return last_; }
   // Part of the threads that have work, 0 to 1; 0 without a recent report.
   double Busy(absl::Time now) const;
+  // The same of tasks that ended. Unlike Busy, it does not count the time in
+  // which a running task waits for a core.
+  double Worked() const;
   // Returns the work by plan, for the plans that were reported in the window.
   std::map<PlanId, PlanUse> Plans(absl::Time now) const;
 

@@ -24,7 +24,19 @@ constexpr double kDominant = 0.4;  // part of the time of all steps
 constexpr double kOthers = 0.6;    // below it, workers work for other jobs
 constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
 constexpr double kStuck = 0.5;     // seconds
-constexpr double kSlow = 0.25;     // part of the typical worker's speed
+constexpr double kLongWait = 1;    // seconds
+// Elements that the reader takes, at its average rate, in the time of its
+// longest wait. Below it, all elements may be as slow as that.
+constexpr double kOvertaken = 20;
+constexpr double kHeldUp = 0.1;  // part of the streams
+// Below it, workers have hardly computed: their tasks wait for cores.
+constexpr double kHardlyWorked = 0.1;
+constexpr double kSlow = 0.25;  // part of the typical worker's speed
+// Parts of the times between two reports. If the typical worker sends elements
+// in fewer than kSteady of them, a worker that sends none is not known to be
+// slower.
+constexpr double kSteady = 0.8;
+constexpr double kEnding = 0.3;  // above it, tasks end often
 
 std::string Percent(double part) {
   return fmt::format("{:.0f} %", 100 * std::clamp(part, 0.0, 1.0));
@@ -45,8 +57,10 @@ std::string NameOf(const Reader& reader, const VerdictInput& input) {
 
 // Sums over all workers of the job.
 struct Fleet {
-  size_t count = 0;  // workers that take work
-  double busy = 0;   // average, weighted by threads
+  size_t count = 0;     // workers that take work
+  double busy = 0;      // average, weighted by threads
+  double worked = 0;    // likewise
+  double progress = 0;  // average, weighted by streams
   double streams = 0;
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
@@ -61,12 +75,14 @@ Fleet FleetOf(const std::vector<Worker>& workers) {
   double share = 0;
   for (const Worker& worker : workers) {
     fleet.streams += worker.streams;
+    fleet.progress += worker.progress * worker.streams;
     fleet.waiting_for_credit += worker.waiting_for_credit;
     fleet.waiting_for_memory += worker.waiting_for_memory;
     if (worker.draining) continue;
     fleet.count += worker.count;
     threads += worker.threads;
     fleet.busy += worker.busy * worker.threads;
+    fleet.worked += worker.worked * worker.threads;
     share += worker.share * worker.busy * worker.threads;
     const bool works =
         worker.streams > 0 || (worker.share > 0 && worker.busy > 0);
@@ -84,7 +100,11 @@ Fleet FleetOf(const std::vector<Worker>& workers) {
                   rest;
   }
   if (fleet.busy > 0) fleet.share = share / fleet.busy;
-  if (threads > 0) fleet.busy /= threads;
+  if (fleet.streams > 0) fleet.progress /= fleet.streams;
+  if (threads > 0) {
+    fleet.busy /= threads;
+    fleet.worked /= threads;
+  }
   return fleet;
 }
 
@@ -107,6 +127,7 @@ Straggler StragglerOf(const std::vector<Worker>& workers) {
   // The median; of two workers, the faster one.
   const double typical = known[known.size() / 2]->speed;
   const Worker& slowest = *known.front();
+  if (known[known.size() / 2]->progress < kSteady) return {};
   if (slowest.speed >= kSlow * typical) return {};
   double now = 0;
   for (const Worker* worker : known) now += worker->speed;
@@ -195,9 +216,55 @@ Verdict WithoutWait(const VerdictInput& input) {
                         GainText(GainOf(1 - data))));
 }
 
+// True if one worker delays the others.
+bool IsStuck(const Reader& reader, const Fleet& fleet) {
+  return fleet.count > 1 && !reader.head_worker.empty() &&
+         reader.head_s >= kStuck;
+}
+
+bool WaitForCredit(const Fleet& fleet) {
+  return fleet.streams > 0 &&
+         fleet.waiting_for_credit >= kWaiting * fleet.streams;
+}
+
+// True if some records take far longer than others: the reader waited long for
+// one element, and workers have made later elements, which wait. All workers
+// may be busy meanwhile, each with such a record.
+bool IsSkewed(const Reader& reader, const Fleet& fleet) {
+  if (fleet.count < 2 || reader.head_worker.empty() || reader.elapsed_s <= 0) {
+    return false;
+  }
+  const double rate = static_cast<double>(reader.elements) / reader.elapsed_s;
+  // Without an element in the window, many later ones must wait.
+  const bool overtaken = reader.elements == 0
+                             ? WaitForCredit(fleet)
+                             : rate * reader.longest_wait_s >= kOvertaken;
+  return reader.longest_wait_s >= kLongWait && overtaken &&
+         fleet.waiting_for_credit >= kHeldUp * fleet.streams;
+}
+
+Verdict CostlyRecords(const Reader& reader, const std::string& waits,
+                      double gain) {
+  return Of(BoundBy::kWorkers, reader.head_worker, gain,
+            fmt::format("{}: it waited {:.1f} s for one element while later "
+                        "ones were made; worker {} has the costliest records, "
+                        "or is slower than the others ({})",
+                        waits, reader.longest_wait_s, reader.head_worker,
+                        GainText(gain)));
+}
+
+// The verdict if workers have made elements that wait to be sent.
+Verdict SlowLink(const Reader& reader, const std::string& waits, double gain) {
+  return Of(BoundBy::kLink, reader.name, gain,
+            fmt::format("{}: workers have made what it needs and wait to "
+                        "send more; what is between them (a network, or a "
+                        "machine that is busy) is the bound ({})",
+                        waits, GainText(gain)));
+}
+
 // The verdict if the workers are busy: names the main use of their time.
-Verdict BusyWorkers(const VerdictInput& input, const Fleet& fleet,
-                    const std::string& waits, double gain) {
+Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
+                    const Fleet& fleet, const std::string& waits, double gain) {
   if (fleet.share < kOthers) {
     return Of(BoundBy::kWorkers, "", gain,
               fmt::format("{}: the workers are busy, and only {} of what they "
@@ -217,6 +284,7 @@ Verdict BusyWorkers(const VerdictInput& input, const Fleet& fleet,
                                       : fmt::format("{:.1f} times", slow.times),
                     GainText(slow.gain)));
   }
+  if (IsSkewed(reader, fleet)) return CostlyRecords(reader, waits, gain);
   double total = 0;
   const Step* most = nullptr;
   for (const Step& step : input.steps) {
@@ -249,7 +317,15 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
     return Of(BoundBy::kWorkers, "", gain,
               fmt::format("{}: there are no workers; start some", waits));
   }
-  if (fleet.busy >= kBusy) return BusyWorkers(input, fleet, waits, gain);
+  // Tasks that end, and have hardly worked: they wait for cores.
+  if (fleet.worked < kHardlyWorked && fleet.progress >= kEnding &&
+      WaitForCredit(fleet) && !IsStuck(reader, fleet) &&
+      !IsSkewed(reader, fleet)) {
+    return SlowLink(reader, waits, gain);
+  }
+  if (fleet.busy >= kBusy) {
+    return BusyWorkers(input, reader, fleet, waits, gain);
+  }
   if (fleet.streams > 0 &&
       fleet.waiting_for_memory >= kWaiting * fleet.streams) {
     return Of(BoundBy::kWorkers, "memory", gain,
@@ -260,7 +336,7 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
   // With deterministic order one slow worker delays all workers: the other
   // workers have made the later elements and may not send more.
   const Worker* const busiest = fleet.busiest;
-  const bool stuck = !reader.head_worker.empty() && reader.head_s >= kStuck;
+  const bool stuck = IsStuck(reader, fleet) || IsSkewed(reader, fleet);
   const bool uneven = fleet.count > 1 && busiest != nullptr &&
                       busiest->busy >= kBusy && fleet.others_busy < kIdle;
   if (fleet.count > 1 && (uneven || stuck)) {
@@ -274,15 +350,10 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
   }
   // Elements made ahead of the head wait for credit, too. Waiting for credit
   // alone is therefore no sign of a slow link.
-  if (fleet.busy >= kIdle) return BusyWorkers(input, fleet, waits, gain);
-  if (fleet.streams > 0 &&
-      fleet.waiting_for_credit >= kWaiting * fleet.streams) {
-    return Of(BoundBy::kLink, reader.name, gain,
-              fmt::format("{}: workers have made what it needs and wait to "
-                          "send more; what is between them (a network, or a "
-                          "machine that is busy) is the bound ({})",
-                          waits, GainText(gain)));
+  if (fleet.busy >= kIdle) {
+    return BusyWorkers(input, reader, fleet, waits, gain);
   }
+  if (WaitForCredit(fleet)) return SlowLink(reader, waits, gain);
   if (input.dispatcher_busy >= kBusy) {
     return Of(
         BoundBy::kDispatcher, "", gain,

@@ -31,6 +31,7 @@ struct VerdictInput {
     double waited_s = 0;  // the application waited for elements
     double stage_s = 0;   // in the client's steps
     uint64_t elements = 0;
+    double longest_wait_s = 0;  // for one element
     std::string head_worker{};  // worker that has its next split; "" if none
     double head_s = 0;          // seconds since that split's last progress
     std::string unreachable{};  // worker that it cannot reach; "" if none
@@ -48,6 +49,11 @@ struct VerdictInput {
     double share = 1;  // this job's part of the measured work, 0 to 1
     // Positions per second of a thread with work; below 0: unknown.
     double speed = -1;
+    // Part of the times between two reports in which it sent elements, 0 to 1.
+    double progress = 1;
+    // Part of its threads whose tasks were on a core or blocked, 0 to 1. `busy`
+    // also counts tasks that wait for a core.
+    double worked = 1;
     // Number of workers that this entry stands for. All workers without work of
     // the job share one entry.
     uint64_t count = 1;

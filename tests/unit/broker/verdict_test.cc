@@ -8,8 +8,8 @@
 
 #include "broker/load_window.h"
 
-// Verdicts in constructed situations; tests/shell/verdict.bats tests some of
-// them with real processes.
+// Verdicts in constructed situations; tests/monitoring/verdicts.py tests them
+// with real processes.
 
 namespace feedmill {
 namespace {
@@ -122,6 +122,27 @@ TEST(Verdict, NamesAWorkerThatIsBusyAndFarSlowerThanTheOthers) {
   EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
 }
 
+// Two workers read files of 20 lines from a store that refuses two of three
+// requests. A file takes seconds, and one worker got none in the window.
+TEST(Verdict, NamesNoStragglerWhereElementsComeInLumps) {
+  VerdictInput input = Busy();
+  input.workers = {Worker(1, 2.4), Worker(1, 2.5, "tcp://w1:1")};
+  input.workers[0].speed = 12.5;  // 40 lines in 3.2 s
+  input.workers[0].progress = 2.0 / 15;
+  input.workers[1].speed = 0;
+  input.workers[1].progress = 0;
+  input.steps = {{"text(400 names)", true, 6.4, 0}};
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kSource);
+  // The store answers some requests a second.
+  input.workers[0].speed = 53;
+  input.workers[0].progress = 9.0 / 15;
+  input.workers[1].speed = 10;
+  input.workers[1].progress = 2.0 / 15;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kSource);
+  input.workers[0].progress = 1;
+  EXPECT_EQ(Judge(input).where, "tcp://w1:1");
+}
+
 TEST(Verdict, CountsWorkersThatHaveNothingOfTheJob) {
   VerdictInput input = Busy();
   input.workers.push_back(Worker(0.95, 0, "the others"));
@@ -154,6 +175,57 @@ TEST(Verdict, NamesTheWorkerThatHasTheHeadOfSkewedSplits) {
   EXPECT_EQ(verdict.where, "tcp://w1:1");
 }
 
+// Three workers of one thread. One batch of a thousand records takes 3 s, and
+// each worker is at one of these most of the time.
+TEST(Verdict, NamesTheWorkerThatHasTheHeadWhereAllHaveCostlyRecords) {
+  VerdictInput input = Busy();
+  input.workers = {Worker(0.85, 2.1), Worker(0.85, 2.1, "tcp://w1:1"),
+                   Worker(0.85, 2, "tcp://w2:1")};
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.threads = 1;
+    worker.waiting_for_credit = 0.6;
+  }
+  input.steps = {{"making chunks", false, 0.09, 0.09},
+                 {"steps[0] map", false, 0.91, 0.12}};
+  input.readers = {Waiting(1)};
+  input.readers[0].elements = 5000;
+  input.readers[0].head_worker = "tcp://w1:1";
+  input.readers[0].longest_wait_s = 2.4;
+  // The head has just changed, or is at such a record.
+  for (const double head_s : {0.1, 1.5}) {
+    input.readers[0].head_s = head_s;
+    const Verdict verdict = Judge(input);
+    EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+    EXPECT_EQ(verdict.where, "tcp://w1:1");
+    EXPECT_THAT(verdict.sentence, HasSubstr("costliest records"));
+  }
+  // The workers are free at times.
+  for (VerdictInput::Worker& worker : input.workers) worker.busy = 0.43;
+  EXPECT_EQ(Judge(input).where, "tcp://w1:1");
+  for (VerdictInput::Worker& worker : input.workers) worker.busy = 0.85;
+
+  // The read has just begun.
+  input.readers[0].elements = 0;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.waiting_for_credit = 1;
+  }
+  EXPECT_EQ(Judge(input).where, "tcp://w1:1");
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.waiting_for_credit = 0.6;
+  }
+
+  // Each element takes 2 s.
+  input.readers[0].elements = 7;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+  // Each worker waits for its own files, and has made no later elements.
+  input.readers[0].elements = 5000;
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.waiting_for_credit = 0;
+  }
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
 TEST(Verdict, NamesMemoryThatIsFull) {
   VerdictInput input = Busy();
   for (VerdictInput::Worker& worker : input.workers) {
@@ -173,6 +245,31 @@ TEST(Verdict, NamesASlowLink) {
     worker.waiting_for_credit = 3;
   }
   EXPECT_EQ(Judge(input).bound_by, BoundBy::kLink);
+}
+
+// Ranks that share a worker, and one has a slow network. Other processes use
+// the machine, so that the worker's short tasks wait for a core most of the
+// time.
+TEST(Verdict, NamesASlowLinkOfAWorkerThatWaitsForACore) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(1, "0/2"), Waiting(1, "1/2")};
+  input.workers = {Worker(0.67, 2)};
+  input.workers[0].threads = 1;
+  input.workers[0].waiting_for_credit = 1.2;
+  input.workers[0].worked = 0.01;
+  input.steps = {{"range", true, 0.29, 0.29},
+                 {"making chunks", false, 0.69, 0.66}};
+  // The slow network takes the next split in lumps.
+  input.workers[0].progress = 0.4;
+  input.readers[0].head_worker = input.workers[0].name;
+  input.readers[0].head_s = 0.7;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kLink);
+  input.workers[0].worked = 0.6;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+  // Its tasks have not ended yet.
+  input.workers[0].worked = 0;
+  input.workers[0].progress = 0.2;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
 }
 
 TEST(Verdict, NamesASlowConsumer) {
@@ -278,6 +375,27 @@ TEST(ReaderWindow, IsOfTheLastSeconds) {
   EXPECT_FALSE(window.Recent(kNow + absl::Seconds(30)).has_value());
 }
 
+TEST(ReaderWindow, TellsTheLongestWaitForOneElement) {
+  ReaderWindow window;
+  EXPECT_EQ(window.LongestWait(), absl::ZeroDuration());
+  ReaderLoad load;
+  const auto report = [&](int64_t elapsed_ms, int64_t waited_ms,
+                          uint64_t elements) {
+    load.elapsed = absl::Milliseconds(elapsed_ms);
+    load.waited = absl::Milliseconds(waited_ms);
+    load.elements = elements;
+    window.Add(kNow + load.elapsed, load);
+  };
+  report(0, 0, 100);
+  report(500, 500, 100);
+  report(1000, 1000, 600);
+  report(2000, 1200, 600);  // 0.8 s were the trainer's own
+  report(2500, 1300, 700);
+  EXPECT_EQ(window.LongestWait(), absl::Seconds(1));
+  report(4500, 3200, 700);
+  EXPECT_EQ(window.LongestWait(), absl::Milliseconds(1900));
+}
+
 TEST(ReaderWindow, BeginsAgainWithAnotherLifeOfTheReader) {
   ReaderWindow window;
   window.Add(kNow, ReadFor(100, 50));
@@ -301,6 +419,7 @@ TEST(WorkerWindow, IsThePartOfTheThreadsThatHasWork) {
   window.Add(kNow, LoadOf(absl::ZeroDuration(), 0));
   window.Add(kNow + absl::Seconds(2), LoadOf(absl::Seconds(1), 0));
   EXPECT_NEAR(window.Busy(kNow + absl::Seconds(2)), 0.25, 1e-9);
+  EXPECT_NEAR(window.Worked(), 0.25, 1e-9);
   const auto plans = window.Plans(kNow + absl::Seconds(2));
   ASSERT_EQ(plans.size(), 1u);
   const PlanUse& use = plans.at(PlanId("p"));
@@ -316,6 +435,7 @@ TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {
     window.Add(kNow + absl::Seconds(second), LoadOf(absl::ZeroDuration(), 2));
   }
   EXPECT_NEAR(window.Busy(kNow + absl::Seconds(10)), 1, 1e-9);
+  EXPECT_EQ(window.Worked(), 0);
 }
 
 TEST(WorkerWindow, TellsHowFastAThreadIs) {
@@ -328,7 +448,20 @@ TEST(WorkerWindow, TellsHowFastAThreadIs) {
   }
   const absl::Time end = kNow + absl::Seconds(4);
   EXPECT_NEAR(window.Plans(end).at(PlanId("p")).speed.value_or(0), 30, 1e-9);
+  EXPECT_NEAR(window.Plans(end).at(PlanId("p")).progress, 1, 1e-9);
   EXPECT_TRUE(window.Plans(end + absl::Seconds(9)).empty());
+}
+
+TEST(WorkerWindow, TellsHowOftenElementsCome) {
+  WorkerWindow window;
+  for (int64_t second = 0; second <= 4; ++second) {
+    WorkerLoad load = LoadOf(absl::Seconds(second), 1);
+    load.plans[0].elements = second < 3 ? 0 : 120;
+    window.Add(kNow + absl::Seconds(second), load);
+  }
+  const PlanUse use = window.Plans(kNow + absl::Seconds(4)).at(PlanId("p"));
+  EXPECT_NEAR(use.speed.value_or(0), 30, 1e-9);
+  EXPECT_NEAR(use.progress, 1.0 / 4, 1e-9);
 }
 
 TEST(StepUse, ForgetsWhatIsLongAgo) {
