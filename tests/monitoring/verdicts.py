@@ -1,12 +1,19 @@
 """The verdict in made-up situations, on real processes.
 
-    verdicts.py SITUATION… --binary feedmill_sleepy --store-binary feedmill [--seeds 0-4] [--load]
+    tests/monitoring/verdicts.py slow_map                                   once, with seed 0
+    tests/monitoring/verdicts.py all --seeds 0-4 --load both --watch 20     all situations, some 90 minutes
 
 SITUATION is a function below, or `all`. Each runs once for each seed, which chooses costs, rates and numbers of
-workers. --load runs twice as many busy processes beside it as there are processors. feedmill_sleepy has sleep_ms and
-sleep_value_ms (bench/sleepy_main.cc); only the command itself reads over HTTP.
+workers. `--load busy` runs twice as many busy processes beside it as there are processors, `--load both` each seed
+without them and with them. The verdict is right if it becomes the expected one in time and stays for two seconds.
+With --watch it must then be the expected one in nine tenths of this many seconds, too.
+
+Prints a line for each situation, seed and load, then a line for each situation. Exit status 1 if a verdict was wrong.
+The default binaries are those of build/release: feedmill_sleepy has sleep_ms and sleep_value_ms (bench/sleepy_main.cc),
+and only the command itself reads over HTTP.
 """
 import argparse
+import collections
 import os
 import pathlib
 import random
@@ -24,19 +31,22 @@ from monitoring import CHEAP, Cluster, unused_port, wait_for  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from range_server import RangeServer  # noqa: E402
 
+BUILD = TESTS.parent / "build" / "release"
 BUSY = "while True: pass"
+RIGHT_LEAST = 0.9  # part of the watched time
 
 
 class Situation(Cluster):
     """A cluster and the seed of its situation."""
 
-    def __init__(self, arguments, folder, seed):
+    def __init__(self, arguments, folder, seed, busy):
         super().__init__(arguments.binary, folder)
-        self.store_binary, self.load = arguments.store_binary, arguments.load
+        self.store_binary, self.watch = arguments.store_binary, arguments.watch
         self.chance = random.Random(seed)
         # With other load on the machine everything takes longer.
-        self.patience = 150 if arguments.load else 90
-        if arguments.load:
+        self.patience = 150 if busy else 90
+        self.found = []  # of each verdict: when it became right, and the part of the watched time in which it was
+        if busy:
             self.burn(2 * (os.cpu_count() or 1))
 
     def burn(self, processes, cpu=None):
@@ -55,7 +65,27 @@ class Situation(Cluster):
         return super().get(path)
 
     def becomes(self, bound_by, name="train", part="", seconds=None):
-        return super().becomes(bound_by, name, part, seconds or self.patience)
+        begun = time.monotonic()
+        verdict = super().becomes(bound_by, name, part, seconds or self.patience)
+        text = f"right after {time.monotonic() - begun:.0f} s"
+        if self.watch:
+            text += f" and then {self.stays(bound_by, name, part):.0%} of {self.watch:.0f} s"
+        self.found.append(text)
+        return verdict
+
+    def stays(self, bound_by, name, part):
+        """Returns the part of the watched time in which the verdict is the expected one."""
+        end, right, others = time.monotonic() + self.watch, 0, collections.Counter()
+        while time.monotonic() < end:
+            verdict = self.verdict(name)
+            if verdict["bound_by"] == bound_by and part in verdict["where"] + verdict["sentence"]:
+                right += 1
+            else:
+                others[f"{verdict['bound_by']} {verdict['where']}: {verdict['sentence']} {verdict['evidence']}"] += 1
+            time.sleep(0.2)
+        share = right / (right + others.total())
+        assert share >= RIGHT_LEAST, f"{bound_by} {part} became right, and then was so in {share:.0%} of {self.watch:.0f} s; else {others}"
+        return share
 
     def slow_step(self, least=3, most=8):
         return f"source: {{range: {{stop: 1000000}}}}\nsteps:\n  - map: 'sleep_ms(x, {self.chance.randint(least, most)})'\n"
@@ -66,22 +96,41 @@ class Situation(Cluster):
 
 def slow_source(cluster):
     """A store that answers late is named as the source."""
-    files = store_files(cluster, 2000)
-    with RangeServer(files, delay=cluster.chance.uniform(0.06, 0.15)) as server:
-        read_store(cluster, server, 2000)
+    files = store_files(cluster, 6000)
+    delay = cluster.chance.uniform(0.06, 0.15)
+    with RangeServer(files) as server:
+        read_store(cluster, server, 6000)
+        server.delay = delay
         cluster.becomes("source", part="text")
 
 
 def throttled_store(cluster):
-    """A store is named that refuses most requests for a while (503 Slow Down)."""
-    files = store_files(cluster, 400)
-    every, wait = cluster.chance.randint(2, 3), cluster.chance.uniform(0.1, 0.3)
+    """A store is named that answers few requests a second, and refuses the others (503 Slow Down)."""
+    files = store_files(cluster, 2000)
+    limit = RateLimit(cluster.chance.uniform(4, 10))
+    wait = cluster.chance.uniform(0.1, 0.3)
 
-    def fault(request):
-        return None if request.number % every == 0 else ("status", 503, {"Retry-After": f"{wait:.2f}"})
-    with RangeServer(files, delay=0.01, fault=fault) as server:
-        read_store(cluster, server, 400)
+    def fault(_):
+        return None if limit.takes() else ("status", 503, {"Retry-After": f"{wait:.2f}"})
+    with RangeServer(files) as server:
+        read_store(cluster, server, 2000)
+        server.fault = fault
         cluster.becomes("source", part="text")
+
+
+class RateLimit:
+    """Takes `rate` requests a second."""
+
+    def __init__(self, rate):
+        self.rate, self.left, self.last, self.lock = rate, 1, time.monotonic(), threading.Lock()
+
+    def takes(self):
+        with self.lock:
+            now = time.monotonic()
+            self.left, self.last = min(1, self.left + (now - self.last) * self.rate), now
+            taken = self.left >= 1
+            self.left -= taken
+            return taken
 
 
 def store_files(cluster, count):
@@ -93,12 +142,14 @@ def store_files(cluster, count):
 
 
 def read_store(cluster, server, count):
+    """Begins to read the files. Returns when they are listed."""
     cluster.binary = cluster.store_binary
     cluster.dispatcher()
     for k in range(cluster.chance.randint(1, 2)):
         cluster.worker(f"w{k}")
     names = ", ".join(f"'{server.url}/{k}.txt'" for k in range(count))
     cluster.read(f"source: {{text: {{files: [{names}]}}}}\n", "--timeout", "60s")
+    wait_for(lambda: cluster.job().get("state") == "running", lambda: f"the files to be listed: {cluster.logs()}", cluster.patience)
 
 
 def slow_map(cluster):
@@ -125,9 +176,9 @@ def starved_worker(cluster):
     for process, cpu in ((fast, cpus[0]), (slow, cpus[-1])):
         for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir():
             os.sched_setaffinity(int(thread.name), {cpu})
-    # Its threads get about a twentieth of their processor.
+    # Its threads get about a fiftieth of their processor.
     for thread in pathlib.Path(f"/proc/{slow.pid}/task").iterdir():
-        os.setpriority(os.PRIO_PROCESS, int(thread.name), 10)
+        os.setpriority(os.PRIO_PROCESS, int(thread.name), 19)
     cluster.burn(2, cpus[-1])
     items = cluster.chance.randint(200_000, 400_000)
     cluster.read(f"source: {{range: {{stop: 10000000}}}}\nsteps:\n  - map: 'sum(sqrt(full([{items}], cast(x, float64))))'\n")
@@ -322,6 +373,7 @@ def idle_cluster(cluster):
 
 SITUATIONS = [slow_source, throttled_store, slow_map, starved_worker, straggler, skewed_splits, full_memory, shared_workers, slow_link,
               dispatcher_bound, client_stage_bound, slow_consumer, paused_job, one_slow_rank, ranks_in_step, idle_cluster]
+LOADS = {"none": [False], "busy": [True], "both": [False, True]}
 
 
 def seeds(text):
@@ -329,33 +381,40 @@ def seeds(text):
     return range(int(first), int(last or first) + 1)
 
 
-def run(situation, seed, arguments):
-    begun = time.monotonic()
+def run(situation, seed, busy, arguments):
+    """Runs a situation, prints the line of this run, and returns True if the verdict was right."""
+    name = f"{situation.__name__}, seed {seed}{', busy' if busy else ''}"
     with tempfile.TemporaryDirectory(prefix="verdicts-") as folder:
-        cluster = Situation(arguments, folder, seed)
+        cluster = Situation(arguments, folder, seed, busy)
         try:
             situation(cluster)
         except AssertionError as error:
-            print(cluster.logs(), file=sys.stderr)
-            print(f"{situation.__name__}, seed {seed}: WRONG: {error}", flush=True)
+            print(cluster.logs(), file=sys.stderr, flush=True)
+            print(f"{name}: WRONG: {error}", flush=True)
             return False
         finally:
+            load = os.getloadavg()[0]
             cluster.close()
-    print(f"{situation.__name__}, seed {seed}: right after {time.monotonic() - begun:.0f} s", flush=True)
+    print(f"{name}: {', '.join(cluster.found) or 'right'} (load {load:.1f})", flush=True)
     return True
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("situations", nargs="+", choices=["all", *(each.__name__ for each in SITUATIONS)], metavar="SITUATION")
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--store-binary", required=True)
+    parser.add_argument("--binary", default=BUILD / "bench" / "feedmill_sleepy")
+    parser.add_argument("--store-binary", default=BUILD / "bin" / "feedmill")
     parser.add_argument("--seeds", type=seeds, default=range(1), metavar="A-B")
-    parser.add_argument("--load", action="store_true")
+    parser.add_argument("--load", choices=LOADS, default="none")
+    parser.add_argument("--watch", type=float, default=0, metavar="SECONDS")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # ends the processes of the cluster, too
     chosen = [each for each in SITUATIONS if "all" in arguments.situations or each.__name__ in arguments.situations]
-    wrong = sum(not run(each, seed, arguments) for each in chosen for seed in arguments.seeds)
-    print(f"{len(chosen) * len(arguments.seeds) - wrong} right, {wrong} wrong")
+    right = {each: [run(each, seed, busy, arguments) for busy in LOADS[arguments.load] for seed in arguments.seeds] for each in chosen}
+    for situation, results in right.items():
+        print(f"{situation.__name__:<20} {sum(results)} of {len(results)} right")
+    wrong = sum(results.count(False) for results in right.values())
+    print(f"{sum(map(sum, right.values()))} right, {wrong} wrong")
     sys.exit(1 if wrong else 0)
 
 
