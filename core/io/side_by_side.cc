@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -10,6 +12,11 @@
 #include "core/io/read_stop.h"
 
 namespace feedmill {
+namespace {
+
+constexpr std::chrono::milliseconds kStopPoll(50);
+
+}  // namespace
 
 absl::Status ForEachSideBySide(
     size_t count, size_t threads,
@@ -34,19 +41,36 @@ absl::Status ForEachSideBySide(
     }
   };
   const std::atomic<bool>* const stop = ReadStop::Current();
+  size_t ended = 0;  // threads; guarded by mutex
+  std::condition_variable one_ended;
+  const auto run_on_thread = [&] {
+    if (stop == nullptr) {
+      run();
+    } else {
+      const ReadStop inherited(*stop);
+      run();
+    }
+    const std::lock_guard lock(mutex);
+    ++ended;
+    one_ended.notify_one();
+  };
   std::vector<std::thread> helpers;
   try {
     while (helpers.size() + 1 < std::min(threads, count)) {
-      helpers.emplace_back([&] {
-        if (stop == nullptr) return run();
-        const ReadStop inherited(*stop);
-        run();
-      });
+      helpers.emplace_back(run_on_thread);
     }
   } catch (const std::system_error&) {
     // Fewer threads also do all the work.
   }
   run();
+  {
+    // A ReadStop that calls a function is asked on this thread only.
+    std::unique_lock lock(mutex);
+    while (ended < helpers.size()) {
+      one_ended.wait_for(lock, kStopPoll);
+      ReadStop::Asked();
+    }
+  }
   for (std::thread& helper : helpers) helper.join();
   return error;
 }

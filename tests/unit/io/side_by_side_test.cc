@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
+#include <thread>
 #include <vector>
 
 #include "core/base/status.h"
@@ -49,6 +51,27 @@ TEST(SideBySide, AStopOfTheCallerCountsForAll) {
   });
   EXPECT_TRUE(status.ok());
   EXPECT_EQ(asked, 4);
+}
+
+// Only the caller's thread calls the function of its ReadStop. It does so while
+// it waits for the other threads, too.
+TEST(SideBySide, AStopByAFunctionEndsCallsThatTheCallerWaitsFor) {
+  std::atomic<bool> waits = false;
+  const ReadStop stop([&] { return waits.load(); });
+  const std::thread::id caller = std::this_thread::get_id();
+  std::latch both(2);
+  const absl::Status status = ForEachSideBySide(2, 2, [&](size_t) {
+    both.arrive_and_wait();
+    if (std::this_thread::get_id() == caller) return absl::OkStatus();
+    waits = true;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    while (!ReadStop::Asked()) {
+      if (std::chrono::steady_clock::now() > end) return NotFound("no stop");
+      std::this_thread::yield();
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_EQ(ErrorText(status), "");
 }
 
 }  // namespace
