@@ -11,8 +11,8 @@ namespace feedmill {
 // Settings for files behind http:// and https:// URLs. The defaults suit a
 // store that answers within 1 to 200 ms.
 struct HttpOptions {
-  // Requests are repeated until no byte has arrived for this time; then a read
-  // fails with Unavailable.
+  // Requests are repeated until fewer than 16 KiB have arrived for this time;
+  // then a read fails with Unavailable.
   absl::Duration patience = absl::Seconds(60);
   // Same, if the server cannot be reached at all (unknown host, refused).
   absl::Duration unreachable_patience = absl::Seconds(10);

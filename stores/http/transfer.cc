@@ -18,6 +18,8 @@ constexpr std::chrono::milliseconds kStopPoll(50);
 constexpr uint64_t kErrorBodyMax = uint64_t{64} << 10;
 // Bytes of such an answer passed to a RequestMaker.
 constexpr size_t kShownBodyMax = size_t{8} << 10;
+// New bytes that count as progress.
+constexpr uint64_t kProgressBytes = uint64_t{16} << 10;
 constexpr uint64_t kNobodyWaits = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
@@ -282,15 +284,29 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   } else if (kind_ == Kind::kRange) {
     std::memcpy(into_.data() + received_, bytes.data(), bytes.size());
   }
-  last_progress_ = now;
-  failures_ = 0;
+  if (kind_ == Kind::kWhole && whole_.size() > furthest_) {
+    NoteNewBytes(whole_.size() - furthest_, now);
+    furthest_ = whole_.size();
+  }
   if (kind_ != Kind::kRange) return true;
+  NoteNewBytes(bytes.size(), now);
   received_ += bytes.size();
   if (received_ >= notify_at_) {
     notify_at_ = kNobodyWaits;
     changed_.notify_all();
   }
   return true;
+}
+
+// Notes bytes that no earlier attempt brought. Few bytes are no progress: a
+// server that sends some and then nothing, each time, must not be asked for
+// ever.
+void Transfer::NoteNewBytes(uint64_t bytes, absl::Time now) {
+  new_bytes_ += bytes;
+  if (new_bytes_ < kProgressBytes) return;
+  new_bytes_ = 0;
+  last_progress_ = now;
+  failures_ = 0;
 }
 
 // True if the transfer has received everything.

@@ -129,6 +129,7 @@ class Transfer {
   // True if a repeat would not change the answer's status.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);
+  void NoteNewBytes(uint64_t bytes, absl::Time now);
   bool IsComplete(const AttemptEnd& end) const;
   std::string ReasonOf(const AttemptEnd& end) const;
   std::optional<absl::Time> Repeat(absl::Time now, const AttemptEnd& end);
@@ -151,9 +152,11 @@ class Transfer {
   uint64_t answer_bytes_ = 0;
   uint64_t answer_bytes_max_ = 0;
   int attempts_ = 0;          // in total
-  int failures_ = 0;          // since the last byte
+  int failures_ = 0;          // since the last progress
   absl::Time began_;          // time of the first attempt
-  absl::Time last_progress_;  // last byte of the file
+  absl::Time last_progress_;  // see NoteNewBytes
+  uint64_t new_bytes_ = 0;    // since the last progress
+  uint64_t furthest_ = 0;     // most bytes of a whole file in one attempt
   absl::Time last_sign_;      // last byte in this attempt
 
   mutable std::mutex mutex_;

@@ -37,6 +37,29 @@ class TransferTest : public ::testing::Test {
   std::shared_ptr<Transfer> Range(uint64_t offset, uint64_t size) {
     return Transfer::Range(kUrl, {offset, size}, kVersion, {}, options_);
   }
+  // Cuts each attempt of a transfer of 16 MiB after `bytes`, 20 s after the one
+  // before. Returns the number of attempts until it is Unavailable.
+  int AttemptsOf(uint64_t bytes) {
+    constexpr uint64_t kSize = uint64_t{16} << 20;
+    const auto transfer =
+        Transfer::Range(kUrl, {0, kSize}, {kSize, 0, "\"v\""}, {}, options_);
+    uint64_t got = 0;
+    int attempts = 0;
+    std::optional<absl::Time> next = now_;
+    for (; next && got < kSize; got += bytes) {
+      now_ = *next + absl::Seconds(20);
+      transfer->BeginAttempt(now_);
+      Head(*transfer, {"HTTP/1.1 206 x", "ETag: \"v\""});
+      transfer->TakeHeaderLine(
+          fmt::format("Content-Range: bytes {}-{}/{}", got, kSize - 1, kSize),
+          now_);
+      EXPECT_TRUE(Body(*transfer, std::string(bytes, 'x')));
+      ++attempts;
+      next = transfer->EndAttempt(now_, cut_);
+    }
+    EXPECT_TRUE(absl::IsUnavailable(transfer->WaitForEnd()));
+    return attempts;
+  }
   static std::string Text(const Transfer& transfer, size_t size) {
     return {reinterpret_cast<const char*>(transfer.bytes()), size};
   }
@@ -134,19 +157,29 @@ TEST_F(TransferTest, PassingErrorsAreRepeatedAsLongAsPatienceLasts) {
 }
 
 TEST_F(TransferTest, BytesRenewPatienceUpToTheBound) {
-  const auto transfer = Range(0, 100);
   const absl::Time begin = now_;
-  int got = 0;
+  EXPECT_GT(AttemptsOf(16 << 10), 20);
+  EXPECT_LE(now_ - begin, options_.request_limit + absl::Seconds(30));
+}
+
+TEST_F(TransferTest, FewBytesInEachAttemptDoNotRenewPatience) {
+  const absl::Time begin = now_;
+  EXPECT_GT(AttemptsOf(1000), 1);
+  EXPECT_LE(now_ - begin, options_.patience + absl::Seconds(30));
+}
+
+TEST_F(TransferTest, TheSameBytesOfAWholeFileDoNotRenewPatience) {
+  const auto transfer = Transfer::Whole(kUrl, std::nullopt, options_);
+  const absl::Time begin = now_;
   std::optional<absl::Time> next = now_;
-  for (; next && got < 100; ++got) {
-    now_ = *next + absl::Seconds(20);
+  for (int k = 0; next && k < 100; ++k) {
+    now_ = *next + absl::Seconds(10);
     transfer->BeginAttempt(now_);
-    HeadOfRange(*transfer, got, got + 1);
-    EXPECT_TRUE(Body(*transfer, "x"));
+    Head(*transfer, {"HTTP/1.1 200 x", "Content-Length: 100000"});
+    EXPECT_TRUE(Body(*transfer, std::string(50'000, 'x')));
     next = transfer->EndAttempt(now_, cut_);
   }
-  EXPECT_GT(got, 20);
-  EXPECT_LE(now_ - begin, options_.request_limit + absl::Seconds(30));
+  EXPECT_LE(now_ - begin, options_.patience + absl::Seconds(40));
   EXPECT_TRUE(absl::IsUnavailable(transfer->WaitForEnd()));
 }
 
