@@ -73,7 +73,7 @@ absl::Status AddStoresTo(FileSystems& file_systems) {
       AddS3Files(store, FromEnvironment, LoadAwsKeySource, file_systems));
   for (const char* const scheme : {"gs", "az"}) {
     const auto make = [scheme, patience = options.patience] {
-      return LoadCloudFiles(scheme, {patience, &ReadStop::Current});
+      return LoadCloudFiles(scheme, {patience, &ReadStop::Asked});
     };
     FM_RETURN_IF_ERROR(
         file_systems.Add(scheme, std::make_shared<const DeferredFiles>(make)));

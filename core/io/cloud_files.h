@@ -1,7 +1,6 @@
 #ifndef FEEDMILL_CORE_IO_CLOUD_FILES_H_
 #define FEEDMILL_CORE_IO_CLOUD_FILES_H_
 
-#include <atomic>
 #include <memory>
 #include <string>
 
@@ -16,9 +15,9 @@ struct CloudSettings {
   // Failed requests are retried for this time. Then the read fails:
   // Unavailable.
   absl::Duration patience = absl::Seconds(60);
-  // The program's ReadStop::Current. A plugin has its own copy of that
-  // function, which knows no stop of the program.
-  const std::atomic<bool>* (*current_stop)() = nullptr;
+  // The program's ReadStop::Asked. A plugin has its own copy of that function,
+  // which knows no stop of the program.
+  bool (*stop_asked)() = nullptr;
 };
 
 // Makes the file system for the names of a scheme: "gs" or "az".

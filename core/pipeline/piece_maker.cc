@@ -17,8 +17,10 @@ constexpr size_t kSlotsPerThread = 4;
 // Cheap pieces are made close to their use: more of them ahead would only leave
 // the CPU's caches.
 constexpr size_t kCheapSlotsPerThread = 2;
-// Attempts at a piece that a temporary I/O error ended.
+// Attempts at a piece that a temporary I/O error ended soon. An attempt that
+// took longer waited for a store, which has repeated its requests itself.
 constexpr int kTriesMax = 3;
+constexpr double kSoonSeconds = 0.5;
 
 // The caller's thread makes pieces if a piece takes less than kBriefSeconds and
 // the caller is away for less than kAwayShare of that time. If a core is left
@@ -283,8 +285,9 @@ bool PieceMaker::MakeHere(std::unique_lock<std::mutex>& lock) {
 PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Slot& slot) {
   const auto begin = Clock::now();
   absl::StatusOr<Piece> piece = Run(thread, slot);
-  for (int tries = 1; tries < kTriesMax &&
-                      piece.status().code() == absl::StatusCode::kUnavailable;
+  for (int tries = 1;
+       tries < kTriesMax && absl::IsUnavailable(piece.status()) &&
+       SecondsSince(begin) < kSoonSeconds;
        ++tries) {
     piece = Run(thread, slot);
   }

@@ -2,6 +2,7 @@
 
 #include <arrow/util/io_util.h>
 #include <arrow/util/thread_pool.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <initializer_list>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/io/read_stop.h"
@@ -27,8 +29,13 @@ constexpr int kThreads = 64;
 constexpr std::chrono::milliseconds kStopLook(50);
 constexpr std::chrono::milliseconds kFirstPause(100);
 constexpr std::chrono::milliseconds kLongestPause(5000);
-// Arrow's clients may end a request this long after their own limits.
-constexpr absl::Duration kBeyondPatience = absl::Seconds(30);
+// The attempts that Azure's client makes before it returns take about 6 s.
+constexpr absl::Duration kBeyondPatience = absl::Seconds(10);
+// Limit of one call with all its repeats, at any speed.
+constexpr absl::Duration kCallLimit = absl::Minutes(10);
+// CPU time between two looks that shows that a call works, e.g. on a page of a
+// listing. A client that waits for a server uses 0.1 ms in a second.
+constexpr std::chrono::milliseconds kWork(1);
 constexpr size_t kTextBytesMax = 300;
 
 // Number of running calls.
@@ -59,15 +66,18 @@ bool HasOne(const std::string& text, std::initializer_list<const char*> words) {
 }
 
 bool StopAsked(const CloudSettings& settings) {
-  const std::atomic<bool>* const stop =
-      settings.current_stop == nullptr ? nullptr : settings.current_stop();
   // The plugin has a ReadStop of its own in the threads that it starts.
-  return (stop != nullptr && *stop) || ReadStop::Asked();
+  return (settings.stop_asked != nullptr && settings.stop_asked()) ||
+         ReadStop::Asked();
+}
+
+absl::Duration Since(Clock::time_point begin) {
+  return absl::FromChrono(Clock::now() - begin);
 }
 
 // Arrow's clients throw for a connection that ends too early.
-absl::Status Attempt(const std::string& name,
-                     const std::function<absl::Status()>& attempt) {
+absl::Status Try(const std::string& name,
+                 const std::function<absl::Status()>& attempt) {
   try {
     return attempt();
   } catch (const std::bad_alloc&) {
@@ -106,10 +116,11 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status) {
       name, text);
 }
 
-std::shared_ptr<CloudCall> CloudCall::Start(
-    const std::string& name, const CloudSettings& settings,
-    std::function<absl::Status()> attempt) {
-  const std::shared_ptr<CloudCall> call(new CloudCall(name, settings));
+std::shared_ptr<CloudCall> CloudCall::Start(const std::string& name,
+                                            std::string_view what,
+                                            const CloudSettings& settings,
+                                            Attempt attempt) {
+  const std::shared_ptr<CloudCall> call(new CloudCall(name, what, settings));
   arrow::internal::ThreadPool* const threads = Threads();
   const auto work = [call, attempt = std::move(attempt)] {
     ++g_under_way;
@@ -122,10 +133,15 @@ std::shared_ptr<CloudCall> CloudCall::Start(
   return call;
 }
 
-void CloudCall::Run(const std::function<absl::Status()>& attempt) {
+void CloudCall::Run(const Attempt& attempt) {
+  {
+    const std::lock_guard lock(mutex_);
+    clockid_t clock = 0;
+    if (pthread_getcpuclockid(pthread_self(), &clock) == 0) cpu_clock_ = clock;
+  }
   const auto end = Clock::now() + absl::ToChronoNanoseconds(settings_.patience);
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    absl::Status status = Attempt(name_, attempt);
+    absl::Status status = Try(name_, [&] { return attempt(*this); });
     // The thread of the pool holds the last reference.
     const bool dropped = weak_from_this().use_count() == 1;
     if (!absl::IsUnavailable(status) || dropped ||
@@ -143,18 +159,46 @@ void CloudCall::Finish(absl::Status status) {
   changed_.notify_all();
 }
 
+void CloudCall::NoteProgress() {
+  const std::lock_guard lock(mutex_);
+  last_progress_ = Clock::now();
+}
+
+// Caller holds mutex_. True if the thread of the call has worked since the last
+// look. The threads of the pool never end.
+bool CloudCall::HasWorked() {
+  timespec used{};
+  if (!cpu_clock_ || clock_gettime(*cpu_clock_, &used) != 0) return false;
+  const auto now = std::chrono::seconds(used.tv_sec) +
+                   std::chrono::nanoseconds(used.tv_nsec);
+  const auto before = std::exchange(cpu_, now);
+  return before.count() > 0 && now - before >= kWork;
+}
+
+// Caller holds mutex_. Returns the error of a call that makes no progress.
+absl::Status CloudCall::Hung() const {
+  return Unavailable(
+      "{}: no answer of use: waited {} for {}{}; check the store and the "
+      "network, then read again",
+      name_,
+      absl::FormatDuration(
+          absl::Trunc(Since(last_progress_), absl::Milliseconds(100))),
+      what_,
+      cpu_clock_ ? ""
+                 : fmt::format(", while {} other requests hang", kThreads));
+}
+
 absl::Status CloudCall::Wait() {
-  const auto end = Clock::now() + absl::ToChronoNanoseconds(
-                                      2 * settings_.patience + kBeyondPatience);
+  const absl::Duration limit = settings_.patience + kBeyondPatience;
   std::unique_lock lock(mutex_);
   while (!finished_) {
     if (StopAsked(settings_)) {
       return Cancelled("{}: reading was stopped", name_);
     }
-    if (Clock::now() > end) {
-      return Unavailable(
-          "{}: no answer; check the store and the network, then read again",
-          name_);
+    if (HasWorked()) last_progress_ = Clock::now();
+    if (Since(last_progress_) > limit ||
+        Since(began_) > std::max(kCallLimit, limit)) {
+      return Hung();
     }
     changed_.wait_for(lock, kStopLook);
   }

@@ -3,11 +3,15 @@
 
 #include <arrow/status.h>
 
+#include <chrono>
 #include <condition_variable>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -20,51 +24,68 @@ namespace feedmill {
 absl::Status CloudError(const std::string& name, const arrow::Status& status);
 
 // Requests of one of Arrow's clients, made by a thread of a pool: a call of
-// these clients cannot be cancelled. While they return Unavailable, they are
+// these clients cannot be cancelled, and Google's client waits two minutes for
+// a server that sends nothing. While requests return Unavailable, they are
 // repeated for settings.patience, or until the caller drops this object.
 // (Google's client repeats requests for that time itself, Azure's three times.)
 //
 // Thread-safety: any thread.
 class CloudCall : public std::enable_shared_from_this<CloudCall> {
  public:
-  // `attempt` owns all that it uses, because it may outlive the caller. The
-  // error of an exception names `name`.
-  static std::shared_ptr<CloudCall> Start(
-      const std::string& name, const CloudSettings& settings,
-      std::function<absl::Status()> attempt);
+  using Attempt = std::function<absl::Status(CloudCall& call)>;
+
+  // `attempt` owns all that it uses, because it may outlive the caller. Errors
+  // name `name`, and `what` the caller waits for, e.g. "a listing".
+  static std::shared_ptr<CloudCall> Start(const std::string& name,
+                                          std::string_view what,
+                                          const CloudSettings& settings,
+                                          Attempt attempt);
 
   // Returns the status of the last attempt. Cancelled soon after the caller's
-  // ReadStop. Unavailable if a client does not return within the patience plus
+  // ReadStop. Unavailable if the call makes no progress for the patience plus
   // the margin of the clients.
   absl::Status Wait();
 
- private:
-  CloudCall(std::string name, CloudSettings settings)
-      : name_(std::move(name)), settings_(std::move(settings)) {}
+  // Notes that the server works: an attempt of several requests calls it after
+  // each of them.
+  void NoteProgress();
 
-  void Run(const std::function<absl::Status()>& attempt);
+ private:
+  CloudCall(std::string name, std::string_view what, CloudSettings settings)
+      : name_(std::move(name)), what_(what), settings_(std::move(settings)) {}
+
+  void Run(const Attempt& attempt);
   void Finish(absl::Status status);
+  bool HasWorked();
+  absl::Status Hung() const;
 
   const std::string name_;
+  const std::string what_;
   const CloudSettings settings_;
+  const std::chrono::steady_clock::time_point began_ =
+      std::chrono::steady_clock::now();
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
+  std::chrono::steady_clock::time_point last_progress_ = began_;
+  std::optional<clockid_t> cpu_clock_;  // of the running thread
+  std::chrono::nanoseconds cpu_{};      // at the last look
   bool finished_ = false;
   absl::Status status_;
 };
 
 // Makes one call and waits for its result.
 template <class T>
-absl::StatusOr<T> CallCloud(const std::string& name,
+absl::StatusOr<T> CallCloud(const std::string& name, std::string_view what,
                             const CloudSettings& settings,
                             std::function<absl::StatusOr<T>()> attempt) {
   const auto result = std::make_shared<absl::StatusOr<T>>(
       absl::UnknownError("the call has not returned"));
-  const auto call = CloudCall::Start(name, settings, [result, attempt] {
-    *result = attempt();
-    return result->status();
-  });
+  const auto call =
+      CloudCall::Start(name, what, settings, [result, attempt](CloudCall&) {
+        *result = attempt();
+        return result->status();
+      });
   const absl::Status status = call->Wait();
   if (!status.ok()) return status;
   return *std::move(*result);

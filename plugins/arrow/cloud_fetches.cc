@@ -3,11 +3,18 @@
 #include <arrow/util/key_value_metadata.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "core/base/status.h"
+#include "plugins/arrow/arrow_status.h"
 
 namespace feedmill {
 namespace {
+
+constexpr uint64_t kRequestBytesMin = uint64_t{64} << 10;
+constexpr uint64_t kRequestBytesMax = uint64_t{4} << 20;
+// Requests that take less may grow.
+constexpr absl::Duration kBriefRequest = absl::Seconds(1);
 
 absl::Status Changed(const std::string& name) {
   return FailedPrecondition(
@@ -29,6 +36,15 @@ FileIdentity IdentityOfInfo(const arrow::fs::FileInfo& info) {
     identity.mtime_ns = info.mtime().time_since_epoch().count();
   }
   return identity;
+}
+
+void RequestSize::Note(uint64_t bytes, absl::Duration time,
+                       absl::Duration patience) {
+  if (time > patience / 8) {
+    bytes_ = std::max(bytes / 2, kRequestBytesMin);
+  } else if (time < kBriefRequest && bytes == bytes_) {
+    bytes_ = std::min(bytes * 2, kRequestBytesMax);
+  }
 }
 
 CloudObject::CloudObject(std::string name, std::string path,
@@ -69,28 +85,44 @@ absl::Status CloudObject::CheckVersion() {
 }
 
 absl::StatusOr<std::shared_ptr<arrow::Buffer>> CloudObject::FetchNow(
-    const ByteRange& range) {
+    const ByteRange& range, CloudCall& call) {
   FM_ASSIGN_OR_RETURN(const auto file, Opened());
-  auto buffer = file->ReadAt(static_cast<int64_t>(range.offset),
-                             static_cast<int64_t>(range.size));
-  if (!buffer.ok()) {
-    const absl::Status error = CloudError(name_, buffer.status());
-    // Azure's error for a range beyond the end of an object that has shrunk.
-    const bool shorter =
-        ErrorText(error).find("InvalidRange") != std::string::npos;
-    return absl::IsNotFound(error) || shorter ? Changed(name_) : error;
+  auto buffer = arrow::AllocateBuffer(static_cast<int64_t>(range.size));
+  if (!buffer.ok()) return StatusOfArrow(buffer.status());
+  for (uint64_t done = 0; done < range.size;) {
+    const uint64_t size =
+        std::min(range.size - done, store_->request_size->bytes());
+    const auto begun = std::chrono::steady_clock::now();
+    const auto read = file->ReadAt(static_cast<int64_t>(range.offset + done),
+                                   static_cast<int64_t>(size),
+                                   (*buffer)->mutable_data() + done);
+    if (!read.ok()) {
+      const absl::Status error = CloudError(name_, read.status());
+      // Azure's error for a range beyond the end of an object that has shrunk.
+      const bool shorter =
+          ErrorText(error).find("InvalidRange") != std::string::npos;
+      return absl::IsNotFound(error) || shorter ? Changed(name_) : error;
+    }
+    if (static_cast<uint64_t>(*read) != size) return Changed(name_);
+    done += size;
+    store_->request_size->Note(
+        size, absl::FromChrono(std::chrono::steady_clock::now() - begun),
+        store_->settings.patience);
+    call.NoteProgress();
   }
   FM_RETURN_IF_ERROR(CheckVersion());
-  if (static_cast<uint64_t>((*buffer)->size()) == range.size) return *buffer;
-  return Changed(name_);
+  return *std::move(buffer);
 }
 
 std::shared_ptr<Fetch> CloudObject::Begin(const ByteRange& range) {
   const auto bytes = std::make_shared<Fetch::Bytes>();
   auto call = CloudCall::Start(
-      name_, store_->settings,
-      [self = shared_from_this(), bytes, range]() -> absl::Status {
-        FM_ASSIGN_OR_RETURN(*bytes, self->FetchNow(range));
+      name_,
+      fmt::format("bytes {}-{}", range.offset, range.offset + range.size - 1),
+      store_->settings,
+      [self = shared_from_this(), bytes,
+       range](CloudCall& own) -> absl::Status {
+        FM_ASSIGN_OR_RETURN(*bytes, self->FetchNow(range, own));
         return absl::OkStatus();
       });
   return std::make_shared<Fetch>(std::move(call), bytes);

@@ -5,6 +5,8 @@
 #include <arrow/filesystem/filesystem.h>
 #include <arrow/io/interfaces.h>
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +21,19 @@
 
 namespace feedmill {
 
+// Bytes of one request of a fetch. The requests under way must end within the
+// patience, so they are small on slow links. They are large on fast links,
+// because each costs a round trip. Any thread.
+class RequestSize {
+ public:
+  uint64_t bytes() const { return bytes_; }
+  // Notes that a request for `bytes` took `time`.
+  void Note(uint64_t bytes, absl::Duration time, absl::Duration patience);
+
+ private:
+  std::atomic<uint64_t> bytes_ = uint64_t{1} << 20;
+};
+
 // An Arrow file system, shared by all its open files.
 struct CloudStore {
   std::shared_ptr<arrow::fs::FileSystem> files;
@@ -26,6 +41,7 @@ struct CloudStore {
   // True if an open file reads one version only. Otherwise the version is
   // checked after each fetch.
   bool pins_versions = false;
+  std::shared_ptr<RequestSize> request_size = std::make_shared<RequestSize>();
 };
 
 // Size and modification time, from Arrow.
@@ -67,7 +83,7 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
  private:
   absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>> Opened();
   absl::StatusOr<std::shared_ptr<arrow::Buffer>> FetchNow(
-      const ByteRange& range);
+      const ByteRange& range, CloudCall& call);
   absl::Status CheckVersion();
 
   const std::string name_;

@@ -1,7 +1,6 @@
 #include "plugins/arrow/cloud_files.h"
 
 #include <algorithm>
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -22,6 +21,8 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kTogether = 32;
+// Bytes of an upload after which progress is noted.
+constexpr size_t kPutBytes = size_t{8} << 20;
 
 using Store = std::shared_ptr<const CloudStore>;
 
@@ -117,19 +118,22 @@ class CloudFiles final : public FileSystem {
   // caller's ReadStop.
   absl::Status EachOf(size_t count,
                       const std::function<absl::Status(size_t)>& work) const {
-    const std::atomic<bool>* const stop =
-        settings_.current_stop == nullptr ? nullptr : settings_.current_stop();
-    std::optional<ReadStop> scope;
-    if (stop != nullptr) scope.emplace(*stop);
+    // Threads that the plugin started have a ReadStop already.
+    std::optional<ReadStop> stop;
+    if (ReadStop::Current() == nullptr) {
+      stop.emplace(std::function<bool()>(settings_.stop_asked));
+    }
     return ForEachSideBySide(count, kTogether, work);
   }
 
   // Makes a request that returns a Status, as CallCloud does.
-  absl::Status Call(const CloudName& name,
-                    std::function<arrow::Status()> request) const {
-    return CloudCall::Start(name.name, settings_,
-                            [text = name.name, request = std::move(request)] {
-                              const arrow::Status status = request();
+  absl::Status Call(
+      const CloudName& name, std::string_view what,
+      std::function<arrow::Status(CloudCall& call)> request) const {
+    return CloudCall::Start(name.name, what, settings_,
+                            [text = name.name,
+                             request = std::move(request)](CloudCall& call) {
+                              const arrow::Status status = request(call);
                               return status.ok() ? absl::OkStatus()
                                                  : CloudError(text, status);
                             })
@@ -198,7 +202,8 @@ absl::StatusOr<CloudName> CloudFiles::ObjectOf(const std::string& name) const {
 
 absl::StatusOr<FileStat> CloudFiles::StatOf(const CloudName& name) const {
   return CallCloud<FileStat>(
-      name.name, settings_, [name]() -> absl::StatusOr<FileStat> {
+      name.name, "its size and time of change", settings_,
+      [name]() -> absl::StatusOr<FileStat> {
         const auto info = name.store->files->GetFileInfo(name.path());
         if (!info.ok()) return CloudError(name.name, info.status());
         if (info->type() == arrow::fs::FileType::NotFound) {
@@ -208,11 +213,17 @@ absl::StatusOr<FileStat> CloudFiles::StatOf(const CloudName& name) const {
       });
 }
 
-arrow::Status PutObject(const CloudName& name, const std::string& bytes) {
+arrow::Status PutObject(const CloudName& name, std::string_view bytes,
+                        CloudCall& call) {
   ARROW_ASSIGN_OR_RAISE(const auto out,
                         name.store->files->OpenOutputStream(name.path()));
-  const arrow::Status wrote =
-      out->Write(bytes.data(), static_cast<int64_t>(bytes.size()));
+  arrow::Status wrote;
+  while (wrote.ok() && !bytes.empty()) {
+    const std::string_view part = bytes.substr(0, kPutBytes);
+    wrote = out->Write(part.data(), static_cast<int64_t>(part.size()));
+    bytes.remove_prefix(part.size());
+    call.NoteProgress();
+  }
   if (wrote.ok()) return out->Close();
   // A stream that is only destroyed would store what it has.
   static_cast<void>(out->Abort());
@@ -230,8 +241,9 @@ absl::Status CloudFiles::Put(const CloudName& name,
                              std::string_view bytes) const {
   // A request may outlive this call.
   const auto own = std::make_shared<const std::string>(bytes);
-  const absl::Status status =
-      Call(name, [name, own] { return PutObject(name, *own); });
+  const absl::Status status = Call(
+      name, "the end of its upload",
+      [name, own](CloudCall& call) { return PutObject(name, *own, call); });
   if (absl::IsNotFound(status)) FM_RETURN_IF_ERROR(CheckBucket(name));
   return status;
 }
@@ -246,7 +258,7 @@ absl::Status CloudFiles::Write(const std::string& name,
   if (is_google()) return Put(to, bytes);
   const CloudName from = Beside(to, UnfinishedKey(to.url.key));
   FM_RETURN_IF_ERROR(Put(from, bytes));
-  FM_RETURN_IF_ERROR(Call(to, [from, to] {
+  FM_RETURN_IF_ERROR(Call(to, "its copy", [from, to](CloudCall&) {
     return to.store->files->CopyFile(from.path(), to.path());
   }));
   FM_ASSIGN_OR_RETURN(const FileStat stat, StatOf(to));
@@ -270,7 +282,7 @@ absl::StatusOr<bool> CloudFiles::WriteNew(const std::string& name,
 
 absl::Status CloudFiles::Remove(const std::string& name) const {
   FM_ASSIGN_OR_RETURN(const CloudName object, ObjectOf(name));
-  const absl::Status status = Call(object, [object] {
+  const absl::Status status = Call(object, "its removal", [object](CloudCall&) {
     return object.store->files->DeleteFile(object.path());
   });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
@@ -290,7 +302,7 @@ absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const CloudName& bucket,
   FM_ASSIGN_OR_RETURN(
       const auto infos,
       CallCloud<std::vector<arrow::fs::FileInfo>>(
-          url, settings_,
+          url, "a listing", settings_,
           [store = bucket.store, url,
            selector]() -> absl::StatusOr<std::vector<arrow::fs::FileInfo>> {
             auto infos = store->files->GetFileInfo(selector);

@@ -175,7 +175,7 @@ def stores_that_are_away(feedmill):
 
 def errors_through_a_service(feedmill):
     with objects(feedmill) as (_, proxy), feedmill.cluster(2, patience="1s") as (address, _, _):
-        for fault, part in ((("status", 503), "no answer of use"), (("status", 403), "refused")):
+        for fault, part in ((("status", 503), "no answer of use"), (("status", 403), "refused"), (("hang",), "no answer of use: waited")):
             for from_request in (0, 8):
                 first = proxy.count + from_request
                 proxy.fault = lambda request, first=first, fault=fault: fault if request.number >= first else None

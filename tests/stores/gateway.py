@@ -131,7 +131,8 @@ class FaultProxy:
     certificate: (certificate, key): answers CONNECT as a proxy does, and itself
            plays the server behind it, over TLS
     fault: called with each Request; None, or ("status", code, {header: value},
-           body), ("cut", bytes), ("delay", seconds), ("hang",)
+           body), ("cut", bytes), ("delay", seconds), ("hang",), ("stall", bytes)
+           for a hang after the head and some bytes of the answer
     """
 
     def __init__(self, gateway, delay=0.0, fault=None, certificate=None):
@@ -253,7 +254,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             headers = fault[2] if len(fault) > 2 else {}
             return self.answer(fault[1], headers.items(), fault[3] if len(fault) > 3 else b"")
         if kind == "hang":
-            owner.closing.wait(60)
+            owner.closing.wait(300)
             self.close_connection = True
             return None
         if kind == "delay":
@@ -271,7 +272,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         headers = [(name, value) for name, value in answer.getheaders()
                    if name.lower() not in ("content-length", "connection", "transfer-encoding")]
         size = answer.getheader("Content-Length") if self.command == "HEAD" else None
+        if kind == "stall":
+            return self.stall(answer.status, headers, body, fault[1])
         return self.answer(answer.status, headers, body, fault[1] if kind == "cut" else None, size)
+
+    def stall(self, status, headers, body, count):
+        self.send_response_only(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[:count])
+        self.wfile.flush()
+        self.owner.closing.wait(300)
+        self.close_connection = True
 
     def answer(self, status, headers, body, cut=None, size=None):
         self.send_response_only(status)
