@@ -51,6 +51,7 @@ struct Attempt {
   std::unique_ptr<curl_slist, SlistFree> headers;
   std::shared_ptr<const std::string> body;  // null: none
   curl_off_t sent = 0;                      // bytes of `body`
+  bool new_connection = false;              // not a kept one
   char error[CURL_ERROR_SIZE] = "";
 };
 
@@ -156,8 +157,19 @@ void SetUp(const std::string& range, Attempt& attempt) {
   curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
 }
 
+// True if the answer does not begin as one of HTTP.
+bool IsNoHttp(CURLcode code, const Attempt& attempt) {
+  // The code is also that of a redirect to another protocol.
+  return code == CURLE_WEIRD_SERVER_REPLY ||
+         (code == CURLE_UNSUPPORTED_PROTOCOL &&
+          attempt.transfer->answer() == 0);
+}
+
 AttemptEnd EndOf(CURLcode code, const Attempt& attempt) {
   using Kind = AttemptEnd::Kind;
+  if (IsNoHttp(code, attempt)) {
+    return {Kind::kCut, "the server's answer is no HTTP"};
+  }
   const std::string& url = attempt.transfer->url();
   const std::string reason = attempt.error[0] != '\0'
                                  ? std::string(attempt.error)
@@ -438,7 +450,8 @@ class TransferLoop::State
     }
   }
 
-  void Begin(std::shared_ptr<Transfer> transfer, absl::Time now) {
+  void Begin(std::shared_ptr<Transfer> transfer, absl::Time now,
+             bool new_connection = false) {
     auto attempt = std::make_unique<Attempt>();
     if (idle_.empty()) {
       attempt->easy.reset(curl_easy_init());
@@ -455,25 +468,40 @@ class TransferLoop::State
     attempt->transfer = std::move(transfer);
     SetUp(attempt->transfer->BeginAttempt(now), *attempt);
     CURL* const easy = attempt->easy.get();
+    attempt->new_connection = new_connection;
+    if (new_connection) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_multi_add_handle(multi_, easy);
     look_at_ = std::min(look_at_, attempt->transfer->stalls_at());
     active_[easy] = std::move(attempt);
   }
 
-  // Ends the attempt of a handle; its transfer may be repeated later.
-  void End(CURL* easy, const AttemptEnd& end) {
+  // Removes the attempt of a handle. Returns its transfer; null if there is
+  // none.
+  std::shared_ptr<Transfer> Remove(CURL* easy) {
     const auto found = active_.find(easy);
-    if (found == active_.end()) return;
+    if (found == active_.end()) return nullptr;
     const std::unique_ptr<Attempt> attempt = std::move(found->second);
     active_.erase(found);
     curl_multi_remove_handle(multi_, easy);
-    if (const auto next = attempt->transfer->EndAttempt(SteadyNow(), end)) {
-      paused_.emplace(*next, attempt->transfer);
-    }
     // These options point into the attempt.
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
     idle_.push_back(std::move(attempt->easy));
+    return attempt->transfer;
+  }
+
+  // Ends the attempt of a handle; its transfer may be repeated later.
+  void End(CURL* easy, const AttemptEnd& end) {
+    const auto transfer = Remove(easy);
+    if (transfer == nullptr) return;
+    if (const auto next = transfer->EndAttempt(SteadyNow(), end)) {
+      paused_.emplace(*next, transfer);
+    }
+  }
+
+  // Sends the request of a handle again, over a new connection.
+  void Renew(CURL* easy) {
+    Begin(Remove(easy), SteadyNow(), /*new_connection=*/true);
   }
 
   size_t EndAnswered() {
@@ -484,9 +512,17 @@ class TransferLoop::State
       CURL* const easy = message->easy_handle;
       const auto found = active_.find(easy);
       if (found == active_.end()) continue;
-      if (message->data.result == CURLE_OK) NoteDistance(*found->second);
-      End(easy, EndOf(message->data.result, *found->second));
+      const CURLcode code = message->data.result;
+      const Attempt& attempt = *found->second;
+      if (code == CURLE_OK) NoteDistance(attempt);
       ++ended;
+      // Bytes that the server sent behind an answer come before the next one of
+      // a kept connection.
+      if (IsNoHttp(code, attempt) && !attempt.new_connection) {
+        Renew(easy);
+      } else {
+        End(easy, EndOf(code, attempt));
+      }
     }
     return ended;
   }

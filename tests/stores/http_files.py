@@ -246,6 +246,17 @@ def odd_answers(feedmill):
         assert (done.returncode, done.stdout) == (0, ""), done
 
 
+def bytes_behind_an_answer(feedmill):
+    """Bytes behind an answer are no part of the next one of a kept connection, and nothing waits for more."""
+    want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
+    for data in (b"x" * 1000, b"x\n", b"HTTP/1.1 ", b"x" * 300_000):
+        with RangeServer(feedmill.files, fault=lambda _, data=data: ("behind", data)) as server:
+            got = feedmill.hash_of(pipeline("text", server.url, feedmill.names["text"]))
+            assert got == want, f"{data[:10]}: {got}, not {want}"
+            # Requests on connections with such bytes are sent again.
+            assert len(server.log) > len(set(server.log)), data[:10]
+
+
 def names_that_are_no_file(feedmill):
     with RangeServer(feedmill.files) as server:
         for name in ("text/*.txt", "text/[01].txt", "text/**"):
@@ -405,7 +416,7 @@ def latency_is_hidden(feedmill):
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
          same_after_workers_are_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
          errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
-         names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, compressed_objects, latency_is_hidden)
+         bytes_behind_an_answer, names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, compressed_objects, latency_is_hidden)
 
 
 def main():

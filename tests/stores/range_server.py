@@ -30,7 +30,9 @@ class RangeServer:
              ("status", code, {header: value}), ("cut", bytes), ("short", bytes),
              ("delay", seconds), ("hang",), ("redirect", url), ("longer", bytes)
              and ("shifted", bytes) for another range than asked, ("chunked", bytes)
-             for more bytes than the range that is named
+             for more bytes than the range that is named, ("behind", data) for
+             bytes behind the answer, which come with the next request of the
+             connection
     """
 
     def __init__(self, folder, version="etag", ranges=True, delay=0.0, fault=None, certificate=None):
@@ -90,6 +92,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     wbufsize = 1 << 16
     owner = None  # the RangeServer
+    behind = b""  # bytes of the last answer that are not sent yet
 
     def log_message(self, *_):
         pass
@@ -100,6 +103,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         owner = self.owner
+        self.wfile.write(self.behind)
+        self.behind = b""
         with owner.lock:
             request = Request(owner.count, self.path, self.headers)
             owner.count += 1
@@ -183,6 +188,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if kind == "cut" and fault[1] < len(data):
             data = data[:fault[1]]
             self.close_connection = True
+        if kind == "behind":
+            self.behind = fault[1]
         try:
             self.wfile.write(data)
             self.wfile.flush()
