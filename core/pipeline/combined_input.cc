@@ -93,6 +93,13 @@ class Branch {
     for (uint64_t p = begin; p < end; ++p) scratch.counters.push_back({p, 0});
   }
 
+  size_t records_ahead() const { return source_->records_ahead(); }
+  // Announces the positions of the request.
+  void Prefetch(BranchScratch& scratch) const {
+    if (scratch.refs.empty() || records_ahead() == 0) return;
+    source_->PrefetchRecords(scratch.refs, *scratch.source);
+  }
+
   absl::Status Read(size_t bytes_max, BranchScratch& scratch) const {
     scratch.passes.clear();
     if (program_->random()) {
@@ -221,6 +228,23 @@ class CombinedInput final : public StageInput {
   absl::StatusOr<bool> ReadBlock(const RecordRef&, uint64_t, size_t, Scratch&,
                                  InputBlock&) const override {
     return Internal("the positions of a source of inputs are its elements");
+  }
+
+  size_t records_ahead() const override {
+    size_t records = 0;
+    for (const Branch& branch : branches_) {
+      records = std::max(records, branch.records_ahead());
+    }
+    return records;
+  }
+
+  void PrefetchRecords(std::span<const RecordRef> refs,
+                       Scratch& scratch) const override {
+    auto& own = static_cast<CombinedScratch&>(scratch);
+    Ask(refs, own);
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      branches_[b].Prefetch(own.branches[b]);
+    }
   }
 
   std::string Describe(const RecordRef& ref, uint64_t) const override {

@@ -24,7 +24,8 @@ InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
       scratch_(stage_->NewScratch()),
       sequence_(std::move(sequence)),
       has_client_steps_(sequence_->plan().graph().client_begin <
-                        sequence_->plan().graph().steps.size()) {
+                        sequence_->plan().graph().steps.size()),
+      positions_ahead_(stage_->PositionsAhead()) {
   const AnalyzedGraph& graph = sequence_->plan().graph();
   const ElementSpec& made = graph.InputOf(graph.steps.size());
   for (const ComponentSpec& c : graph.output->components) {
@@ -87,6 +88,27 @@ bool InputStream::PopChunk() {
   return true;
 }
 
+uint64_t InputStream::Announce(uint64_t count) {
+  const uint64_t size = sequence_->plan().size();
+  const uint64_t begin = std::min(std::max(at_.p, sequence_->needed()), size);
+  const uint64_t end = begin + std::min(count, size - begin);
+  announce_count_ = count;
+  const uint64_t first = std::max(begin, announced_);
+  if (first < end) {
+    stage_->Announce(first, end, *scratch_);
+    announced_ = end;
+  }
+  return end - begin;
+}
+
+// Returns the number of positions that a piece may have. It is a quarter of the
+// announced ones, so that more are announced while they are fetched.
+uint64_t InputStream::PositionsTogether() const {
+  if (positions_ahead_ == 0) return kPositionsTogether;
+  const uint64_t announced = std::max(announced_, at_.p) - at_.p;
+  return std::clamp<uint64_t>(announced / 4, 1, kPositionsTogether);
+}
+
 // Gives the sequence its next piece or its end.
 absl::Status InputStream::Feed() {
   const uint64_t size = sequence_->plan().size();
@@ -95,7 +117,8 @@ absl::Status InputStream::Feed() {
     sequence_->Finish();
     return absl::OkStatus();
   }
-  const Cursor end{at_.p + std::min(size - at_.p, kPositionsTogether), 0};
+  Announce(announce_count_);
+  const Cursor end{at_.p + std::min(size - at_.p, PositionsTogether()), 0};
   bool outer = false;
   FM_ASSIGN_OR_RETURN(Piece piece,
                       stage_->Run(at_, end, kPieceBytes, *scratch_, outer));

@@ -48,9 +48,17 @@ class InputStream {
 
   const absl::Status& error() const;
 
+  // Number of positions to announce ahead of those that are made; 0 if it saves
+  // no time.
+  uint64_t positions_ahead() const { return positions_ahead_; }
+  // Announces the next `count` positions. Look continues to do so.
+  // Returns the number of positions, which is smaller at the end.
+  uint64_t Announce(uint64_t count);
+
  private:
   InputStream(std::shared_ptr<const WorkerStage> stage,
               std::unique_ptr<SequenceReader> sequence);
+  uint64_t PositionsTogether() const;
   absl::Status Feed();
   bool PopChunk();
 
@@ -60,7 +68,10 @@ class InputStream {
   // Columns of the pipeline's output, among those that its last step makes.
   std::vector<size_t> columns_;
   const bool has_client_steps_;
-  Cursor at_;  // positions before it are made
+  const uint64_t positions_ahead_;
+  uint64_t announced_ = 0;       // earlier positions were announced
+  uint64_t announce_count_ = 0;  // of the last Announce
+  Cursor at_;                    // positions before it are made
   Chunk chunk_;
   size_t row_ = 0;
   std::optional<SkippedElement> skipped_;  // comes after the ready outputs

@@ -110,7 +110,8 @@ class Pass final : TurnStreams {
   Pass(const Recipe& recipe, uint64_t number)
       : recipe_(recipe),
         number_(number),
-        streams_(recipe.graph().inputs.size()) {
+        streams_(recipe.graph().inputs.size()),
+        looked_at_(streams_.size()) {
     const Source& source = recipe.graph().graph.source;
     turns_ = source.kind().combiner()->MakeTurns(source.options());
   }
@@ -119,13 +120,19 @@ class Pass final : TurnStreams {
   size_t count() const override { return streams_.size(); }
   absl::Status Begin(size_t input, uint64_t turn) override {
     FM_ASSIGN_OR_RETURN(streams_[input], recipe_.Begin(input, number_, turn));
+    ahead_ = std::max(ahead_, streams_[input]->positions_ahead());
+    looked_at_[input] = false;
+    next_ = std::min(next_, input);
     return absl::OkStatus();
   }
   absl::StatusOr<TurnStreams::Next> Look(size_t input) override {
     InputStream& stream = *streams_[input];
     // Look replaces the stream's chunk, so taken rows have to be appended
     // first.
-    if (stream.left() == 0) Append();
+    if (stream.left() == 0) {
+      Append();
+      AnnounceFor(input);
+    }
     FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
     switch (next) {
       case InputStream::Next::kLeftOut:
@@ -135,10 +142,31 @@ class Pass final : TurnStreams {
       case InputStream::Next::kBad:  // a bad element takes its turn
         break;
       case InputStream::Next::kEnd:
+        std::erase(open_, input);
         return stream.error().ok() ? TurnStreams::Next::kEnd
                                    : TurnStreams::Next::kBad;
     }
     return TurnStreams::Next::kElement;
+  }
+
+  // Announces positions that are read soon, because an input needs its next
+  // piece: some of each input that takes turns, and if few are left there, the
+  // first ones of the inputs after them.
+  void AnnounceFor(size_t input) {
+    if (ahead_ == 0) return;
+    if (!looked_at_[input]) open_.push_back(input);
+    looked_at_[input] = true;
+    while (next_ < streams_.size() && looked_at_[next_]) ++next_;
+    const uint64_t each = std::max<uint64_t>(1, ahead_ / open_.size());
+    uint64_t left = ahead_;
+    const auto announce = [&](size_t i, uint64_t count) {
+      if (streams_[i]->positions_ahead() == 0) return;
+      left -= std::min(left, streams_[i]->Announce(count));
+    };
+    for (const size_t i : open_) announce(i, each);
+    for (size_t i = next_; i < streams_.size() && left > 0; ++i) {
+      if (!looked_at_[i]) announce(i, left);
+    }
   }
 
   // Records that the next element of the input was skipped. The pass makes the
@@ -261,6 +289,11 @@ class Pass final : TurnStreams {
   const uint64_t number_;
   std::unique_ptr<StreamTurns> turns_;  // null: a zip
   std::vector<std::unique_ptr<InputStream>> streams_;
+  // Most positions to announce; 0 if no input gains by it.
+  uint64_t ahead_ = 0;
+  std::vector<bool> looked_at_;
+  std::vector<size_t> open_;  // inputs that were looked at and have not ended
+  size_t next_ = 0;           // earlier inputs were looked at
   Chunk rows_;
   uint64_t first_row_ = 0;
   bool ended_ = false;

@@ -347,6 +347,45 @@ def many_small_files(feedmill):
                 assert seconds < 0.1 * server.count / 4, f"{kind}, {flags}: {seconds} s for {server.count} requests"
 
 
+def many_small_files_of_inputs(feedmill):
+    """The inputs of a source that combines pipelines announce their files, too."""
+    (feedmill.files / "small").mkdir()
+    names = [f"small/{k}.gz" for k in range(240)]
+    for k, name in enumerate(names):
+        (feedmill.files / name).write_bytes(gzip.compress(b"file %d\n" % k * (1 + k % 3)))
+
+    def pipeline_of(place, kind, source, inputs, filtered):
+        """Inputs that lists name with their sizes, so that most requests are for data."""
+        parts = []
+        for k in range(inputs):
+            listed = feedmill.folder / f"{k}.jsonl"
+            listed.write_text("".join(json.dumps({"url": f"{place}/{name}", "size": (feedmill.files / name).stat().st_size}) + "\n"
+                                      for name in names[k::inputs]))
+            step = f"map: {{part{k if source.startswith('zip') else ''}: {'image' if kind == 'images' else 'x'}}}"
+            if filtered:
+                step += ', filter: "length(part) > 1000"'
+            parts.append(f"{{source: {{{kind}: {{files: {{manifest: '{listed}'}}}}}}, steps: [{step}]}}")
+        return f"source: {{{source.replace('INPUTS', '[' + ', '.join(parts) + ']')}}}\noptions: {{seed: 7}}\n"
+
+    with feedmill.cluster(1) as (address, _, _):
+        local, served = ["--local", "--threads", "2"], ["--service", address]
+        # Images are counted, and lines of compressed files are not.
+        for kind, flags in (("images", local), ("images", served), ("text", local), ("text", served)):
+            for source, inputs, filtered in (("interleave: INPUTS", 4, False), ("interleave: INPUTS", 4, True),
+                                             ("interleave: {inputs: INPUTS, cycle_length: 2}", 40, False),
+                                             ("concatenate: INPUTS", 2, False), ("zip: INPUTS", 3, False),
+                                             ("mixture: {inputs: INPUTS, weights: [1, 2, 3]}", 3, False)):
+                want = feedmill.hash_of(pipeline_of(feedmill.files, kind, source, inputs, filtered))
+                together = []  # requests under way, when one begins
+                with RangeServer(feedmill.files, delay=0.1) as server:
+                    server.fault = lambda _, together=together, server=server: together.append(server.under_way)
+                    text = pipeline_of(server.url, kind, source, inputs, filtered)
+                    assert feedmill.hash_of(text, *flags) == want, f"{kind}, {source}, {flags}"
+                mean = sum(together) / len(together)
+                print(f"{kind}, {source}, {flags[0]}: {mean:.1f} of {len(together)} requests at the same time")
+                assert mean >= 8, f"{kind}, {source}, {flags}: {together}"
+
+
 def compressed_objects(feedmill):
     """The first bytes of an object tell its compression, with any name."""
     text = b"".join(b"line %d\n" % k for k in range(20_000))
@@ -416,7 +455,8 @@ def latency_is_hidden(feedmill):
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
          same_after_workers_are_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
          errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
-         bytes_behind_an_answer, names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, compressed_objects, latency_is_hidden)
+         bytes_behind_an_answer, names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files,
+         many_small_files_of_inputs, compressed_objects, latency_is_hidden)
 
 
 def main():
