@@ -206,11 +206,20 @@ def a_signal_ends_waits(feedmill):
             assert time.monotonic() - begin < 5, "it waited for the store"
 
 
+def failing_uploads(request):
+    """A fault: each fifth request, if it is an upload."""
+    if request.headers.get("Content-Range", "").startswith("bytes */"):
+        # Google's client asks how much of a failed upload has arrived. The answer of Google's store is this one: nothing.
+        # fake-gcs-server would store an empty object.
+        return "status", 308
+    return ("status", 503) if request.method == "PUT" and request.number % 5 == 0 else None
+
+
 def tokens(feedmill):
     """Tokens are objects: a read resumes from them in another process."""
     with objects(feedmill) as (server, proxy):
         whole = feedmill.read(text_of(), "--local").stdout.splitlines()
-        proxy.fault = lambda request: ("status", 503) if request.method == "PUT" and request.number % 5 == 0 else None
+        proxy.fault = failing_uploads
         assert save_in_steps(feedmill, text_of(), f"{Store.place()}/kept") == whole
         proxy.fault = None
         left = [info.path for info in server.files.get_file_info(pyarrow.fs.FileSelector("data/kept", recursive=True))]
