@@ -1,6 +1,7 @@
 #include "client/piece_part.h"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 
 namespace feedmill {
@@ -15,6 +16,7 @@ Piece PartBelow(Piece piece, Cursor end) {
   piece.error = absl::OkStatus();
   if (piece.skipped && end <= piece.skipped->cursor) piece.skipped.reset();
   piece.end = std::max(piece.begin, end);
+  piece.state = StateFor(std::move(piece.state), piece.end);
   if (auto* form = std::get_if<BitmapRows>(&piece.cursors)) {
     const uint64_t bits = piece.end.p - piece.begin.p + (end.i > 0 ? 1 : 0);
     if (bits < form->bits.size() * 8) {

@@ -20,6 +20,11 @@ constexpr size_t kComingOfEach = 3;
 // Reporting an emptied split only ends its binding, which is never urgent.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 
+// True if the piece only says that its positions have no elements.
+bool IsEmpty(const Piece& piece) {
+  return piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped;
+}
+
 }  // namespace
 
 ReadSession::ReadSession(ReadSessionSettings settings)
@@ -27,7 +32,8 @@ ReadSession::ReadSession(ReadSessionSettings settings)
       window_(settings_.budget_bytes, settings_.quota_bytes),
       session_(settings_.session),
       former_leaves_(settings_.former_leaves),
-      cursor_(settings_.start) {}
+      cursor_(settings_.start),
+      generator_(settings_.state) {}
 
 bool ReadSession::Valid(absl::Time now) const {
   return (state_ == State::kLive || state_ == State::kEnded) &&
@@ -178,6 +184,7 @@ void ReadSession::TakeSplits(absl::Time now, const ClientAnswer& answer) {
       split.next =
           shared() ? split.begin : std::clamp(cursor_, split.begin, split.end);
       split.out = split.next;
+      split.state = generator_;
       if (floor_ && id < *floor_) floor_ = id;
     }
     split.error = info->error;
@@ -315,6 +322,7 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   if (stream != split.streams.end() &&
       stream->second.opening == frame.opening) {
     stream->second.last = now;
+    stream->second.state.reset();  // the worker has it
     // A frame before this one was lost.
     if (split.next < frame.piece.begin) Reopen(now, split, stream->second);
   }
@@ -344,14 +352,23 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
   window_.Receive(now, piece.end.p - piece.begin.p, bytes);
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
+  if (piece.state != nullptr) split.state = piece.state;
   split.stopped = !piece.error.ok();
   // All credit of the split is used or given back.
   if (split.taken() || split.stopped || split.allowed < split.received) {
     SetAllowed(split, split.received);
   }
   if (split.taken()) ReportTaken(now);
-  if (piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped) {
-    return NoteEmpty(piece);
+  if (IsEmpty(piece)) {
+    if (piece.state == nullptr || shared()) return NoteEmpty(piece);
+    // Its state is needed. One such piece is buffered in a row.
+    piece.cursors = RunRows{};
+    if (!split.buffer.empty() && IsEmpty(split.buffer.back().piece)) {
+      Piece& last = split.buffer.back().piece;
+      last.end = piece.end;
+      last.state = std::move(piece.state);
+      return;
+    }
   }
   window_.Buffer(bytes);
   split.buffer.push_back({std::move(piece), bytes, now});
@@ -439,6 +456,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   split.buffer.pop_front();
   Drained(split, bytes);
   cursor_ = piece.end;
+  if (piece.state != nullptr) generator_ = piece.state;
   if (shared() && piece.chunk.rows > 0) {
     ++split.staged;
     pulled_.push_back({id, pulled_rows_, piece.chunk.rows, piece.begin,

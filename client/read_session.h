@@ -27,7 +27,9 @@ struct ReadSessionSettings {
   std::optional<RunNumber> run;  // absent: the job's present or next run
   bool begins = false;           // true: begins `run`; false: continues it
   Cursor start;                  // deterministic: where to begin
-  uint64_t slots = 0;            // known slots of the run; see RunInfo
+  // A generator's state that leads to `start`, or null.
+  GeneratorStatePtr state{};
+  uint64_t slots = 0;  // known slots of the run; see RunInfo
   bool settled = false;
   Session session;
   // Unacknowledged leaves of earlier readers of this job in this process. Sent
@@ -174,6 +176,8 @@ class ReadSession {
     // Last frame of this opening, or bytes of one, or time of the opening.
     absl::Time last;
     std::optional<Grant> said;
+    // A generator's state that leads to `start`. Null after the first frame.
+    GeneratorStatePtr state;
     // Additional credit not used yet; it begins beyond this total.
     struct Asked {
       absl::Time when;
@@ -189,8 +193,9 @@ class ReadSession {
   struct Split {
     Cursor begin;
     Cursor end;
-    Cursor next;  // all before it was taken
-    Cursor out;   // sharing readers: all before it was handed out
+    Cursor next;              // all before it was taken
+    GeneratorStatePtr state;  // of a generator: the last one before `next`
+    Cursor out;               // sharing readers: all before it was handed out
     std::deque<Buffered> buffer;
     // Element bytes since the split was bound: drained <= received <= allowed.
     uint64_t received = 0;
@@ -303,6 +308,7 @@ class ReadSession {
   absl::Time next_leave_ = absl::InfiniteFuture();
 
   Cursor cursor_;
+  GeneratorStatePtr generator_;  // the last state before cursor_
   Splits splits_;
   std::optional<SplitId> floor_;  // all splits below it are idle
   std::optional<SplitId> head_;   // the first split that is not idle

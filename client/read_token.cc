@@ -20,6 +20,9 @@ namespace {
 // A token of another plan version describes another sequence.
 constexpr std::string_view kMagicOfAll = "feedmill token ";
 constexpr std::string_view kMagic = "feedmill token 3\n";
+// A token that begins with the state of a generator.
+constexpr std::string_view kMagicOfState = "feedmill token 4\n";
+static_assert(kMagic.size() == kMagicOfState.size());
 static_assert(kPlanVersion == 2, "another plan version needs another magic");
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kRowsPerByte = 64;  // maximum rows per byte of a token
@@ -101,6 +104,13 @@ class TokenReader {
   Cursor ReadCursor() {
     const uint64_t p = Number();
     return {p, Number()};
+  }
+  GeneratorStatePtr ReadState() {
+    auto state = std::make_shared<GeneratorState>();
+    state->at = ReadCursor();
+    state->bytes = Text();
+    good_ = good_ && state->bytes.size() <= kGeneratorStateMax;
+    return state;
   }
   StageState::Held ReadHeld() {
     StageState::Held held;
@@ -232,6 +242,11 @@ ReadToken MakeToken(const Graph& graph, const ReadRules& rules,
 
 std::string EncodeToken(const ReadToken& token) {
   TokenWriter writer;
+  const GeneratorStatePtr& state = token.place.state;
+  if (state != nullptr) {
+    writer.Put(state->at);
+    writer.Put(state->bytes);
+  }
   writer.Put(uint64_t{token.parts.size()});
   for (const uint64_t part : token.parts) writer.Put(part);
   writer.Put(token.fingerprint);
@@ -281,7 +296,7 @@ std::string EncodeToken(const ReadToken& token) {
     writer.Put(token.even_start);
     writer.Put(uint64_t{token.padded ? 1U : 0U});
   }
-  return SealToken(writer.Take());
+  return SealToken(writer.Take(), state != nullptr);
 }
 
 absl::Status TooManyUnread(uint64_t unread) {
@@ -291,8 +306,8 @@ absl::Status TooManyUnread(uint64_t unread) {
       unread);
 }
 
-std::string SealToken(std::string_view body) {
-  std::string text(kMagic);
+std::string SealToken(std::string_view body, bool has_state) {
+  std::string text(has_state ? kMagicOfState : kMagic);
   text += body;
   return text + Checksum(text);
 }
@@ -301,7 +316,8 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
   if (!bytes.starts_with(kMagicOfAll)) {
     return InvalidArgument("this is no token of a reader");
   }
-  if (!bytes.starts_with(kMagic)) {
+  const bool has_state = bytes.starts_with(kMagicOfState);
+  if (!has_state && !bytes.starts_with(kMagic)) {
     return InvalidArgument(
         "the token is of another release of feedmill, which reads in another "
         "order: go on with that release, or begin again without the token");
@@ -314,6 +330,7 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
   if (Checksum(text) != bytes.substr(text.size())) return damaged();
   TokenReader reader(text.substr(kMagic.size()));
   ReadToken token;
+  if (has_state) token.place.state = reader.ReadState();
   for (uint64_t left = reader.Count(); left > 0 && reader.good(); --left) {
     token.parts.push_back(reader.Number());
   }
@@ -364,7 +381,8 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
     if (token.slots == 0 && place.skipped == 0 && !even) return damaged();
   }
   if (!reader.done() || !token.share.sound() || !InOrder(token.skips) ||
-      place.elements < place.skip) {
+      place.elements < place.skip ||
+      (has_state && !place.state->LeadsTo(place.cursor))) {
     return damaged();
   }
   return token;

@@ -51,7 +51,8 @@ ReadToken MakeToken(const Graph& graph, const ReadRules& rules,
 std::vector<uint64_t> PartsOf(const Graph& graph);
 
 // Encodes a token, with a checksum. Size: less than 1 KiB, plus 8 bytes per
-// step, plus the rows that the client stage holds.
+// step, plus the rows that the client stage holds and the state of a generator.
+// An earlier build of this version refuses a token that has a state.
 std::string EncodeToken(const ReadToken& token);
 // InvalidArgument: a token can only point into the last chunk.
 absl::Status TooManyUnread(uint64_t unread);
@@ -59,8 +60,9 @@ absl::Status TooManyUnread(uint64_t unread);
 // and memory are bounded by a constant times their size.
 absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes);
 
-// Adds a token's magic and checksum to `body`.
-std::string SealToken(std::string_view body);
+// Adds a token's magic and checksum to `body`. `has_state`: it begins with the
+// state of a generator.
+std::string SealToken(std::string_view body, bool has_state = false);
 
 // Merges the tokens of all ranks of a reading into one. All ranks must have
 // made the same number of steps: their next elements are m, m+1, …, one each.

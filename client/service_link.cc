@@ -280,7 +280,10 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
     Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
-    const uint64_t size = rows > 0 ? piece->chunk.ElementBytes() : 0;
+    uint64_t size = rows > 0 ? piece->chunk.ElementBytes() : 0;
+    if (piece->state != nullptr) {
+      size += sizeof(Piece) + piece->state->bytes.size();
+    }
     bytes += size;
     pulled.push_back({*std::move(piece), pulled_rows_, session_.drops(), size,
                       session_.pulled_split()});

@@ -41,6 +41,7 @@ void ReadSession::Reopen(absl::Time now, const Split& split,
                          IncomingStream& stream) {
   stream.opening = Opening{++last_opening_};
   stream.start = split.next;
+  stream.state = StateFor(split.state, split.next);
   stream.base = split.received;
   stream.asked.reset();
   stream.last = now;
@@ -116,7 +117,8 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                 .total_bytes = total,
                 .head = say_head,
                 .weight = settings_.weight,
-                .arriving = window_.Arriving(lease.worker)};
+                .arriving = window_.Arriving(lease.worker),
+                .state = stream.state};
     const uint64_t before = stream.said && stream.said->opening == grant.opening
                                 ? stream.said->total_bytes
                                 : 0;

@@ -90,6 +90,7 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     settings.seed = token->seed;
     settings.run = RunNumber(token->iteration + 1);
     settings.start = token->place.cursor;
+    settings.state = token->place.state;
     settings.slots = token->slots;
     settings.settled = token->settled;
   } else if (options.epoch) {

@@ -323,12 +323,13 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
       id, ComputeTask{held.lease.split, held.lease.plan, begin, end, expected,
                       cost, plan.weight, at_once, shelf, held.lease.share.ranks,
                       trace, held.lease.attempt, now});
-  const OutgoingStream::Terms& terms = stream.terms;
+  OutgoingStream::Terms& terms = stream.terms;
   effects.compute.push_back(
       {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share,
        stream.to(), terms.compression, terms.profile,
        load_.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
-       trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead)});
+       trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead),
+       std::exchange(terms.state, nullptr)});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);

@@ -63,6 +63,8 @@ struct ComputeRequest {
   bool trace = false;  // the times of the task are wanted
   // Positions that run soon, in this order, and were not announced before.
   std::vector<PositionRange> soon{};
+  // A generator's state that the client sent, or null.
+  GeneratorStatePtr state{};
 };
 
 // Thread time of a task.

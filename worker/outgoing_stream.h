@@ -29,6 +29,8 @@ class OutgoingStream {
     // bytes per second, reported by its reader; 0: unknown
     uint64_t link_rate = 0;
     absl::Time granted;  // the last grant
+    // A generator's state that the next task is given, or null.
+    GeneratorStatePtr state{};
   };
   // The first part of a stream that no task computes.
   struct Gap {

@@ -24,10 +24,11 @@ BufferedPiece::BufferedPiece(uint64_t& used,
       packed(std::move(parts)),
       costs(std::move(took)),
       bytes(BytesOf(piece)),
+      held_(bytes + (piece.state == nullptr ? 0 : piece.state->bytes.size())),
       used_(&used),
       used_by_job_(std::move(used_by_job)) {
-  *used_ += bytes;
-  if (used_by_job_ != nullptr) *used_by_job_ += bytes;
+  *used_ += held_;
+  if (used_by_job_ != nullptr) *used_by_job_ += held_;
 }
 
 BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
@@ -37,11 +38,12 @@ BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
       costs(whole->costs),
       bytes(BytesOf(piece)),
       at(whole->at),
+      held_(0),
       used_(nullptr) {}
 
 BufferedPiece::~BufferedPiece() {
-  if (used_ != nullptr) *used_ -= bytes;
-  if (used_by_job_ != nullptr) *used_by_job_ -= bytes;
+  if (used_ != nullptr) *used_ -= held_;
+  if (used_by_job_ != nullptr) *used_by_job_ -= held_;
 }
 
 std::optional<PieceShelf::Entry> PieceShelf::Find(const Key& key,

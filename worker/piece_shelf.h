@@ -19,7 +19,7 @@ using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 
 // A piece in a worker's memory. `used` and, unless null, `used_by_job` count
 // its bytes once, until the last holder of the piece or of a part of it is
-// gone. `used` must outlive both.
+// gone. The bytes of a state count, too. `used` must outlive both.
 struct BufferedPiece {
   BufferedPiece(uint64_t& used, std::shared_ptr<uint64_t> used_by_job,
                 Piece piece, std::shared_ptr<const PackedParts> packed,
@@ -40,6 +40,7 @@ struct BufferedPiece {
   absl::Time at = absl::InfinitePast();
 
  private:
+  const uint64_t held_;   // bytes, and those of its state
   uint64_t* const used_;  // null: counted by the whole piece
   const std::shared_ptr<uint64_t> used_by_job_;
 };

@@ -214,6 +214,7 @@ absl::StatusOr<Piece> StageRunner::Run(
     if (scratch == nullptr) scratch = compiled.stage->NewScratch();
     scratch->blocks = blocks;
     const auto stage = compiled.stage->ForShare(request.share);
+    if (request.state != nullptr) stage->Restore(*request.state);
     for (const PositionRange& soon : request.soon) {
       stage->Announce(soon.begin, soon.end, *scratch);
     }

@@ -231,7 +231,10 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
                      rules_->Reopened(held.stream->opening(), grant);
   if (!held.stream) held.stream.emplace(grant.start, held.lease.end);
   OutgoingStream& stream = *held.stream;
-  if (opens) stream.Open(from, grant.opening, grant.start, held.lease.end);
+  if (opens) {
+    stream.Open(from, grant.opening, grant.start, held.lease.end);
+    stream.terms.state = nullptr;
+  }
   // Without credit the rate shows the link; otherwise the reader waits for
   // computation.
   stream.terms.link_rate = stream.WaitsForCredit() ? grant.arriving : 0;
@@ -241,6 +244,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   stream.terms.checksums = grant.checksums;
   stream.terms.weight = grant.weight;
   stream.terms.profile = grant.profile;
+  if (grant.state != nullptr) stream.terms.state = grant.state;
   stream.terms.granted = std::max(stream.terms.granted, now);
   delivery_.Send(now, held, effects);
 }

@@ -141,6 +141,7 @@ Piece Piece::From(Cursor from) const {
       chunk.Slice(RowsBelow(cursors, chunk.rows, begin, from), chunk.rows);
   rest.error = error;
   if (skipped && from <= skipped->cursor) rest.skipped = skipped;
+  rest.state = state;
   return rest;
 }
 

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "core/chunk/cursor.h"
+#include "core/chunk/generator_state.h"
 #include "core/chunk/skipped_element.h"
 #include "feedmill/chunk.h"
 
@@ -23,6 +24,8 @@ struct Piece {
   // Set if the last element of the interval was skipped. Then `end` is the
   // first cursor after this element and after all elements lost with it.
   std::optional<SkippedElement> skipped{};
+  // A generator's state that leads to `end`, or null.
+  GeneratorStatePtr state{};
 
   // Returns the elements at or after `from`. REQUIRES: begin <= from < end, or
   // from == end for an empty piece.

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/chunk/generator_state.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/generator_source.h"
@@ -72,6 +74,12 @@ class PythonGenerator {
   virtual absl::StatusOr<Rows> Read(uint64_t shard, uint64_t row,
                                     size_t bytes_max,
                                     std::span<OutputColumn* const> outputs) = 0;
+  // Returns the last kept state of `shard` at or before `row`; nullopt if none
+  // is kept.
+  virtual std::optional<RowState> StateBefore(uint64_t shard, uint64_t row) = 0;
+  // Keeps a state of `shard` that another process made. No effect if a state of
+  // that row is kept.
+  virtual void Restore(uint64_t shard, RowState state) = 0;
 };
 
 // Runs the Python functions of a process.

@@ -42,6 +42,14 @@ class GeneratorRecords final : public RecordSource {
     return false;
   }
 
+  std::optional<RowState> StateBefore(uint64_t index,
+                                      uint64_t row) const override {
+    return generator_->StateBefore(index, row);
+  }
+  void Restore(uint64_t index, RowState state) const override {
+    generator_->Restore(index, std::move(state));
+  }
+
   std::string Describe(uint64_t index, uint64_t row) const override {
     return fmt::format("element {} of shard {} of the generator", row, index);
   }

@@ -106,6 +106,7 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   if (resume && plan->size() < resume->place.cursor.p) {
     return InvalidArgument("the token stands beyond the end of the sequence");
   }
+  if (resume && resume->place.state) stage->Restore(*resume->place.state);
   std::string plan_id = PlanIdOf(
       Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",
       seed, iteration);

@@ -25,7 +25,8 @@ void PlaceKeeper::GoOnFrom(ReadPlace place) {
   if (rules_.numbered) next_ = rules_.share.From(place_.cursor.p);
 }
 
-void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped) {
+void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped,
+                       GeneratorStatePtr state) {
   if (rules_.numbered) {
     next_ = rules_.share.From(begin.p + (begin.i > 0 ? 1 : 0));
     return;  // in a numbered sequence, the number is the place
@@ -36,6 +37,7 @@ void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped) {
   place_.elements = next_;
   place_.stage = std::move(before);
   place_.skipped = skipped;
+  place_.state = std::move(state);
 }
 
 bool PlaceKeeper::Skipped(uint64_t number) const {

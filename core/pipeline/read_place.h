@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/chunk/cursor.h"
+#include "core/chunk/generator_state.h"
 #include "core/chunk/share.h"
 #include "feedmill/chunk.h"
 
@@ -48,6 +49,8 @@ struct ReadPlace {
   uint64_t elements = 0;  // number of the next element
   StageState stage;
   uint64_t skipped = 0;  // elements that on_error skipped before `cursor`
+  // A generator's state that leads to `cursor`, or null.
+  GeneratorStatePtr state{};
 
   // The number of the first element after `cursor`.
   uint64_t number() const { return elements - skip; }
@@ -80,8 +83,10 @@ class PlaceKeeper {
   // Continues from a place. REQUIRES: the stage is in the state of the place.
   void GoOnFrom(ReadPlace place);
   // Announces that a piece that begins at `begin` is about to enter the stage
-  // in state `before`. `skipped`: elements skipped before it.
-  void Feed(Cursor begin, StageState before, uint64_t skipped = 0);
+  // in state `before`. `skipped`: elements skipped before it. `state`: of a
+  // generator, leads to `begin`.
+  void Feed(Cursor begin, StageState before, uint64_t skipped = 0,
+            GeneratorStatePtr state = nullptr);
   // Returns the rows of `chunk`, output of the pipeline, that belong to this
   // reader and come after the resumed place.
   Chunk Keep(Chunk chunk);

@@ -29,6 +29,7 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
   ReadPlace place;
   if (const auto& resume = made->options_.resume) {
     place = *resume;
+    made->generator_ = place.state;
     FM_RETURN_IF_ERROR(made->stage_->Restore(place.stage, place.cursor));
   }
   made->pushed_ = place.cursor;
@@ -58,7 +59,8 @@ void SequenceReader::Push(Piece piece) {
   if (piece.begin < needed) piece = piece.From(needed);
   if (options_.keeps_place && !options_.shared) {
     keeper_.Feed(piece.begin, numbered() ? StageState() : stage_->Save(),
-                 skips_.count());
+                 skips_.count(), StateFor(generator_, piece.begin));
+    if (piece.state != nullptr) generator_ = piece.state;
   }
   const absl::Status pushed = stage_->Push(piece);
   outputs_ += stage_->ready();

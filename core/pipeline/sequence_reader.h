@@ -140,9 +140,10 @@ class SequenceReader {
   PlaceKeeper keeper_;
   SkipCount skips_;
   uint64_t needed_ = 0;
-  Cursor pushed_;       // end of the last piece
-  size_t outputs_ = 0;  // chunks made that watch_ has not counted
-  uint64_t pass_ = 0;   // of the last output
+  Cursor pushed_;                // end of the last piece
+  GeneratorStatePtr generator_;  // the last state of a generator that came
+  size_t outputs_ = 0;           // chunks made that watch_ has not counted
+  uint64_t pass_ = 0;            // of the last output
   bool any_output_ = false;
   std::optional<absl::Status> end_;
 };

@@ -71,6 +71,14 @@ class SourceInput final : public StageInput {
     return more;
   }
 
+  std::optional<RowState> StateBefore(const RecordRef& ref,
+                                      uint64_t row) const override {
+    return source_->StateBefore(order_.At(ref), row);
+  }
+  void Restore(const RecordRef& ref, RowState state) const override {
+    source_->Restore(order_.At(ref), std::move(state));
+  }
+
   size_t records_ahead() const override { return source_->records_ahead(); }
 
   void PrefetchRecords(std::span<const RecordRef> refs,

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/chunk/generator_state.h"
 #include "core/chunk/progression.h"
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
@@ -117,6 +118,13 @@ class StageInput {
   virtual absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
                                          size_t bytes_max, Scratch& scratch,
                                          InputBlock& out) const = 0;
+
+  // See RecordSource::StateBefore and Restore.
+  virtual std::optional<RowState> StateBefore(const RecordRef&,
+                                              uint64_t) const {
+    return std::nullopt;
+  }
+  virtual void Restore(const RecordRef&, RowState) const {}
 
   // See RecordSource::records_ahead and PrefetchRecords.
   virtual size_t records_ahead() const { return 0; }

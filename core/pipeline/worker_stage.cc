@@ -99,6 +99,22 @@ std::unique_ptr<WorkerStage::Scratch> WorkerStage::NewScratch() const {
   return scratch;
 }
 
+void WorkerStage::Restore(const GeneratorState& state) const {
+  const Plan& plan = *program_->plan;
+  if (program_->naming != Naming::kRuns || state.at.p >= plan.size()) return;
+  program_->source->Restore(plan.Record(state.at.p, 0),
+                            {state.at.i, state.bytes});
+}
+
+GeneratorStatePtr WorkerStage::StateAt(Cursor end) const {
+  if (program_->naming != Naming::kRuns || end.i == 0) return nullptr;
+  auto state =
+      program_->source->StateBefore(program_->plan->Record(end.p, 0), end.i);
+  if (!state) return nullptr;
+  return std::make_shared<const GeneratorState>(
+      GeneratorState{{end.p, state->row}, std::move(state->bytes)});
+}
+
 uint64_t WorkerStage::PositionsAhead() const {
   const uint64_t records = program_->source->records_ahead();
   const uint64_t each =
@@ -287,6 +303,7 @@ Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
   piece.begin = draft.begin;
   piece.end = draft.end;
   piece.error = std::move(draft.error);
+  piece.state = StateAt(piece.end);
   switch (program_->naming) {
     case Naming::kRuns:
       piece.cursors = RunRows{std::move(draft.runs)};

@@ -13,6 +13,7 @@
 #include "core/base/byte_budget.h"
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/cursor.h"
+#include "core/chunk/generator_state.h"
 #include "core/chunk/piece.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
@@ -78,6 +79,10 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // not of this one, skips piece.skipped.
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch, bool& outer) const;
+
+  // Gives the generator a state to begin with, which leads to a cursor that
+  // runs soon. No effect on the elements, nor without a generator.
+  void Restore(const GeneratorState& state) const;
 
   // Number of positions to announce ahead of those that run; 0 if it saves no
   // time.
@@ -154,6 +159,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // Returns the piece for a caller that asked from `asked` on.
   Piece Conclude(Cursor asked, PieceDraft& draft, StageScratch& scratch,
                  bool& outer) const;
+  // Returns a state that leads to `end`, if the source is a generator that has
+  // one.
+  GeneratorStatePtr StateAt(Cursor end) const;
   // Returns a piece that ends at `begin`, because that element is too large.
   Piece Refuse(Cursor asked, Cursor begin, Cursor end,
                const MemoryRefused& refused, StageScratch& scratch,

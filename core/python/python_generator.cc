@@ -62,20 +62,23 @@ void ProcessGenerator::Park(Parked parked) {
   }
 }
 
-// Returns the last state at or before the place; without one, the shard's
-// beginning.
-ProcessGenerator::State ProcessGenerator::NearestState(const Place& place) {
+std::optional<RowState> ProcessGenerator::StateBefore(uint64_t shard,
+                                                      uint64_t row) {
   const std::lock_guard lock(mu_);
-  auto after = states_.upper_bound(place);
-  if (after == states_.begin()) return {};
+  const auto after = states_.upper_bound({shard, row});
+  if (after == states_.begin()) return std::nullopt;
   const auto& [at, bytes] = *std::prev(after);
-  if (at.first != place.first) return {};
-  return {at.second, bytes};
+  if (at.first != shard) return std::nullopt;
+  return RowState{at.second, bytes};
+}
+
+void ProcessGenerator::Restore(uint64_t shard, RowState state) {
+  KeepState({shard, state.row}, std::move(state.bytes));
 }
 
 void ProcessGenerator::KeepState(const Place& place, std::string bytes) {
   const std::lock_guard lock(mu_);
-  if (states_.insert_or_assign(place, std::move(bytes)).second) {
+  if (states_.try_emplace(place, std::move(bytes)).second) {
     states_order_.push_back(place);
   }
   if (states_.size() <= kStatesMax) return;
@@ -87,9 +90,11 @@ absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
                                                           const Place& place,
                                                           uint64_t rows,
                                                           size_t bytes_max) {
-  State state;
+  RowState state;  // the shard's beginning
   const bool goes_on = parked.place == place;
-  if (!goes_on) state = NearestState(place);
+  if (!goes_on) {
+    state = StateBefore(place.first, place.second).value_or(RowState());
+  }
   const std::array<uint64_t, 6> head{
       place.first, place.second, rows,
       bytes_max,   state.row,    goes_on ? uint64_t{1} : uint64_t{0}};

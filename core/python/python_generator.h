@@ -33,6 +33,8 @@ class ProcessGenerator final : public PythonGenerator {
   void EndIdle();
   absl::StatusOr<Rows> Read(uint64_t shard, uint64_t row, size_t bytes_max,
                             std::span<OutputColumn* const> outputs) override;
+  std::optional<RowState> StateBefore(uint64_t shard, uint64_t row) override;
+  void Restore(uint64_t shard, RowState state) override;
 
  private:
   using Place = std::pair<uint64_t, uint64_t>;  // shard, next row
@@ -40,15 +42,8 @@ class ProcessGenerator final : public PythonGenerator {
     std::unique_ptr<PythonSlot> slot;
     std::optional<Place> place;  // nullopt: its shard is read to the end
   };
-  // A state of a shard's iterator.
-  struct State {
-    uint64_t row = 0;
-    std::string bytes;
-  };
-
   absl::StatusOr<Parked> TakeSlot(const Place& place);
   void Park(Parked parked);
-  State NearestState(const Place& place);
   void KeepState(const Place& place, std::string bytes);
   // Asks a process for at most `rows` rows.
   absl::StatusOr<PythonSlot::Outcome> Ask(Parked& parked, const Place& place,

@@ -34,7 +34,7 @@ import types
 CONTROL = 3
 TEXT_MAX = 60_000
 DUMP_MAX = 4_000
-STATE_MAX = 32_000
+STATE_MAX = 32 << 10  # kGeneratorStateMax
 PR_SET_PDEATHSIG = 1
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
 OTHER_MODULES = "a Python function runs without feedmill; only fm.rng() is there"
@@ -656,7 +656,7 @@ class GeneratorSlot:
         for kind, holder in ((b"i", self.iterator), (b"s", self.source)):
             if callable(getattr(holder, "state_dict", None)) and hasattr(holder, "load_state_dict"):
                 data = pickle.dumps(holder.state_dict())
-                return kind + data if len(data) <= STATE_MAX else b""
+                return kind + data if len(data) < STATE_MAX else b""
         return b""
 
 

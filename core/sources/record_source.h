@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/chunk/generator_state.h"
 #include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
@@ -88,6 +89,12 @@ class RecordSource {
   virtual absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row,
                                          size_t bytes_max,
                                          RecordBlock& out) const;
+
+  // For a generator: see PythonGenerator::StateBefore and Restore.
+  virtual std::optional<RowState> StateBefore(uint64_t, uint64_t) const {
+    return std::nullopt;
+  }
+  virtual void Restore(uint64_t, RowState) const {}
 
   // Number of records (of blocks, if it is uncounted) to announce ahead of
   // those that are read; 0 if it saves no time.

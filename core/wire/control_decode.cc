@@ -445,6 +445,7 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
   }
   out.profile = grant.profile();
   out.arriving = grant.arriving();
+  out.state = ReadState(reader, grant.state(), out.start);
   return out;
 }
 

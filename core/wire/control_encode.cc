@@ -364,6 +364,7 @@ Body Put(Builder& builder, const DatasetReply& reply) {
 Body Put(Builder& builder, const Grant& grant) {
   const auto session = Put(builder, grant.session);
   const fb::SplitId split = ToWire(grant.split);
+  const auto state = Put(builder, grant.state);
   const fb::Cursor start = ToWire(grant.start);
   return MakeBody(
       fb::Body::Grant,
@@ -371,7 +372,7 @@ Body Put(Builder& builder, const Grant& grant) {
                       grant.worker_incarnation.value(), grant.attempt.value(),
                       grant.opening.value(), &start, grant.total_bytes,
                       grant.head, ToWire(grant.compression), grant.checksums,
-                      grant.weight, grant.profile, grant.arriving));
+                      grant.weight, grant.profile, grant.arriving, state));
 }
 
 Body Put(Builder& builder, const ShareRequest& request) {

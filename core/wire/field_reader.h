@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -176,6 +177,29 @@ inline std::optional<SkippedElement> ReadSkipped(
                             origin->offset(), origin->epoch()};
       });
   return out;
+}
+
+// Refuses a state that does not lead to `start`.
+inline GeneratorStatePtr ReadState(FieldReader& reader,
+                                   const fb::GeneratorState* state,
+                                   Cursor start) {
+  if (state == nullptr) return nullptr;
+  const auto* bytes = state->bytes();
+  if (bytes->size() > kGeneratorStateMax) {
+    reader.Refuse(InvalidArgument("a generator's state has {} bytes, above {}",
+                                  bytes->size(), kGeneratorStateMax));
+    return nullptr;
+  }
+  auto read = std::make_shared<GeneratorState>();
+  read->at = FromWire(*state->at());
+  if (!read->LeadsTo(start)) {
+    reader.Refuse(
+        InvalidArgument("a generator's state at {}.{} does not lead to {}.{}",
+                        read->at.p, read->at.i, start.p, start.i));
+    return nullptr;
+  }
+  read->bytes.assign(bytes->begin(), bytes->end());
+  return read;
 }
 
 }  // namespace feedmill::wire

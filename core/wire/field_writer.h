@@ -84,6 +84,17 @@ inline Offset<fb::SkippedElement> Put(
   return fb::CreateSkippedElement(builder, &cursor, records, error);
 }
 
+// Returns null if there is no state.
+inline Offset<fb::GeneratorState> Put(Builder& builder,
+                                      const GeneratorStatePtr& state) {
+  if (state == nullptr) return 0;
+  const auto bytes = builder.CreateVector(
+      reinterpret_cast<const uint8_t*>(state->bytes.data()),
+      state->bytes.size());
+  const fb::Cursor at = ToWire(state->at);
+  return fb::CreateGeneratorState(builder, &at, bytes);
+}
+
 // Writes a vector of structs; `convert` converts each item.
 template <class T, class F>
 auto PutStructs(Builder& builder, const std::vector<T>& items, F convert) {

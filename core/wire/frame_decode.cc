@@ -143,6 +143,7 @@ Piece ReadPiece(FieldReader& reader, const fb::Piece& wire,
   piece.cursors = ReadCursors(reader, wire);
   piece.error = reader.Status(wire.error());
   piece.skipped = ReadSkipped(reader, wire.skipped());
+  piece.state = ReadState(reader, wire.state(), piece.end);
   if (wire.rows() > kMaxRows || wire.columns()->size() > kMaxComponents) {
     reader.Refuse(InvalidArgument("{} rows of {} columns are too many",
                                   wire.rows(), wire.columns()->size()));

@@ -152,10 +152,11 @@ Offset<fb::Piece> PutPiece(Builder& builder, const Piece& piece, Parts& parts) {
   const auto [form, cursors] = std::visit(PutCursors{builder}, piece.cursors);
   const auto error = Put(builder, piece.error);
   const auto skipped = Put(builder, piece.skipped);
+  const auto state = Put(builder, piece.state);
   const fb::Cursor begin = ToWire(piece.begin);
   const fb::Cursor end = ToWire(piece.end);
   return fb::CreatePiece(builder, &begin, &end, form, cursors, piece.chunk.rows,
-                         spec, written, error, skipped);
+                         spec, written, error, skipped, state);
 }
 
 }  // namespace

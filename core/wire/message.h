@@ -474,6 +474,9 @@ struct Grant {
   // sent. Valid while the reader mostly waits and its window is wide enough for
   // the round trip. 0: unknown.
   uint64_t arriving = 0;
+  // A generator's state that leads to `start`, or null. The worker may begin
+  // with it.
+  GeneratorStatePtr state{};
 };
 // Packed form of a piece's parts (packing.h).
 struct PackedParts;

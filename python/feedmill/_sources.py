@@ -81,10 +81,10 @@ class Sources:
           memory_bytes: Bytes that a process may allocate. 0: any number.
           version: A text that identifies the function, see :meth:`Dataset.map`.
 
-        The number of elements is not known before they are read. If what the function
-        returns, or its iterator, has ``state_dict()`` and ``load_state_dict(state)``, a
-        shard resumes from a state where the process has one; else, and in another
-        process, the elements before the place are made again and left out.
+        The number of elements is not known before they are read. A shard that another
+        process continues is made again from its beginning. If what the function returns,
+        or its iterator, has ``state_dict()`` and ``load_state_dict(state)``, the process
+        continues from the last state instead.
 
         Raises InvalidArgumentError if the function cannot be pickled or what it yields
         is not known. Reading raises PythonError if it fails.

@@ -26,5 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
   feedmill::Try(input);
   feedmill::Try(feedmill::SealToken(input));
+  feedmill::Try(feedmill::SealToken(input, /*has_state=*/true));
   return 0;
 }

@@ -141,6 +141,35 @@ TEST(ReadToken, EveryDamagedByteIsNoticed) {
   }
 }
 
+TEST(ReadToken, HasTheStateOfAGenerator) {
+  ReadToken token = TokenOf(Pipeline(kBatches));
+  const std::string without = EncodeToken(token);
+  const auto with = [&](Cursor at, size_t bytes) {
+    token.place.state = std::make_shared<const GeneratorState>(
+        GeneratorState{at, std::string(bytes, 's')});
+    return EncodeToken(token);
+  };
+  const std::string bytes = with({17, 2}, 100);
+  const absl::StatusOr<ReadToken> back = DecodeToken(bytes);
+  ASSERT_TRUE(back.ok()) << back.status();
+  ASSERT_NE(back->place.state, nullptr);
+  EXPECT_EQ(back->place.state->at, (Cursor{17, 2}));
+  EXPECT_EQ(back->place.state->bytes, std::string(100, 's'));
+  EXPECT_EQ(EncodeToken(*back), bytes);
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
+    EXPECT_FALSE(DecodeToken(damaged).ok()) << at;
+  }
+  // It must lead to the token's place, and has a limit.
+  EXPECT_TRUE(DecodeToken(with({17, 3}, kGeneratorStateMax)).ok());
+  EXPECT_FALSE(DecodeToken(with({17, 4}, 1)).ok());
+  EXPECT_FALSE(DecodeToken(with({16, 0}, 1)).ok());
+  EXPECT_FALSE(DecodeToken(with({17, 3}, kGeneratorStateMax + 1)).ok());
+  token.place.state = nullptr;
+  EXPECT_EQ(EncodeToken(token), without);
+}
+
 // The sequence of another release differs.
 TEST(ReadToken, RefusesATokenOfAnotherRelease) {
   std::string bytes = EncodeToken(TokenOf(Pipeline(kBatches)));

@@ -273,6 +273,14 @@ std::vector<Sample> UntracedMessages() {
   heavy.weight = 250;
   Grant told = TheGrant();
   told.arriving = 30'000'000;
+  Grant with_state = TheGrant();
+  with_state.start = {104, 9};
+  with_state.state = std::make_shared<const GeneratorState>(
+      GeneratorState{{104, 8}, std::string("s\0\xff", 3)});
+  Piece stateful = RunsPiece();
+  stateful.error = absl::OkStatus();
+  stateful.state =
+      std::make_shared<const GeneratorState>(GeneratorState{{302, 4}, "state"});
   Frame costly = FrameOf(DensePiece());
   costly.costs =
       std::make_shared<const std::vector<StepCost>>(std::vector<StepCost>{
@@ -332,6 +340,7 @@ std::vector<Sample> UntracedMessages() {
       {"grant_wishes", wishful},
       {"grant_weight", heavy},
       {"grant_arriving", told},
+      {"grant_state", with_state},
       {"relay", Relay{WorkerId("tcp://10.0.0.1:7000"),
                       "peer",
                       {Buffer::CopyOf(std::as_bytes(std::span("inner")))}}},
@@ -342,6 +351,7 @@ std::vector<Sample> UntracedMessages() {
       {"frame_runs", FrameOf(RunsPiece())},
       {"frame_skipped", FrameOf(SkippingPiece())},
       {"frame_costs", costly},
+      {"frame_state", FrameOf(std::move(stateful))},
       {"frame_empty", FrameOf(EmptyPiece())},
       {"frame_wide", FrameOf(WidePiece())}};
 }

@@ -639,6 +639,29 @@ TEST(Frame, TheSkippedElementIsTheLastOfTheInterval) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(States, AreRefusedIfTheyAreTooLargeOrDoNotLeadToTheirPlace) {
+  const auto code = [](Cursor at, size_t bytes) {
+    const auto state = std::make_shared<const GeneratorState>(
+        GeneratorState{at, std::string(bytes, 's')});
+    auto frame = SampleOf<Frame>("frame_state");
+    frame.piece.end = {302, 5};
+    frame.piece.state = state;
+    auto grant = SampleOf<Grant>("grant_state");
+    grant.start = {302, 5};
+    grant.state = state;
+    const absl::StatusCode of_frame = CodeOf(Encode(frame, kCluster));
+    EXPECT_EQ(CodeOf(Encode(grant, kCluster)), of_frame);
+    return of_frame;
+  };
+  EXPECT_EQ(code({302, 5}, kGeneratorStateMax), absl::StatusCode::kOk);
+  EXPECT_EQ(code({302, 0}, 0), absl::StatusCode::kOk);
+  for (const Cursor wrong : {Cursor{302, 6}, Cursor{301, 0}, Cursor{303, 0}}) {
+    EXPECT_EQ(code(wrong, 1), absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code({302, 5}, kGeneratorStateMax + 1),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(Frame, ComponentsMustHaveNamesOfTheirOwn) {
   for (const std::string name : {"", "x"}) {
     auto frame = SampleOf<Frame>("frame_dense");

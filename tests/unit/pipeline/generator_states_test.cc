@@ -1,0 +1,184 @@
+// States of a generator: in pieces, in places, and as the begin of a reading.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/generator_source.h"
+#include "core/dataset/python_functions.h"
+#include "core/definition/pipeline_text.h"
+#include "core/operators/registry.h"
+#include "core/pipeline/local_reader.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint64_t kRows = 100;  // of each shard
+constexpr uint64_t kCall = 7;    // rows of a call
+
+// Shards of kRows numbers. A state exists after each second call.
+class FakeGenerator final : public PythonGenerator {
+ public:
+  absl::Status Prepare() override { return absl::OkStatus(); }
+  absl::StatusOr<Rows> Read(uint64_t shard, uint64_t row, size_t,
+                            std::span<OutputColumn* const> outputs) override {
+    const uint64_t end = std::min(row + kCall, kRows);
+    const auto place = places_.find(shard);
+    const bool goes_on = place != places_.end() && place->second == row;
+    const uint64_t first =
+        goes_on ? row : StateBefore(shard, row).value_or(RowState()).row;
+    made_ += end - first;
+    outputs[0]->Reset(DType::kInt64, {});
+    for (uint64_t k = row; k < end; ++k) {
+      outputs[0]->values.Push(static_cast<int64_t>(shard * 1'000 + k));
+    }
+    places_[shard] = end;
+    if ((end / kCall) % 2 == 0) states_.insert({{shard, end}, "state"});
+    Rows rows;
+    rows.rows = end - row;
+    rows.more = end < kRows;
+    return rows;
+  }
+  std::optional<RowState> StateBefore(uint64_t shard, uint64_t row) override {
+    const auto after = states_.upper_bound({shard, row});
+    if (after == states_.begin()) return std::nullopt;
+    const auto& [at, bytes] = *std::prev(after);
+    if (at.first != shard) return std::nullopt;
+    return RowState{at.second, bytes};
+  }
+  void Restore(uint64_t shard, RowState state) override {
+    states_.insert({{shard, state.row}, state.bytes});
+  }
+  uint64_t made() const { return made_; }
+
+ private:
+  uint64_t made_ = 0;
+  std::map<uint64_t, uint64_t> places_;
+  std::map<std::pair<uint64_t, uint64_t>, std::string> states_;
+};
+
+class FakePython final : public PythonFunctions {
+ public:
+  absl::StatusOr<PythonInterpreter> Describe() override {
+    return PythonInterpreter{"python3", "3.11.2", {}};
+  }
+  std::shared_ptr<PythonFunction> Load(const PythonCall&) override {
+    return nullptr;
+  }
+  std::shared_ptr<PythonGenerator> LoadGenerator(
+      const GeneratorSource&) override {
+    return generator;
+  }
+  const std::shared_ptr<FakeGenerator> generator =
+      std::make_shared<FakeGenerator>();
+};
+
+// A process that runs generators.
+struct Process {
+  Process() {
+    auto functions = std::make_shared<FunctionRegistry>();
+    functions->AllowPython(python);
+    registry = std::move(functions);
+  }
+  const std::shared_ptr<FakePython> python = std::make_shared<FakePython>();
+  std::shared_ptr<const FunctionRegistry> registry;
+};
+
+Graph TwoShards() {
+  GeneratorSource source;
+  source.function = "AAAA";
+  source.python = "3.11.2";
+  source.output = {{.name = "", .dtype = DType::kInt64, .shape = {}}};
+  source.shards = 2;
+  Graph graph;
+  graph.source = MakeSource(source);
+  graph.options.seed = 3;
+  return graph;
+}
+
+LocalReaderOptions SmallPieces() {
+  LocalReaderOptions options;
+  options.threads = 1;
+  options.piece_bytes = 1;  // a piece is a call
+  options.memory_bytes = 1;
+  return options;
+}
+
+// Adds the numbers of the next elements, `count` of them or all.
+void Read(LocalReader& reader, size_t count, std::vector<int64_t>& numbers) {
+  while (numbers.size() < count) {
+    const auto chunk = reader.Next(absl::InfiniteFuture());
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    if (!chunk->has_value()) return;
+    for (size_t row = 0; row < (*chunk)->rows; ++row) {
+      numbers.push_back((*chunk)->columns[0].Items<int64_t>(row)[0]);
+    }
+  }
+}
+
+TEST(GeneratorStates, APieceHasAStateThatLeadsToItsEnd) {
+  const Process process;
+  const auto analyzed = Analyze(TwoShards(), *process.registry).value();
+  const auto plan = Plan::Make(analyzed, 2, 3, 0).value();
+  const auto stage = WorkerStage::Make(plan, nullptr, process.registry).value();
+  const auto scratch = stage->NewScratch();
+  Cursor at;
+  size_t states = 0;
+  while (at < Cursor{2, 0}) {
+    const Piece piece = stage->Run(at, {2, 0}, 1, *scratch).value();
+    if (piece.state != nullptr) {
+      EXPECT_TRUE(piece.state->LeadsTo(piece.end));
+      ++states;
+    }
+    at = piece.end;
+  }
+  EXPECT_GT(states, 10u);
+}
+
+TEST(GeneratorStates, AReadingContinuesFromTheStateOfItsPlace) {
+  std::vector<int64_t> expected;
+  for (int64_t k = 0; k < 200; ++k) {
+    expected.push_back(k / 100 * 1'000 + k % 100);
+  }
+  const Process first;
+  const auto whole =
+      LocalReader::Make(TwoShards(), first.registry, SmallPieces()).value();
+  std::vector<int64_t> numbers;
+  Read(*whole, 170, numbers);  // in the second shard
+  const std::optional<ReadPlace> place = whole->sequence().PlaceBefore(0);
+  ASSERT_TRUE(place.has_value());
+  ASSERT_NE(place->state, nullptr);
+  EXPECT_TRUE(place->state->LeadsTo(place->cursor));
+
+  const Process second;
+  LocalReaderOptions options = SmallPieces();
+  options.resume = LocalResume{3, 0, *place};
+  const auto rest =
+      LocalReader::Make(TwoShards(), second.registry, options).value();
+  Read(*rest, 1'000, numbers);
+  EXPECT_EQ(numbers, expected);
+  // The rest, and at most the two calls after the state and the last piece.
+  EXPECT_LE(second.python->generator->made(), 30 + 3 * kCall);
+}
+
+// A place in the first shard says nothing of the second.
+TEST(GeneratorStates, APlaceAtTheBeginOfAShardHasNone) {
+  const Process process;
+  LocalReaderOptions options = SmallPieces();
+  options.piece_bytes = 1 << 20;  // a piece is a shard
+  const auto reader =
+      LocalReader::Make(TwoShards(), process.registry, options).value();
+  std::vector<int64_t> numbers;
+  Read(*reader, 150, numbers);
+  EXPECT_EQ(reader->sequence().PlaceBefore(0)->state, nullptr);
+}
+
+}  // namespace
+}  // namespace feedmill
