@@ -26,12 +26,15 @@ PythonInterpreter FakePlan::Interpreter(bool fit) {
       "/usr/bin/python3", "3.11.4", {fit ? "numpy==2.1.0" : "numpy==1.26.4"}};
 }
 
-FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python)
+FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python,
+                   bool generates)
     : slotted_(slotted),
       python_(python),
+      generates_(generates),
       spec_(std::make_shared<const ElementSpec>(
           ElementSpec{{{"", DType::kBytes, {}}}})) {
   shape_ = random.Choice({Shape::kDense, Shape::kFiltered, Shape::kFlat});
+  if (generates_) shape_ = Shape::kFlat;
   needs_manifest_ = random.OneIn(3);
   first_split_ = random.Between(1, 6);
   const uint64_t positions =
@@ -44,7 +47,7 @@ FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python)
   for (uint64_t p = 0; p < positions; ++p) {
     uint64_t count = 1;
     if (shape_ == Shape::kFiltered) count = random.Percent(kept_percent);
-    if (shape_ == Shape::kFlat) count = random.Between(0, 3);
+    if (shape_ == Shape::kFlat) count = random.Between(0, generates_ ? 12 : 3);
     const uint64_t size = random.Percent(large_percent)
                               ? random.Between(150, 200)
                               : random.Between(kNameBytes, 60);
@@ -104,7 +107,9 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
     const uint64_t from = piece.end.i;
     CursorRun run{p, from, 0};
     const uint64_t count = counts_.at(Within(p));
-    for (uint64_t i = from; own && i < count && Cursor{p, i} < end; ++i) {
+    uint64_t i = from;
+    for (; own && i < count && Cursor{p, i} < end; ++i) {
+      if (generates_ && bytes >= bytes_target) break;
       const uint64_t name[] = {iteration, p, i};
       value.assign(sizes_.at(Within(p)), '.');
       std::memcpy(value.data(), name, kNameBytes);
@@ -120,7 +125,13 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
       bitmap.bits.back() =
           static_cast<uint8_t>(bitmap.bits.back() | (1U << (bit % 8)));
     }
-    piece.end = std::min(end, Cursor{p + 1, 0});
+    piece.end =
+        std::min(end, i < count && own ? Cursor{p, i} : Cursor{p + 1, 0});
+  }
+  if (generates_ && piece.end.i > 0) {
+    const Cursor at{piece.end.p, piece.end.i - piece.end.i % 2};
+    piece.state = std::make_shared<const GeneratorState>(
+        GeneratorState{at, StateOf(iteration, at)});
   }
   piece.chunk = std::move(builder).Finish();
   switch (shape_) {
@@ -161,6 +172,10 @@ Planner FakePlan::MakePlanner() const {
     return JobShape{graph, manifest, positions, positions, first, slotted};
   };
   return planner;
+}
+
+std::string FakePlan::StateOf(uint64_t iteration, Cursor at) {
+  return fmt::format("{}/{}.{}", iteration, at.p, at.i);
 }
 
 ElementName FakePlan::NameOf(const Chunk& chunk, size_t row) {

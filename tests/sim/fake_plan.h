@@ -31,7 +31,9 @@ class FakePlan {
   // `longer`: factor for the number of positions; each takes that much less
   // time.
   // `python`: it has Python functions.
-  FakePlan(Random& random, bool slotted, uint64_t longer, bool python);
+  // `generates`: it is a generator: pieces end within positions, with a state.
+  FakePlan(Random& random, bool slotted, uint64_t longer, bool python,
+           bool generates);
 
   const std::string& graph() const { return graph_; }
   // The graph that workers run.
@@ -68,6 +70,8 @@ class FakePlan {
   Planner MakePlanner() const;
 
   static ElementName NameOf(const Chunk& chunk, size_t row);
+  // The bytes of the state at a cursor.
+  static std::string StateOf(uint64_t iteration, Cursor at);
 
  private:
   enum class Shape { kDense, kFiltered, kFlat };
@@ -79,6 +83,7 @@ class FakePlan {
 
   const bool slotted_;
   const bool python_;
+  const bool generates_;
   Shape shape_ = Shape::kDense;
   std::string graph_;
   bool needs_manifest_ = false;

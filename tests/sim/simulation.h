@@ -41,6 +41,8 @@
 //     number that a rank reports within the client timeout
 //   - no worker gets a lease of a pipeline with Python functions, or lists its
 //     files, that its interpreter cannot run
+//   - a state of a generator leads to the place that it is sent for, and is of
+//     that run
 //   - a registered dataset is found unchanged as long as the journal exists
 //   - a pass is complete within a bound after the last fault
 
@@ -77,6 +79,8 @@ struct Options {
   bool registers_datasets = false;
   // True if a tool also traces jobs.
   bool traces_jobs = false;
+  // True if the pipeline is a generator with states.
+  bool generates = false;
 };
 
 // Counters, by name: faults by kind, releases of leases, elements and so on.

@@ -136,6 +136,23 @@ TEST(Simulation, TracedJobsHold) {
   EXPECT_GE(totals["dispatcher crashes"], 50);
 }
 
+TEST(Simulation, GeneratorsContinueFromTheirStates) {
+  Totals totals;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Options options;
+    options.seed = seed;
+    options.generates = true;
+    const Result result = Simulate(options);
+    ASSERT_FALSE(result.violation)
+        << "seed " << seed << ": " << *result.violation;
+    for (const auto& [name, count] : result.totals) totals[name] += count;
+  }
+  EXPECT_GE(totals["states given"], 500);
+  EXPECT_GE(totals["readers resumed"], 50);
+  // A shard begins again only if no state came before its first place.
+  EXPECT_GE(totals["shards continued"], 20 * totals["shards begun again"]);
+}
+
 TEST(Simulation, ASeedIsTheSameEachTime) {
   std::set<uint64_t> hashes;
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -58,7 +58,7 @@ World::World(const Options& options)
       speeds_(SpeedsOf(options.seed)),
       pythons_(PythonsOf(options.seed)),
       plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1,
-            pythons_.has_value()) {
+            pythons_.has_value(), options.generates) {
   order_ = random_.Choice(
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
   if (order_ == Order::kAny) {
@@ -327,6 +327,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
     Compute(worker, request);
   }
   for (Outgoing& outgoing : effects.sends) {
+    CheckState(outgoing.message);
     network_->Send(worker.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }
@@ -375,8 +376,10 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
     if (request.bytes_target == FrameMax())
       ++result_.totals["large cheap tasks"];
   }
+  BeginTask(worker, iteration->second, request);
   Piece piece = plan_.Compute(iteration->second, request.begin, request.end,
                               request.bytes_target, request.share);
+  if (piece.state != nullptr) worker.states.insert(piece.state->at);
   const absl::Duration busy = BusyOf(worker, request, piece);
   absl::Time& free =
       *std::min_element(worker.free_at.begin(), worker.free_at.end());
@@ -399,6 +402,39 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
                                     nullptr, nullptr, times));
     });
   });
+}
+
+// A generator begins with the last state before the task's first element.
+void World::BeginTask(WorkerProcess& worker, uint64_t iteration,
+                      const ComputeRequest& request) {
+  if (request.state != nullptr) {
+    const Cursor at = request.state->at;
+    if (request.state->bytes != FakePlan::StateOf(iteration, at)) {
+      Fail(fmt::format("a task of iteration {} has the state {} of {}.{}",
+                       iteration, request.state->bytes, at.p, at.i));
+    }
+    worker.states.insert(at);
+    ++result_.totals["states given"];
+  }
+  if (request.begin.i == 0) return;
+  const auto after = worker.states.upper_bound(request.begin);
+  const bool found =
+      after != worker.states.begin() && std::prev(after)->p == request.begin.p;
+  ++result_.totals[found ? "shards continued" : "shards begun again"];
+}
+
+// A receiver would refuse a state that does not lead to its place.
+void World::CheckState(const Message& message) {
+  const auto* grant = std::get_if<Grant>(&message);
+  const auto* frame = std::get_if<Frame>(&message);
+  if (grant != nullptr && grant->state != nullptr &&
+      !grant->state->LeadsTo(grant->start)) {
+    Fail("the state of a grant does not lead to its start");
+  }
+  if (frame != nullptr && frame->piece.state != nullptr &&
+      !frame->piece.state->LeadsTo(frame->piece.end)) {
+    Fail("the state of a piece does not lead to its end");
+  }
 }
 
 absl::Duration World::BusyOf(WorkerProcess& worker,
@@ -430,6 +466,7 @@ uint64_t World::FrameMax() const {
 
 void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
   for (Outgoing& outgoing : effects.sends) {
+    CheckState(outgoing.message);
     network_->Send(reader.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }

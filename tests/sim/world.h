@@ -50,6 +50,7 @@ class World {
     absl::Time flaky_until;
     std::vector<absl::Time> free_at;     // each thread
     std::map<PlanId, uint64_t> defined;  // its iteration
+    std::set<Cursor> states;             // of the generator
   };
   struct ReaderProcess {
     std::string name;  // its transport's address
@@ -69,6 +70,7 @@ class World {
     uint64_t batch = 1;
     // The application: rows pulled and not handed out, and their counts.
     std::deque<ElementName> staged;
+    std::vector<GeneratorStatePtr> states;  // of pulled pieces
     std::deque<ElementName> given;  // sharing readers: given and not used
     uint64_t pulled = 0;
     uint64_t handed = 0;
@@ -90,6 +92,7 @@ class World {
     uint64_t number = 0;
     uint64_t slots = 0;
     bool settled = false;
+    GeneratorStatePtr state{};  // leads to `cursor`
   };
   // A stored token, and the number of passes left at that time.
   struct Checkpoint {
@@ -133,6 +136,9 @@ class World {
   void OnWorker(const std::string& name, uint64_t life,
                 std::function<void(WorkerProcess&)> action);
   void Compute(WorkerProcess& worker, const ComputeRequest& request);
+  void BeginTask(WorkerProcess& worker, uint64_t iteration,
+                 const ComputeRequest& request);
+  void CheckState(const Message& message);
   absl::Duration BusyOf(WorkerProcess& worker, const ComputeRequest& request,
                         const Piece& piece);
   // Maximum size of a worker's frame, without its last position.

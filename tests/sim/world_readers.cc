@@ -56,6 +56,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
       from = *token;
       settings.run = from.run;
       settings.start = from.cursor;
+      settings.state = from.state;
       settings.slots = from.slots;
       settings.settled = from.settled;
       ++result_.totals["readers resumed"];
@@ -152,6 +153,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
       }
       if (Stage(reader, element)) reader.staged.push_back(element);
     }
+    if (piece->state != nullptr) reader.states.push_back(piece->state);
     reader.pulled += piece->chunk.rows;
     reader.error = piece->error;
   }
@@ -226,11 +228,13 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     return Fail(fmt::format("{} handed out {}.{} before its run was settled",
                             reader.name, element.cursor.p, element.cursor.i));
   }
-  const Token token{run->run,
-                    options_.makers.token_cursor(
-                        *reader.core, {element.cursor.p, element.cursor.i + 1}),
-                    reader.expected + 1, run->slots,
-                    run->slots > 0 && run->settled};
+  Token token{run->run,
+              options_.makers.token_cursor(
+                  *reader.core, {element.cursor.p, element.cursor.i + 1}),
+              reader.expected + 1, run->slots, run->slots > 0 && run->settled};
+  for (const GeneratorStatePtr& state : reader.states) {
+    if (state->LeadsTo(token.cursor)) token.state = state;
+  }
   const size_t slot = in_ranks_ ? reader.slot : 0;
   if (reader.side) {
     side_token_ = token;
