@@ -191,6 +191,8 @@ absl::Status ServiceReader::WaitForRun() {
   SequenceReader::Options options;
   options.rules = rules_;
   if (token_ && !token_->begins()) options.resume = token_->place;
+  // Slots of workers have numbers of their own.
+  if (!shared_ && view.run->slots == 0) options.elements = graph_->elements;
   options.source_round = view.run->source_round;
   options.plan_id = view.run->plan.value();
   options.on_skipped = QuarantineOf(graph_->graph);
@@ -288,7 +290,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
       if (std::exchange(interrupted_, false)) {
         return feedmill::Cancelled("reading was interrupted");
       }
-      if (!end()->ok()) return *end();
+      FM_RETURN_IF_ERROR(sequence_->FinalStatus());
       return std::optional<Chunk>();
     }
     const bool may_hand_out = MayHandOut();

@@ -486,6 +486,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
        !out->source.streamed);
   out->client_begin = graph.steps.size();
   out->output = std::make_shared<ElementSpec>(out->source.spec);
+  out->elements = PropertiesOf(graph.source).elements;
 
   HomeFinder homes(graph, out->source);
   size_t batches = 0;
@@ -528,6 +529,11 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
     if (step.Is<BatchStep>() && home == Home::kPlan) out->plan_batches = true;
     if (Skips(step)) out->skip_before = i;
+    if (out->elements) {
+      out->elements = Skips(step)
+                          ? std::nullopt
+                          : step.kind().Count(step.options(), *out->elements);
+    }
     batches = BatchesAfter(step, batches);
   }
   out->numbered = homes.numbered();

@@ -73,6 +73,10 @@ struct AnalyzedGraph {
   // Every position makes one element, and no step runs on the client. So
   // element n of the sequence is that of position n.
   bool numbered = false;
+  // Number of elements of the output, as the source promises
+  // (SourceProperties::elements); nullopt: it promises none, or only reading
+  // can tell.
+  std::optional<uint64_t> elements{};
   // The first client-stage step, or steps.size().
   size_t client_begin = 0;
   // Index of the on_error step that skips: failed elements of the source and of

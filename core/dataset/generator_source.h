@@ -20,6 +20,9 @@ struct GeneratorSource {
   // Packages and their versions that it needs: "numpy==2.4.6".
   std::vector<std::string> packages{};
   int64_t shards = 1;
+  // The number of elements of all shards, or one number for each shard. Empty:
+  // unknown.
+  std::vector<int64_t> length{};
   // An element that takes longer is an error.
   double timeout_seconds = 60;
   // Bytes that a process may allocate. 0: any number.

@@ -45,6 +45,9 @@ struct SourceProperties {
   // The component that takes microseconds or more an element, e.g. by reading a
   // file; "": none.
   std::string_view heavy_component{};
+  // The number of elements that a source promises although its positions are
+  // not elements. Reading compares it.
+  std::optional<uint64_t> elements{};
 };
 
 // Everything about one kind of source except its reference implementation.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -112,6 +113,10 @@ class StepKind {
   // Returns a short text of the options for --explain.
   virtual std::string Describe(const void* options) const = 0;
   virtual StepTraits Traits(const void* options) const = 0;
+  // Returns the number of output elements for `elements` input elements.
+  // Nullopt if it depends on the data, or if the output is infinite.
+  virtual std::optional<uint64_t> Count(const void* options,
+                                        uint64_t elements) const = 0;
 
   // Returns the spec of the output. Checks the options and the input, but not
   // the order of steps (Analyze does). InvalidArgument names the option or

@@ -1,3 +1,4 @@
+#include <numeric>
 #include <optional>
 
 #include "core/base/status.h"
@@ -10,6 +11,23 @@ namespace feedmill {
 namespace {
 
 constexpr int64_t kShardsMax = 1'000'000;
+constexpr int64_t kLengthMax = int64_t{1} << 40;  // of a shard
+
+absl::Status CheckLength(const GeneratorSource& s) {
+  const size_t count = s.length.size();
+  if (count > 1 && count != static_cast<size_t>(s.shards)) {
+    return InvalidArgument(
+        "length has {} numbers; it is one number for all of the {} shards, or "
+        "one for each",
+        count, s.shards);
+  }
+  for (const int64_t length : s.length) {
+    if (length >= 0 && length <= kLengthMax) continue;
+    return InvalidArgument("a length must be at least 0, at most {}; it is {}",
+                           kLengthMax, length);
+  }
+  return absl::OkStatus();
+}
 
 struct GeneratorFormat {
   using Options = GeneratorSource;
@@ -31,13 +49,20 @@ struct GeneratorFormat {
              "Packages that it needs, in exactly these versions."},
             {"shards", &s.shards, Field::kOptional,
              "The number of calls, function(shard, shards)."},
+            {"length", &s.length, Field::kSparse,
+             "The number of elements of all shards, or of each.", "unknown"},
             {"timeout_seconds", &s.timeout_seconds, Field::kOptional,
              "An element that takes longer is an error."},
             {"memory_bytes", &s.memory_bytes, Field::kSparse,
              "Most bytes that a process allocates.", "any number"}};
   }
-  static SourceProperties Properties(const GeneratorSource&) {
-    return {.positions = Positions::kFiles};
+  static SourceProperties Properties(const GeneratorSource& s) {
+    SourceProperties properties{.positions = Positions::kFiles};
+    if (!s.length.empty()) {
+      properties.elements =
+          std::accumulate(s.length.begin(), s.length.end(), uint64_t{0});
+    }
+    return properties;
   }
   static std::string Describe(const GeneratorSource& s) {
     return fmt::format("Python {}, {} shard{}", s.python, s.shards,
@@ -49,6 +74,7 @@ struct GeneratorFormat {
       return InvalidArgument("shards must be at least 1, at most {}",
                              kShardsMax);
     }
+    FM_RETURN_IF_ERROR(CheckLength(s));
     FM_RETURN_IF_ERROR(
         CheckPythonCode(s.function, s.timeout_seconds, s.memory_bytes));
     FM_RETURN_IF_ERROR(CheckPythonOutput(s.output));

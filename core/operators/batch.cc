@@ -48,6 +48,11 @@ struct BatchOperator : PassesComponents {
             .holds = size - 1,
             .next_after = size};
   }
+  static std::optional<uint64_t> Count(const BatchStep& s, uint64_t elements) {
+    const auto size = static_cast<uint64_t>(s.size);
+    const bool rest = elements % size > 0 && !s.drop_remainder;
+    return elements / size + (rest ? 1 : 0);
+  }
   static std::string Describe(const BatchStep& s) {
     return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
   }

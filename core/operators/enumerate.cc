@@ -82,6 +82,10 @@ struct EnumerateOperator : PassesComponents {
   static StepTraits Traits(const EnumerateStep&) {
     return {.needs = StepNeeds::kPlace};
   }
+  static std::optional<uint64_t> Count(const EnumerateStep&,
+                                       uint64_t elements) {
+    return elements;
+  }
   static std::string Describe(const EnumerateStep& s) {
     return fmt::format("{} from {}", s.component, s.start);
   }

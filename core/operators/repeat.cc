@@ -19,6 +19,13 @@ struct RepeatOperator : PassesComponents {
   static StepTraits Traits(const RepeatStep&) {
     return {.needs = StepNeeds::kCounts};
   }
+  static std::optional<uint64_t> Count(const RepeatStep& s, uint64_t elements) {
+    uint64_t all = 0;
+    if (!s.count || __builtin_mul_overflow(elements, *s.count, &all)) {
+      return std::nullopt;
+    }
+    return all;
+  }
   static std::string Describe(const RepeatStep& s) {
     return s.count ? fmt::format("{}", *s.count) : "infinite";
   }

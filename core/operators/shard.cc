@@ -67,6 +67,11 @@ struct ShardOperator : PassesComponents {
     return {.needs = StepNeeds::kPlace,
             .next_after = static_cast<uint64_t>(s.count)};
   }
+  static std::optional<uint64_t> Count(const ShardStep& s, uint64_t elements) {
+    const auto count = static_cast<uint64_t>(s.count);
+    return elements / count +
+           (static_cast<uint64_t>(s.index) < elements % count ? 1 : 0);
+  }
   static std::string Describe(const ShardStep& s) {
     return fmt::format("{} of {}", s.index, s.count);
   }

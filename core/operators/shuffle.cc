@@ -148,6 +148,9 @@ struct ShuffleOperator : PassesComponents {
         .holds = static_cast<uint64_t>(s.window.value_or(0)),
         .first_after = static_cast<uint64_t>(s.window.value_or(0))};
   }
+  static std::optional<uint64_t> Count(const ShuffleStep&, uint64_t elements) {
+    return elements;
+  }
   static std::string Describe(const ShuffleStep& s) {
     std::vector<std::string> said;
     if (s.files) said.emplace_back("files");

@@ -38,6 +38,9 @@ struct SkipOperator : PassesComponents {
             .keeps_count = true,
             .first_after = static_cast<uint64_t>(s.count)};
   }
+  static std::optional<uint64_t> Count(const SkipStep& s, uint64_t elements) {
+    return elements - std::min(elements, static_cast<uint64_t>(s.count));
+  }
   static std::string Describe(const SkipStep& s) {
     return fmt::format("{}", s.count);
   }

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -167,6 +168,20 @@ class StepKindOf final : public StepKind {
   }
   StepTraits Traits(const void* options) const override {
     return Operator::Traits(Cast(options));
+  }
+  // Without a Count of its own, a step of single elements keeps their number,
+  // and that of other steps is unknown.
+  std::optional<uint64_t> Count(const void* options,
+                                uint64_t elements) const override {
+    if constexpr (requires { Operator::Count(Cast(options), elements); }) {
+      return Operator::Count(Cast(options), elements);
+    } else {
+      const StepTraits traits = Traits(options);
+      if (traits.needs != StepNeeds::kElement || traits.drops) {
+        return std::nullopt;
+      }
+      return elements;
+    }
   }
   absl::StatusOr<ElementSpec> Output(const void* options,
                                      const StepInput& input) const override {

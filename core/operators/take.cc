@@ -39,6 +39,9 @@ struct TakeOperator : PassesComponents {
   static StepTraits Traits(const TakeStep&) {
     return {.needs = StepNeeds::kPlace, .keeps_count = true};
   }
+  static std::optional<uint64_t> Count(const TakeStep& s, uint64_t elements) {
+    return std::min(elements, static_cast<uint64_t>(s.count));
+  }
   static std::string Describe(const TakeStep& s) {
     return fmt::format("{}", s.count);
   }

@@ -5,15 +5,19 @@
 
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
+#include "core/sources/record_decoder.h"
 
 namespace feedmill {
 namespace {
 
 class GeneratorRecords final : public RecordSource {
  public:
+  // `lengths`: the promised number of elements of each shard; empty: unknown.
   GeneratorRecords(std::shared_ptr<PythonGenerator> generator,
-                   std::vector<bool> live)
-      : generator_(std::move(generator)), live_(std::move(live)) {}
+                   std::vector<bool> live, std::vector<int64_t> lengths)
+      : generator_(std::move(generator)),
+        live_(std::move(live)),
+        lengths_(std::move(lengths)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<Scratch>();
@@ -36,8 +40,10 @@ class GeneratorRecords final : public RecordSource {
         const PythonGenerator::Rows made,
         generator_->Read(index, row, std::max<size_t>(bytes_max, 1), columns));
     out.rows = made.rows;
-    if (made.error.ok()) return made.more;
-    out.error = Annotate(made.error, Describe(index, row + made.rows));
+    absl::Status error = made.error;
+    if (error.ok()) error = CheckLength(index, row, made.more, out);
+    if (error.ok()) return made.more;
+    out.error = Annotate(error, Describe(index, row + out.rows));
     out.ends_block = true;
     return false;
   }
@@ -55,8 +61,31 @@ class GeneratorRecords final : public RecordSource {
   }
 
  private:
+  // Compares the number of elements of a shard with the promised one, and cuts
+  // rows that are too many.
+  absl::Status CheckLength(uint64_t index, uint64_t row, bool more,
+                           RecordBlock& out) const {
+    if (lengths_.empty()) return absl::OkStatus();
+    const auto length = static_cast<uint64_t>(lengths_.at(index));
+    const uint64_t end = row + out.rows;
+    if (end > length) {
+      out.rows = static_cast<size_t>(length - row);
+      CutRows(out.rows, out);
+      return DataLoss(
+          "it is one element too many: the generator's length is {} for this "
+          "shard",
+          length);
+    }
+    if (more || end == length) return absl::OkStatus();
+    return DataLoss(
+        "it is missing: the shard ended after {} elements, and the generator's "
+        "length is {} for it",
+        end, length);
+  }
+
   const std::shared_ptr<PythonGenerator> generator_;
   const std::vector<bool> live_;  // of all components
+  const std::vector<int64_t> lengths_;
 };
 
 }  // namespace
@@ -69,8 +98,11 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> MakeGeneratorRecords(
   }
   std::vector<bool> all = live;
   if (all.empty()) all.assign(source.output.size(), true);
+  const bool of_each =
+      source.length.size() == static_cast<size_t>(source.shards);
   return std::make_unique<GeneratorRecords>(
-      registry.python()->LoadGenerator(source), std::move(all));
+      registry.python()->LoadGenerator(source), std::move(all),
+      of_each ? source.length : std::vector<int64_t>());
 }
 
 }  // namespace feedmill

@@ -42,8 +42,8 @@ absl::StatusOr<std::optional<Chunk>> LocalReader::Next(absl::Time deadline) {
     if (ClientStage::Output output; sequence_->Pop(output)) {
       return std::optional<Chunk>(std::move(output.chunk));
     }
-    if (const auto& end = sequence_->end()) {
-      if (!end->ok()) return *end;
+    if (sequence_->end()) {
+      FM_RETURN_IF_ERROR(sequence_->FinalStatus());
       return std::optional<Chunk>();
     }
     if (!Feed(deadline)) return DeadlineExceeded("no element came in time");
@@ -113,6 +113,7 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   SequenceReader::Options sequence_options;
   sequence_options.rules = {options.share, options.skips, analyzed->numbered};
   if (resume) sequence_options.resume = resume->place;
+  sequence_options.elements = analyzed->elements;
   sequence_options.source_round = source.round;
   sequence_options.plan_id = plan_id;
   sequence_options.on_skipped = options.on_skipped;

@@ -93,6 +93,8 @@ class PlaceKeeper {
   // For a numbered sequence, returns the first position at or after `p` that is
   // not left out.
   uint64_t NeededFrom(uint64_t p) const;
+  // Returns the number of the next element, of all ranks.
+  uint64_t next() const { return next_; }
   // Returns the place before the last `unread` selected elements; nullopt if
   // there are more than the last piece had.
   std::optional<ReadPlace> Before(uint64_t unread) const;

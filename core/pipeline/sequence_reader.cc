@@ -106,6 +106,15 @@ void SequenceReader::Finish() {
   if (!end_) end_ = stage_->Finish();
 }
 
+absl::Status SequenceReader::FinalStatus() const {
+  if (!end_->ok() || !options_.elements) return *end_;
+  if (keeper_.next() == *options_.elements) return absl::OkStatus();
+  return DataLoss(
+      "the pipeline has {} elements, and {} according to the length of its {}: "
+      "correct that length, or leave it out",
+      keeper_.next(), *options_.elements, plan_->graph().graph.source.name());
+}
+
 void SequenceReader::Flush() {
   const absl::Status flushed = stage_->Flush();
   outputs_ += stage_->ready();
@@ -138,7 +147,8 @@ uint64_t SequenceReader::PassBefore(uint64_t unread) const {
 }
 
 std::optional<uint64_t> SequenceReader::size() const {
-  if (!numbered() || plan_->size() == kEndless) return std::nullopt;
+  if (!numbered()) return options_.elements;
+  if (plan_->size() == kEndless) return std::nullopt;
   return plan_->size();
 }
 

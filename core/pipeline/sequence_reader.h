@@ -62,6 +62,9 @@ class SequenceReader {
     bool keeps_place = true;
     // Readers share the job: pieces come in any order, and some never come.
     bool shared = false;
+    // AnalyzedGraph::elements; nullopt also for `shared` and for a part of the
+    // sequence.
+    std::optional<uint64_t> elements{};
     // True: outputs name the input rows that made them (slower).
     bool trace = false;
   };
@@ -102,6 +105,10 @@ class SequenceReader {
   // Set at the end; OK is the end of the data. It counts once Pop returns
   // false.
   const std::optional<absl::Status>& end() const { return end_; }
+  // Returns end() or, if that is OK, an error if the sequence has another
+  // number of elements than its source promised. REQUIRES: Pop returned false;
+  // end().
+  absl::Status FinalStatus() const;
 
   // ---- the place, after the last output
   // Place before the last `unread` elements that Pop gave; nullopt if they are

@@ -126,6 +126,7 @@ def generator_source(
     function: Any,
     shards: int,
     *,
+    length: int | Sequence[int] | None,
     output: OutputTypes | None,
     packages: Sequence[str],
     timeout: float,
@@ -149,9 +150,23 @@ def generator_source(
     name = _identity(called) if version is None else version
     if name is not None:
         source["version"] = name
+    if length is not None:
+        source["length"] = _lengths(length, shards)
     if memory_bytes:
         source["memory_bytes"] = plain(memory_bytes)
     return source
+
+
+def _lengths(length: int | Sequence[int], shards: int) -> list[Any]:
+    """Returns one number of elements for all shards, or one for each."""
+    if not isinstance(length, Sequence):
+        return [plain(length)]
+    if len(length) != shards:
+        raise InvalidArgumentError(
+            f"length has {len(length)} numbers, and there are {shards} shards; it is the number "
+            "of elements of all shards, or a list with the number of each"
+        )
+    return [plain(one) for one in length]
 
 
 def _of_shards(function: Callable[..., Any], shards: int) -> Callable[[int, int], Any]:

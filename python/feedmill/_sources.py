@@ -45,6 +45,7 @@ class Sources:
         function: Callable[..., Any],
         *,
         shards: int = 1,
+        length: int | Sequence[int] | None = None,
         output: OutputTypes | None = None,
         packages: Sequence[str] = (),
         timeout: float = 60,
@@ -72,6 +73,8 @@ class Sources:
 
         Args:
           shards: Number of calls. Each shard is read by one worker at a time.
+          length: The number of elements of all shards, or a list with the number of
+            each. ``len()`` of a reader and its progress need it. Default: unknown.
           output: What it yields: ``{"x": ("int64", ())}``, or one such pair for a value
             alone. None is a dimension that may differ. Default: found out from the first
             two elements of shard 0.
@@ -81,19 +84,25 @@ class Sources:
           memory_bytes: Bytes that a process may allocate. 0: any number.
           version: A text that identifies the function, see :meth:`Dataset.map`.
 
-        The number of elements is not known before they are read. A shard that another
-        process continues is made again from its beginning. If what the function returns,
-        or its iterator, has ``state_dict()`` and ``load_state_dict(state)``, the process
-        continues from the last state instead.
+        A shard that another process continues is made again from its beginning. If what
+        the function returns, or its iterator, has ``state_dict()`` and
+        ``load_state_dict(state)``, the process continues from the last state instead.
 
         Raises InvalidArgumentError if the function cannot be pickled or what it yields
-        is not known. Reading raises PythonError if it fails.
+        is not known. Reading raises PythonError if it fails, and DataLossError if it
+        makes another number of elements than ``length`` says.
+
+        >>> import feedmill as fm
+        >>> pairs = fm.Dataset.from_generator(lambda: range(10), length=10).batch(2)
+        >>> len(pairs.read())
+        5
         """
         return cls._of_source(
             "generator",
             generator_source(
                 function,
                 shards,
+                length=length,
                 output=output,
                 packages=packages,
                 timeout=timeout,

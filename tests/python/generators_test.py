@@ -114,6 +114,55 @@ def test_a_global_shuffle_and_a_length_are_refused():
         len(dataset.read())
 
 
+@pytest.mark.parametrize("length", [300, [99, 100, 101]])
+def test_a_length_is_known_after_steps_that_do_not_depend_on_data(length):
+    dataset = fm.Dataset.from_generator(
+        lambda shard, shards: range(99 + shard), shards=3, length=length
+    )
+    for steps, count in [
+        (dataset, 300),
+        (dataset.map(lambda x: x + 1), 300),
+        (dataset.map(lambda x: int(x) + 1, python=True), 300),
+        (dataset.shuffle(window=10).batch(7), 43),
+        (dataset.batch(7, drop_remainder=True).repeat(2), 84),
+        (dataset.skip(10).take(1000).shard(4, 1), 73),
+        (dataset.take(11).enumerate(), 11),
+    ]:
+        with steps.with_options(seed=1).read() as reader:
+            assert len(reader) == count
+            assert len(list(reader)) == count
+    with dataset.filter(lambda x: x > 5).read() as reader, pytest.raises(fm.UnknownLengthError):
+        len(reader)
+
+
+def test_ranks_with_a_length_can_be_even():
+    dataset = fm.Dataset.from_generator(lambda: range(10), length=10)
+    for rank in range(3):
+        with dataset.read(rank=rank, ranks=3, even="drop") as reader:
+            assert len(list(reader)) == len(reader) == 3
+
+
+@pytest.mark.parametrize(
+    ("length", "taken", "message"),
+    [
+        ([5, 7], 11, r"element 6 of shard 1 of the generator: .* ended after 6 .* is 7"),
+        ([5, 5], 10, r"element 5 of shard 1 of the generator: .* too many: .* is 5"),
+        ([4, 6], 4, r"element 4 of shard 0 of the generator: .* too many: .* is 4"),
+        (12, 11, "the pipeline has 11 elements, and 12 according to the length of its generator"),
+        (10, 11, "the pipeline has 11 elements, and 10 according to the length of its generator"),
+    ],
+)
+def test_another_number_than_the_length_is_an_error(length, taken, message):
+    dataset = fm.Dataset.from_generator(
+        lambda shard, shards: range(5 + shard), shards=2, length=length
+    )
+    made = []
+    with pytest.raises(fm.DataLossError, match=message), dataset.read() as reader:
+        for x in reader:
+            made.append(int(x))
+    assert len(made) == taken
+
+
 def test_ranks_share_the_elements():
     dataset = fm.Dataset.from_generator(lambda shard, shards: range(shard, 101, shards), shards=3)
     expected = values(dataset)
@@ -314,6 +363,14 @@ def test_a_generator_that_ends_earlier_the_second_time_is_noticed(tmp_path):
         (lambda: fm.Dataset.from_generator(lambda a: [1]), "called with \\(shard, shards\\)"),
         (lambda: fm.Dataset.from_generator(lambda: [1], shards=2), "takes no arguments"),
         (lambda: fm.Dataset.from_generator(list), "has no element"),
+        (
+            lambda: fm.Dataset.from_generator(numbers, shards=3, length=[1, 2]),
+            "length has 2 numbers, and there are 3 shards",
+        ),
+        (
+            lambda: fm.Dataset.from_generator(lambda: [1], length=-1).element_spec,
+            "a length must be at least 0",
+        ),
         (lambda: fm.Dataset.from_generator(lambda: 1 / 0), "ZeroDivisionError"),
         (
             lambda: fm.Dataset.from_generator(lambda: iter([(1, 2)])),
