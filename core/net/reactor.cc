@@ -608,7 +608,11 @@ void Reactor::Stop(absl::Duration linger) {
 
 void Reactor::Join() {
   const std::lock_guard lock(state_->join_mu);
-  if (state_->thread.joinable()) state_->thread.join();
+  if (!state_->thread.joinable()) return;
+  state_->thread.join();
+  // The loop closed all sockets. Ends the threads of libzmq: the reactor may
+  // live on, for example in a stopped server that Python has not collected.
+  state_->context.close();
 }
 
 }  // namespace feedmill

@@ -143,7 +143,8 @@ class Reactor {
   // Ends the loop after the present iteration. Sockets close; those of
   // connections with `linger`.
   void Stop(absl::Duration linger = absl::ZeroDuration());
-  // Waits for the thread. REQUIRES: not on the reactor's thread.
+  // Waits for the thread, and ends those of libzmq. REQUIRES: not on the
+  // reactor's thread.
   void Join();
 
  private:

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <random>
 #include <string>
@@ -360,6 +362,35 @@ TEST(Reactor, RunsPostedWorkInOrderAndRefusesItWhenStopped) {
   peer.reactor.Stop();
   peer.reactor.Join();
   EXPECT_FALSE(peer.reactor.Post([] {}));
+}
+
+// Returns the number of threads of libzmq in this process.
+size_t ZmqThreads() {
+  size_t count = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    if (name.starts_with("ZMQbg")) ++count;
+  }
+  return count;
+}
+
+TEST(Reactor, JoinEndsTheThreadsOfLibzmq) {
+  const size_t before = ZmqThreads();
+  Peer peer;
+  ASSERT_TRUE(peer.reactor.Listen("127.0.0.1", 0, {}).ok());
+  peer.Start();
+  peer.Do([] {});
+  EXPECT_GT(ZmqThreads(), before);
+  peer.reactor.Stop();
+  peer.reactor.Join();
+  // The kernel may list an ended thread for a moment.
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (ZmqThreads() > before && absl::Now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(ZmqThreads(), before);
 }
 
 TEST(Reactor, ABorrowingThreadHandlesMessages) {
