@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
@@ -69,9 +70,19 @@ CloudObject::Opened() {
   const bool same = KnowsSizeOnly(identity_) ? found.size == identity_.size
                                              : found == identity_;
   if (!info->IsFile() || !same) return Changed(name_);
-  etag_ = EtagOf(**opened);
+  std::string etag = EtagOf(**opened);
+  if (!etag_.empty() && etag != etag_) return Changed(name_);
+  etag_ = std::move(etag);
   opened_ = *opened;
   return opened_;
+}
+
+// After a failed read: the next attempt opens the object again. Google's client
+// can forget why a read ended ("Cannot read from closed file").
+void CloudObject::Forget(
+    const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
+  const std::lock_guard lock(mutex_);
+  if (opened_ == file) opened_ = nullptr;
 }
 
 absl::Status CloudObject::CheckVersion() {
@@ -97,6 +108,7 @@ absl::StatusOr<std::shared_ptr<arrow::Buffer>> CloudObject::FetchNow(
                                    static_cast<int64_t>(size),
                                    (*buffer)->mutable_data() + done);
     if (!read.ok()) {
+      Forget(file);
       const absl::Status error = CloudError(name_, read.status());
       // Azure's error for a range beyond the end of an object that has shrunk.
       const bool shorter =

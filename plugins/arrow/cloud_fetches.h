@@ -84,6 +84,7 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
   absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>> Opened();
   absl::StatusOr<std::shared_ptr<arrow::Buffer>> FetchNow(
       const ByteRange& range, CloudCall& call);
+  void Forget(const std::shared_ptr<arrow::io::RandomAccessFile>& file);
   absl::Status CheckVersion();
 
   const std::string name_;
@@ -94,7 +95,7 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<arrow::io::RandomAccessFile> opened_;
-  std::string etag_;
+  std::string etag_;  // of the version that was opened first
 };
 
 }  // namespace feedmill
