@@ -184,7 +184,7 @@ absl::StatusOr<bool> BlockFolder::Reserve(uint64_t bytes) const {
   if (!count.ok()) return Unavailable("{}", WriteErrorText(errno));
   uint64_t used = count.value();
   if (used > bytes_max_ || bytes > bytes_max_ - used) {
-    used = MakeRoom(bytes);
+    used = MakeRoom(bytes, used);
     if (bytes > bytes_max_ - std::min(used, bytes_max_)) return false;
   }
   if (count.Set(used + bytes)) return true;
@@ -197,14 +197,20 @@ void BlockFolder::GiveBack(uint64_t bytes) const {
 }
 
 // Removes the least recently used blocks until, with `bytes`, at most 7/8 of
-// bytes_max_ are in use. Returns the bytes of the blocks that stay.
-uint64_t BlockFolder::MakeRoom(uint64_t bytes) const {
+// bytes_max_ are in use. `counted`: the shared count. Returns its new value:
+// the bytes of the blocks that stay, and those that other writers have reserved
+// and not written. A writer that was killed leaves such bytes for ever; at most
+// 1/8 of bytes_max_ is kept for them.
+uint64_t BlockFolder::MakeRoom(uint64_t bytes, uint64_t counted) const {
   std::vector<KeptBlock> blocks = BlocksIn(path_);
   std::sort(
       blocks.begin(), blocks.end(),
       [](const KeptBlock& a, const KeptBlock& b) { return a.used < b.used; });
   uint64_t total = 0;
   for (const KeptBlock& block : blocks) total += block.bytes;
+  const uint64_t reserved =
+      std::min(counted - std::min(counted, total), bytes_max_ / 8);
+  total += reserved;
   const uint64_t wanted = bytes_max_ - bytes_max_ / 8;
   for (const KeptBlock& block : blocks) {
     if (total + bytes <= wanted) break;

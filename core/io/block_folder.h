@@ -53,7 +53,7 @@ class BlockFolder {
   std::string FileOf(const std::string& key) const;
   absl::StatusOr<bool> Reserve(uint64_t bytes) const;
   void GiveBack(uint64_t bytes) const;
-  uint64_t MakeRoom(uint64_t bytes) const;
+  uint64_t MakeRoom(uint64_t bytes, uint64_t counted) const;
   bool IsPaused() const;
   void Pause(const std::string& why) const;
 

@@ -150,6 +150,32 @@ TEST_F(BlockFolderTest, IsSharedByManyWriters) {
   EXPECT_THAT(lines_, ElementsAre());
 }
 
+TEST_F(BlockFolderTest, LeavesTheBytesThatAnotherWriterReserved) {
+  static constexpr uint64_t kMost = 60'000;
+  static constexpr uint64_t kReserved = 5'000;
+  const BlockFolder blocks = Make(kMost);
+  const auto store = [&](int k) {
+    const std::string key =
+        BlockFolder::KeyOf("x", kVersion, static_cast<uint64_t>(k));
+    blocks.Store(key, Bytes(kBlockFileSize, k));
+  };
+  store(0);
+  // The count of all writers: 8 bytes.
+  std::fstream count(folder_ / "a/b/bytes",
+                     std::ios::in | std::ios::out | std::ios::binary);
+  uint64_t bytes = 0;
+  count.read(reinterpret_cast<char*>(&bytes), sizeof bytes);
+  bytes += kReserved;
+  count.seekp(0);
+  count.write(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+  count.close();
+  ASSERT_TRUE(count.good());
+  for (int k = 1; k < 100; ++k) {
+    store(k);
+    EXPECT_LE(BytesBelow(folder_.path()), kMost - kReserved) << k;
+  }
+}
+
 TEST_F(BlockFolderTest, ContinuesWithoutAFolder) {
   folder_.Write("a", "a file where the folder should be");
   const BlockFolder blocks = Make();
