@@ -156,6 +156,7 @@ class Pass final : TurnStreams {
     if (ahead_ == 0) return;
     if (!looked_at_[input]) open_.push_back(input);
     looked_at_[input] = true;
+    if (open_.empty()) return;  // this input has ended, and is asked again
     while (next_ < streams_.size() && looked_at_[next_]) ++next_;
     const uint64_t each = std::max<uint64_t>(1, ahead_ / open_.size());
     uint64_t left = ahead_;

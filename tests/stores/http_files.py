@@ -386,6 +386,18 @@ def many_small_files_of_inputs(feedmill):
                 assert mean >= 8, f"{kind}, {source}, {flags}: {together}"
 
 
+def a_short_input_is_read_again(feedmill):
+    """An input ends before another one has begun, and takes further turns."""
+    for k in range(3):
+        (feedmill.files / f"{k}.gz").write_bytes(gzip.compress(b"file %d\n" % k))
+    with RangeServer(feedmill.files) as server:
+        for stop in ("all_exhausted", "first_exhausted"):
+            def pipeline_of(place, stop=stop):
+                inputs = ", ".join(f"{{source: {{text: {{files: ['{place}/{k}.gz']}}}}}}" for k in range(3))
+                return f"source: {{mixture: {{inputs: [{inputs}], weights: [9, 1, 1], stop: {stop}}}}}\noptions: {{seed: 7}}\n"
+            assert feedmill.hash_of(pipeline_of(server.url)) == feedmill.hash_of(pipeline_of(feedmill.files)), stop
+
+
 def compressed_objects(feedmill):
     """The first bytes of an object tell its compression, with any name."""
     text = b"".join(b"line %d\n" % k for k in range(20_000))
@@ -456,7 +468,7 @@ TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a
          same_after_workers_are_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
          errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
          bytes_behind_an_answer, names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files,
-         many_small_files_of_inputs, compressed_objects, latency_is_hidden)
+         many_small_files_of_inputs, a_short_input_is_read_again, compressed_objects, latency_is_hidden)
 
 
 def main():
