@@ -182,7 +182,7 @@ void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
       messenger_.Receive(now, socket, "", parts, /*answer=*/false);
   if (message.ok()) {
     if (const auto* relay = std::get_if<Relay>(&*message)) {
-      return links_.OnRelayed(now, PeerId(relay->worker.value()), relay->parts);
+      return links_.OnParts(now, PeerId(relay->worker.value()), relay->parts);
     }
     split_log_.Came("", *message);
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));

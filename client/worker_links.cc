@@ -167,17 +167,12 @@ void WorkerLinks::OnSocket(absl::Time now, SocketId socket,
   if (named == worker_of_.end()) return;
   const PeerId worker(named->second);
   OnFromMemory(now, worker);
-  Pass(now, worker, parts);
+  OnParts(now, worker, parts);
   OnFromMemory(now, worker);
 }
 
-void WorkerLinks::OnRelayed(absl::Time now, const PeerId& worker,
-                            const std::vector<Buffer>& parts) {
-  Pass(now, worker, parts);
-}
-
-void WorkerLinks::Pass(absl::Time now, const PeerId& worker,
-                       const std::vector<Buffer>& parts) {
+void WorkerLinks::OnParts(absl::Time now, const PeerId& worker,
+                          const std::vector<Buffer>& parts) {
   const auto found = links_.find(worker);
   if (found == links_.end()) return;
   const std::shared_ptr<ArenaLink> memory = found->second.memory;
@@ -336,7 +331,7 @@ void WorkerLinks::OnFromMemory(absl::Time now, const PeerId& worker) {
     Link& link = found->second;
     const std::vector<Buffer> parts = link.memory->Next();
     if (!parts.empty()) {
-      Pass(now, worker, parts);
+      OnParts(now, worker, parts);
       continue;
     }
     link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)

@@ -83,9 +83,9 @@ class WorkerLinks {
   // that worker holds.
   void OnSocket(absl::Time now, SocketId socket,
                 const std::vector<Buffer>& parts);
-  // Passes on a message that the dispatcher relayed.
-  void OnRelayed(absl::Time now, const PeerId& worker,
-                 const std::vector<Buffer>& parts);
+  // Passes on a message that came from the worker by any way but its process.
+  void OnParts(absl::Time now, const PeerId& worker,
+               const std::vector<Buffer>& parts);
   // Reports a message of the worker that was read, and its frame if it is one.
   void OnMessage(absl::Time now, const PeerId& worker, const Frame* frame);
   // Uses the memory that a worker offers.
@@ -124,8 +124,6 @@ class WorkerLinks {
   absl::StatusOr<Link> Open(const PeerId& worker, const Grant& grant);
   absl::StatusOr<Link> ConnectTo(const PeerId& worker);
   void Close(Links::iterator worker);
-  void Pass(absl::Time now, const PeerId& worker,
-            const std::vector<Buffer>& parts);
   void OnFromProcess(Message message);
   void Count(const PeerId& worker, const Link& link, const Frame& frame);
 

@@ -16,6 +16,18 @@ namespace {
 constexpr uint64_t kSeeds = 600;
 constexpr uint64_t kBugSeeds = 8'000;  // a bug must show within them
 
+// Simulates 200 seeds, each of which must hold; returns the sums of the counts.
+Totals SumOfSeeds(Options options) {
+  Totals totals;
+  for (options.seed = 0; options.seed < 200; ++options.seed) {
+    const Result result = Simulate(options);
+    EXPECT_FALSE(result.violation)
+        << "seed " << options.seed << ": " << result.violation.value_or("");
+    for (const auto& [name, count] : result.totals) totals[name] += count;
+  }
+  return totals;
+}
+
 Result SimulateSeed(uint64_t seed) {
   Options options;
   options.seed = seed;
@@ -103,32 +115,14 @@ TEST(Simulation, SeedsThatWereHardHold) {
 }
 
 TEST(Simulation, RegisteredDatasetsOutliveCrashes) {
-  Totals totals;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    Options options;
-    options.seed = seed;
-    options.registers_datasets = true;
-    const Result result = Simulate(options);
-    ASSERT_FALSE(result.violation)
-        << "seed " << seed << ": " << *result.violation;
-    for (const auto& [name, count] : result.totals) totals[name] += count;
-  }
+  Totals totals = SumOfSeeds({.registers_datasets = true});
   EXPECT_GE(totals["datasets registered"], 200);
   EXPECT_GE(totals["datasets refused"], 200);
   EXPECT_GE(totals["dispatcher crashes"], 50);
 }
 
 TEST(Simulation, TracedJobsHold) {
-  Totals totals;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    Options options;
-    options.seed = seed;
-    options.traces_jobs = true;
-    const Result result = Simulate(options);
-    ASSERT_FALSE(result.violation)
-        << "seed " << seed << ": " << *result.violation;
-    for (const auto& [name, count] : result.totals) totals[name] += count;
-  }
+  Totals totals = SumOfSeeds({.traces_jobs = true});
   EXPECT_GE(totals["traces asked for"], 200);
   EXPECT_GE(totals["traces complete"], 50);
   EXPECT_GE(totals["spans"], 5'000);
@@ -137,16 +131,7 @@ TEST(Simulation, TracedJobsHold) {
 }
 
 TEST(Simulation, GeneratorsContinueFromTheirStates) {
-  Totals totals;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    Options options;
-    options.seed = seed;
-    options.generates = true;
-    const Result result = Simulate(options);
-    ASSERT_FALSE(result.violation)
-        << "seed " << seed << ": " << *result.violation;
-    for (const auto& [name, count] : result.totals) totals[name] += count;
-  }
+  Totals totals = SumOfSeeds({.generates = true});
   EXPECT_GE(totals["states given"], 500);
   EXPECT_GE(totals["readers resumed"], 50);
   // A shard begins again only if no state came before its first place.
