@@ -205,6 +205,20 @@ AttemptEnd EndOf(CURLcode code, const Attempt& attempt) {
   }
 }
 
+// True if a request got no answer on a connection of an earlier request. The
+// server may have sent bytes behind the earlier answer, and libcurl has several
+// codes for what it makes of them: CURLE_OUT_OF_MEMORY for more than 100 KB.
+bool MayBeFaultOfKeptConnection(const AttemptEnd& end, const Attempt& attempt) {
+  if (end.kind != AttemptEnd::Kind::kCut || attempt.new_connection ||
+      attempt.transfer->answer() != 0) {
+    return false;
+  }
+  long new_connections = 0;
+  curl_easy_getinfo(attempt.easy.get(), CURLINFO_NUM_CONNECTS,
+                    &new_connections);
+  return new_connections == 0;
+}
+
 }  // namespace
 
 class TransferLoop::State
@@ -516,12 +530,11 @@ class TransferLoop::State
       const Attempt& attempt = *found->second;
       if (code == CURLE_OK) NoteDistance(attempt);
       ++ended;
-      // Bytes that the server sent behind an answer come before the next one of
-      // a kept connection.
-      if (IsNoHttp(code, attempt) && !attempt.new_connection) {
+      const AttemptEnd end = EndOf(code, attempt);
+      if (MayBeFaultOfKeptConnection(end, attempt)) {
         Renew(easy);
       } else {
-        End(easy, EndOf(code, attempt));
+        End(easy, end);
       }
     }
     return ended;
