@@ -148,7 +148,8 @@ def read_store(cluster, server, count):
     for k in range(cluster.chance.randint(1, 2)):
         cluster.worker(f"w{k}")
     names = ", ".join(f"'{server.url}/{k}.txt'" for k in range(count))
-    cluster.read(f"source: {{text: {{files: [{names}]}}}}\n", "--timeout", "60s")
+    # Without end, as a job that is over has no bound.
+    cluster.read(f"source: {{text: {{files: [{names}]}}}}\nsteps: [repeat]\n", "--timeout", "60s")
     wait_for(lambda: cluster.job().get("state") == "running", lambda: f"the files to be listed: {cluster.logs()}", cluster.patience)
 
 
@@ -178,7 +179,7 @@ def starved_worker(cluster):
             os.sched_setaffinity(int(thread.name), {cpu})
     # Its threads get about a fiftieth of their processor.
     for thread in pathlib.Path(f"/proc/{slow.pid}/task").iterdir():
-        os.setpriority(os.PRIO_PROCESS, int(thread.name), 19)
+        os.setpriority(os.PRIO_PROCESS, int(thread.name), min(19, os.getpriority(os.PRIO_PROCESS, 0) + 19))
     cluster.burn(2, cpus[-1])
     items = cluster.chance.randint(200_000, 400_000)
     cluster.read(f"source: {{range: {{stop: 10000000}}}}\nsteps:\n  - map: 'sum(sqrt(full([{items}], cast(x, float64))))'\n")
