@@ -2,13 +2,15 @@
 
 A comment, a paragraph of a page and a help text begin with their subject. Their
 sentences have at most WORDS_MAX words. They use the field's terms instead of
-private ones (docs/tour.md has a glossary). The names of tests do so, too.
+private ones (docs/tour.md has a glossary). The names of tests do so, too. A line
+of a page has at most COLUMNS_MAX columns, except rows of tables and output.
 """
 import re
 
 import prose
 
 WORDS_MAX = 25
+COLUMNS_MAX = 100
 COMMENTS = {
     (".h", ".cc", ".fbs"): prose.cpp_comments,
     (".py",): prose.python_comments,
@@ -18,12 +20,6 @@ COMMENTS = {
 SCRIPTS = ("tools/", ".ci/", "deploy/", "bench/", "examples/")
 # Schemas of earlier versions, kept as they were.
 RECORDED = "tests/compatibility/protocol-"
-# Pages that the rule does not hold for yet.
-PAGES_LATER = {
-    "README.md", "docs/kubernetes.md", "docs/monitoring.md", "docs/python.md", "docs/python_functions.md",
-    "docs/slurm.md", "docs/steps.md", "docs/storage.md", "docs/systemd.md", "docs/tour.md"}
-# Pages whose tables are exempt.
-TABLES_LATER = ("docs/migrate/",)
 # Beginnings without a subject: it comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
@@ -103,9 +99,11 @@ def script_faults(path, text):
 def page_faults(path, text):
     for number, paragraph in prose.markdown(text):
         yield from prose_faults(path, number, paragraph, "paragraph")
-    others = [] if path.startswith(TABLES_LATER) else prose.table_rows(text)
-    for number, line in [*prose.headings(text), *others]:
+    for number, line in [*prose.headings(text), *prose.table_rows(text)]:
         yield from words(path, number, line)
+    for number, line in prose.wrapped_lines(text):
+        if len(line) > COLUMNS_MAX:
+            yield f"{path}:{number}: a line of {len(line)} columns; write at most {COLUMNS_MAX}"
 
 
 def help_faults(path, text):
@@ -125,7 +123,7 @@ def english(tree, _libraries, _allowed, _build):
     for path in sorted(path for path in tree.files if not path.startswith(RECORDED)):
         if path.endswith(tuple(ending for endings in COMMENTS for ending in endings)):
             yield from comment_faults(path, tree.text(path))
-        elif path.endswith(".md") and path not in PAGES_LATER:
+        elif path.endswith(".md"):
             yield from page_faults(path, tree.text(path))
         elif path.startswith(SCRIPTS) and "." not in path.split("/")[-1]:
             yield from script_faults(path, tree.text(path))

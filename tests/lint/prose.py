@@ -114,6 +114,17 @@ def table_rows(text):
             yield number, plain(line)
 
 
+def wrapped_lines(text):
+    """Yields each line that can be wrapped: no row of a table, and no output of a
+    program, which stands in a fenced block of the language text."""
+    output = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if FENCE.match(line):
+            output = not output and line.strip("` ~") == "text"
+        elif not output and not line.startswith("|"):
+            yield number, line
+
+
 def plain(text):
     """Removes the marks of Markdown."""
     text = re.sub(r"(`+)(?:(?!\1).)+\1", "X", text)

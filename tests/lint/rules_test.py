@@ -165,12 +165,13 @@ class PlantedBreaches(unittest.TestCase):
         self.write("docs/good.md", "# What works\n\nThe rows of `Whoever it is` have a\n[name](told.md).\n"
                    "\n```sh\n# what is left\n```\n| What `told` is | "
                    + "word " * 26 + "|\n\n    whoever\n")
-        self.write("docs/steps.md", "Whoever reads it.\n")  # in PAGES_LATER
+        self.write("docs/long.md", "| " + "x" * 99 + " |\n```text\n" + "x" * 101 + "\n```\n")
         self.assertEqual(self.run_rule("english"), "")
         self.write("schemas/bad.md", "# For whoever\n\nIt is so.\nThen it goes on.\n- Of these, a\n  row.\n"
                    "1. " + "word " * 13 + "`one word` [two words](x.md) " + "word " * 11 + "\n\n| x | nobody |\n")
+        self.write("schemas/long.md", "```text\nx\n```\n```sh\n" + "x" * 101 + "\n```\n")
         found = self.run_rule("english")
-        for part in ("bad.md:1: 'whoever'", "bad.md:3: 'goes on'", "bad.md:5: a paragraph begins with 'Of'",
+        for part in ("long.md:5: a line of 101 columns", "bad.md:1: 'whoever'", "bad.md:3: 'goes on'", "bad.md:5: a paragraph begins with 'Of'",
                      "bad.md:7: a sentence of 27 words", "bad.md:9: 'nobody'"):
             self.assertIn(part, found)
 
