@@ -328,7 +328,7 @@ absl::Status CheckState(const DispatcherState& state) {
     }
     if (job.name != name || job.open_splits != own ||
         (job.phase == RunPhase::kRunning && job.slots == 0 && !job.settled)) {
-      return DataLoss("job '{}' is not what it says", name.value());
+      return DataLoss("job '{}' contradicts its own sessions", name.value());
     }
     splits += own;
   }

@@ -12,10 +12,10 @@ namespace {
 // Returns the error for a consumer that the other consumers left behind.
 absl::Status LeftBehind(const JobState& job, const ConsumerId& consumer) {
   return FailedPrecondition(
-      "job '{}' is at iteration {} by now: the other consumers went on "
+      "job '{}' is at iteration {} by now: the other consumers continued "
       "(--take-over) when '{}' had been silent for longer than the "
       "dispatcher's --client-timeout; start it again, from its token if it has "
-      "one, and it goes on with its own iteration",
+      "one, and it continues with its own iteration",
       job.name.value(), job.iteration, consumer.value());
 }
 
@@ -79,7 +79,7 @@ absl::Status WhyOld(const ClientHello& hello, const JobState& job) {
   if (Outlived(hello, job)) {
     return FailedPrecondition(
         "job '{}' is at iteration {} by now, and read by {} consumers; '{}' is "
-        "one of {}, and goes on with iteration {}",
+        "one of {}, and continues with iteration {}",
         job.name.value(), job.iteration, job.ranks, consumer, hello.share.ranks,
         own);
   }
@@ -87,7 +87,7 @@ absl::Status WhyOld(const ClientHello& hello, const JobState& job) {
     return LeftBehind(job, hello.session.consumer);
   }
   return FailedPrecondition(
-      "job '{}' is at iteration {} by now, and this reader, '{}', goes on with "
+      "job '{}' is at iteration {} by now, and this reader, '{}', continues "
       "iteration {}, which is over",
       job.name.value(), job.iteration, consumer, own);
 }

@@ -256,8 +256,8 @@ Verdict CostlyRecords(const Reader& reader, const std::string& waits,
 // The verdict if workers have made elements that wait to be sent.
 Verdict SlowLink(const Reader& reader, const std::string& waits, double gain) {
   return Of(BoundBy::kLink, reader.name, gain,
-            fmt::format("{}: workers have made what it needs and wait to "
-                        "send more; what is between them (a network, or a "
+            fmt::format("{}: workers have made its next elements and wait to "
+                        "send more; the way between them (a network, or a "
                         "machine that is busy) is the bound ({})",
                         waits, GainText(gain)));
 }
@@ -267,8 +267,8 @@ Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
                     const Fleet& fleet, const std::string& waits, double gain) {
   if (fleet.share < kOthers) {
     return Of(BoundBy::kWorkers, "", gain,
-              fmt::format("{}: the workers are busy, and only {} of what they "
-                          "do is for this job; give it more --weight or add "
+              fmt::format("{}: the workers are busy, and only {} of their "
+                          "work is for this job; give it more --weight or add "
                           "workers ({})",
                           waits, Percent(fleet.share), GainText(gain)));
   }

@@ -48,20 +48,18 @@ absl::Status AwaitedRanks::TooLong(uint64_t count,
     return DeadlineExceeded(
         "consumer {} of job \"{}\" has waited {} for {} to report their "
         "positions to the dispatcher, which lost its state. Start them, each "
-        "from its token if it has one. Consumers that have ended are waited "
-        "for "
-        "at most for the dispatcher's --client-timeout: start this consumer "
-        "again, from its token if it has one",
+        "from its token if it has one. The dispatcher waits at most its "
+        "--client-timeout for consumers that have ended. Then start this "
+        "consumer again, from its token if it has one",
         rank_, job_, time, Text(count, first));
   }
   return DeadlineExceeded(
       "consumer {} of job \"{}\" has waited {} for {} to finish the iteration "
-      "before its own. Start them, each from its token if it has one. To go on "
-      "without a consumer that will not return, start this one with "
+      "before its own. Start them, each from its token if it has one. To "
+      "continue without a consumer that will not return, start this one with "
       "--take-over: the wait ends when the missing consumer has been silent "
-      "for "
-      "the dispatcher's --client-timeout. To go on at once, start all with "
-      "--take-over and another number N in --consumer C/N",
+      "for the dispatcher's --client-timeout. To continue at once, start all "
+      "with --take-over and another number N in --consumer C/N",
       rank_, job_, time, Text(count, first));
 }
 

@@ -320,7 +320,7 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
   if (!has_state && !bytes.starts_with(kMagic)) {
     return InvalidArgument(
         "the token is of another release of feedmill, which reads in another "
-        "order: go on with that release, or begin again without the token");
+        "order: continue with that release, or begin again without the token");
   }
   const auto damaged = [] {
     return InvalidArgument("the token is damaged: take another checkpoint's");
@@ -436,7 +436,7 @@ absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
   if (token.begins() || plan == token.plan) return absl::OkStatus();
   return FailedPrecondition(
       "the pipeline's files changed since the token was saved (plan {}, now "
-      "{}): the rest of its sequence no longer exists",
+      "{}), so the elements after the token no longer exist",
       token.plan, plan);
 }
 
@@ -452,8 +452,8 @@ absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
                     (!token.settled || token.slots == slots);
   if (token.begins() || same) return absl::OkStatus();
   return FailedPrecondition(
-      "the token is of a reading of {}, and this is one of {}: go on in the "
-      "same way, and under another --job name if that is taken",
+      "the token is of a reading of {}, and this is a reading of {}: continue "
+      "in the same way, and under another --job name if that is taken",
       text(token.slots), text(slots));
 }
 
@@ -548,7 +548,7 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   for (size_t k = 0; k < nexts.size(); ++k) {
     if (nexts[k] == nexts[0] + k) continue;
     return InvalidArgument(
-        "the consumers are not at one step: {}/{} goes on with element {}, "
+        "the consumers are not at one step: {}/{} continues with element {}, "
         "{}/{} with {}; save the tokens after the same number of elements",
         least->share.rank, ranks, NextOf(*least), most->share.rank, ranks,
         NextOf(*most));

@@ -149,8 +149,8 @@ absl::Status CheckComponentNames(const ElementSpec& spec) {
   }
   if (spec.components.size() > kComponentsMax) {
     return InvalidArgument(
-        "{} components are more than {}; name those that are needed (`fields` "
-        "of a source)",
+        "{} components are more than {}; name only the needed components "
+        "(`fields` of a source)",
         spec.components.size(), kComponentsMax);
   }
   for (size_t i = 0; i < spec.components.size(); ++i) {

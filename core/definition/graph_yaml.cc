@@ -113,7 +113,7 @@ class YamlReader : private YamlValues {
     if (!node.IsMap() || node.size() != 1) {
       return Error(node, "source",
                    "expected one of " + Joined(known) +
-                       " with what it reads, found " + Kind(node));
+                       " with its files or options, found " + Kind(node));
     }
     if (IsWholeGraph(node)) {
       source = std::move(whole.source);

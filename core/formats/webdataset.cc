@@ -68,8 +68,8 @@ class TarDecoder final : public RecordDecoder {
           values[f] = *fields_[f].default_text;
         } else if (!found[f]) {
           return DataLoss(
-              "{} has no member .{}; a default, as in fields: {{{}: \"{} = "
-              "...\"}}, does without it",
+              "{} has no member .{}; give it a default, as in fields: {{{}: "
+              "\"{} = ...\"}}",
               Shown(key), Shown(fields_[f].name), Shown(fields_[f].name),
               DTypeName(fields_[f].dtype));
         }

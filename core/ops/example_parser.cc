@@ -378,8 +378,8 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
   const bool has_default = wanted.feature.default_text.has_value();
   if (!wanted.found && !wanted.open && !has_default) {
     return DataLoss(
-        "the record has no feature '{}'; a default, as in {}: \"{} = ...\", "
-        "does without it",
+        "the record has no feature '{}'; give it a default, as in {}: \"{} = "
+        "...\"",
         wanted.feature.name, wanted.feature.name,
         DTypeName(wanted.feature.dtype));
   }

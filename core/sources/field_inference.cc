@@ -93,8 +93,8 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
                         const std::string& file) {
   if (fields.size() > kComponentsMax) {
     return InvalidArgument(
-        "{}: it has {} fields, and an element at most {} components; name "
-        "those that are needed, as in fields: {{{}}}",
+        "{}: it has {} fields, and an element at most {} components; name the "
+        "needed fields, as in fields: {{{}}}",
         file, fields.size(), kComponentsMax, TextOf(fields[0]));
   }
   std::set<std::string_view> names;
@@ -103,13 +103,13 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
     if (field.name.empty() && fields.size() > 1) {
       return InvalidArgument(
           "{}: it has a field whose name is \"\", so no step can name it; "
-          "name those that are needed, as in fields: {{{}}}",
+          "name the needed fields, as in fields: {{{}}}",
           file, TextOf(fields.back()));
     }
     if (names.insert(field.name).second) continue;
     return InvalidArgument(
-        "{}: it has two fields \"{}\"; rename one, or name those that are "
-        "needed with `fields`",
+        "{}: it has two fields \"{}\"; rename one, or name the needed fields "
+        "with `fields`",
         file, field.name);
   }
   return absl::OkStatus();

@@ -64,8 +64,8 @@ class StreamedRecords final : public RecordSource {
     const uint64_t begin = place.record * kBlockBytes;
     const uint64_t number = row + first_number_;
     if (begin == 0) return fmt::format("{}: {} {}", path, record_word_, number);
-    return fmt::format("{}: {} {} of those that begin at offset {} or later",
-                       path, record_word_, number, begin);
+    return fmt::format("{}: {} {}, counted from offset {}", path, record_word_,
+                       number, begin);
   }
 
  private:

@@ -183,7 +183,7 @@ absl::Status Journal::CompareWithSeal() {
         sequence_, sequence_ + 1, sealed->sequence);
   }
   if (sealed->sequence == sequence_ && sealed->chain != chain_) {
-    return DataLoss("its {} events differ from those that were written",
+    return DataLoss("its {} events differ from the events that were written",
                     sequence_);
   }
   return absl::OkStatus();

@@ -11,7 +11,7 @@ token=$FEEDMILL_STATE/token-$SLURM_PROCID
 from=()
 if [[ -s $token ]]; then
   from=(--token "$token")
-  echo "feedmill: life ${SLURM_RESTART_COUNT:-0} of rank $SLURM_PROCID goes on from $token" >&2
+  echo "feedmill: life ${SLURM_RESTART_COUNT:-0} of rank $SLURM_PROCID continues from $token" >&2
 fi
 exec "$FEEDMILL" read "$@" --service "$SERVICE" --job train \
   --consumer "$SLURM_PROCID/$SLURM_NTASKS" --take-over --timeout 2m \

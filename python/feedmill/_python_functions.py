@@ -230,8 +230,8 @@ def _pickled(function: Callable[..., Any]) -> bytes:
         return bytes(cloudpickle.dumps(function))
     except Exception as error:
         raise InvalidArgumentError(
-            f"the function cannot be pickled: {type(error).__name__}: {error}; make what it "
-            "refers to (files, locks, connections) inside the function"
+            f"the function cannot be pickled: {type(error).__name__}: {error}; make the "
+            "files, locks or connections that it uses inside the function"
         ) from error
 
 
@@ -312,7 +312,7 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
     except Exception as error:
         raise InvalidArgumentError(
             f"the function raised {type(error).__name__}: {error}, when it was called with an "
-            f"example element of ones to find out what it returns; declare it: "
+            f"example element of ones to infer its output; declare it: "
             'output={"image": ("float32", (224, 224, 3))}'
         ) from error
     finally:

@@ -526,8 +526,8 @@ def trace(function: Callable[[Any], Any]) -> Any:
         raise trace_error_of(
             function,
             f"the function gives another expression each time it is called, {first!r} and "
-            f"{second!r}: what it draws or counts would be one constant for all elements; write "
-            "fm.functions.random.uniform() for a random number of each element",
+            f"{second!r}: its random number or counter would be one constant for all elements; "
+            "write fm.functions.random.uniform() for a random number of each element",
         )
     nested = nesting(first)
     if nested is not None:

@@ -341,7 +341,7 @@ class Loader:
         """Returns the reader of the present epoch, opened if it is not."""
         if self._failed:
             raise FailedPreconditionError(
-                "the epoch before ended with an error; go on with load_state_dict(state)"
+                "the epoch before ended with an error; continue with load_state_dict(state)"
             )
         if self._current is None:
             place = self._place

@@ -119,8 +119,8 @@ Reader& PythonReader::Usable() {
   }
   if (reader_ == nullptr) {
     Raise(FailedPrecondition(
-        "this reader is closed; Dataset.read makes another one, with state=… "
-        "one that goes on after the last element"));
+        "this reader is closed; Dataset.read makes another one, which with "
+        "state=… continues after the last element"));
   }
   return *reader_;
 }

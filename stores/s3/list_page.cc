@@ -38,7 +38,8 @@ class PageReader {
       return DataLoss("the answer is no listing but '{}'", root_.substr(0, 64));
     }
     if (page_.truncated && page_.next.empty()) {
-      return DataLoss("the listing goes on, but has no continuation token");
+      return DataLoss(
+          "the listing is truncated, but has no continuation token");
     }
     if (encoded_) FM_RETURN_IF_ERROR(Decode());
     return std::move(page_);

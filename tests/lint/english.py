@@ -2,8 +2,8 @@
 
 A comment, a paragraph of a page and a help text begin with their subject. Their
 sentences have at most WORDS_MAX words. They use the field's terms instead of
-private ones (docs/tour.md has a glossary). The names of tests do so, too. A line
-of a page has at most COLUMNS_MAX columns, except rows of tables and output.
+private ones (docs/tour.md has a glossary). Names of tests, errors and lines of
+logs do so, too. A line of a page has at most COLUMNS_MAX columns, except rows of tables and output.
 """
 import re
 
@@ -111,6 +111,13 @@ def help_faults(path, text):
         yield from prose_faults(path, number, sentence, "help text")
 
 
+def message_faults(path, text):
+    """Finds phrases and private words in errors and lines of logs."""
+    texts = prose.python_messages if path.endswith(".py") else prose.messages
+    for number, message in texts(text):
+        yield from words(path, number, message)
+
+
 def name_faults(path, text):
     for number, name in prose.test_names(path, text):
         if found := BEGINNINGS.match(name + " "):
@@ -129,5 +136,7 @@ def english(tree, _libraries, _allowed, _build):
             yield from script_faults(path, tree.text(path))
         if path.startswith("tools/command/") and path.endswith(".cc"):
             yield from help_faults(path, tree.text(path))
+        if path.endswith((".h", ".cc", ".py")) and not path.startswith("tests/"):
+            yield from message_faults(path, tree.text(path))
         if path.startswith(("tests/", "python/")):
             yield from name_faults(path, tree.text(path))

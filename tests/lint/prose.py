@@ -148,6 +148,25 @@ def help_texts(text):
             yield text.count("\n", 0, found.start()) + 1, "".join(parts).replace("\\n", " ")
 
 
+def messages(text):
+    """Yields each text of a C++ file that has four words or more: an error or a line of a log."""
+    code = re.sub(r"^\s*//.*$|//[^\n\"]*$", "", text, flags=re.M)
+    for found in STRINGS.finditer(code):
+        message = "".join(part[1:-1] for part in re.findall(STRING, found.group()))
+        if len(message.split()) >= 4:
+            yield code.count("\n", 0, found.start()) + 1, message.replace("\\n", " ")
+
+
+def python_messages(text):
+    """Yields each text of a Python file that has four words or more, without docstrings."""
+    tree = ast.parse(text)
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in statements:
+            if len(node.value.split()) >= 4:
+                yield node.lineno, " ".join(node.value.split())
+
+
 def camel_words(name):
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_+", " ", name)
     return words.strip()

@@ -205,6 +205,16 @@ class PlantedBreaches(unittest.TestCase):
         self.write("tools/command/a.cc", 'flags.Text(\n    "--x", "FILE", "How to write {it}", &x);\n')
         self.assertIn("a.cc:1: a help text begins with 'How'", self.run_rule("english"))
 
+    def test_english_of_messages(self):
+        self.write("core/a.cc", 'Error("nobody");\n')
+        self.write("python/a.py", 'def f():\n    "Reads."\n    raise ValueError("no such file here")\n')
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("core/a.cc", 'Error("the reader stops, and "\n      "goes on later");\n')
+        self.write("python/a.py", 'raise ValueError(f"{x} is told of the {y}")\n')
+        found = self.run_rule("english")
+        for part in ("core/a.cc:1: 'goes on'", "python/a.py:1: 'told'"):
+            self.assertIn(part, found)
+
     def test_english_of_names(self):
         self.write("tests/a_test.cc", "TEST(Links, RefuseOthers) {}\nTEST_F(Whoever,\n       Continues) {}\n")
         self.assertEqual(self.run_rule("english"), "")

@@ -133,7 +133,7 @@ preempt() {
   done
   wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
   for rank in 0 1; do
-    grep -q "life 1 of rank $rank goes on from" slurm-*.out || { cat slurm-*.out; return 1; }
+    grep -q "life 1 of rank $rank continues from" slurm-*.out || { cat slurm-*.out; return 1; }
     cmp "$state/elements-$rank" <(local_read --consumer "$rank/2")
   done
 }
@@ -152,7 +152,7 @@ preempt() {
   before=$(wc -l < "$state/elements-0")
   ((before > 0 && before < 6000))
   wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
-  grep -q "life 1 of rank 0 goes on from" slurm-*.out || { cat slurm-*.out; return 1; }
+  grep -q "life 1 of rank 0 continues from" slurm-*.out || { cat slurm-*.out; return 1; }
   cmp "$state/elements-0" <(local_read)
 }
 
