@@ -17,8 +17,8 @@ constexpr double kFill = 0.85;
 // Part of the threads that may have work after shrinking. The distance to
 // kBusyToGrow is the hysteresis.
 constexpr double kFillLow = 0.6;
-constexpr double kNearlyEnough = 1.25;  // ratio of a need to the fleet
-constexpr uint64_t kGrowthMax = 4;      // maximum factor of one decision
+constexpr double kNearlySufficientRatio = 1.25;  // ratio of a need to the fleet
+constexpr uint64_t kGrowthMax = 4;  // maximum factor of one decision
 // If the cost of an element in workers' time rises by this factor with more
 // workers, the workers hinder each other.
 constexpr double kCostRise = 1.3;
@@ -31,13 +31,13 @@ constexpr double kLossMost = 0.85;  // least rate ratio after shrinking
 constexpr double kKnee = 0.95;
 constexpr double kRateRise = 1.25;  // rate ratio above which a ceiling ends
 constexpr double kRateFall = 0.6;   // and below which it ends, if it lasts
-constexpr int kSlowLooks = 2;
+constexpr int kSlowChecks = 2;
 constexpr double kDemandFall = 0.7;  // demand ratio below which a floor ends
 // Multiple of the wait target. A shorter wait counts only if two looks in a row
 // see it.
 constexpr double kClear = 2.5;
 constexpr double kActive = 0.2;  // part of the time with a reader
-constexpr double kWaitMost = 0.99;
+constexpr double kMaxWaitFraction = 0.99;
 constexpr absl::Duration kFirstHold = absl::Minutes(30);
 constexpr absl::Duration kLastHold = absl::Hours(8);
 constexpr size_t kLowsMax = 10'000;
@@ -374,7 +374,7 @@ void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
   const bool slow = slack * measured.rate < kRateFall * ceiling.rate;
   ceiling.slow_looks = slow ? ceiling.slow_looks + 1 : 0;
   const bool faster = measured.rate > slack * kRateRise * ceiling.rate;
-  const bool slower = ceiling.slow_looks >= kSlowLooks &&
+  const bool slower = ceiling.slow_looks >= kSlowChecks &&
                       now >= memory.tried + settings_.down_after;
   if (!faster && !slower && now < ceiling.until) return;
   memory.ceiling.reset();
@@ -404,12 +404,12 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
         "help; bound by {}",
         waits, PercentText(1 - figures.busy), bound);
   } else {
-    const double fed = (1 - std::min(measured.waits, kWaitMost)) * kFill;
+    const double fed = (1 - std::min(measured.waits, kMaxWaitFraction)) * kFill;
     measured.need = measured.busy_workers / fed;
     // If the fleet nearly suffices at the cost from before it grew, its workers
     // work ahead, behind the lump that the readers wait for.
     const double known = measured.rate * measured.cost / fed;
-    if (known > 0 && known < kNearlyEnough * measured.part) {
+    if (known > 0 && known < kNearlySufficientRatio * measured.part) {
       measured.need = std::min(measured.need, known);
     }
     measured.low = measured.part;

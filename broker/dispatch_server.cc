@@ -35,7 +35,7 @@ namespace {
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 // Time after which an event that satisfies MayBeLate is synced to disk.
-constexpr absl::Duration kLate = absl::Milliseconds(200);
+constexpr absl::Duration kMaxSyncDelay = absl::Milliseconds(200);
 // A sync that takes longer is reported to operators: peers wait for it.
 constexpr absl::Duration kSlowSync = absl::Seconds(1);
 // The bytes limit is high because a manifest of millions of files is one part.
@@ -363,7 +363,7 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
 
 void DispatchServer::Shell::Settle(absl::Time now) {
   if (!unsynced_.empty()) {
-    sync_by_ = std::min(sync_by_, now + kLate);
+    sync_by_ = std::min(sync_by_, now + kMaxSyncDelay);
     if (must_sync_ || now >= sync_by_) {
       const absl::Status synced = Sync();
       if (!synced.ok()) return End(synced);

@@ -13,7 +13,7 @@ constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
 // A split is at most 1/kLastParts of the remaining positions of a slot.
 constexpr uint64_t kLastParts = 2;
 constexpr uint64_t kFirstParts = 16;  // while no cost is known
-constexpr size_t kPastMax = 1'024;
+constexpr size_t kMaxRememberedCosts = 1'024;
 
 uint64_t Nanoseconds(absl::Duration duration) {
   const int64_t ns = absl::ToInt64Nanoseconds(duration);
@@ -56,7 +56,7 @@ void PastCosts::Keep(const std::string& graph_fingerprint,
   if (!fresh) order_.erase(past->second.kept);
   past->second = {cost, ++kept_};
   order_.emplace(kept_, graph_fingerprint);
-  if (costs_.size() <= kPastMax) return;
+  if (costs_.size() <= kMaxRememberedCosts) return;
   costs_.erase(order_.begin()->second);
   order_.erase(order_.begin());
 }

@@ -17,14 +17,14 @@ using Step = VerdictInput::Step;
 // A reader that spends more of its time in its own steps than this is bound by
 // them, if it does not wait.
 constexpr double kStageNoticed = 0.4;
-constexpr double kBusy = 0.7;      // below it, workers have some free time
-constexpr double kIdle = 0.5;      // below it, workers have plenty of free time
-constexpr double kWaiting = 0.3;   // part of the streams
-constexpr double kDominant = 0.4;  // part of the time of all steps
-constexpr double kOthers = 0.6;    // below it, workers work for other jobs
-constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
-constexpr double kStuck = 0.5;     // seconds
-constexpr double kLongWait = 1;    // seconds
+constexpr double kBusy = 0.7;  // below it, workers have some free time
+constexpr double kIdle = 0.5;  // below it, workers have plenty of free time
+constexpr double kWaitingStreams = 0.3;  // part of the streams
+constexpr double kDominant = 0.4;        // part of the time of all steps
+constexpr double kMinOwnShare = 0.6;  // below it, workers work for other jobs
+constexpr double kBlocked = 0.5;  // below it, a step's time is mostly waiting
+constexpr double kStuck = 0.5;    // seconds
+constexpr double kLongWait = 1;   // seconds
 // Elements that the reader takes, at its average rate, in the time of its
 // longest wait. Below it, all elements may be as slow as that.
 constexpr double kOvertaken = 20;
@@ -224,7 +224,7 @@ bool IsStuck(const Reader& reader, const Fleet& fleet) {
 
 bool WaitForCredit(const Fleet& fleet) {
   return fleet.streams > 0 &&
-         fleet.waiting_for_credit >= kWaiting * fleet.streams;
+         fleet.waiting_for_credit >= kWaitingStreams * fleet.streams;
 }
 
 // True if some records take far longer than others: the reader waited long for
@@ -265,7 +265,7 @@ Verdict SlowLink(const Reader& reader, const std::string& waits, double gain) {
 // The verdict if the workers are busy: names the main use of their time.
 Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
                     const Fleet& fleet, const std::string& waits, double gain) {
-  if (fleet.share < kOthers) {
+  if (fleet.share < kMinOwnShare) {
     return Of(BoundBy::kWorkers, "", gain,
               fmt::format("{}: the workers are busy, and only {} of their "
                           "work is for this job; give it more --weight or add "
@@ -327,7 +327,7 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
     return BusyWorkers(input, reader, fleet, waits, gain);
   }
   if (fleet.streams > 0 &&
-      fleet.waiting_for_memory >= kWaiting * fleet.streams) {
+      fleet.waiting_for_memory >= kWaitingStreams * fleet.streams) {
     return Of(BoundBy::kWorkers, "memory", gain,
               fmt::format("{}: workers have no memory left for more elements; "
                           "raise their --memory ({})",

@@ -7,7 +7,7 @@ namespace {
 
 constexpr absl::Duration kMeasure = absl::Milliseconds(100);
 // The application must wait for at least this fraction of the measurement.
-constexpr double kWaits = 0.8;
+constexpr double kMinWaitFraction = 0.8;
 
 }  // namespace
 
@@ -35,7 +35,7 @@ void ArrivalRate::Arrive(absl::Time now, const WorkerId& worker, uint64_t sent,
 void ArrivalRate::Settle(absl::Duration took) {
   rates_.clear();
   elements_ = 0;
-  if (waited_ >= kWaits * took) {
+  if (waited_ >= kMinWaitFraction * took) {
     const double seconds = absl::ToDoubleSeconds(took);
     for (const auto& [worker, bytes] : came_) {
       rates_[worker] = static_cast<double>(bytes) / seconds;

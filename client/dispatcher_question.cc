@@ -19,8 +19,8 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kAskAgain = absl::Seconds(1);
-constexpr absl::Duration kLook = absl::Milliseconds(50);
+constexpr absl::Duration kRetryInterval = absl::Seconds(1);
+constexpr absl::Duration kQuestionPollInterval = absl::Milliseconds(50);
 constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
 
 // The reason of a refusal. A dispatcher of an earlier release refuses messages
@@ -88,7 +88,7 @@ class AskingReactor : public ReactorHandler {
     }
   }
   void OnTurn(absl::Time now) override {
-    look_at_ = now + kLook;
+    look_at_ = now + kQuestionPollInterval;
     absl::Status failure = reactor_.HandshakeFailure(socket_);
     if (absl::IsFailedPrecondition(failure)) Take(failure);
     {
@@ -97,7 +97,7 @@ class AskingReactor : public ReactorHandler {
     }
     if (now < ask_at_) return;
     messenger_.Send(socket_, "", question_);
-    ask_at_ = now + kAskAgain;
+    ask_at_ = now + kRetryInterval;
   }
   absl::Time NextDeadline() const override {
     return std::min(ask_at_, look_at_);

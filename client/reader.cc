@@ -31,7 +31,7 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+constexpr absl::Duration kCancelPollInterval = absl::Milliseconds(50);
 // Time of a chunk that a range-for uses before it reports progress.
 constexpr absl::Duration kStrideTime = absl::Milliseconds(10);
 constexpr uint64_t kStrideMax = 4'096;
@@ -96,7 +96,7 @@ class InProcessReader : public Reader {
 
   absl::StatusOr<std::optional<Chunk>> NextPiece() {
     try {
-      return reader_->Next(absl::Now() + kLookInterval);
+      return reader_->Next(absl::Now() + kCancelPollInterval);
     } catch (const std::bad_alloc& error) {
       return StatusOf(error);
     }

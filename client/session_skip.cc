@@ -9,7 +9,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kEmptiesMax = 4'096;  // between two calls of TakeEmpties
-constexpr absl::Duration kSayWithin = absl::Milliseconds(1);
+constexpr absl::Duration kSkipReportDelay = absl::Milliseconds(1);
 
 }  // namespace
 
@@ -76,7 +76,7 @@ void ReadSession::TakeSkip(absl::Time now, SplitId id, Split& split) {
   piece.skipped = split.skip;
   piece.skipped->cursor = split.next;
   Buffer(now, id, split, std::move(piece));
-  BeatWithin(now, kSayWithin);  // the split has no worker until then
+  BeatWithin(now, kSkipReportDelay);  // the split has no worker until then
 }
 
 void ReadSession::NoteEmpty(const Piece& piece) {

@@ -26,8 +26,8 @@ namespace feedmill {
 namespace {
 
 // Interval at which a running server checks its services and the board.
-constexpr absl::Duration kLook = absl::Milliseconds(50);
-constexpr absl::Duration kSayAgain = absl::Seconds(10);
+constexpr absl::Duration kPollInterval = absl::Milliseconds(50);
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
 // An address outside this network, to find the default route; nothing is sent
 // to it.
 const Address kAnywhere{"192.0.2.1", 9};
@@ -337,7 +337,8 @@ absl::Status Server::Shell::WaitReady(absl::Duration timeout) {
                               absl::FormatDuration(timeout));
     }
     // The lifecycle ends under another lock and does not notify changed_: poll.
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, kLook)));
+    changed_.wait_for(lock,
+                      absl::ToChronoNanoseconds(std::min(left, kPollInterval)));
   }
 }
 
@@ -375,7 +376,7 @@ void Server::Shell::Tend() {
       changed_.notify_all();
       return;
     }
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(kLook),
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(kPollInterval),
                       [this] { return stopping_; });
   }
 }
@@ -485,7 +486,7 @@ absl::Status Server::Shell::AwaitDispatcher() {
   if (now >= say_at_) {
     LogWarning("waiting for a dispatcher to publish its address in '{}'",
                config_.publish);
-    say_at_ = now + kSayAgain;
+    say_at_ = now + kLogInterval;
   }
   return absl::OkStatus();
 }

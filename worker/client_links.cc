@@ -11,9 +11,9 @@ namespace {
 constexpr std::string_view kDirect = "client:";
 constexpr std::string_view kRelayed = "relay:";
 constexpr std::string_view kInProcess = "process:";
-constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+constexpr absl::Duration kKernelRateInterval = absl::Milliseconds(100);
 // Validity of a rate that a reader reported; afterwards the kernel is asked.
-constexpr absl::Duration kToldFor = absl::Seconds(10);
+constexpr absl::Duration kReportedRateValidity = absl::Seconds(10);
 constexpr size_t kRatesMax = 1'024;
 
 std::optional<std::string_view> After(std::string_view prefix,
@@ -108,9 +108,9 @@ std::optional<double> ClientLinks::RateTo(absl::Time now, const PeerId& peer,
   Rate& rate = found->second;
   const auto direct = After(kDirect, peer);
   if (told > 0) {
-    rate = {static_cast<double>(told), now + kToldFor};
+    rate = {static_cast<double>(told), now + kReportedRateValidity};
   } else if (direct && now >= rate.look_at) {
-    rate.look_at = now + kLookInterval;
+    rate.look_at = now + kKernelRateInterval;
     const auto busy = reactor_.DeliveryRate(clients_, *direct);
     if (busy.has_value()) rate.bytes_per_s = busy;
   }

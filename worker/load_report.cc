@@ -8,7 +8,7 @@ namespace {
 
 constexpr absl::Duration kLoadInterval = absl::Milliseconds(500);
 constexpr absl::Duration kMeasureInterval = absl::Milliseconds(50);
-constexpr size_t kPlansTold = 64;
+constexpr size_t kMaxReportedPlans = 64;
 
 void AddCost(const StepCost& cost, StepCost& sum) {
   sum.place = cost.place;
@@ -77,7 +77,8 @@ std::optional<WorkerLoad> LoadReport::TakeNews(WorkerLoad load) {
     plan.told_elements = plan.sent_elements;
     return !news;
   });
-  if (load.plans.size() > kPlansTold) load.plans.resize(kPlansTold);
+  if (load.plans.size() > kMaxReportedPlans)
+    load.plans.resize(kMaxReportedPlans);
   const bool faults =
       std::exchange(told_faults_, cache_faults_) != cache_faults_;
   const bool idle = load.tasks == 0 && load.plans.empty() && !faults;

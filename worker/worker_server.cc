@@ -47,7 +47,7 @@ namespace {
 // Delay after which an answer is late, and intervals of log lines about it.
 constexpr absl::Duration kAnswerLate = absl::Milliseconds(300);
 constexpr absl::Duration kAnswerLost = absl::Seconds(5);
-constexpr absl::Duration kSayAgain = absl::Seconds(10);
+constexpr absl::Duration kWaitLogInterval = absl::Seconds(10);
 // Time to send the last messages.
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr uint32_t kSlotsPerThread = 2;
@@ -522,7 +522,7 @@ void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
              refusal_.ok() ? handshake.ok() ? "" : "; " + ErrorText(handshake)
                            : "; it said: " + ErrorText(refusal_));
   waiting_said_ = true;
-  say_at_ = now + kSayAgain;
+  say_at_ = now + kWaitLogInterval;
 }
 
 void WorkerServer::Shell::OnTurn(absl::Time now) {
@@ -544,12 +544,12 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
 }
 
 // Logs the process's data warnings if they have changed, at most once per
-// kSayAgain.
+// kWaitLogInterval.
 void WorkerServer::Shell::LogDataWarnings(absl::Time now) {
   const uint64_t noted = DataWarningsNoted();
   if (noted == warnings_logged_ || now < warnings_log_at_) return;
   warnings_logged_ = noted;
-  warnings_log_at_ = now + kSayAgain;
+  warnings_log_at_ = now + kWaitLogInterval;
   for (const std::string& text : DataWarningTexts()) LogWarning("{}", text);
 }
 

@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kLookInterval = absl::Seconds(1);
+constexpr absl::Duration kFolderPollInterval = absl::Seconds(1);
 // A folder changed less than this ago may change again with the same time
 // stamp.
 constexpr absl::Duration kStampAge = absl::Seconds(2);
@@ -37,7 +37,7 @@ absl::StatusOr<std::shared_ptr<AllowList>> AllowList::Open(
 std::optional<Role> AllowList::RoleOf(std::string_view public_key) {
   const std::lock_guard lock(mu_);
   const absl::Time now = SteadyNow();
-  if (now - looked_at_ >= kLookInterval) {
+  if (now - looked_at_ >= kFolderPollInterval) {
     looked_at_ = now;
     Refresh();
   }

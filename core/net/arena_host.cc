@@ -15,8 +15,8 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kAskedMax = 256;
-constexpr size_t kGuestsMax = 1'024;
+constexpr size_t kMaxPendingOffers = 256;
+constexpr size_t kMaxClients = 1'024;
 constexpr int kMessagesPerTurn = 64;
 constexpr absl::Duration kJoinTime = absl::Seconds(5);
 // The arena is kept this long for the next reader, which saves touching its
@@ -55,7 +55,7 @@ ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
   if (boot_id_.empty() || request.boot_id != boot_id_) return {};
   std::erase_if(asked_,
                 [&](const auto& entry) { return entry.second.peer == peer; });
-  if (asked_.size() >= kAskedMax) return {};
+  if (asked_.size() >= kMaxPendingOffers) return {};
   Prepare(now);
   const uint64_t nonce = RandomBits();
   asked_[nonce] = {std::string(peer), now};
@@ -90,7 +90,7 @@ bool ArenaHost::HasLoans() const {
 void ArenaHost::Accept() {
   OwnedFd connection = AcceptLocally(listener_.get());
   if (!connection.valid() || !IsOwnUser(connection.get()) ||
-      guests_.size() >= kGuestsMax) {
+      guests_.size() >= kMaxClients) {
     return;
   }
   const int fd = connection.get();

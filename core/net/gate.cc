@@ -24,7 +24,7 @@ constexpr char kKeysEndpoint[] = "inproc://zeromq.zap.01";
 constexpr char kOpenDomain[] = "feedmill-open";
 constexpr int kAnswersPerTurn = 256;
 constexpr int kEventsPerTurn = 4'096;
-constexpr absl::Duration kStopLookInterval = absl::Milliseconds(100);
+constexpr absl::Duration kStopPollInterval = absl::Milliseconds(100);
 // Each connection costs a system call; this bounds the checks to 1 % of a core.
 constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
 constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
@@ -48,7 +48,7 @@ constexpr int kLocalSendBytes = 256 << 10;
 
 // libzmq announces a retry at once. Without an announcement for this long, it
 // has given up.
-constexpr absl::Duration kGivenUpAfter = absl::Seconds(1);
+constexpr absl::Duration kReconnectTimeout = absl::Seconds(1);
 constexpr int kTrials =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
@@ -288,7 +288,7 @@ void Gate::AddPollItems(std::vector<pollfd>& items) const {
 
 void Gate::Serve(absl::Time now) {
   const bool look = now >= look_at_;
-  if (look) look_at_ = now + kStopLookInterval;
+  if (look) look_at_ = now + kStopPollInterval;
   const bool stirred = std::exchange(stirred_, false) || look;
   if (stirred && keys_) stirred_ = ServeKeys();
   const bool bound = now >= bound_at_;
@@ -494,7 +494,7 @@ void Gate::NoteLocalHost(Followed& connection, uint32_t fd) {
 std::vector<SocketId> Gate::TakeGivenUp(absl::Time now) {
   std::vector<SocketId> given_up;
   for (auto& [id, followed] : followed_) {
-    if (!followed.ended || now - *followed.ended < kGivenUpAfter) continue;
+    if (!followed.ended || now - *followed.ended < kReconnectTimeout) continue;
     followed.ended = now;
     given_up.push_back(id);
   }

@@ -8,13 +8,13 @@
 namespace feedmill {
 namespace {
 
-// If no borrower has run an iteration for kAway, the loop's own thread takes
-// over. The timeout doubles up to kAwayMax while borrowers are active, because
-// each check costs the machine about 20 us. After kLooksMax checks within one
-// iteration, the thread waits for a notification instead.
-constexpr absl::Duration kAway = absl::Milliseconds(5);
-constexpr absl::Duration kAwayMax = absl::Milliseconds(20);
-constexpr int kLooksMax = 4;
+// If no borrower has run an iteration for kIdleTimeout, the loop's own thread
+// takes over. The timeout doubles up to kMaxIdleTimeout while borrowers are
+// active, because each check costs the machine about 20 us. After kMaxPolls
+// polls within one iteration, the thread waits for a notification instead.
+constexpr absl::Duration kIdleTimeout = absl::Milliseconds(5);
+constexpr absl::Duration kMaxIdleTimeout = absl::Milliseconds(20);
+constexpr int kMaxPolls = 4;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
 
 }  // namespace
@@ -47,18 +47,19 @@ void Turns::TakeOne(Lock& lock, absl::Time until) {
 // Waits until no borrower has run an iteration for a while.
 void Turns::Lend(Lock& lock) {
   over_.notify_all();
-  absl::Duration away = kAway;
+  absl::Duration away = kIdleTimeout;
   for (int looks = 0; !stopping();) {
     const uint64_t seen = taken_;
-    if (looks < kLooksMax) {
+    if (looks < kMaxPolls) {
       told_.wait_for(lock, absl::ToChronoNanoseconds(away));
       if (taken_ == seen && !in_turn_) return;
       looks = taken_ == seen ? looks + 1 : 0;
-      away = taken_ == seen ? kAway : std::min(2 * away, kAwayMax);
+      away =
+          taken_ == seen ? kIdleTimeout : std::min(2 * away, kMaxIdleTimeout);
     } else {  // the iteration waits for an event, possibly for long
       tell_ = true;
       told_.wait(lock, [&] { return !tell_ || stopping(); });
-      looks = kLooksMax - 1;  // the next iteration may be long too
+      looks = kMaxPolls - 1;  // the next iteration may be long too
     }
   }
 }

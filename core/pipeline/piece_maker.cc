@@ -20,14 +20,15 @@ constexpr size_t kCheapSlotsPerThread = 2;
 // Attempts at a piece that a temporary I/O error ended soon. An attempt that
 // took longer waited for a store, which has repeated its requests itself.
 constexpr int kTriesMax = 3;
-constexpr double kSoonSeconds = 0.5;
+constexpr double kQuickFailureSeconds = 0.5;
 
 // The caller's thread makes pieces if a piece takes less than kBriefSeconds and
 // the caller is away for less than kAwayShare of that time. If a core is left
-// for the caller, making pieces there saves less: kAwayShareOfSpare applies.
+// for the caller, making pieces there saves less: kAwayShareWithSpareCore
+// applies.
 constexpr double kBriefSeconds = 0.005;
 constexpr double kAwayShare = 0.5;
-constexpr double kAwayShareOfSpare = 0.2;
+constexpr double kAwayShareWithSpareCore = 0.2;
 
 // Moves `average` towards `value`, over about eight values.
 void AddToAverage(double value, double& average) {
@@ -81,8 +82,8 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
       sizer_(options_.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
       next_position_(begin.p),
       executor_(options_.threads) {
-  away_share_ =
-      executor_.threads() < AvailableCpus() ? kAwayShareOfSpare : kAwayShare;
+  away_share_ = executor_.threads() < AvailableCpus() ? kAwayShareWithSpareCore
+                                                      : kAwayShare;
   scratches_.resize(static_cast<size_t>(executor_.threads()) + 1);
   lanes_.resize(static_cast<size_t>(executor_.threads()));
   for (auto& lane : lanes_) {
@@ -287,7 +288,7 @@ PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Slot& slot) {
   absl::StatusOr<Piece> piece = Run(thread, slot);
   for (int tries = 1;
        tries < kTriesMax && absl::IsUnavailable(piece.status()) &&
-       SecondsSince(begin) < kSoonSeconds;
+       SecondsSince(begin) < kQuickFailureSeconds;
        ++tries) {
     piece = Run(thread, slot);
   }

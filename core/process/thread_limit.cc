@@ -22,8 +22,8 @@ namespace feedmill {
 namespace {
 
 // Polls until the kernel stops counting a thread that has ended.
-constexpr int kLooksMax = 2'000;
-constexpr useconds_t kLookMicroseconds = 500;
+constexpr int kMaxPolls = 2'000;
+constexpr useconds_t kPollMicroseconds = 500;
 
 // Threads that wait until all of them are started.
 class Crowd {
@@ -51,8 +51,8 @@ class Crowd {
     for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
     // A joined thread still counts until the kernel has released it.
     for (const pid_t id : ids_) {
-      for (int looks = 0; looks < kLooksMax && Lives(id); ++looks) {
-        usleep(kLookMicroseconds);
+      for (int looks = 0; looks < kMaxPolls && Lives(id); ++looks) {
+        usleep(kPollMicroseconds);
       }
     }
   }

@@ -13,7 +13,7 @@ namespace feedmill {
 namespace {
 
 // Reads keys again if they change in between, so that keys are not mixed.
-constexpr int kLooksMax = 4;
+constexpr int kMaxAttempts = 4;
 
 class Chain final : public AwsKeySource {
  public:
@@ -22,7 +22,7 @@ class Chain final : public AwsKeySource {
       const std::lock_guard lock(mutex_);
       FM_RETURN_IF_ERROR(SetUp());
       AwsKeys keys = Look();
-      for (int look = 1; look < kLooksMax; ++look) {
+      for (int look = 1; look < kMaxAttempts; ++look) {
         AwsKeys again = Look();
         if (again == keys) break;
         keys = std::move(again);

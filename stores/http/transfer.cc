@@ -20,7 +20,7 @@ constexpr uint64_t kErrorBodyMax = uint64_t{64} << 10;
 constexpr size_t kShownBodyMax = size_t{8} << 10;
 // New bytes that count as progress.
 constexpr uint64_t kProgressBytes = uint64_t{16} << 10;
-constexpr uint64_t kNobodyWaits = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kNoWaiter = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Transfer::Transfer(Kind kind, RemoteFile file, const HttpOptions& options)
       file_(std::move(file)),
       options_(options),
       schedule_(options.seed, file_.name, 0),
-      notify_at_(kNobodyWaits) {}
+      notify_at_(kNoWaiter) {}
 
 std::shared_ptr<Transfer> Transfer::Range(RemoteFile file, ByteRange range,
                                           const FileIdentity& identity,
@@ -83,7 +83,7 @@ absl::Status Transfer::Wait(uint64_t count) {
 }
 
 absl::Status Transfer::WaitForEnd() {
-  return Wait(kind_ == Kind::kRange ? range_.size : kNobodyWaits - 1);
+  return Wait(kind_ == Kind::kRange ? range_.size : kNoWaiter - 1);
 }
 
 FileIdentity Transfer::seen() const {
@@ -292,7 +292,7 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   NoteNewBytes(bytes.size(), now);
   received_ += bytes.size();
   if (received_ >= notify_at_) {
-    notify_at_ = kNobodyWaits;
+    notify_at_ = kNoWaiter;
     changed_.notify_all();
   }
   return true;

@@ -34,7 +34,7 @@ constexpr long kConnectMs = 10'000;
 constexpr long kRedirectsMax = 5;
 constexpr long kBufferBytes = 256 << 10;
 // Maximum interval between checks for abandoned and stalled transfers.
-constexpr absl::Duration kLookMax = absl::Seconds(1);
+constexpr absl::Duration kMaxPollInterval = absl::Seconds(1);
 
 struct SlistFree {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
@@ -403,7 +403,7 @@ class TransferLoop::State
 
   // Waits for sockets, a signal, or the end of `wait`.
   std::span<const epoll_event> Await(absl::Duration wait) {
-    wait = std::clamp(wait, absl::ZeroDuration(), kLookMax);
+    wait = std::clamp(wait, absl::ZeroDuration(), kMaxPollInterval);
     const auto milliseconds = static_cast<int>(
         absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
     const int count =
@@ -551,7 +551,7 @@ class TransferLoop::State
 
   // Ends stalled attempts, and those of abandoned transfers.
   void EndStalled(absl::Time now) {
-    look_at_ = now + kLookMax;
+    look_at_ = now + kMaxPollInterval;
     std::vector<CURL*> ended;
     for (const auto& [easy, attempt] : active_) {
       if (attempt->transfer->stalls_at() <= now ||

@@ -309,7 +309,7 @@ std::atomic<int64_t> g_signal_ms = 0;  // time of the signal
 pthread_t g_reading_thread;
 // A second signal within this time is a copy of the first: timeout(1) signals
 // the process and its group.
-constexpr int64_t kSignalAgainMs = 1'000;
+constexpr int64_t kDuplicateSignalMs = 1'000;
 
 int64_t MonotonicMs() {
   timespec now{};
@@ -323,7 +323,7 @@ void OnSignal(int signal) {
     return;
   }
   if (g_cancel.exchange(true)) {
-    if (MonotonicMs() - g_signal_ms < kSignalAgainMs) return;
+    if (MonotonicMs() - g_signal_ms < kDuplicateSignalMs) return;
     _exit(128 + signal);  // the user wants to stop at once
   }
   g_signal_ms = MonotonicMs();
@@ -396,13 +396,14 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
 absl::StatusOr<std::string> ServiceOf(const Invocation& invocation,
                                       const ReadFlags& flags) {
   if (!flags.cluster.given()) return flags.service;
-  constexpr absl::Duration kLook = absl::Seconds(2);
+  constexpr absl::Duration kPollInterval = absl::Seconds(2);
   FM_ASSIGN_OR_RETURN(
       const auto resolver,
       invocation.resolvers->Make(flags.cluster.Uri(), HostContext()));
-  FM_ASSIGN_OR_RETURN(const auto view,
-                      AwaitDispatcher(*resolver, flags.cluster.uri, kLook,
-                                      flags.timeout, "--timeout"));
+  FM_ASSIGN_OR_RETURN(
+      const auto view,
+      AwaitDispatcher(*resolver, flags.cluster.uri, kPollInterval,
+                      flags.timeout, "--timeout"));
   return view.has_value() ? FindDispatcher(view->spec) : std::string();
 }
 

@@ -73,7 +73,7 @@ MonitorSources SourcesOf(Server& server, const std::string& op_plugins) {
 // Pauses between polls for a dispatcher, short at first.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLastPause = absl::Seconds(2);
-constexpr absl::Duration kSayAgain = absl::Seconds(10);
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
 
 }  // namespace
 
@@ -119,7 +119,7 @@ absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     if (now >= say_at) {
       LogInfo("waiting for a dispatcher in the cluster '{}': {}", uri,
               ErrorText(missing));
-      say_at = now + kSayAgain;
+      say_at = now + kLogInterval;
     }
     const absl::Duration left = begun + timeout - now;
     if (signals.Wait(-1, std::min(pause, left)).has_value()) {

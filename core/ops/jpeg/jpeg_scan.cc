@@ -10,8 +10,8 @@
 namespace feedmill {
 namespace {
 
-constexpr uint32_t kLookBits = 11;
-constexpr size_t kLooks = size_t{1} << kLookBits;
+constexpr uint32_t kLookupBits = 11;
+constexpr size_t kLookupEntries = size_t{1} << kLookupBits;
 constexpr uint32_t kCodeBitsMax = 16;
 constexpr uint8_t kMarker = 0xff;
 constexpr uint8_t kStuffed = 0x00;
@@ -43,14 +43,14 @@ constexpr int32_t Extend(uint32_t bits, uint32_t size) {
   return (bits >> (size - 1)) != 0 ? value : value - (1 << size) + 1;
 }
 
-// The symbols of a code, found by the next kLookBits bits.
+// The symbols of a code, found by the next kLookupBits bits.
 struct Symbols {
   struct Found {
-    uint8_t bits = 0;  // of the code; 0: longer than kLookBits, or none
+    uint8_t bits = 0;  // of the code; 0: longer than kLookupBits, or none
     uint8_t symbol = 0;
   };
   JpegCode code;
-  std::array<Found, kLooks> found{};
+  std::array<Found, kLookupEntries> found{};
   // For longer codes: codes of n bits are below limit[n] (as 16 bits), and code
   // c is symbols[c + offset[n]].
   std::array<uint32_t, kCodeBitsMax + 1> limit{};
@@ -66,9 +66,9 @@ Symbols::Symbols(const JpegCode& given) : code(given) {
     offset[bits] = symbol - next;  // may wrap below 0, because it is added
     for (uint32_t k = 0; k < code.lengths[bits]; ++k, ++next, ++symbol) {
       FM_CHECK(symbol < code.symbols.size() && next < (1U << bits));
-      if (bits > kLookBits) continue;
-      const size_t first = size_t{next} << (kLookBits - bits);
-      for (size_t i = 0; i < size_t{1} << (kLookBits - bits); ++i) {
+      if (bits > kLookupBits) continue;
+      const size_t first = size_t{next} << (kLookupBits - bits);
+      for (size_t i = 0; i < size_t{1} << (kLookupBits - bits); ++i) {
         found[first + i] = {static_cast<uint8_t>(bits), code.symbols[symbol]};
       }
     }
@@ -76,7 +76,7 @@ Symbols::Symbols(const JpegCode& given) : code(given) {
   }
 }
 
-// The coefficient that the next kLookBits bits encode.
+// The coefficient that the next kLookupBits bits encode.
 struct Coefficient {
   uint8_t bits = 0;  // bits of code and value; 0: more are needed
   uint8_t zeros = 0;
@@ -84,23 +84,24 @@ struct Coefficient {
   bool end = false;
 };
 
-std::array<Coefficient, kLooks> CoefficientsOf(const Symbols& symbols) {
-  std::array<Coefficient, kLooks> coefficients;
+std::array<Coefficient, kLookupEntries> CoefficientsOf(const Symbols& symbols) {
+  std::array<Coefficient, kLookupEntries> coefficients;
   // All looks that begin with one code and value are consecutive.
-  for (size_t look = 0; look < kLooks;) {
+  for (size_t look = 0; look < kLookupEntries;) {
     const Symbols::Found found = symbols.found[look];
     const uint32_t size = found.symbol & 15U;
     const uint32_t bits = found.bits + size;
-    if (found.bits == 0 || bits > kLookBits || found.symbol == kSixteenZeros) {
+    if (found.bits == 0 || bits > kLookupBits ||
+        found.symbol == kSixteenZeros) {
       ++look;
       continue;
     }
-    const auto raw =
-        static_cast<uint32_t>(look >> (kLookBits - bits)) & ((1U << size) - 1);
+    const auto raw = static_cast<uint32_t>(look >> (kLookupBits - bits)) &
+                     ((1U << size) - 1);
     const Coefficient one{static_cast<uint8_t>(bits),
                           static_cast<uint8_t>(found.symbol >> 4U),
                           static_cast<int16_t>(Extend(raw, size)), size == 0};
-    for (size_t n = size_t{1} << (kLookBits - bits); n > 0; --n) {
+    for (size_t n = size_t{1} << (kLookupBits - bits); n > 0; --n) {
       coefficients[look++] = one;
     }
   }
@@ -126,16 +127,16 @@ struct JpegScan::DcTable {
     uint8_t bits = 0;  // of code and value; 0: more are needed
   };
   Symbols symbols;
-  std::array<Entry, kLooks> entries{};
+  std::array<Entry, kLookupEntries> entries{};
 };
 
 JpegScan::DcTable::DcTable(const JpegCode& code) : symbols(code) {
-  for (uint32_t look = 0; look < kLooks; ++look) {
+  for (uint32_t look = 0; look < kLookupEntries; ++look) {
     const Symbols::Found found = symbols.found[look];
     const uint32_t bits = found.bits + found.symbol;
-    if (found.bits == 0 || bits > kLookBits) continue;
+    if (found.bits == 0 || bits > kLookupBits) continue;
     const uint32_t raw =
-        (look >> (kLookBits - bits)) & ((1U << found.symbol) - 1);
+        (look >> (kLookupBits - bits)) & ((1U << found.symbol) - 1);
     entries[look] = {static_cast<int16_t>(Extend(raw, found.symbol)),
                      static_cast<uint8_t>(bits)};
   }
@@ -159,12 +160,13 @@ struct JpegScan::AcTable {
   static constexpr uint8_t kEnd = 128;
 
   Symbols symbols;
-  std::array<Entry, kLooks> entries{};
+  std::array<Entry, kLookupEntries> entries{};
 };
 
 JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
-  const std::array<Coefficient, kLooks> coefficients = CoefficientsOf(symbols);
-  for (size_t look = 0; look < kLooks; ++look) {
+  const std::array<Coefficient, kLookupEntries> coefficients =
+      CoefficientsOf(symbols);
+  for (size_t look = 0; look < kLookupEntries; ++look) {
     const Coefficient one = coefficients[look];
     if (one.bits == 0) continue;
     Entry& entry = entries[look];
@@ -176,9 +178,10 @@ JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
     entry.first_at = entry.second_at = one.zeros;
     entry.first = entry.second = one.value;
     entry.advance = static_cast<uint8_t>(one.zeros + 1);
-    const Coefficient two = coefficients[(look << one.bits) & (kLooks - 1)];
+    const Coefficient two =
+        coefficients[(look << one.bits) & (kLookupEntries - 1)];
     const uint32_t bits = uint32_t{one.bits} + two.bits;
-    if (two.bits == 0 || bits > kLookBits) continue;
+    if (two.bits == 0 || bits > kLookupBits) continue;
     entry.bits = static_cast<uint8_t>(bits);
     if (two.end) {
       entry.advance = kEnd;
@@ -204,7 +207,7 @@ struct JpegScan::Bits {
     count |= 56;
   }
   [[gnu::always_inline]] inline uint32_t Look() const {
-    return static_cast<uint32_t>(window >> (64 - kLookBits));
+    return static_cast<uint32_t>(window >> (64 - kLookupBits));
   }
   [[gnu::always_inline]] inline void Drop(uint32_t bits) {
     window <<= bits & 63;
@@ -224,7 +227,7 @@ struct JpegScan::Bits {
   }
   uint32_t TakeLongSymbol(const Symbols& symbols) {
     const auto look = static_cast<uint32_t>(window >> (64 - kCodeBitsMax));
-    for (uint32_t bits = kLookBits + 1; bits <= kCodeBitsMax; ++bits) {
+    for (uint32_t bits = kLookupBits + 1; bits <= kCodeBitsMax; ++bits) {
       if (look >= symbols.limit[bits]) continue;
       const uint32_t code = look >> (kCodeBitsMax - bits);
       Drop(bits);
