@@ -97,10 +97,6 @@ std::string_view FileListOf(std::string_view pattern) {
                                       : std::string_view();
 }
 
-std::string FileListPattern(std::string_view list) {
-  return fmt::format("{}{}", kPrefix, list);
-}
-
 absl::StatusOr<FoundFile> FirstOfFileList(const std::string& name) {
   constexpr uint64_t kFirstBytes = uint64_t{16} << 10;
   FM_ASSIGN_OR_RETURN(const std::string text, ReadList(name, kFirstBytes));

@@ -22,8 +22,6 @@ namespace feedmill {
 
 // Returns the name of the list, or "" if `pattern` names no list.
 std::string_view FileListOf(std::string_view pattern);
-// Returns the pattern for a list: the reverse of FileListOf.
-std::string FileListPattern(std::string_view list);
 
 // Returns the files of a list with this text, in their order. `name`: that of
 // the list. Errors: those of ReadFileList.

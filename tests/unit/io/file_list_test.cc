@@ -82,7 +82,7 @@ TEST_F(FileListTest, FindsTheFirstFile) {
     ASSERT_TRUE(found.ok()) << found.status();
     EXPECT_EQ(found->name, "s3://b/2");
     EXPECT_EQ(found->identity, FileIdentity{7});
-    const auto one = FindOneFile(FileListPattern(list_));
+    const auto one = FindOneFile("manifest:" + list_);
     ASSERT_TRUE(one.ok()) << one.status();
     EXPECT_EQ(one->name, "s3://b/2");
   }
@@ -95,12 +95,11 @@ TEST_F(FileListTest, FindsTheFirstFile) {
 TEST_F(FileListTest, StandsWhereAPatternMay) {
   EXPECT_EQ(FileListOf("manifest:/a/b"), "/a/b");
   EXPECT_EQ(FileListOf("/manifest:/a"), "");
-  EXPECT_EQ(FileListPattern("/a/b"), "manifest:/a/b");
   std::ofstream(folder_ + "/z") << "z";
   std::ofstream(folder_ + "/a") << "a";
   std::ofstream(list_) << "{\"url\": \"z\"}\n{\"url\": \"a\"}\n";
   const auto all = FindAllFiles(
-      std::vector<std::string>{FileListPattern(list_), folder_ + "/[az]"});
+      std::vector<std::string>{"manifest:" + list_, folder_ + "/[az]"});
   ASSERT_TRUE(all.ok()) << all.status();
   ASSERT_EQ(all->size(), 2u);
   EXPECT_EQ((*all)[0][0].name, folder_ + "/z");
