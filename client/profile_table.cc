@@ -17,7 +17,7 @@ namespace {
 using Cost = ReadProfile::Cost;
 
 struct Line {
-  std::string home;
+  std::string placement;
   std::string name;
   size_t place = 0;
   bool counts = true;      // its rows and bytes are meaningful
@@ -38,11 +38,12 @@ void AddSteps(const AnalyzedGraph& graph, const std::string& before,
     AddSteps(*graph.inputs[i], fmt::format("{}inputs[{}] ", before, i), lines);
   }
   for (size_t s = 0; s < graph.steps.size(); ++s) {
-    const Home home = graph.steps[s].home;
+    const Placement placement = graph.steps[s].placement;
     const bool mapped =
         graph.steps[s].mapped != nullptr && s == graph.client_begin;
     lines.push_back(
-        {std::string(home == Home::kClient && !mapped ? "client" : "worker"),
+        {std::string(placement == Placement::kClient && !mapped ? "client"
+                                                                : "worker"),
          fmt::format("{}steps[{}] {}", before, s, graph.graph.steps[s].name()),
          ReadProfile::kSteps + graph.first_step + s});
   }
@@ -65,8 +66,8 @@ std::vector<Line> LinesOf(const ProfiledRead& read,
     if (cost.wall_s <= 0) return;
     line.cost = cost;
     line.elsewhere = elsewhere;
-    if (elsewhere && line.home == "client") line.home = "worker";
-    if (!elsewhere && !local) line.home = "client";
+    if (elsewhere && line.placement == "client") line.placement = "worker";
+    if (!elsewhere && !local) line.placement = "client";
     lines.push_back(std::move(line));
   };
   std::erase_if(
@@ -203,13 +204,13 @@ std::string ProfileTable(const ProfiledRead& read,
   out += fmt::format("        {:<{}} {:>9} {:>9} {:>6} {:>12} {:>12} {:>10}\n",
                      "", width, "wall s", "CPU s", "share", "rows in",
                      "rows out", "MB out");
-  const auto add = [&](std::string_view home, std::string_view name,
+  const auto add = [&](std::string_view placement, std::string_view name,
                        const Cost& cost, bool counts, double shares) {
     const std::string share =
         shares > 0 ? fmt::format("{:.0f} %", cost.wall_s / shares * 100) : "";
     out += fmt::format(
-        "{:<7} {:<{}} {:>9.3f} {:>9.3f} {:>6} {:>12} {:>12} {:>10}\n", home,
-        name.substr(0, width), width, cost.wall_s, cost.cpu_s, share,
+        "{:<7} {:<{}} {:>9.3f} {:>9.3f} {:>6} {:>12} {:>12} {:>10}\n",
+        placement, name.substr(0, width), width, cost.wall_s, cost.cpu_s, share,
         Number(cost.rows_in, counts && cost.rows_in > 0),
         Number(cost.rows_out, counts),
         counts
@@ -217,7 +218,7 @@ std::string ProfileTable(const ProfiledRead& read,
             : "");
   };
   for (const Line& line : lines) {
-    add(line.home, line.name, line.cost, line.counts,
+    add(line.placement, line.name, line.cost, line.counts,
         line.elsewhere ? worked : busy);
   }
   add("client", local ? "waiting for elements" : "waiting for the service",
@@ -249,7 +250,7 @@ std::string ProfileJson(const ProfiledRead& read,
                       {"rows_out", cost.rows_out},
                       {"bytes_out", cost.bytes_out}});
   };
-  for (const Line& line : lines) add(line.home, line.name, line.cost);
+  for (const Line& line : lines) add(line.placement, line.name, line.cost);
   add("client", read.local ? "waiting for elements" : "waiting for the service",
       sums.reads[ReadProfile::kWaiting]);
   const nlohmann::json report = {

@@ -56,9 +56,9 @@ bool IsCountedInput(const Graph& input) {
 }
 
 // Finds the placement of each step, in order (docs/semantics/order.md).
-class HomeFinder {
+class PlacementFinder {
  public:
-  HomeFinder(const Graph& graph, const SourceTraits& source)
+  PlacementFinder(const Graph& graph, const SourceTraits& source)
       : graph_(graph), streamed_(source.streamed) {
     const SourceProperties properties = PropertiesOf(graph.source);
     if (properties.endless) {
@@ -72,7 +72,7 @@ class HomeFinder {
                                                 : "records");
   }
 
-  absl::StatusOr<Home> Next(size_t index) {
+  absl::StatusOr<Placement> Next(size_t index) {
     const Step& step = graph_.steps[index];
     const StepTraits traits = TraitsOf(step);
     const StepNeeds needs = traits.needs;
@@ -98,12 +98,12 @@ class HomeFinder {
     if (step.Is<RepeatStep>() && !step.Get<RepeatStep>().count) {
       endless_ = Name(index);
     }
-    if (client_) return Home::kClient;
+    if (client_) return Placement::kClient;
     if (traits.drops || Skips(step)) uncertain_ = Name(index);
     if (step.Is<BatchStep>()) batch_ = index;
     // With a take, the plan reads a finite number of positions.
     if (step.Is<TakeStep>()) cut_ = endless_.has_value();
-    return needs == StepNeeds::kElement ? Home::kWorker : Home::kPlan;
+    return needs == StepNeeds::kElement ? Placement::kWorker : Placement::kPlan;
   }
 
   // True if every position makes one element of the output.
@@ -232,13 +232,13 @@ class HomeFinder {
   bool cut_ = false;                    // a take of the plan makes it finite
 };
 
-std::string_view HomeName(Home home) {
-  switch (home) {
-    case Home::kPlan:
+std::string_view PlacementName(Placement placement) {
+  switch (placement) {
+    case Placement::kPlan:
       return "plan";
-    case Home::kWorker:
+    case Placement::kWorker:
       return "worker";
-    case Home::kClient:
+    case Placement::kClient:
       return "client";
   }
   return "";
@@ -301,15 +301,15 @@ std::string AnalyzedGraph::Explain() const {
     if (i == client_begin && steps[i].mapped != nullptr) {
       out += fmt::format(
           "{:<7} steps[{}] {}: {} -> {}, whose rows become elements\n",
-          HomeName(Home::kWorker), i, graph.steps[i].name(), values,
+          PlacementName(Placement::kWorker), i, graph.steps[i].name(), values,
           steps[i].mapped->ToString());
     }
     if (i == client_begin)
       out += "        ---- the steps below run at the client ----\n";
-    out +=
-        fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
-                    i, graph.steps[i].name(), values.empty() ? "" : ": ",
-                    values, steps[i].written->ToString());
+    out += fmt::format("{:<7} steps[{}] {}{}{} -> {}\n",
+                       PlacementName(steps[i].placement), i,
+                       graph.steps[i].name(), values.empty() ? "" : ": ",
+                       values, steps[i].written->ToString());
   }
   for (const auto& [function, plugin] : graph.plugins) {
     out += fmt::format("        the function {} comes from the plugin {}\n",
@@ -488,7 +488,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   out->output = std::make_shared<ElementSpec>(out->source.spec);
   out->elements = PropertiesOf(graph.source).elements;
 
-  HomeFinder homes(graph, out->source);
+  PlacementFinder placements(graph, out->source);
   size_t batches = 0;
   for (size_t i = 0; i < graph.steps.size(); ++i) {
     const Step& step = graph.steps[i];
@@ -507,9 +507,9 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
       return AtStep(WithReasonOfBytes(graph.source, error), i);
     }
     FM_RETURN_IF_ERROR(AtStep(CheckRepeatable(*out, i), i));
-    const absl::StatusOr<Home> found = homes.Next(i);
+    const absl::StatusOr<Placement> found = placements.Next(i);
     if (!found.ok()) return AtStep(found.status(), i);
-    const Home home = *found;
+    const Placement placement = *found;
     if (step.Is<CacheStep>()) {
       out->cached = StepsBefore(*out, i);
       out->cached_steps = i + 1;
@@ -517,7 +517,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     if (*output != *out->output) {
       out->output = std::make_shared<ElementSpec>(*std::move(output));
     }
-    out->steps.push_back({home, out->output, out->output, batches});
+    out->steps.push_back({placement, out->output, out->output, batches});
     if (const auto* flat_map = step.As<FlatMapStep>()) {
       FM_ASSIGN_OR_RETURN(
           ElementSpec mapped,
@@ -525,9 +525,11 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
       out->steps[i].mapped =
           std::make_shared<const ElementSpec>(std::move(mapped));
     }
-    if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
+    if (placement == Placement::kClient && out->client_begin > i)
+      out->client_begin = i;
     FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
-    if (step.Is<BatchStep>() && home == Home::kPlan) out->plan_batches = true;
+    if (step.Is<BatchStep>() && placement == Placement::kPlan)
+      out->plan_batches = true;
     if (Skips(step)) out->skip_before = i;
     if (out->elements) {
       out->elements = Skips(step)
@@ -536,7 +538,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     }
     batches = BatchesAfter(step, batches);
   }
-  out->numbered = homes.numbered();
+  out->numbered = placements.numbered();
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }
 

@@ -15,7 +15,7 @@
 namespace feedmill {
 
 // The placement of a step (docs/steps.md has the rules).
-enum class Home { kPlan, kWorker, kClient };
+enum class Placement { kPlan, kWorker, kClient };
 
 // Properties of a source that follow from the graph, without its files.
 struct SourceTraits {
@@ -31,7 +31,7 @@ struct SourceTraits {
 };
 
 struct AnalyzedStep {
-  Home home = Home::kPlan;
+  Placement placement = Placement::kPlan;
   std::shared_ptr<const ElementSpec> output;  // spec of its output
   // Same, including components that no later step needs (live_components.h).
   std::shared_ptr<const ElementSpec> written;

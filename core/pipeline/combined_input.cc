@@ -63,7 +63,7 @@ class Branch {
     }
     std::vector<size_t> steps;
     for (size_t s = graph.cached_steps; s < graph.steps.size(); ++s) {
-      if (graph.steps[s].home == Home::kWorker) steps.push_back(s);
+      if (graph.steps[s].placement == Placement::kWorker) steps.push_back(s);
     }
     FM_ASSIGN_OR_RETURN(branch.program_,
                         BlockProgram::Make(input.plan, context.registry, steps,

@@ -69,7 +69,8 @@ StageSteps FindSteps(const AnalyzedGraph& graph) {
   for (size_t s = begin; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
     // The plan knows the numbers of enumerate; the worker writes them.
-    if (graph.steps[s].home == Home::kWorker || step.Is<EnumerateStep>()) {
+    if (graph.steps[s].placement == Placement::kWorker ||
+        step.Is<EnumerateStep>()) {
       (found.batch ? found.on_batches : found.on_records).push_back(s);
     } else if (step.Is<BatchStep>()) {
       if (!found.batch) found.batch = s;

@@ -17,7 +17,7 @@ constexpr int64_t kBlocksMixed = 8;  // default
 void PlanBuilder::Begin(size_t step) { step_ = step; }
 
 bool PlanBuilder::in_plan() const {
-  return plan_.graph_->steps[step_].home == Home::kPlan;
+  return plan_.graph_->steps[step_].placement == Placement::kPlan;
 }
 
 absl::Status PlanBuilder::Add(Plan::Level::Kind kind, uint64_t count,
@@ -126,7 +126,7 @@ absl::Status Plan::AddSteps() {
   for (size_t s = 0; s < steps.size(); ++s) {
     passes_before_.push_back(passes());
     const auto* batch = steps[s].As<BatchStep>();
-    if (batch != nullptr && graph_->steps[s].home == Home::kPlan) {
+    if (batch != nullptr && graph_->steps[s].placement == Placement::kPlan) {
       batch_size_ = Unsigned(batch->size);
     }
     if (s < graph_->cached_steps) continue;

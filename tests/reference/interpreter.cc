@@ -10,9 +10,9 @@
 #include "tests/reference/combination.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
-#include "tests/reference/homes.h"
 #include "tests/reference/items.h"
 #include "tests/reference/needed_components.h"
+#include "tests/reference/placements.h"
 #include "tests/reference/places.h"
 #include "tests/reference/random_functions.h"
 #include "tests/reference/random_numbers.h"
@@ -50,12 +50,12 @@ class Interpreter {
         is_stream_(is_stream),
         covered_(covered),
         batches_(graph.steps.size(), 0) {
-    const Homes homes = HomesOf(graph, is_input);
-    client_begin_ = homes.client_begin;
-    skip_before_ = homes.skip_before;
-    counted_ = homes.counted;
-    endless_ = homes.endless;
-    plan_ends_ = homes.plan_ends;
+    const Placements placements = PlacementsOf(graph, is_input);
+    client_begin_ = placements.client_begin;
+    skip_before_ = placements.skip_before;
+    counted_ = placements.counted;
+    endless_ = placements.endless;
+    plan_ends_ = placements.plan_ends;
     streamed_ = HasStreams(graph.source);
     // The length of streams is unknown.
     in_vain_ = HasNoEnd(graph.source) && !streamed_ && !NumbersOn(graph) &&

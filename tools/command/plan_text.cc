@@ -48,7 +48,7 @@ std::string Names(const AnalyzedGraph& graph, const std::vector<size_t>& steps,
 // Steps with one placement that are compiled into one program, and its input.
 struct Pass {
   std::vector<size_t> steps;
-  std::string_view home;
+  std::string_view placement;
   std::string_view rows;  // name of its rows
 };
 
@@ -67,7 +67,7 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
     }
     // Marker steps compute nothing; the worker numbers elements.
     if (step.Is<OnErrorStep>()) continue;
-    if (graph.steps[s].home == Home::kWorker || mapped ||
+    if (graph.steps[s].placement == Placement::kWorker || mapped ||
         step.Is<EnumerateStep>()) {
       passes.back().steps.push_back(s);
     }
@@ -101,7 +101,7 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
                                             graph->InputOf(pass.steps[0]));
     if (!program.ok()) continue;  // it needs files, which only workers read
     out +=
-        fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.home,
+        fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.placement,
                     Names(*graph, pass.steps, " + "),
                     (*program)->rows_together() == 1
                         ? fmt::format("{} one at a time", pass.rows)
@@ -121,14 +121,14 @@ std::string MovedText(const AnalyzedGraph& graph) {
   for (size_t s = 0; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
     // Batches and numbers are made at their written position.
-    if (graph.steps[s].home != Home::kPlan || step.Is<BatchStep>() ||
+    if (graph.steps[s].placement != Placement::kPlan || step.Is<BatchStep>() ||
         step.Is<EnumerateStep>()) {
       continue;
     }
     std::vector<size_t> over;
     for (size_t before = 0; before < s; ++before) {
       if (graph.graph.steps[before].Is<CacheStep>()) over.clear();
-      if (graph.steps[before].home == Home::kWorker &&
+      if (graph.steps[before].placement == Placement::kWorker &&
           !graph.graph.steps[before].Is<CacheStep>() &&
           !graph.graph.steps[before].Is<OnErrorStep>()) {
         over.push_back(before);

@@ -31,15 +31,15 @@ std::string ErrorOf(const Dataset& dataset) {
 }
 
 // Returns one letter per step: p(lan), w(orker), c(lient).
-std::string Homes(const Dataset& dataset) {
-  std::string homes;
+std::string Placements(const Dataset& dataset) {
+  std::string placements;
   const auto graph = Good(dataset);
   for (const AnalyzedStep& step : graph->steps) {
-    homes += step.home == Home::kPlan     ? 'p'
-             : step.home == Home::kWorker ? 'w'
-                                          : 'c';
+    placements += step.placement == Placement::kPlan     ? 'p'
+                  : step.placement == Placement::kWorker ? 'w'
+                                                         : 'c';
   }
-  return homes;
+  return placements;
 }
 
 Dataset Filtered(const Dataset& dataset) {
@@ -55,38 +55,39 @@ const Dataset kImages = Dataset::Images({"/a/*.jpg"});
 // ---- placement
 
 TEST(HomesTest, AllIsPlannedAsLongAsPlacesAreKnown) {
-  EXPECT_EQ(Homes(Mapped(kRange.Shuffle()).Repeat(2).Take(5).Skip(1).Batch(3)),
-            "pwpppp");
-  EXPECT_EQ(Homes(Mapped(kRange.Batch(3)).Shuffle().Take(2)), "pwpp");
+  EXPECT_EQ(
+      Placements(Mapped(kRange.Shuffle()).Repeat(2).Take(5).Skip(1).Batch(3)),
+      "pwpppp");
+  EXPECT_EQ(Placements(Mapped(kRange.Batch(3)).Shuffle().Take(2)), "pwpp");
 }
 
 TEST(HomesTest, AFilterSendsTakeSkipAndBatchToTheClient) {
-  EXPECT_EQ(Homes(Mapped(Filtered(kRange).Take(5)).Repeat(2)), "wccc");
-  EXPECT_EQ(Homes(Filtered(kRange).Batch(2)), "wc");
-  EXPECT_EQ(Homes(Filtered(kRange).Skip(2)), "wc");
+  EXPECT_EQ(Placements(Mapped(Filtered(kRange).Take(5)).Repeat(2)), "wccc");
+  EXPECT_EQ(Placements(Filtered(kRange).Batch(2)), "wc");
+  EXPECT_EQ(Placements(Filtered(kRange).Skip(2)), "wc");
 }
 
 TEST(HomesTest, StepsOnSequencesAreTheClients) {
-  EXPECT_EQ(
-      Homes(kRange.ShuffleWindow(5).Shard(2, 1).Enumerate().PaddedBatch(2)),
-      "pppp");
-  EXPECT_EQ(Homes(Filtered(kRange).ShuffleWindow(5)), "wc");
-  EXPECT_EQ(Homes(Filtered(kRange).Shard(2, 1)), "wc");
-  EXPECT_EQ(Homes(Filtered(kRange).Enumerate()), "wc");
-  EXPECT_EQ(Homes(Mapped(kRange.Batch(2).Unbatch())), "pcc");
-  EXPECT_EQ(Homes(kRange.Batch(2).Rebatch(3)), "pc");
-  EXPECT_EQ(Homes(kRange.Window(2)), "c");
-  EXPECT_EQ(Homes(kRange.TokenBatch({.tokens = 9}).Repeat(2)), "cc");
-  EXPECT_EQ(Homes(kRange.BucketBySequenceLength(
+  EXPECT_EQ(Placements(
+                kRange.ShuffleWindow(5).Shard(2, 1).Enumerate().PaddedBatch(2)),
+            "pppp");
+  EXPECT_EQ(Placements(Filtered(kRange).ShuffleWindow(5)), "wc");
+  EXPECT_EQ(Placements(Filtered(kRange).Shard(2, 1)), "wc");
+  EXPECT_EQ(Placements(Filtered(kRange).Enumerate()), "wc");
+  EXPECT_EQ(Placements(Mapped(kRange.Batch(2).Unbatch())), "pcc");
+  EXPECT_EQ(Placements(kRange.Batch(2).Rebatch(3)), "pc");
+  EXPECT_EQ(Placements(kRange.Window(2)), "c");
+  EXPECT_EQ(Placements(kRange.TokenBatch({.tokens = 9}).Repeat(2)), "cc");
+  EXPECT_EQ(Placements(kRange.BucketBySequenceLength(
                 {.boundaries = {3}, .batch_sizes = {2, 1}})),
             "c");
-  EXPECT_EQ(Homes(kRange.Batch(2).Pack({.length = 8}).Batch(2)), "pcc");
+  EXPECT_EQ(Placements(kRange.Batch(2).Pack({.length = 8}).Batch(2)), "pcc");
   EXPECT_FALSE(Good(kText.ShuffleWindow(5))->needs_index);
 }
 
 TEST(HomesTest, ShuffleAndRepeatMoveUpOverAFilter) {
-  EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Repeat(2)), "wpp");
-  EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Batch(2)), "wpc");
+  EXPECT_EQ(Placements(Filtered(kRange).Shuffle().Repeat(2)), "wpp");
+  EXPECT_EQ(Placements(Filtered(kRange).Shuffle().Batch(2)), "wpc");
 }
 
 TEST(HomesTest, ASecondBatchIsTheClients) {
@@ -126,7 +127,7 @@ TEST(HomesTest, NoStepMayNeedTheEndOfAnInfiniteRepeat) {
               AllOf(StartsWith("steps[1] repeat: "), HasSubstr("infinite")));
   EXPECT_THAT(ErrorOf(Filtered(kRange).Take(3).Repeat().Repeat()),
               HasSubstr("steps[2] repeat is infinite"));
-  EXPECT_EQ(Homes(kRange.Repeat().Take(30).Shuffle()), "ppp");
+  EXPECT_EQ(Placements(kRange.Repeat().Take(30).Shuffle()), "ppp");
 }
 
 // ---- types

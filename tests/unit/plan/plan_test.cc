@@ -223,7 +223,7 @@ class NaiveEvaluator {
     for (auto& position : out) {
       for (auto& record : position) record.epochs[s] = pass;
     }
-    if (graph_.steps[s].home != Home::kPlan) return out;
+    if (graph_.steps[s].placement != Placement::kPlan) return out;
     if (const auto* take = step.As<TakeStep>()) {
       if (out.size() > static_cast<size_t>(take->count)) {
         out.resize(static_cast<size_t>(take->count));

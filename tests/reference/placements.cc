@@ -1,4 +1,4 @@
-#include "tests/reference/homes.h"
+#include "tests/reference/placements.h"
 
 #include <algorithm>
 #include <variant>
@@ -12,33 +12,33 @@
 
 namespace feedmill::reference {
 
-Homes HomesOf(const Graph& graph, bool is_input) {
-  Homes homes;
-  homes.client_begin = graph.steps.size();
+Placements PlacementsOf(const Graph& graph, bool is_input) {
+  Placements placements;
+  placements.client_begin = graph.steps.size();
   const bool shuffled =
       std::any_of(graph.steps.begin(), graph.steps.end(), ShufflesAll);
-  homes.counted = !HasStreams(graph.source) &&
-                  (InputsOf(graph.source) != nullptr ||
-                   IsCounted(graph.source) || shuffled || is_input);
-  bool changed = !homes.counted, batched = false;
+  placements.counted = !HasStreams(graph.source) &&
+                       (InputsOf(graph.source) != nullptr ||
+                        IsCounted(graph.source) || shuffled || is_input);
+  bool changed = !placements.counted, batched = false;
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.steps[s];
     if (const auto* repeat = step.As<RepeatStep>())
-      homes.endless = homes.endless || !repeat->count;
+      placements.endless = placements.endless || !repeat->count;
     if (step.Is<FilterStep>()) changed = true;
     if (Skips(step)) {
       changed = true;
-      homes.skip_before = s;
+      placements.skip_before = s;
     }
     const bool batches = step.Is<BatchStep>();
     if ((NeedsPlaces(step) && (changed || (batched && batches))) ||
         SeesSequence(step))
-      homes.client_begin = std::min(homes.client_begin, s);
+      placements.client_begin = std::min(placements.client_begin, s);
     batched = batched || batches;
-    if (step.Is<TakeStep>() && s < homes.client_begin)
-      homes.plan_ends = homes.plan_ends || !InPass(graph, s);
+    if (step.Is<TakeStep>() && s < placements.client_begin)
+      placements.plan_ends = placements.plan_ends || !InPass(graph, s);
   }
-  return homes;
+  return placements;
 }
 
 }  // namespace feedmill::reference
