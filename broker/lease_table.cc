@@ -12,7 +12,7 @@ constexpr uint64_t kFull = uint64_t{1} << 20;
 
 constexpr uint32_t kDeathsOfSuspects = 2;  // deaths that make a split a suspect
 constexpr uint64_t kNarrowing = 16;        // divisor of the width at each death
-constexpr size_t kHomesMax = 4'096;
+constexpr size_t kMaxRememberedRanges = 4'096;
 
 bool IsFull(uint64_t load, LeaseTable::Room room) {
   return (room == LeaseTable::Room::kWithinSlots && load >= kFull) ||
@@ -99,11 +99,11 @@ const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
 }
 
 void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now,
-                     std::optional<Kin> kin, PythonNeedsPtr needs) {
+                     std::optional<SharedRange> range, PythonNeedsPtr needs) {
   const auto [it, added] = work_.try_emplace(split);
   FM_CHECK(added);
-  if (kin) kin_[*kin].insert(split);
-  it->second.kin = std::move(kin);
+  if (range) splits_of_range_[*range].insert(split);
+  it->second.range = std::move(range);
   it->second.needs = std::move(needs);
   it->second.depth = depth;
   it->second.progress = now;
@@ -112,7 +112,7 @@ void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now,
 
 void LeaseTable::Enqueue(const SplitId& split, const Work& work) {
   (work.suspect() ? suspects_ : unleased_).emplace(work.depth, split);
-  if (work.kin && !work.suspect()) followers_.insert(split);
+  if (work.range && !work.suspect()) followers_.insert(split);
 }
 
 bool LeaseTable::Dequeue(const SplitId& split, const Work& work) {
@@ -125,10 +125,10 @@ void LeaseTable::Remove(const SplitId& split) {
   if (it == work_.end()) return;
   while (!it->second.leases.empty()) End(split, it->second, 0);
   Dequeue(split, it->second);
-  if (const std::optional<Kin>& kin = it->second.kin) {
-    const auto kin_of = kin_.find(*kin);
-    kin_of->second.erase(split);
-    if (kin_of->second.empty()) kin_.erase(kin_of);
+  if (const std::optional<SharedRange>& range = it->second.range) {
+    const auto co_located = splits_of_range_.find(*range);
+    co_located->second.erase(split);
+    if (co_located->second.empty()) splits_of_range_.erase(co_located);
     followers_.erase(split);
   }
   work_.erase(it);
@@ -185,8 +185,8 @@ void LeaseTable::Give(const SplitId& split, Work& work, const WorkerId& worker,
   work.leases.push_back({worker, holder.incarnation, Attempt(work.attempts)});
   work.progress = now;
   holder.leases.insert(split);
-  if (!work.kin || ++holder.kin[*work.kin] == 1) ++holder.load;
-  if (work.kin) SetHome(*work.kin, worker);
+  if (!work.range || ++holder.ranges[*work.range] == 1) ++holder.load;
+  if (work.range) SetRangeWorker(*work.range, worker);
   ++leased_;
   UpdateLoad(worker, holder);
   changed_splits_.push_back(split);
@@ -205,9 +205,9 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
   --leased_;
   KnownWorker& holder = *FindWorker(worker);
   holder.leases.erase(split);
-  if (!work.kin || --holder.kin[*work.kin] == 0) {
+  if (!work.range || --holder.ranges[*work.range] == 0) {
     --holder.load;
-    if (work.kin) holder.kin.erase(*work.kin);
+    if (work.range) holder.ranges.erase(*work.range);
   }
   if (holder.leases.empty()) holder.alone = false;
   UpdateLoad(worker, holder);
@@ -216,7 +216,7 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
 }
 
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
-  if (const WorkerId* home = HomeOf(work, room)) return home;
+  if (const WorkerId* same = RangeWorker(work, room)) return same;
   // A worker on which the split failed does not get it again while there is
   // another one that can run it: a broken worker fails quickly, has room, and
   // would use up all attempts.
@@ -241,25 +241,30 @@ const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
 
 // Returns the worker that has, or last had, a split co-located with this one.
 // Null if there is none or this split must not go there.
-const WorkerId* LeaseTable::HomeOf(const Work& work, Room room) const {
-  if (!work.kin || work.suspect()) return nullptr;
-  const auto home = homes_.find(*work.kin);
-  if (home == homes_.end() || work.tried.contains(home->second)) return nullptr;
-  const auto worker = workers_.find(home->second);
+const WorkerId* LeaseTable::RangeWorker(const Work& work, Room room) const {
+  if (!work.range || work.suspect()) return nullptr;
+  const auto found = range_worker_.find(*work.range);
+  if (found == range_worker_.end() || work.tried.contains(found->second)) {
+    return nullptr;
+  }
+  const auto worker = workers_.find(found->second);
   if (worker == workers_.end() || !worker->second.place ||
       Holds(work, worker->first) || !CanRun(worker->second, work.needs)) {
     return nullptr;
   }
-  const bool there = worker->second.kin.contains(*work.kin);
-  return there || !IsFull((*worker->second.place)->first, room) ? &home->second
+  const bool there = worker->second.ranges.contains(*work.range);
+  return there || !IsFull((*worker->second.place)->first, room) ? &found->second
                                                                 : nullptr;
 }
 
-void LeaseTable::SetHome(const Kin& kin, const WorkerId& worker) {
-  if (homes_.insert_or_assign(kin, worker).second) homes_order_.push_back(kin);
-  if (homes_order_.size() <= kHomesMax) return;
-  homes_.erase(homes_order_.front());
-  homes_order_.pop_front();
+void LeaseTable::SetRangeWorker(const SharedRange& range,
+                                const WorkerId& worker) {
+  if (range_worker_.insert_or_assign(range, worker).second) {
+    ranges_by_age_.push_back(range);
+  }
+  if (ranges_by_age_.size() <= kMaxRememberedRanges) return;
+  range_worker_.erase(ranges_by_age_.front());
+  ranges_by_age_.pop_front();
 }
 
 // Gives queued splits to the worker that has a lease co-located with them. Such
@@ -268,15 +273,15 @@ void LeaseTable::GiveFollowers(absl::Time now) {
   for (const SplitId& split : std::exchange(followers_, {})) {
     Work& work = work_.at(split);
     if (!unleased_.contains({work.depth, split})) continue;
-    const WorkerId* home = HomeOf(work, Room::kNone);
-    if (home == nullptr) continue;
+    const WorkerId* same = RangeWorker(work, Room::kNone);
+    if (same == nullptr) continue;
     unleased_.erase({work.depth, split});
-    Give(split, work, WorkerId(*home), now);
+    Give(split, work, WorkerId(*same), now);
   }
 }
 
-void LeaseTable::GiveKin(const Kin& kin, absl::Time now) {
-  const std::set<SplitId>& all = kin_.at(kin);
+void LeaseTable::GiveRange(const SharedRange& range, absl::Time now) {
+  const std::set<SplitId>& all = splits_of_range_.at(range);
   followers_.insert(all.begin(), all.end());
   GiveFollowers(now);
 }
@@ -405,7 +410,7 @@ void LeaseTable::Fill(absl::Time now, uint32_t share) {
     const WorkerId chosen = *worker;
     unleased_.erase(it);
     Give(split, work, chosen, now);
-    if (work.kin) GiveKin(*work.kin, now);
+    if (work.range) GiveRange(*work.range, now);
     it = unleased_.upper_bound({depth, split});
   }
 }

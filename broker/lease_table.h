@@ -23,14 +23,14 @@ namespace feedmill {
 // Workers that take leases: (leases per slot, worker).
 using WorkersByLoad = std::set<std::pair<uint64_t, WorkerId>>;
 
-// The key of co-located splits: splits of several ranks that end at the same
+// The range of co-located splits: splits of several ranks that end at the same
 // position of a plan and need the same computed data. One worker gets all of
 // them, computes the data once, and they count as one lease.
-struct Kin {
+struct SharedRange {
   PlanId plan;
   uint64_t end = 0;  // position
-  friend bool operator==(const Kin&, const Kin&) = default;
-  friend auto operator<=>(const Kin&, const Kin&) = default;
+  friend bool operator==(const SharedRange&, const SharedRange&) = default;
+  friend auto operator<=>(const SharedRange&, const SharedRange&) = default;
 };
 
 // A worker as its last beat described it, and its leases.
@@ -52,9 +52,9 @@ struct KnownWorker {
   bool set_aside = false;
   uint64_t leases_failed = 0;  // attempts of this life, for operators
   std::set<SplitId> leases;
-  std::map<Kin, uint64_t> kin;  // co-located leases: their number by key
-  uint64_t load = 0;            // leases; co-located leases count as one
-  bool alone = false;           // its lease is a suspect's: it gets no other
+  std::map<SharedRange, uint64_t> ranges;  // numbers of co-located leases
+  uint64_t load = 0;   // leases; co-located leases count as one
+  bool alone = false;  // its lease is a suspect's: it gets no other
   std::optional<WorkersByLoad::iterator> place;
   std::set<PlanId> plans;                // definitions that the worker has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
@@ -106,7 +106,7 @@ class LeaseTable {
     // if there is one.
     std::set<WorkerId> tried;
     std::set<WorkerId> failed;  // of them, those whose attempt failed
-    std::optional<Kin> kin;
+    std::optional<SharedRange> range;
     PythonNeedsPtr needs;  // only workers that meet them get a lease
     absl::Time progress;   // the cursor moved, or a lease was given
     uint32_t depth = 0;
@@ -152,7 +152,7 @@ class LeaseTable {
   const Work* Find(const SplitId& split) const;
   uint64_t leased() const { return leased_; }
   void Add(const SplitId& split, uint32_t depth, absl::Time now,
-           std::optional<Kin> kin = std::nullopt,
+           std::optional<SharedRange> range = std::nullopt,
            PythonNeedsPtr needs = nullptr);
   // Ends the split's leases and removes it. No effect on an unknown split.
   void Remove(const SplitId& split);
@@ -199,10 +199,10 @@ class LeaseTable {
 
  private:
   const WorkerId* Choose(const Work& work, Room room) const;
-  const WorkerId* HomeOf(const Work& work, Room room) const;
-  void SetHome(const Kin& kin, const WorkerId& worker);
+  const WorkerId* RangeWorker(const Work& work, Room room) const;
+  void SetRangeWorker(const SharedRange& range, const WorkerId& worker);
   void GiveFollowers(absl::Time now);
-  void GiveKin(const Kin& kin, absl::Time now);
+  void GiveRange(const SharedRange& range, absl::Time now);
   void Give(const SplitId& split, Work& work, const WorkerId& worker,
             absl::Time now);
   // Ends a lease. The split is not queued.
@@ -221,12 +221,12 @@ class LeaseTable {
   std::map<SplitId, Work> work_;
   std::set<std::pair<uint32_t, SplitId>> unleased_;  // (depth, split)
   std::set<std::pair<uint32_t, SplitId>> suspects_;  // (depth, split)
-  // Co-located splits by their key. homes_: the worker that got one of them
-  // last. It also has keys without splits in the table; its size is bounded,
-  // and the oldest keys are dropped first.
-  std::map<Kin, std::set<SplitId>> kin_;
-  std::map<Kin, WorkerId> homes_;
-  std::deque<Kin> homes_order_;
+  // Co-located splits by their range. range_worker_: the worker that got one of
+  // them last. It also has ranges without splits in the table; its size is
+  // bounded, and the oldest ranges are dropped first.
+  std::map<SharedRange, std::set<SplitId>> splits_of_range_;
+  std::map<SharedRange, WorkerId> range_worker_;
+  std::deque<SharedRange> ranges_by_age_;
   std::set<SplitId> followers_;  // co-located, queued since the last Fill
   WorkersByLoad by_load_;
   std::set<WorkerId> draining_;

@@ -131,13 +131,13 @@ bool SplitBinder::Together(const JobState& job) {
 
 // Keeps the split's range for the other ranks and returns the key of the
 // co-located splits. Nullopt if the other ranks do not need the same data.
-std::optional<Kin> SplitBinder::Remember(const JobState& job, const SplitId& id,
-                                         Run& run) {
+std::optional<SharedRange> SplitBinder::Remember(const JobState& job,
+                                                 const SplitId& id, Run& run) {
   if (!Together(job)) return std::nullopt;
   const SplitState& split = *state_->FindSplit(id);
   run.ranges.insert_or_assign(split.begin.p, split.end.p);
   if (run.ranges.size() > kRangesMax) run.ranges.erase(run.ranges.begin());
-  return Kin{job.plan, split.end.p};
+  return SharedRange{job.plan, split.end.p};
 }
 
 void SplitBinder::TellIfDry(const JobState& job, Run& run) {

@@ -69,7 +69,8 @@ class SplitBinder {
   uint64_t SplitSize(const JobState& job, Cursor begin, uint64_t remaining,
                      const Run& run, SplitSizer& sizer) const;
   bool Together(const JobState& job);
-  std::optional<Kin> Remember(const JobState& job, const SplitId& id, Run& run);
+  std::optional<SharedRange> Remember(const JobState& job, const SplitId& id,
+                                      Run& run);
   void TellIfDry(const JobState& job, Run& run);
 
   const DispatcherSettings& settings_;
