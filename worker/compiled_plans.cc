@@ -57,12 +57,12 @@ std::vector<PlanId> CompiledPlans::ForgetIdle() {
   return forgotten;
 }
 
-std::optional<PieceShelf::Key> CompiledPlans::SharedKey(
+std::optional<SharedResults::Key> CompiledPlans::SharedKey(
     const LeasedSplit& held) const {
   if (held.lease.share.whole() || !held.stream) return std::nullopt;
   const CompiledPlan* const plan = Find(held.lease.plan);
   if (plan == nullptr || !plan->traits.alike) return std::nullopt;
-  return PieceShelf::Key{held.lease.plan, held.stream->terms.compression};
+  return SharedResults::Key{held.lease.plan, held.stream->terms.compression};
 }
 
 }  // namespace feedmill

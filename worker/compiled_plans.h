@@ -13,7 +13,7 @@
 #include "worker/compute_task.h"
 #include "worker/cost_model.h"
 #include "worker/leased_split.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 
 namespace feedmill {
 
@@ -62,7 +62,7 @@ class CompiledPlans {
 
   // Returns the key of the pieces that the lease shares with other ranks.
   // Nullopt if no other rank needs the same pieces.
-  std::optional<PieceShelf::Key> SharedKey(const LeasedSplit& held) const;
+  std::optional<SharedResults::Key> SharedKey(const LeasedSplit& held) const;
 
  private:
   std::map<PlanId, CompiledPlan> plans_;

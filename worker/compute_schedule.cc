@@ -87,7 +87,7 @@ void ComputeSchedule::Schedule(absl::Time now, WorkerEffects& effects) {
     if (held == nullptr) {
       // Pieces kept for other ranks are dropped in favour of present requests.
       if (std::any_of(leases_.begin(), leases_.end(), waits) &&
-          shelf_.DropIdle()) {
+          shared_.DropIdle()) {
         continue;
       }
       return;
@@ -240,7 +240,7 @@ bool ComputeSchedule::Fits(uint64_t bytes) const {
 // not fit then either.
 bool ComputeSchedule::FreeIdle(uint64_t bytes) {
   while (!Fits(bytes)) {
-    if (!shelf_.DropIdle()) return false;
+    if (!shared_.DropIdle()) return false;
   }
   return true;
 }
@@ -302,10 +302,10 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   Cursor end = positions < gap.limit.p - begin.p
                    ? Cursor{begin.p + positions, 0}
                    : gap.limit;
-  std::optional<PieceShelf::Key> shelf = plans_.SharedKey(held);
+  std::optional<SharedResults::Key> key = plans_.SharedKey(held);
   // The cached piece at `begin` is cut differently: this task is not shared.
-  if (shelf && shelf_.Find(*shelf, begin)) shelf.reset();
-  if (shelf) end = std::min(end, shelf_.NextAfter(*shelf, begin).value_or(end));
+  if (key && shared_.Find(*key, begin)) key.reset();
+  if (key) end = std::min(end, shared_.NextAfter(*key, begin).value_or(end));
   const TaskId id{++last_task_};
   stream.Fill(gap, end, id);
 
@@ -321,7 +321,7 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   if (trace != 0) spans_.NoteBegun(now, held);
   tasks_.emplace(
       id, ComputeTask{held.lease.split, held.lease.plan, begin, end, expected,
-                      cost, plan.weight, at_once, shelf, held.lease.share.ranks,
+                      cost, plan.weight, at_once, key, held.lease.share.ranks,
                       trace, held.lease.attempt, now});
   OutgoingStream::Terms& terms = stream.terms;
   effects.compute.push_back(
@@ -330,8 +330,8 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
        load_.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
        trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead),
        std::exchange(terms.state, nullptr)});
-  if (!shelf) return;
-  shelf_.Begin(*shelf, begin, end, id);
+  if (!key) return;
+  shared_.Begin(*key, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);
 }
 
@@ -347,13 +347,13 @@ double ComputeSchedule::AtOnceCost() const {
 // next and they end where its gap ends.
 void ComputeSchedule::Adopt(absl::Time now, LeasedSplit& held,
                             WorkerEffects& effects) {
-  const std::optional<PieceShelf::Key> shelf = plans_.SharedKey(held);
-  if (!shelf) return;
+  const std::optional<SharedResults::Key> key = plans_.SharedKey(held);
+  if (!key) return;
   bool ready = false;
   while (Wants(now, held)) {
     OutgoingStream& stream = *held.stream;
     const OutgoingStream::Gap gap = stream.FirstGap();
-    const auto found = shelf_.Find(*shelf, gap.begin);
+    const auto found = shared_.Find(*key, gap.begin);
     if (!found || gap.limit < found->end) break;
     stream.Fill(gap, found->end, found->task, found->made);
     ready = ready || found->made != nullptr;

@@ -19,7 +19,7 @@
 #include "worker/leased_split.h"
 #include "worker/load_report.h"
 #include "worker/piece_delivery.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 #include "worker/stream_rules.h"
 
 namespace feedmill {
@@ -31,15 +31,16 @@ class ComputeSchedule {
   // computed and not sent.
   ComputeSchedule(const WorkerAgentSettings& settings, const StreamRules& rules,
                   const uint64_t& used_bytes, AgentClock& clock,
-                  LeasedSplits& leases, CompiledPlans& plans, PieceShelf& shelf,
-                  PieceDelivery& delivery, LoadReport& load, LeaseSpans& spans)
+                  LeasedSplits& leases, CompiledPlans& plans,
+                  SharedResults& shared, PieceDelivery& delivery,
+                  LoadReport& load, LeaseSpans& spans)
       : settings_(settings),
         rules_(rules),
         used_bytes_(used_bytes),
         clock_(clock),
         leases_(leases),
         plans_(plans),
-        shelf_(shelf),
+        shared_(shared),
         delivery_(delivery),
         load_(load),
         spans_(spans) {}
@@ -97,7 +98,7 @@ class ComputeSchedule {
   AgentClock& clock_;
   LeasedSplits& leases_;
   CompiledPlans& plans_;
-  PieceShelf& shelf_;
+  SharedResults& shared_;
   PieceDelivery& delivery_;
   LoadReport& load_;
   LeaseSpans& spans_;

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "core/wire/message.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 
 namespace feedmill {
 
@@ -94,7 +94,8 @@ struct ComputeTask {
   double expected_cost = 0;          // thread nanoseconds
   uint32_t weight = kDefaultWeight;  // of its job when it began
   bool at_once = false;
-  std::optional<PieceShelf::Key> shelf{};  // key if several ranks share it
+  // Key of the pieces if several ranks share them.
+  std::optional<SharedResults::Key> shared_key{};
   uint64_t ranks = 1;
   uint64_t trace = 0;  // 0: not traced
   Attempt attempt{};   // of the lease that is traced

@@ -8,7 +8,7 @@
 
 #include "absl/time/time.h"
 #include "core/wire/message.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 
 namespace feedmill {
 

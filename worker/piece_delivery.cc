@@ -26,16 +26,16 @@ absl::StatusOr<BufferedPiecePtr> PieceDelivery::BufferPiece(
 void PieceDelivery::Deliver(absl::Time now, TaskId id, const ComputeTask& task,
                             absl::StatusOr<BufferedPiecePtr> made,
                             WorkerEffects& effects) {
-  if (!task.shelf) {
+  if (!task.shared_key) {
     const auto lease = leases_.find(task.split);
     if (lease == leases_.end()) return;
     return DeliverTo(now, lease->second, id, std::move(made), effects);
   }
   // An error is not kept: each rank that reaches it computes it again.
   if (made.ok() && (*made)->piece.error.ok()) {
-    shelf_.Keep(now, *task.shelf, id, *made, task.ranks);
+    shared_.Keep(now, *task.shared_key, id, *made, task.ranks);
   } else {
-    shelf_.Abandon(*task.shelf, task.begin, id);
+    shared_.Abandon(*task.shared_key, task.begin, id);
   }
   for (auto& [split, held] : leases_) DeliverTo(now, held, id, made, effects);
 }
@@ -60,8 +60,8 @@ void PieceDelivery::Send(absl::Time now, LeasedSplit& held,
   while (const BufferedPiecePtr made = stream.TakeNext()) {
     load_.NoteSent(held.lease.plan, made->piece.chunk.rows, made->bytes);
     if (held.lease.trace != 0) spans_.AddReady(now, held.lease, *made);
-    if (const auto shelf = plans_.SharedKey(held)) {
-      shelf_.Took(*shelf, made->piece.begin);
+    if (const auto key = plans_.SharedKey(held)) {
+      shared_.Took(*key, made->piece.begin);
     }
     const OutgoingStream::Terms& terms = stream.terms;
     const bool last = made.use_count() == 1;  // no other rank needs it

@@ -13,7 +13,7 @@
 #include "worker/lease_spans.h"
 #include "worker/leased_split.h"
 #include "worker/load_report.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 
 namespace feedmill {
 
@@ -25,14 +25,14 @@ class PieceDelivery {
   // computed and not sent; it must outlive all pieces.
   PieceDelivery(const WorkerAgentSettings& settings, uint64_t& used_bytes,
                 AgentClock& clock, LeasedSplits& leases,
-                const CompiledPlans& plans, PieceShelf& shelf, LoadReport& load,
-                LeaseSpans& spans)
+                const CompiledPlans& plans, SharedResults& shared,
+                LoadReport& load, LeaseSpans& spans)
       : settings_(settings),
         used_bytes_(used_bytes),
         clock_(clock),
         leases_(leases),
         plans_(plans),
-        shelf_(shelf),
+        shared_(shared),
         load_(load),
         spans_(spans) {}
 
@@ -58,7 +58,7 @@ class PieceDelivery {
   AgentClock& clock_;
   LeasedSplits& leases_;
   const CompiledPlans& plans_;
-  PieceShelf& shelf_;
+  SharedResults& shared_;
   LoadReport& load_;
   LeaseSpans& spans_;
 };

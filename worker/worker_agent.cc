@@ -50,7 +50,7 @@ WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
 WorkerEffects WorkerAgent::OnTick(absl::Time now) {
   WorkerEffects effects;
   if (now >= NextDeadline()) Beat(now, effects);
-  shelf_.DropOlder(now - kKeptFor);
+  shared_.DropOlder(now - kKeptFor);
   schedule_.Schedule(now, effects);
   effects.drained = draining_ && Abandoned(now);
   return effects;
@@ -206,7 +206,7 @@ void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer,
 void WorkerAgent::ForgetPlans(WorkerEffects& effects) {
   for (const PlanId& plan : plans_.ForgetIdle()) {
     load_.Forget(plan);
-    shelf_.Forget(plan);
+    shared_.Forget(plan);
     effects.forget.push_back(plan);
   }
 }

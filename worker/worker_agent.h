@@ -20,7 +20,7 @@
 #include "worker/leased_split.h"
 #include "worker/load_report.h"
 #include "worker/piece_delivery.h"
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 #include "worker/stream_rules.h"
 
 namespace feedmill {
@@ -112,16 +112,16 @@ class WorkerAgent {
   bool python_known_ = false;  // the dispatcher has settings_.python
 
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them
-  PieceShelf shelf_;
+  SharedResults shared_;
   CompiledPlans plans_;
   LeasedSplits leases_;
   EarlyGrants early_;
   LoadReport load_;
   LeaseSpans spans_{clock_};
   PieceDelivery delivery_{settings_, used_bytes_, clock_, leases_,
-                          plans_,    shelf_,      load_,  spans_};
+                          plans_,    shared_,     load_,  spans_};
   ComputeSchedule schedule_{settings_, *rules_, used_bytes_, clock_, leases_,
-                            plans_,    shelf_,  delivery_,   load_,  spans_};
+                            plans_,    shared_, delivery_,   load_,  spans_};
   // Requested manifests by fingerprint; nullopt while being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };

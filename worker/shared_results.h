@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_WORKER_PIECE_SHELF_H_
-#define FEEDMILL_WORKER_PIECE_SHELF_H_
+#ifndef FEEDMILL_WORKER_SHARED_RESULTS_H_
+#define FEEDMILL_WORKER_SHARED_RESULTS_H_
 
 #include <compare>
 #include <cstddef>
@@ -52,7 +52,7 @@ using BufferedPiecePtr = std::shared_ptr<BufferedPiece>;
 // that comes later has it computed again, with the same result.
 //
 // Pieces of one key never overlap. Thread: its agent's.
-class PieceShelf {
+class SharedResults {
  public:
   struct Key {
     PlanId plan;
@@ -111,4 +111,4 @@ class PieceShelf {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_WORKER_PIECE_SHELF_H_
+#endif  // FEEDMILL_WORKER_SHARED_RESULTS_H_

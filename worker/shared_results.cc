@@ -1,4 +1,4 @@
-#include "worker/piece_shelf.h"
+#include "worker/shared_results.h"
 
 #include <iterator>
 
@@ -46,8 +46,8 @@ BufferedPiece::~BufferedPiece() {
   if (used_by_job_ != nullptr) *used_by_job_ -= held_;
 }
 
-std::optional<PieceShelf::Entry> PieceShelf::Find(const Key& key,
-                                                  Cursor cursor) const {
+std::optional<SharedResults::Entry> SharedResults::Find(const Key& key,
+                                                        Cursor cursor) const {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return std::nullopt;
   const auto after = row->second.upper_bound(cursor);
@@ -57,8 +57,8 @@ std::optional<PieceShelf::Entry> PieceShelf::Find(const Key& key,
   return entry;
 }
 
-std::optional<Cursor> PieceShelf::NextAfter(const Key& key,
-                                            Cursor cursor) const {
+std::optional<Cursor> SharedResults::NextAfter(const Key& key,
+                                               Cursor cursor) const {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return std::nullopt;
   const auto after = row->second.upper_bound(cursor);
@@ -66,14 +66,15 @@ std::optional<Cursor> PieceShelf::NextAfter(const Key& key,
   return after->first;
 }
 
-void PieceShelf::Begin(const Key& key, Cursor begin, Cursor end, TaskId task) {
+void SharedResults::Begin(const Key& key, Cursor begin, Cursor end,
+                          TaskId task) {
   const bool fresh =
       rows_[key].try_emplace(begin, Place{.entry = {begin, end, task}}).second;
   FM_CHECK(fresh);
 }
 
-void PieceShelf::Keep(absl::Time now, const Key& key, TaskId task,
-                      BufferedPiecePtr made, uint64_t ranks) {
+void SharedResults::Keep(absl::Time now, const Key& key, TaskId task,
+                         BufferedPiecePtr made, uint64_t ranks) {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return;
   const auto place = row->second.find(made->piece.begin);
@@ -87,7 +88,7 @@ void PieceShelf::Keep(absl::Time now, const Key& key, TaskId task,
   if (order_.size() > kKeptMax) DropNumber(order_.begin()->first);
 }
 
-void PieceShelf::Abandon(const Key& key, Cursor begin, TaskId task) {
+void SharedResults::Abandon(const Key& key, Cursor begin, TaskId task) {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return;
   const auto place = row->second.find(begin);
@@ -95,7 +96,7 @@ void PieceShelf::Abandon(const Key& key, Cursor begin, TaskId task) {
   Drop(row, place);
 }
 
-void PieceShelf::Took(const Key& key, Cursor cursor) {
+void SharedResults::Took(const Key& key, Cursor cursor) {
   const auto row = rows_.find(key);
   if (row == rows_.end()) return;
   const auto after = row->second.upper_bound(cursor);
@@ -105,7 +106,7 @@ void PieceShelf::Took(const Key& key, Cursor cursor) {
   if (--place->second.wanted == 0) Drop(row, place);
 }
 
-bool PieceShelf::DropIdle() {
+bool SharedResults::DropIdle() {
   for (const auto& [number, where] : order_) {
     const Place& place = rows_.at(where.first).at(where.second);
     if (place.entry.made.use_count() > 1) continue;
@@ -115,7 +116,7 @@ bool PieceShelf::DropIdle() {
   return false;
 }
 
-void PieceShelf::DropOlder(absl::Time time) {
+void SharedResults::DropOlder(absl::Time time) {
   while (!order_.empty()) {
     const auto& [key, begin] = order_.begin()->second;
     if (rows_.at(key).at(begin).since >= time) return;
@@ -123,7 +124,7 @@ void PieceShelf::DropOlder(absl::Time time) {
   }
 }
 
-void PieceShelf::Forget(const PlanId& plan) {
+void SharedResults::Forget(const PlanId& plan) {
   auto row = rows_.lower_bound(Key{plan, LinkCompression{}});
   while (row != rows_.end() && row->first.plan == plan) {
     for (const auto& [begin, place] : row->second) order_.erase(place.number);
@@ -131,13 +132,14 @@ void PieceShelf::Forget(const PlanId& plan) {
   }
 }
 
-void PieceShelf::DropNumber(uint64_t number) {
+void SharedResults::DropNumber(uint64_t number) {
   const std::pair<Key, Cursor> where = order_.at(number);
   const auto row = rows_.find(where.first);
   Drop(row, row->second.find(where.second));
 }
 
-void PieceShelf::Drop(std::map<Key, Row>::iterator row, Row::iterator place) {
+void SharedResults::Drop(std::map<Key, Row>::iterator row,
+                         Row::iterator place) {
   order_.erase(place->second.number);
   row->second.erase(place);
   if (row->second.empty()) rows_.erase(row);
