@@ -98,7 +98,7 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     settings.begins = true;
   }
   if (rules.numbered) {
-    settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);
+    settings.start.p = PlaceTracker(rules).NeededFrom(settings.start.p);
   }
   settings.session = {
       ConsumerId(consumer),

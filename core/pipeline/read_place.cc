@@ -16,7 +16,7 @@ uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size) {
   return count;
 }
 
-void PlaceKeeper::GoOnFrom(ReadPlace place) {
+void PlaceTracker::ContinueFrom(ReadPlace place) {
   from_ = place.elements;
   next_ = place.number();
   kept_ = 0;
@@ -25,8 +25,8 @@ void PlaceKeeper::GoOnFrom(ReadPlace place) {
   if (rules_.numbered) next_ = rules_.share.From(place_.cursor.p);
 }
 
-void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped,
-                       GeneratorStatePtr state) {
+void PlaceTracker::Feed(Cursor begin, StageState before, uint64_t skipped,
+                        GeneratorStatePtr state) {
   if (rules_.numbered) {
     next_ = rules_.share.From(begin.p + (begin.i > 0 ? 1 : 0));
     return;  // in a numbered sequence, the number is the place
@@ -40,14 +40,14 @@ void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped,
   place_.state = std::move(state);
 }
 
-bool PlaceKeeper::Skipped(uint64_t number) const {
+bool PlaceTracker::Skipped(uint64_t number) const {
   return std::any_of(rules_.skips.begin(), rules_.skips.end(),
                      [number](const NumberRange& range) {
                        return range.first <= number && number < range.second;
                      });
 }
 
-Chunk PlaceKeeper::Keep(Chunk chunk) {
+Chunk PlaceTracker::Keep(Chunk chunk) {
   if (chunk.rows == 0) return chunk;
   const uint64_t stride = rules_.numbered ? rules_.share.ranks : 1;
   const uint64_t first = std::exchange(next_, next_ + chunk.rows * stride);
@@ -89,7 +89,7 @@ Chunk PlaceKeeper::Keep(Chunk chunk) {
   return std::move(builder).Finish();
 }
 
-uint64_t PlaceKeeper::NeededFrom(uint64_t p) const {
+uint64_t PlaceTracker::NeededFrom(uint64_t p) const {
   for (const auto& [begin, end] : rules_.skips) {
     if (begin <= p && p < end) p = end;
   }
@@ -98,7 +98,7 @@ uint64_t PlaceKeeper::NeededFrom(uint64_t p) const {
 
 // Returns the number of the last selected element before `number`, which is
 // selected itself.
-uint64_t PlaceKeeper::KeptBefore(uint64_t number) const {
+uint64_t PlaceTracker::KeptBefore(uint64_t number) const {
   const Share& share = rules_.share;
   number -= share.ranks;
   for (auto skip = rules_.skips.rbegin(); skip != rules_.skips.rend(); ++skip) {
@@ -109,7 +109,7 @@ uint64_t PlaceKeeper::KeptBefore(uint64_t number) const {
   return number;
 }
 
-std::optional<ReadPlace> PlaceKeeper::Before(uint64_t unread) const {
+std::optional<ReadPlace> PlaceTracker::Before(uint64_t unread) const {
   if (unread > kept_) return std::nullopt;
   uint64_t number = from_;
   if (unread < kept_) {

@@ -76,12 +76,12 @@ uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size);
 // Selects a reader's elements and keeps its place. After a resume, pieces may
 // be cut differently, so a place is the begin of a piece and a number of
 // elements. Not thread-safe.
-class PlaceKeeper {
+class PlaceTracker {
  public:
-  explicit PlaceKeeper(ReadRules rules = {}) : rules_(std::move(rules)) {}
+  explicit PlaceTracker(ReadRules rules = {}) : rules_(std::move(rules)) {}
 
   // Continues from a place. REQUIRES: the stage is in the state of the place.
-  void GoOnFrom(ReadPlace place);
+  void ContinueFrom(ReadPlace place);
   // Announces that a piece that begins at `begin` is about to enter the stage
   // in state `before`. `skipped`: elements skipped before it. `state`: of a
   // generator, leads to `begin`.
@@ -106,7 +106,7 @@ class PlaceKeeper {
   const ReadRules rules_;
   uint64_t from_ = 0;    // number of the first element after the resumed place
   uint64_t next_ = 0;    // number of the next element
-  uint64_t kept_ = 0;    // elements selected since GoOnFrom
+  uint64_t kept_ = 0;    // elements selected since ContinueFrom
   uint64_t last_ = 0;    // number of the last selected element
   bool yielded_ = true;  // an element was selected since place_
   // The place before the last piece, and the place before the last piece with

@@ -15,7 +15,7 @@ SequenceReader::SequenceReader(std::shared_ptr<const Plan> plan,
       options_(std::move(options)),
       watch_(*plan_, options_.source_round,
              options_.resume ? options_.resume->cursor.p : 0),
-      keeper_(options_.rules),
+      tracker_(options_.rules),
       skips_(options_.capped ? SkipCapOf(plan_->graph()) : std::nullopt,
              options_.plan_id, options_.on_skipped,
              options_.resume ? options_.resume->skipped : 0) {}
@@ -35,9 +35,9 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
   made->pushed_ = place.cursor;
   place.stage = made->stage_->Save();
   if (made->numbered()) {
-    made->needed_ = made->keeper_.NeededFrom(place.cursor.p);
+    made->needed_ = made->tracker_.NeededFrom(place.cursor.p);
   }
-  made->keeper_.GoOnFrom(std::move(place));
+  made->tracker_.ContinueFrom(std::move(place));
   made->Watch(made->watch_.Check());
   return made;
 }
@@ -58,8 +58,8 @@ void SequenceReader::Push(Piece piece) {
   if (piece.end < needed) return;
   if (piece.begin < needed) piece = piece.From(needed);
   if (options_.keeps_place && !options_.shared) {
-    keeper_.Feed(piece.begin, numbered() ? StageState() : stage_->Save(),
-                 skips_.count(), StateFor(generator_, piece.begin));
+    tracker_.Feed(piece.begin, numbered() ? StageState() : stage_->Save(),
+                  skips_.count(), StateFor(generator_, piece.begin));
     if (piece.state != nullptr) generator_ = piece.state;
   }
   const absl::Status pushed = stage_->Push(piece);
@@ -72,7 +72,7 @@ void SequenceReader::Push(Piece piece) {
 void SequenceReader::Account(const Piece& piece) {
   pushed_ = piece.end;
   const uint64_t needed =
-      numbered() ? keeper_.NeededFrom(piece.end.p) : stage_->needed_from();
+      numbered() ? tracker_.NeededFrom(piece.end.p) : stage_->needed_from();
   if (!options_.shared && needed > piece.end.p) {
     needed_ = std::max(needed_, needed);  // its error changes nothing
   } else if (!piece.error.ok()) {
@@ -108,11 +108,11 @@ void SequenceReader::Finish() {
 
 absl::Status SequenceReader::FinalStatus() const {
   if (!end_->ok() || !options_.elements) return *end_;
-  if (keeper_.next() == *options_.elements) return absl::OkStatus();
+  if (tracker_.next() == *options_.elements) return absl::OkStatus();
   return DataLoss(
       "the pipeline has {} elements, and {} according to the length of its {}: "
       "correct that length, or leave it out",
-      keeper_.next(), *options_.elements, plan_->graph().graph.source.name());
+      tracker_.next(), *options_.elements, plan_->graph().graph.source.name());
 }
 
 void SequenceReader::Flush() {
@@ -129,7 +129,7 @@ bool SequenceReader::done() const {
 bool SequenceReader::Pop(ClientStage::Output& output) {
   while (stage_->Pop(output)) {
     if (!options_.shared && options_.keeps_place) {
-      output.chunk = keeper_.Keep(std::move(output.chunk));
+      output.chunk = tracker_.Keep(std::move(output.chunk));
     }
     if (output.chunk.rows == 0) continue;
     pass_ = output.pass;
@@ -141,7 +141,7 @@ bool SequenceReader::Pop(ClientStage::Output& output) {
 
 uint64_t SequenceReader::PassBefore(uint64_t unread) const {
   if (!numbered() || !any_output_) return pass_;
-  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  const std::optional<ReadPlace> place = tracker_.Before(unread);
   return place && place->elements > 0 ? plan_->ReachedPass(place->elements - 1)
                                       : 0;
 }
@@ -154,7 +154,7 @@ std::optional<uint64_t> SequenceReader::size() const {
 
 std::optional<uint64_t> SequenceReader::LeftBefore(uint64_t unread) const {
   const std::optional<uint64_t> whole = size();
-  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  const std::optional<ReadPlace> place = tracker_.Before(unread);
   if (!whole || !place) return std::nullopt;
   return ElementsFrom(options_.rules, place->elements, *whole);
 }

@@ -114,7 +114,7 @@ class SequenceReader {
   // Place before the last `unread` elements that Pop gave; nullopt if they are
   // more than the last chunk's. REQUIRES: keeps_place.
   std::optional<ReadPlace> PlaceBefore(uint64_t unread) const {
-    return keeper_.Before(unread);
+    return tracker_.Before(unread);
   }
   // Pass (Plan::ReachedPass) of the last element that Pop gave, except its last
   // `unread`. 0 before the first one.
@@ -144,7 +144,7 @@ class SequenceReader {
   const Options options_;
   std::unique_ptr<ClientStage> stage_;
   EndlessWatch watch_;
-  PlaceKeeper keeper_;
+  PlaceTracker tracker_;
   SkipCount skips_;
   uint64_t needed_ = 0;
   Cursor pushed_;                // end of the last piece

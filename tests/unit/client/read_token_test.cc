@@ -211,26 +211,26 @@ TEST(ReadToken, SaysWhatOfThePipelineDiffers) {
               HasSubstr("files changed"));
 }
 
-std::vector<int64_t> Keep(PlaceKeeper& keeper, int64_t begin, int64_t end) {
+std::vector<int64_t> Keep(PlaceTracker& tracker, int64_t begin, int64_t end) {
   Piece piece =
       MakePiece(static_cast<uint64_t>(begin), static_cast<uint64_t>(end));
-  piece.chunk = keeper.Keep(std::move(piece.chunk));
+  piece.chunk = tracker.Keep(std::move(piece.chunk));
   std::vector<int64_t> values = ValuesOf(piece);
   for (int64_t& value : values) value /= 1'000;
   return values;
 }
 
-TEST(PlaceKeeper, CountsWhatCameSinceTheLastPiece) {
-  PlaceKeeper keeper;
-  keeper.Feed({10, 0}, {});
-  EXPECT_EQ(Keep(keeper, 0, 5).size(), 5);
-  EXPECT_EQ(keeper.Before(2)->cursor, (Cursor{10, 0}));
-  EXPECT_EQ(keeper.Before(2)->skip, 3);
-  EXPECT_EQ(keeper.Before(2)->elements, 3);
-  EXPECT_FALSE(keeper.Before(6).has_value());
+TEST(PlaceTracker, CountsWhatCameSinceTheLastPiece) {
+  PlaceTracker tracker;
+  tracker.Feed({10, 0}, {});
+  EXPECT_EQ(Keep(tracker, 0, 5).size(), 5);
+  EXPECT_EQ(tracker.Before(2)->cursor, (Cursor{10, 0}));
+  EXPECT_EQ(tracker.Before(2)->skip, 3);
+  EXPECT_EQ(tracker.Before(2)->elements, 3);
+  EXPECT_FALSE(tracker.Before(6).has_value());
 
-  PlaceKeeper again;
-  again.GoOnFrom(*keeper.Before(2));
+  PlaceTracker again;
+  again.ContinueFrom(*tracker.Before(2));
   EXPECT_EQ(again.Before(0)->skip, 3);
   again.Feed({10, 0}, {});
   EXPECT_EQ(Keep(again, 0, 2), std::vector<int64_t>());  // smaller pieces now
@@ -242,26 +242,26 @@ TEST(PlaceKeeper, CountsWhatCameSinceTheLastPiece) {
   EXPECT_EQ(again.Before(0)->elements, 4);
 }
 
-TEST(PlaceKeeper, ARankKeepsItsOwnAndStandsJustAfterThem) {
-  PlaceKeeper keeper({.share = {1, 3}, .skips = {{3, 6}}});
-  keeper.Feed({0, 0}, {});
-  EXPECT_EQ(Keep(keeper, 0, 5), std::vector<int64_t>{1});
-  keeper.Feed({50, 0}, {});
-  EXPECT_EQ(Keep(keeper, 5, 14), (std::vector<int64_t>{7, 10, 13}));
-  EXPECT_EQ(keeper.Before(0)->cursor, (Cursor{50, 0}));
-  EXPECT_EQ(keeper.Before(0)->elements, 14);
-  EXPECT_EQ(keeper.Before(2)->elements, 8);
-  EXPECT_EQ(keeper.Before(2)->number(), 5);
+TEST(PlaceTracker, ARankKeepsItsOwnAndStandsJustAfterThem) {
+  PlaceTracker tracker({.share = {1, 3}, .skips = {{3, 6}}});
+  tracker.Feed({0, 0}, {});
+  EXPECT_EQ(Keep(tracker, 0, 5), std::vector<int64_t>{1});
+  tracker.Feed({50, 0}, {});
+  EXPECT_EQ(Keep(tracker, 5, 14), (std::vector<int64_t>{7, 10, 13}));
+  EXPECT_EQ(tracker.Before(0)->cursor, (Cursor{50, 0}));
+  EXPECT_EQ(tracker.Before(0)->elements, 14);
+  EXPECT_EQ(tracker.Before(2)->elements, 8);
+  EXPECT_EQ(tracker.Before(2)->number(), 5);
   // The position is in the piece before, also after skipped elements.
-  EXPECT_EQ(keeper.Before(3)->cursor, (Cursor{0, 0}));
-  EXPECT_EQ(keeper.Before(3)->elements, 2);
-  EXPECT_EQ(keeper.Before(4)->elements, 0);
+  EXPECT_EQ(tracker.Before(3)->cursor, (Cursor{0, 0}));
+  EXPECT_EQ(tracker.Before(3)->elements, 2);
+  EXPECT_EQ(tracker.Before(4)->elements, 0);
   // Pieces without own elements do not move the position.
-  keeper.Feed({80, 0}, {});
-  EXPECT_EQ(Keep(keeper, 14, 16), std::vector<int64_t>());
-  keeper.Feed({90, 0}, {});
-  EXPECT_EQ(keeper.Before(0)->elements, 14);
-  EXPECT_EQ(keeper.Before(0)->cursor, (Cursor{50, 0}));
+  tracker.Feed({80, 0}, {});
+  EXPECT_EQ(Keep(tracker, 14, 16), std::vector<int64_t>());
+  tracker.Feed({90, 0}, {});
+  EXPECT_EQ(tracker.Before(0)->elements, 14);
+  EXPECT_EQ(tracker.Before(0)->cursor, (Cursor{50, 0}));
 }
 
 TEST(ElementsFrom, CountsTheSharesWithoutSkips) {
@@ -280,16 +280,16 @@ TEST(ElementsFrom, CountsTheSharesWithoutSkips) {
   }
 }
 
-TEST(PlaceKeeper, ANumberIsAPlaceWhereThePlanKnowsIt) {
-  PlaceKeeper keeper({.share = {1, 3}, .skips = {{3, 6}}, .numbered = true});
-  keeper.Feed({0, 0}, {});
+TEST(PlaceTracker, ANumberIsAPlaceWhereThePlanKnowsIt) {
+  PlaceTracker tracker({.share = {1, 3}, .skips = {{3, 6}}, .numbered = true});
+  tracker.Feed({0, 0}, {});
   // Workers send the elements of this rank: 1, 4, 7.
-  EXPECT_EQ(Keep(keeper, 0, 3), (std::vector<int64_t>{0, 2}));
-  EXPECT_EQ(keeper.Before(0)->cursor, (Cursor{8, 0}));
-  EXPECT_EQ(keeper.Before(0)->skip, 0);
-  EXPECT_EQ(keeper.Before(1)->cursor, (Cursor{2, 0}));
-  EXPECT_EQ(keeper.NeededFrom(2), 2);
-  EXPECT_EQ(keeper.NeededFrom(3), 6);
+  EXPECT_EQ(Keep(tracker, 0, 3), (std::vector<int64_t>{0, 2}));
+  EXPECT_EQ(tracker.Before(0)->cursor, (Cursor{8, 0}));
+  EXPECT_EQ(tracker.Before(0)->skip, 0);
+  EXPECT_EQ(tracker.Before(1)->cursor, (Cursor{2, 0}));
+  EXPECT_EQ(tracker.NeededFrom(2), 2);
+  EXPECT_EQ(tracker.NeededFrom(3), 6);
 }
 
 }  // namespace
