@@ -38,13 +38,14 @@ WorkerLinks::WorkerLinks(Reactor& reactor, Messenger& messenger,
       process_receiver_(std::move(process_receiver)),
       boot_id_(transports_.share && !transports_.via_dispatcher ? BootId()
                                                                 : ""),
-      mailbox_(Mailbox::Make(
-          reactor_, [this](const std::shared_ptr<Mailbox>&, Message message) {
+      channel_(InProcessChannel::Make(
+          reactor_,
+          [this](const std::shared_ptr<InProcessChannel>&, Message message) {
             OnFromProcess(std::move(message));
           })) {}
 
 WorkerLinks::~WorkerLinks() {
-  mailbox_->Close();
+  channel_->Close();
   for (auto& [worker, link] : links_) LeaveMemory(link);
 }
 
@@ -55,7 +56,7 @@ void WorkerLinks::Send(const PeerId& worker, Grant grant) {
   grant.profile = transports_.profile != nullptr;
   if (link->kind == LinkKind::kProcess) {
     // If the worker is gone, connect to its next incarnation later.
-    if (!link->process->Put(mailbox_, std::move(grant))) {
+    if (!link->process->Put(channel_, std::move(grant))) {
       Close(links_.find(worker));
     }
     return;

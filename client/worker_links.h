@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "core/net/address.h"
 #include "core/net/arena_link.h"
-#include "core/net/mailbox.h"
+#include "core/net/in_process_channel.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
@@ -106,8 +106,8 @@ class WorkerLinks {
   struct Link {
     LinkKind kind = LinkKind::kTcp;
     SocketId socket;  // kRelay: the dispatcher's; kProcess: none
-    std::shared_ptr<Mailbox> process;  // kProcess: the worker's
-    bool checksums = false;            // the link needs checksums of parts
+    std::shared_ptr<InProcessChannel> process;  // kProcess: the worker's
+    bool checksums = false;  // the link needs checksums of parts
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory; null before it is offered and after it is lost.
@@ -138,8 +138,9 @@ class WorkerLinks {
   const Transports transports_;
   const Receiver receiver_;
   const ProcessReceiver process_receiver_;
-  const std::string boot_id_;               // empty: shares no memory
-  const std::shared_ptr<Mailbox> mailbox_;  // for workers of this process
+  const std::string boot_id_;  // empty: shares no memory
+  // For workers of this process.
+  const std::shared_ptr<InProcessChannel> channel_;
   SocketId dispatcher_;
   Links links_;
   std::map<SocketId, PeerId> worker_of_;

@@ -43,30 +43,31 @@ PeerId ClientLinks::Relayed(std::string_view routing_id) {
   return PeerId(std::string(kRelayed).append(routing_id));
 }
 
-PeerId ClientLinks::InProcess(const std::shared_ptr<Mailbox>& mailbox) {
-  for (const auto& [peer, known] : mailboxes_) {
-    if (known == mailbox) return peer;
+PeerId ClientLinks::InProcess(
+    const std::shared_ptr<InProcessChannel>& channel) {
+  for (const auto& [peer, known] : channels_) {
+    if (known == channel) return peer;
   }
   // Channels of ended readers have no other owner.
-  std::erase_if(mailboxes_, [](const auto& entry) {
+  std::erase_if(channels_, [](const auto& entry) {
     return entry.second.use_count() == 1;
   });
-  PeerId peer(std::string(kInProcess) + std::to_string(++last_mailbox_));
-  mailboxes_.emplace(peer, mailbox);
+  PeerId peer(std::string(kInProcess) + std::to_string(++last_channel_));
+  channels_.emplace(peer, channel);
   return peer;
 }
 
 void ClientLinks::Send(const PeerId& to, const Message& message,
-                       const std::shared_ptr<Mailbox>& own) {
+                       const std::shared_ptr<InProcessChannel>& own) {
   if (const auto direct = After(kDirect, to)) {
     SendDirect(*direct, message);
   } else if (const auto relayed = After(kRelayed, to)) {
     messenger_.Send(
         dispatcher_, "",
         Relay{worker_, std::string(*relayed), messenger_.Wrap(message)});
-  } else if (const auto found = mailboxes_.find(to);
-             found != mailboxes_.end() && !found->second->Put(own, message)) {
-    mailboxes_.erase(found);  // the client is gone
+  } else if (const auto found = channels_.find(to);
+             found != channels_.end() && !found->second->Put(own, message)) {
+    channels_.erase(found);  // the client is gone
   }
 }
 

@@ -10,7 +10,7 @@
 
 #include "absl/time/time.h"
 #include "core/net/arena_host.h"
-#include "core/net/mailbox.h"
+#include "core/net/in_process_channel.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/wire/packing.h"
@@ -36,12 +36,12 @@ class ClientLinks {
   // Names of senders.
   static PeerId Direct(std::string_view routing_id);
   static PeerId Relayed(std::string_view routing_id);
-  PeerId InProcess(const std::shared_ptr<Mailbox>& mailbox);
+  PeerId InProcess(const std::shared_ptr<InProcessChannel>& channel);
 
   // Drops messages that cannot be sent. `own`: channel for answers of clients
   // in this process.
   void Send(const PeerId& to, const Message& message,
-            const std::shared_ptr<Mailbox>& own);
+            const std::shared_ptr<InProcessChannel>& own);
 
   // Returns the codec for the parts of a computed piece.
   LinkCompression CodecFor(absl::Time now, const ComputeRequest& request);
@@ -66,8 +66,8 @@ class ClientLinks {
   WorkerId worker_;
   CodecChooser chooser_;
   std::map<PeerId, Rate> rates_;
-  std::map<PeerId, std::shared_ptr<Mailbox>> mailboxes_;
-  uint64_t last_mailbox_ = 0;
+  std::map<PeerId, std::shared_ptr<InProcessChannel>> channels_;
+  uint64_t last_channel_ = 0;
 };
 
 }  // namespace feedmill

@@ -22,9 +22,9 @@
 #include "core/net/address.h"
 #include "core/net/arena_host.h"
 #include "core/net/clock.h"
+#include "core/net/in_process_channel.h"
 #include "core/net/lifecycle.h"
 #include "core/net/log.h"
-#include "core/net/mailbox.h"
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
@@ -149,7 +149,7 @@ class WorkerServer::Shell : public ReactorHandler {
   WorkerId worker_;
   Incarnation incarnation_;
   std::unique_ptr<ClientLinks> links_;
-  std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<InProcessChannel> channel_;
   std::unique_ptr<StageRunner> runner_;
   std::thread maker_;
   SocketId dispatcher_;
@@ -287,7 +287,7 @@ void WorkerServer::Shell::TakeAddress(absl::Time now, const Address& own) {
           runner_->threads(), dispatcher_address_);
   links_->TakeName(worker_);
   // Before any client can hear of this worker.
-  if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
+  if (config_.in_process) AnnounceWorker(worker_, incarnation_, channel_);
   Perform(agent_->TakeName(now, worker_, incarnation_));
 }
 
@@ -332,11 +332,12 @@ void WorkerServer::Shell::MakeAgent() {
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
   links_ = std::make_unique<ClientLinks>(*reactor_, *messenger_, *memory_,
                                          clients_, dispatcher_);
-  mailbox_ = Mailbox::Make(*reactor_, [this](
-                                          const std::shared_ptr<Mailbox>& from,
-                                          const Message& message) {
-    Perform(agent_->Handle(reactor_->now(), links_->InProcess(from), message));
-  });
+  channel_ = InProcessChannel::Make(
+      *reactor_, [this](const std::shared_ptr<InProcessChannel>& from,
+                        const Message& message) {
+        Perform(
+            agent_->Handle(reactor_->now(), links_->InProcess(from), message));
+      });
 }
 
 absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
@@ -464,9 +465,9 @@ void WorkerServer::Shell::WithdrawFromProcess() {
 }
 
 void WorkerServer::Shell::LeaveProcess() {
-  if (mailbox_ == nullptr) return;
+  if (channel_ == nullptr) return;
   WithdrawFromProcess();
-  mailbox_->Close();
+  channel_->Close();
 }
 
 void WorkerServer::Shell::OnAnswered(absl::Time now) {
@@ -585,7 +586,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     if (outgoing.to == kDispatcherPeer) {
       messenger_->Send(dispatcher_, "", outgoing.message);
     } else {
-      links_->Send(outgoing.to, outgoing.message, mailbox_);
+      links_->Send(outgoing.to, outgoing.message, channel_);
     }
   }
   if (effects.drained) {

@@ -1,4 +1,4 @@
-#include "core/net/mailbox.h"
+#include "core/net/in_process_channel.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@ namespace {
 struct Board {
   std::mutex mu;
   pid_t process = getpid();  // guarded by mu; whose workers these are
-  std::map<std::pair<WorkerId, Incarnation>, std::shared_ptr<Mailbox>>
+  std::map<std::pair<WorkerId, Incarnation>, std::shared_ptr<InProcessChannel>>
       workers;  // guarded by mu
 };
 
@@ -23,11 +23,14 @@ Board& TheBoard() {
 
 }  // namespace
 
-std::shared_ptr<Mailbox> Mailbox::Make(Reactor& reactor, Take take) {
-  return std::shared_ptr<Mailbox>(new Mailbox(reactor, std::move(take)));
+std::shared_ptr<InProcessChannel> InProcessChannel::Make(Reactor& reactor,
+                                                         Take take) {
+  return std::shared_ptr<InProcessChannel>(
+      new InProcessChannel(reactor, std::move(take)));
 }
 
-bool Mailbox::Put(std::shared_ptr<Mailbox> from, Message message) {
+bool InProcessChannel::Put(std::shared_ptr<InProcessChannel> from,
+                           Message message) {
   const std::lock_guard lock(mu_);
   if (reactor_ == nullptr) return false;
   return reactor_->Post([self = shared_from_this(), from = std::move(from),
@@ -36,20 +39,20 @@ bool Mailbox::Put(std::shared_ptr<Mailbox> from, Message message) {
   });
 }
 
-void Mailbox::Close() {
+void InProcessChannel::Close() {
   const std::lock_guard lock(mu_);
   reactor_ = nullptr;
 }
 
 void AnnounceWorker(const WorkerId& worker, Incarnation incarnation,
-                    std::shared_ptr<Mailbox> mailbox) {
+                    std::shared_ptr<InProcessChannel> channel) {
   Board& board = TheBoard();
   const std::lock_guard lock(board.mu);
   if (board.process != getpid()) {
     board.workers.clear();
     board.process = getpid();
   }
-  board.workers[{worker, incarnation}] = std::move(mailbox);
+  board.workers[{worker, incarnation}] = std::move(channel);
 }
 
 void WithdrawWorker(const WorkerId& worker, Incarnation incarnation) {
@@ -58,8 +61,8 @@ void WithdrawWorker(const WorkerId& worker, Incarnation incarnation) {
   board.workers.erase({worker, incarnation});
 }
 
-std::shared_ptr<Mailbox> FindWorker(const WorkerId& worker,
-                                    Incarnation incarnation) {
+std::shared_ptr<InProcessChannel> FindWorker(const WorkerId& worker,
+                                             Incarnation incarnation) {
   Board& board = TheBoard();
   const std::lock_guard lock(board.mu);
   if (board.process != getpid()) return nullptr;

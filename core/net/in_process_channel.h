@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_MAILBOX_H_
-#define FEEDMILL_CORE_NET_MAILBOX_H_
+#ifndef FEEDMILL_CORE_NET_IN_PROCESS_CHANNEL_H_
+#define FEEDMILL_CORE_NET_IN_PROCESS_CHANNEL_H_
 
 #include <functional>
 #include <memory>
@@ -14,22 +14,22 @@ namespace feedmill {
 // the columns of a frame are shared.
 //
 // Thread-safety: any thread.
-class Mailbox : public std::enable_shared_from_this<Mailbox> {
+class InProcessChannel : public std::enable_shared_from_this<InProcessChannel> {
  public:
-  using Take = std::function<void(const std::shared_ptr<Mailbox>& from,
+  using Take = std::function<void(const std::shared_ptr<InProcessChannel>& from,
                                   Message message)>;
 
   // `take` is called on the reactor's thread, until Close.
-  static std::shared_ptr<Mailbox> Make(Reactor& reactor, Take take);
+  static std::shared_ptr<InProcessChannel> Make(Reactor& reactor, Take take);
 
   // Returns false if the receiver is closed. The message is lost then, and also
   // if the reactor ends before it runs `take`. `from`: channel for answers.
-  bool Put(std::shared_ptr<Mailbox> from, Message message);
+  bool Put(std::shared_ptr<InProcessChannel> from, Message message);
   // Call before the reactor is destroyed. Must not wait for a Put from `take`.
   void Close();
 
  private:
-  Mailbox(Reactor& reactor, Take take)
+  InProcessChannel(Reactor& reactor, Take take)
       : reactor_(&reactor), take_(std::move(take)) {}
 
   std::mutex mu_;
@@ -40,12 +40,12 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
 // Registry of this process's worker channels, by worker and incarnation. Empty
 // in a forked child, because its parent's threads do not exist there.
 void AnnounceWorker(const WorkerId& worker, Incarnation incarnation,
-                    std::shared_ptr<Mailbox> mailbox);
+                    std::shared_ptr<InProcessChannel> channel);
 void WithdrawWorker(const WorkerId& worker, Incarnation incarnation);
 // Returns null if the worker is in another process.
-std::shared_ptr<Mailbox> FindWorker(const WorkerId& worker,
-                                    Incarnation incarnation);
+std::shared_ptr<InProcessChannel> FindWorker(const WorkerId& worker,
+                                             Incarnation incarnation);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_MAILBOX_H_
+#endif  // FEEDMILL_CORE_NET_IN_PROCESS_CHANNEL_H_
