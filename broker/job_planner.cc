@@ -80,8 +80,8 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
   return Analyze(parsed, registry);
 }
 
-bool HasEndlessPart(const Graph& graph) {
-  return PropertiesOf(graph.source).endless ||
+bool HasInfinitePart(const Graph& graph) {
+  return PropertiesOf(graph.source).infinite ||
          std::any_of(graph.steps.begin(), graph.steps.end(),
                      [](const Step& step) {
                        const auto* repeat = step.As<RepeatStep>();
@@ -113,7 +113,7 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   shape.first_split =
       std::max<uint64_t>(1, shape.first_split / plan->batch_size());
   shape.slotted = ReadsInSlots(analyzed->graph) && shape.positions > 0 &&
-                  !HasEndlessPart(analyzed->graph);
+                  !HasInfinitePart(analyzed->graph);
   if (!shape.slotted) return shape;
   // The passes follow each other, so each pass must be finite.
   const Graph slotted = SlottedGraph(analyzed->graph);

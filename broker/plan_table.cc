@@ -47,7 +47,7 @@ bool PlanTable::Numbered(const JobState& job) {
 
 uint64_t PlanTable::SourceRound(const JobState& job) {
   Plan* const plan = Find(job.plan);
-  if (job.source_size != kEndlessPositions || plan == nullptr) return 0;
+  if (job.source_size != kInfinitePositions || plan == nullptr) return 0;
   std::optional<uint64_t>& round = plan->source_round;
   if (!round.has_value()) {
     const absl::StatusOr<JobShape> shape =

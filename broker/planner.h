@@ -17,7 +17,7 @@ struct JobShape {
   std::string fingerprint;    // of the graph that workers run
   std::string manifest_hash;  // "" without files
   uint64_t source_size = 0;
-  uint64_t positions = 0;    // kEndlessPositions for an infinite graph
+  uint64_t positions = 0;    // kInfinitePositions for an infinite graph
   uint64_t first_split = 1;  // positions of the first split, before any
                              // cost is known
   // True if a run has slots, one per worker, with `positions` positions each.

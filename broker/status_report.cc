@@ -192,7 +192,7 @@ std::string StatusReport::EventsJson(absl::Time now) const {
 Json StatusReport::JobJson(absl::Time now, const JobState& job,
                            const FleetUse& fleet) const {
   const bool planned = WasPlanned(job);
-  const bool counted = planned && job.positions != kEndlessPositions;
+  const bool counted = planned && job.positions != kInfinitePositions;
   Json entry{{"name", job.name.value()},
              {"anonymous", job.anonymous()},
              {"state", StateName(job)},
@@ -240,7 +240,7 @@ void StatusReport::AddPositions(const JobState& job, Json& entry) const {
   const uint64_t bound = job.ended_positions + open;
   entry["positions_bound"] = bound;
   entry["positions_taken"] = taken;
-  if (!WasPlanned(job) || job.positions == kEndlessPositions) return;
+  if (!WasPlanned(job) || job.positions == kInfinitePositions) return;
   // Each rank passes through all positions.
   const uint64_t all = job.positions * job.ranks;
   entry["bound_percent"] = Percent(bound, all);

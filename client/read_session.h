@@ -161,7 +161,7 @@ class ReadSession {
   virtual Cursor After(Cursor cursor) const;
   // True if the run's last position is known (rule 27).
   virtual bool EndKnown(const RunInfo& run) const {
-    return run.settled && run.positions != kEndlessPositions;
+    return run.settled && run.positions != kInfinitePositions;
   }
   // True if elements of the second slot are released only when the run is
   // settled (P-190).

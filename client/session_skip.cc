@@ -80,7 +80,7 @@ void ReadSession::TakeSkip(absl::Time now, SplitId id, Split& split) {
 }
 
 void ReadSession::NoteEmpty(const Piece& piece) {
-  if (!shared() || run_->positions != kEndlessPositions) return;
+  if (!shared() || run_->positions != kInfinitePositions) return;
   const std::pair span(piece.begin.p, piece.end.p);
   if (!empties_.empty() && empties_.back().second == span.first) {
     empties_.back().second = span.second;

@@ -61,8 +61,8 @@ class PlacementFinder {
   PlacementFinder(const Graph& graph, const SourceTraits& source)
       : graph_(graph), streamed_(source.streamed) {
     const SourceProperties properties = PropertiesOf(graph.source);
-    if (properties.endless) {
-      endless_ = fmt::format("the {} source", graph.source.name());
+    if (properties.infinite) {
+      infinite_ = fmt::format("the {} source", graph.source.name());
     }
     if (source.counted) return;
     uncertain_ = fmt::format("the {} source, whose number of {} is unknown",
@@ -96,13 +96,13 @@ class PlacementFinder {
       }
     }
     if (step.Is<RepeatStep>() && !step.Get<RepeatStep>().count) {
-      endless_ = Name(index);
+      infinite_ = Name(index);
     }
     if (client_) return Placement::kClient;
     if (traits.drops || Skips(step)) uncertain_ = Name(index);
     if (step.Is<BatchStep>()) batch_ = index;
     // With a take, the plan reads a finite number of positions.
-    if (step.Is<TakeStep>()) cut_ = endless_.has_value();
+    if (step.Is<TakeStep>()) cut_ = infinite_.has_value();
     return needs == StepNeeds::kElement ? Placement::kWorker : Placement::kPlan;
   }
 
@@ -148,12 +148,12 @@ class PlacementFinder {
           "step, or write `shuffle: {{window: N}}`",
           Name(index), *client_);
     }
-    if (!endless_ || cut_) return absl::OkStatus();
+    if (!infinite_ || cut_) return absl::OkStatus();
     return InvalidArgument(
         "{}: a global shuffle needs all elements, and {} is infinite. Move the "
         "shuffle before the repeat (each pass is shuffled again), give the "
         "repeat a count, or write `shuffle: {{window: N}}`",
-        Name(index), *endless_);
+        Name(index), *infinite_);
   }
 
   absl::Status CheckShuffleFiles(size_t index) const {
@@ -196,11 +196,11 @@ class PlacementFinder {
         [](const Step& step) {
           return step.Is<RepeatStep>() && !step.Get<RepeatStep>().count;
         });
-    if (!repeats && (!endless_ || cut_)) return absl::OkStatus();
+    if (!repeats && (!infinite_ || cut_)) return absl::OkStatus();
     return InvalidArgument(
         "{}: it keeps one pass over its input, and {} is infinite. Move it "
         "before the repeat, or put a take after the infinite source",
-        Name(index), *endless_);
+        Name(index), *infinite_);
   }
 
   absl::Status CheckRecords(size_t index) const {
@@ -212,11 +212,11 @@ class PlacementFinder {
   }
 
   absl::Status CheckRepeat(size_t index) const {
-    if (!endless_) return absl::OkStatus();
+    if (!infinite_) return absl::OkStatus();
     return InvalidArgument(
         "{}: it repeats its input after the end, and {} is infinite. Leave "
         "this repeat out, or give the earlier repeat a count",
-        Name(index), *endless_);
+        Name(index), *infinite_);
   }
 
   const Graph& graph_;
@@ -227,9 +227,9 @@ class PlacementFinder {
       client_;                   // the reason why the client stage has begun
   std::optional<size_t> batch_;  // index of the plan's batch
   std::optional<size_t> on_error_;
-  std::optional<size_t> joined_;        // the step that joined records
-  std::optional<std::string> endless_;  // the infinite repeat or source
-  bool cut_ = false;                    // a take of the plan makes it finite
+  std::optional<size_t> joined_;         // the step that joined records
+  std::optional<std::string> infinite_;  // the infinite repeat or source
+  bool cut_ = false;                     // a take of the plan makes it finite
 };
 
 std::string_view PlacementName(Placement placement) {

@@ -39,7 +39,7 @@ struct SourceProperties {
   // Records are lines of text, which users count from 1.
   bool lines = false;
   // Infinite according to the options.
-  bool endless = false;
+  bool infinite = false;
   // Makes an element from one element of each input.
   bool pairs_inputs = false;
   // The component that takes microseconds or more an element, e.g. by reading a

@@ -73,16 +73,16 @@ std::vector<SourceField>* MutableSourceFields(Source& source) {
   return found ? found->fields : nullptr;
 }
 
-bool IsEndless(const Graph& graph) {
-  bool endless = !graph.source.empty() && PropertiesOf(graph.source).endless;
+bool IsInfinite(const Graph& graph) {
+  bool infinite = !graph.source.empty() && PropertiesOf(graph.source).infinite;
   for (const Step& step : graph.steps) {
     if (const auto* repeat = step.As<RepeatStep>()) {
-      endless = endless || !repeat->count.has_value();
+      infinite = infinite || !repeat->count.has_value();
     } else if (step.Is<TakeStep>()) {
-      endless = false;
+      infinite = false;
     }
   }
-  return endless;
+  return infinite;
 }
 
 const Compression* WrittenCompression(const Source& source) {

@@ -37,7 +37,7 @@ const std::vector<SourceField>* SourceFields(const Source& source);
 std::vector<SourceField>* MutableSourceFields(Source& source);
 
 // True if a pipeline is infinite according to the graph alone.
-bool IsEndless(const Graph& graph);
+bool IsInfinite(const Graph& graph);
 
 // Returns the compression in the options, which may be kByName. Null for a
 // source whose files are never compressed.

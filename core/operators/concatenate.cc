@@ -24,7 +24,7 @@ class Concatenation final : public Combination {
     size_ = size;
     uint64_t end = 0;
     for (const uint64_t one : sizes_) {
-      end = one == kEndless ? kEndless : end + one;
+      end = one == kInfinite ? kInfinite : end + one;
       ends_.push_back(end);
     }
   }
@@ -44,7 +44,7 @@ class Concatenation final : public Combination {
   }
 
   uint64_t Used(size_t input) const override {
-    if (size_ == kEndless) return kEndless;
+    if (size_ == kInfinite) return kInfinite;
     const uint64_t first = std::min(First(input), size_);
     return std::min(ends_[input], size_) - first;
   }
@@ -52,7 +52,7 @@ class Concatenation final : public Combination {
   // The period is that of the infinite input, after all elements before it.
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     const auto last = static_cast<size_t>(
-        std::find(ends_.begin(), ends_.end(), kEndless) - ends_.begin());
+        std::find(ends_.begin(), ends_.end(), kInfinite) - ends_.begin());
     if (rounds[last] == 0) return 0;
     return Plus(First(last), rounds[last]).value_or(0);
   }
@@ -92,13 +92,13 @@ struct ConcatenateOperator {
              Field::kRequired | Field::kShort, "The pipelines to read."}};
   }
   static SourceProperties Properties(const ConcatenateSource& s) {
-    return {.endless = AnyIsEndless(s.inputs)};
+    return {.infinite = AnyIsInfinite(s.inputs)};
   }
   static absl::StatusOr<ElementSpec> Output(
       const ConcatenateSource& s, std::span<const ElementSpec> inputs) {
     FM_RETURN_IF_ERROR(CheckInputs(s.inputs, inputs));
     for (size_t i = 0; i + 1 < s.inputs.size(); ++i) {
-      if (!IsEndless(s.inputs[i])) continue;
+      if (!IsInfinite(s.inputs[i])) continue;
       return InvalidArgument(
           "inputs[{}] is infinite, so the inputs after it would never be read. "
           "Add a take to it, or put it last",

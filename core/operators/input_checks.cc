@@ -45,14 +45,14 @@ absl::StatusOr<ElementSpec> CommonSpec(std::span<const ElementSpec> inputs) {
   return out;
 }
 
-bool AnyIsEndless(const std::vector<Graph>& inputs) {
+bool AnyIsInfinite(const std::vector<Graph>& inputs) {
   return std::any_of(inputs.begin(), inputs.end(),
-                     [](const Graph& input) { return IsEndless(input); });
+                     [](const Graph& input) { return IsInfinite(input); });
 }
 
-bool AllAreEndless(const std::vector<Graph>& inputs) {
+bool AllAreInfinite(const std::vector<Graph>& inputs) {
   return std::all_of(inputs.begin(), inputs.end(),
-                     [](const Graph& input) { return IsEndless(input); });
+                     [](const Graph& input) { return IsInfinite(input); });
 }
 
 }  // namespace feedmill

@@ -21,8 +21,8 @@ absl::Status CheckInputs(const std::vector<Graph>& inputs,
 // differ.
 absl::StatusOr<ElementSpec> CommonSpec(std::span<const ElementSpec> inputs);
 
-bool AnyIsEndless(const std::vector<Graph>& inputs);
-bool AllAreEndless(const std::vector<Graph>& inputs);
+bool AnyIsInfinite(const std::vector<Graph>& inputs);
+bool AllAreInfinite(const std::vector<Graph>& inputs);
 
 }  // namespace feedmill
 

@@ -41,7 +41,7 @@ class Interleaving final : public Combination {
   }
 
   uint64_t Used(size_t input) const override {
-    if (size_ == kEndless) return kEndless;
+    if (size_ == kInfinite) return kInfinite;
     uint64_t used = 0;
     for (const Segment& segment : segments_) {
       const uint64_t end = std::min(segment.end, size_);
@@ -139,7 +139,8 @@ class Interleaving final : public Combination {
   }
 
   uint64_t Left(uint32_t input, const std::vector<uint64_t>& taken) const {
-    return sizes_[input] == kEndless ? kEndless : sizes_[input] - taken[input];
+    return sizes_[input] == kInfinite ? kInfinite
+                                      : sizes_[input] - taken[input];
   }
 
   // Takes as many rounds as all open inputs can give, beginning with slot `at`.
@@ -148,17 +149,17 @@ class Interleaving final : public Combination {
                    std::vector<uint64_t>& taken, uint64_t& n) {
     Segment segment;
     segment.begin = n;
-    uint64_t rounds = kEndless;
+    uint64_t rounds = kInfinite;
     for (size_t k = 0; k < slots.size(); ++k) {
       const auto& slot = slots[(at + k) % slots.size()];
       if (!slot.has_value()) continue;
       const uint64_t left = Left(*slot, taken);
-      if (left != kEndless) rounds = std::min(rounds, left / block_);
+      if (left != kInfinite) rounds = std::min(rounds, left / block_);
       segment.slots.push_back({*slot, taken[*slot]});
     }
     if (rounds == 0) return false;
-    segment.end = kEndless;
-    if (rounds != kEndless) {
+    segment.end = kInfinite;
+    if (rounds != kInfinite) {
       for (const Slot& slot : segment.slots) {
         taken[slot.input] += rounds * block_;
       }
@@ -167,7 +168,7 @@ class Interleaving final : public Combination {
       if (__builtin_mul_overflow(rounds * block_, segment.slots.size(),
                                  &count) ||
           __builtin_add_overflow(n, count, &segment.end)) {
-        segment.end = kEndless;
+        segment.end = kInfinite;
       }
     }
     n = segment.end;
@@ -249,7 +250,7 @@ struct InterleaveOperator {
              "Elements a turn."}};
   }
   static SourceProperties Properties(const InterleaveSource& s) {
-    return {.endless = AnyIsEndless(s.inputs)};
+    return {.infinite = AnyIsInfinite(s.inputs)};
   }
   static absl::StatusOr<ElementSpec> Output(
       const InterleaveSource& s, std::span<const ElementSpec> inputs) {

@@ -33,20 +33,20 @@ class Mixing final : public Combination {
             "inputs[{}] has no elements, so it cannot be repeated", i);
       }
     }
-    size_ = repeats ? 0 : kEndless;
+    size_ = repeats ? 0 : kInfinite;
     for (size_t i = 0; i < sizes_.size(); ++i) {
-      if (!repeats && sizes_[i] != kEndless) {
+      if (!repeats && sizes_[i] != kInfinite) {
         size_ = std::min(size_, schedule_.IndexOf(i, sizes_[i]));
       } else if (repeats) {
         const uint64_t last =
-            sizes_[i] == kEndless || stop == MixtureSource::Stop::kRepeat
-                ? kEndless
+            sizes_[i] == kInfinite || stop == MixtureSource::Stop::kRepeat
+                ? kInfinite
                 : schedule_.IndexOf(i, sizes_[i] - 1);
-        size_ = std::max(size_, last == kEndless ? kEndless : last + 1);
+        size_ = std::max(size_, last == kInfinite ? kInfinite : last + 1);
       }
     }
     size_ = std::min(size_, limit);
-    if (size_ == kEndless || size_ <= kPositionsMax) return absl::OkStatus();
+    if (size_ == kInfinite || size_ <= kPositionsMax) return absl::OkStatus();
     return InvalidArgument("more than 2^63 elements");
   }
 
@@ -64,7 +64,7 @@ class Mixing final : public Combination {
   }
 
   uint64_t Used(size_t input) const override {
-    return size_ == kEndless ? kEndless : schedule_.Count(input, size_);
+    return size_ == kInfinite ? kInfinite : schedule_.Count(input, size_);
   }
 
   uint64_t Round(std::span<const uint64_t> rounds) const override {
@@ -149,13 +149,13 @@ struct MixtureOperator {
   static SourceProperties Properties(const MixtureSource& s) {
     switch (s.stop) {
       case MixtureSource::Stop::kFirstExhausted:
-        return {.endless = AllAreEndless(s.inputs)};
+        return {.infinite = AllAreInfinite(s.inputs)};
       case MixtureSource::Stop::kAllExhausted:
-        return {.endless = AnyIsEndless(s.inputs)};
+        return {.infinite = AnyIsInfinite(s.inputs)};
       case MixtureSource::Stop::kRepeat:
         break;
     }
-    return {.endless = true};
+    return {.infinite = true};
   }
   static absl::StatusOr<ElementSpec> Output(
       const MixtureSource& s, std::span<const ElementSpec> inputs) {

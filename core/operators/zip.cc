@@ -74,7 +74,7 @@ struct ZipOperator {
              Field::kRequired | Field::kShort, "The pipelines to read."}};
   }
   static SourceProperties Properties(const ZipSource& s) {
-    return {.endless = AllAreEndless(s.inputs), .pairs_inputs = true};
+    return {.infinite = AllAreInfinite(s.inputs), .pairs_inputs = true};
   }
   static absl::StatusOr<ElementSpec> Output(
       const ZipSource& s, std::span<const ElementSpec> inputs) {

@@ -34,7 +34,7 @@ absl::Status BlockPiece::Run() const {
     first = false;
     scratch_.refs.clear();
     program_.plan->Records(at.p, at.p + 1, scratch_.refs);
-    const uint64_t last = at.p == end.p ? end.i : kEndless;
+    const uint64_t last = at.p == end.p ? end.i : kInfinite;
     bool more = true;
     while (more && at.i < last && !full() && !draft_.failed) {
       scratch_.at = at;

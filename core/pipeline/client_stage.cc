@@ -240,7 +240,7 @@ uint64_t ClientStage::needed_from() const {
   uint64_t needed = position_;
   bool counted = false;
   for (const auto& step : steps_) {
-    if (step->full_for_ever()) return kEndless;
+    if (step->full_for_ever()) return kInfinite;
     // Random steps need the number of all earlier batches, used or not.
     counted = counted || (random_ && step->counts());
     if (!step->full() || counted) continue;
@@ -269,8 +269,8 @@ absl::Status ClientStage::PushPasses(const Piece& piece) {
     size_t end = cursors.size();
     if (pass_length_ > 0 || !one_pass) {
       const uint64_t limit =
-          std::min(pass_length_ > 0 ? NextBoundary() : kEndless,
-                   tells_passes_ ? pass_end_ : kEndless);
+          std::min(pass_length_ > 0 ? NextBoundary() : kInfinite,
+                   tells_passes_ ? pass_end_ : kInfinite);
       end = row;
       while (end < cursors.size() && cursors[end].p < limit) ++end;
     }

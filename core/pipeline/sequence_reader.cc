@@ -123,7 +123,7 @@ void SequenceReader::Flush() {
 
 // Shared pieces come in any order: the last position is not the end.
 bool SequenceReader::done() const {
-  return options_.shared ? stage_->needed_from() == kEndless : stage_->done();
+  return options_.shared ? stage_->needed_from() == kInfinite : stage_->done();
 }
 
 bool SequenceReader::Pop(ClientStage::Output& output) {
@@ -148,7 +148,7 @@ uint64_t SequenceReader::PassBefore(uint64_t unread) const {
 
 std::optional<uint64_t> SequenceReader::size() const {
   if (!numbered()) return options_.elements;
-  if (plan_->size() == kEndless) return std::nullopt;
+  if (plan_->size() == kInfinite) return std::nullopt;
   return plan_->size();
 }
 

@@ -14,7 +14,7 @@
 #include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/client_stage.h"
-#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/infinite_repeat_monitor.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/skip_count.h"
 #include "core/plan/plan.h"
@@ -143,7 +143,7 @@ class SequenceReader {
   const std::shared_ptr<const FunctionRegistry> registry_;
   const Options options_;
   std::unique_ptr<ClientStage> stage_;
-  EndlessWatch watch_;
+  InfiniteRepeatMonitor watch_;
   PlaceTracker tracker_;
   SkipCount skips_;
   uint64_t needed_ = 0;

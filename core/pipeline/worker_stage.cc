@@ -163,7 +163,7 @@ absl::StatusOr<Piece> WorkerStage::RunShare(Cursor begin, Cursor end,
                                             StageScratch& scratch,
                                             bool& outer) const {
   const Share& share = part_->share;
-  if (part_->whole->size() != kEndless) {
+  if (part_->whole->size() != kInfinite) {
     end = std::min(end, {part_->whole->size(), 0});
   }
   const uint64_t first = share.Below(FirstWhole(begin));
@@ -245,7 +245,7 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
     if (end.i > 0) end = {end.p + 1, 0};
   }
   const uint64_t size = program.plan->size();
-  if (size != kEndless && end > Cursor{size, 0}) end = {size, 0};
+  if (size != kInfinite && end > Cursor{size, 0}) end = {size, 0};
   if (begin > end) {
     return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
   }

@@ -30,7 +30,7 @@ std::optional<uint64_t> Combination::Times(uint64_t a, uint64_t b) {
 uint64_t Combination::Turns(size_t input) const {
   const uint64_t used = Used(input);
   const uint64_t size = sizes_[input];
-  if (used == kEndless || size == kEndless || size == 0) return 1;
+  if (used == kInfinite || size == kInfinite || size == 0) return 1;
   return std::max<uint64_t>(1, used / size + (used % size != 0));
 }
 
@@ -38,7 +38,7 @@ absl::StatusOr<uint64_t> TotalSize(const std::vector<uint64_t>& sizes) {
   constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
   uint64_t sum = 0;
   for (const uint64_t size : sizes) {
-    if (size == kEndless) return kEndless;
+    if (size == kInfinite) return kInfinite;
     if (size > kPositionsMax - sum) {
       return InvalidArgument("the inputs have more than 2^63 elements");
     }

@@ -34,13 +34,13 @@ class Combination {
  public:
   virtual ~Combination() = default;
 
-  uint64_t size() const { return size_; }  // kEndless if infinite
+  uint64_t size() const { return size_; }  // kInfinite if infinite
   // Finds the places of elements `indexes`. REQUIRES: each index is below
   // size(), `out` has as many entries as `indexes`, and the source is no zip.
   virtual void Find(std::span<const uint64_t> indexes,
                     std::span<InputPlace> out) const = 0;
   // Number of elements of an input that the first size() elements read, summed
-  // over all turns of the input; kEndless if size() is.
+  // over all turns of the input; kInfinite if size() is.
   virtual uint64_t Used(size_t input) const = 0;
   // Number of times that the first size() elements begin the input; at least 1.
   uint64_t Turns(size_t input) const;
@@ -65,7 +65,7 @@ class Combination {
   uint64_t size_ = 0;
 };
 
-// Returns the sum of the sizes; kEndless if one of them is. InvalidArgument
+// Returns the sum of the sizes; kInfinite if one of them is. InvalidArgument
 // above 2^63.
 absl::StatusOr<uint64_t> TotalSize(const std::vector<uint64_t>& sizes);
 

@@ -20,7 +20,7 @@ class InputCombiner {
  public:
   virtual ~InputCombiner() = default;
 
-  // Returns the order of inputs that have `sizes` elements each (kEndless:
+  // Returns the order of inputs that have `sizes` elements each (kInfinite:
   // infinite). One pass reads at most `limit` elements. InvalidArgument if
   // there are more than 2^63 elements, or if an input without elements has to
   // begin again. REQUIRES: `sizes` is not empty.

@@ -14,7 +14,7 @@ namespace feedmill {
 absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
     std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
     uint64_t seed, uint64_t iteration, uint64_t limit) {
-  if (source_size > kPositionsMax && source_size != kEndless) {
+  if (source_size > kPositionsMax && source_size != kInfinite) {
     return InvalidArgument("a source of {} records is too large (at most {})",
                            source_size, kPositionsMax);
   }
@@ -27,16 +27,16 @@ absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
   plan->size_ = source_size;
   FM_RETURN_IF_ERROR(plan->AddSteps());
   limit = std::min(limit, plan->size_);
-  if (limit != kEndless) plan->Cut(limit);
+  if (limit != kInfinite) plan->Cut(limit);
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 
 // Makes an infinite plan end after `limit` positions.
 void Plan::Cut(uint64_t limit) {
-  if (size_ == kEndless) size_ = limit;
+  if (size_ == kInfinite) size_ = limit;
   for (size_t i = levels_.size(); i > 0; --i) {
     Level& level = levels_[i - 1];
-    if (level.input != kEndless && level.output != kEndless) {
+    if (level.input != kInfinite && level.output != kInfinite) {
       limit = level.input;
       continue;
     }
@@ -58,16 +58,16 @@ void Plan::Cut(uint64_t limit) {
       }
       return;
     }
-    if (level.input == kEndless) level.input = limit;
+    if (level.input == kInfinite) level.input = limit;
   }
-  if (source_needed_ == kEndless) source_needed_ = limit;
+  if (source_needed_ == kInfinite) source_needed_ = limit;
 }
 
 std::shared_ptr<const Plan> Plan::ForShare(Share share) const {
   FM_CHECK(share.sound() && share_.whole());
   std::shared_ptr<Plan> plan(new Plan(*this));
   plan->share_ = share;
-  if (size_ != kEndless) plan->size_ = share.Below(size_);
+  if (size_ != kInfinite) plan->size_ = share.Below(size_);
   return plan;
 }
 
@@ -128,7 +128,7 @@ RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
         p = p * level.count + level.first;
         break;
       case Level::Kind::kRepeat:
-        pass = (level.count == kEndless ? 0 : pass * level.count) +
+        pass = (level.count == kInfinite ? 0 : pass * level.count) +
                p / level.input;
         p %= level.input;
         break;
@@ -150,7 +150,7 @@ uint64_t Plan::RecordsAt(uint64_t p) const {
   FM_CHECK(p < size_);
   if (batch_level_ == 0) return 1;
   const Level& batch = levels_[batch_level_ - 1];
-  if (batch.input == kEndless || batch.input % batch.count == 0) {
+  if (batch.input == kInfinite || batch.input % batch.count == 0) {
     return batch.count;
   }
   return std::min(batch.count,
@@ -189,7 +189,7 @@ Plan::Span Plan::InputOf(const Level& level, Span span) {
     }
     case Level::Kind::kRepeat: {
       const uint64_t base =
-          level.count == kEndless ? 0 : span.pass * level.count;
+          level.count == kInfinite ? 0 : span.pass * level.count;
       const uint64_t within = span.begin % level.input;
       const uint64_t size =
           std::min(level.input - within, span.end - span.begin);
@@ -244,7 +244,7 @@ uint64_t Plan::read_together() const {
   if (last.kind == Level::Kind::kMixed) return last.count;
   const bool shuffled =
       last.kind == Level::Kind::kShuffle || last.kind == Level::Kind::kWindow;
-  return shuffled ? kEndless : 0;
+  return shuffled ? kInfinite : 0;
 }
 
 RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
@@ -356,7 +356,7 @@ uint64_t Plan::ReachedPass(uint64_t p) const {
     if (level.step < counted_from_) break;
     if (level.kind == Level::Kind::kRepeat) {
       pass =
-          (level.count == kEndless ? 0 : pass * level.count) + p / level.input;
+          (level.count == kInfinite ? 0 : pass * level.count) + p / level.input;
       p %= level.input;
     } else if (level.kind == Level::Kind::kSkip) {
       p += level.count;
@@ -422,22 +422,22 @@ uint64_t Plan::PassLength(size_t step) const {
 }
 
 bool Plan::NumbersOn() const {
-  bool endless = source_size_ == kEndless;
+  bool infinite = source_size_ == kInfinite;
   const std::vector<Step>& steps = graph_->graph.steps;
   for (size_t s = graph_->cached_steps; s < steps.size(); ++s) {
     const auto* repeat = steps[s].As<RepeatStep>();
-    endless = endless || (repeat != nullptr && !repeat->count.has_value());
-    if (endless && steps[s].Is<EnumerateStep>()) return true;
+    infinite = infinite || (repeat != nullptr && !repeat->count.has_value());
+    if (infinite && steps[s].Is<EnumerateStep>()) return true;
   }
   return false;
 }
 
 uint64_t Plan::Round(uint64_t source_round) const {
-  if (size_ != kEndless || NumbersOn()) return 0;
+  if (size_ != kInfinite || NumbersOn()) return 0;
   bool apart = false;
   for (const Level& level : levels_) {
     using enum Level::Kind;
-    if (level.kind == kRepeat && level.count == kEndless) return level.input;
+    if (level.kind == kRepeat && level.count == kInfinite) return level.input;
     apart = apart || level.kind == kBatch || level.kind == kShard;
   }
   // Batches and shards join or drop different elements in each round.

@@ -16,7 +16,7 @@ namespace feedmill {
 
 class PlanBuilder;
 
-inline constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
+inline constexpr uint64_t kInfinite = std::numeric_limits<uint64_t>::max();
 
 // A source record (or block) and the pass in which it is read.
 struct RecordRef {
@@ -49,7 +49,7 @@ class Plan {
   // Makes the plan of `graph`.
   // `source_size`: records of a counted source, blocks of an uncounted one, or
   // elements of a combining source (SourceSize in core/sources/source_plan.h);
-  // kEndless if the source is infinite.
+  // kInfinite if the source is infinite.
   // `limit`: most positions that one pass of the enclosing source reads of this
   // input. An infinite repeat has as many passes as `limit` takes.
   // If the graph has a cache, the plan covers the steps after the last cache.
@@ -60,7 +60,7 @@ class Plan {
   // step that needs the end, or there are more than 2^63 positions or passes.
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
       std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
-      uint64_t seed, uint64_t iteration, uint64_t limit = kEndless);
+      uint64_t seed, uint64_t iteration, uint64_t limit = kInfinite);
 
   // Returns the plan of the positions of `share` only, numbered from 0.
   // Everything else, including random keys and counters, is that of this plan.
@@ -69,7 +69,7 @@ class Plan {
   // Returns the position in the whole plan of position p of this plan.
   uint64_t WholePosition(uint64_t p) const { return share_.At(p); }
 
-  // Number of positions; kEndless for an infinite repeat, but 0 if it repeats
+  // Number of positions; kInfinite for an infinite repeat, but 0 if it repeats
   // nothing.
   uint64_t size() const { return size_; }
   uint64_t source_size() const { return source_size_; }
@@ -96,7 +96,7 @@ class Plan {
   RecordRun RunAt(uint64_t begin, uint64_t end) const;
   // Number of positions, aligned to a multiple of it, that are best read
   // together if positions do not follow the order of the source: those of a
-  // window of blocks. kEndless if more is always better; 0 if positions follow
+  // window of blocks. kInfinite if more is always better; 0 if positions follow
   // the order of the source.
   uint64_t read_together() const;
   // Most records of the source that one pass reads: source_size(), unless a
@@ -167,9 +167,9 @@ class Plan {
     };
     Kind kind = Kind::kTake;
     size_t step = 0;      // index as written
-    uint64_t input = 0;   // positions before the step; may be kEndless
+    uint64_t input = 0;   // positions before the step; may be kInfinite
     uint64_t output = 0;  // positions after the step
-    // Count of the repeat (kEndless: infinite), or size of the window, block,
+    // Count of the repeat (kInfinite: infinite), or size of the window, block,
     // skip, shard or batch.
     uint64_t count = 0;
     uint64_t first = 0;  // first position of the shard

@@ -32,13 +32,13 @@ absl::Status PlanBuilder::Add(Plan::Level::Kind kind, uint64_t count,
 }
 
 absl::Status PlanBuilder::NeedsEnd() const {
-  if (plan_.size_ != kEndless) return absl::OkStatus();
+  if (plan_.size_ != kInfinite) return absl::OkStatus();
   return InvalidArgument(
       "it needs all elements of its input, which is infinite");
 }
 
 absl::Status PlanBuilder::Repeat(std::optional<int64_t> count) {
-  const uint64_t times = count ? Unsigned(*count) : kEndless;
+  const uint64_t times = count ? Unsigned(*count) : kInfinite;
   FM_RETURN_IF_ERROR(NeedsEnd());
   const std::optional<uint64_t> output = Product(plan_.size_, times);
   if (!output) return InvalidArgument("more than 2^63 positions");
@@ -86,7 +86,7 @@ absl::Status PlanBuilder::Skip(int64_t count) {
   if (!in_plan()) return absl::OkStatus();
   const uint64_t skipped = std::min(plan_.size_, Unsigned(count));
   return Add(Plan::Level::Kind::kSkip, skipped,
-             plan_.size_ == kEndless ? kEndless : plan_.size_ - skipped);
+             plan_.size_ == kInfinite ? kInfinite : plan_.size_ - skipped);
 }
 
 absl::Status PlanBuilder::Shard(int64_t count, int64_t index) {
@@ -94,7 +94,7 @@ absl::Status PlanBuilder::Shard(int64_t count, int64_t index) {
   const uint64_t shards = Unsigned(count);
   const uint64_t first = Unsigned(index);
   // An infinite repeat of nothing has no positions, not even position 0.
-  const uint64_t output = plan_.size_ == kEndless ? kEndless
+  const uint64_t output = plan_.size_ == kInfinite ? kInfinite
                           : plan_.size_ <= first
                               ? 0
                               : (plan_.size_ - first - 1) / shards + 1;
@@ -108,8 +108,8 @@ absl::Status PlanBuilder::Batch(int64_t size, bool drop_remainder) {
   FM_CHECK(size > 0 && plan_.batch_level_ == 0);
   const uint64_t records = Unsigned(size);
   const uint64_t output =
-      plan_.size_ == kEndless
-          ? kEndless
+      plan_.size_ == kInfinite
+          ? kInfinite
           : plan_.size_ / records +
                 (!drop_remainder && plan_.size_ % records != 0);
   plan_.batch_level_ = plan_.levels_.size() + 1;
@@ -120,7 +120,7 @@ absl::Status Plan::AddSteps() {
   PlanBuilder builder(*this);
   counted_from_ = graph_->cached_steps;
   const auto passes = [&] {
-    return builder.passes_ == kEndless ? 0 : builder.passes_;
+    return builder.passes_ == kInfinite ? 0 : builder.passes_;
   };
   const std::vector<Step>& steps = graph_->graph.steps;
   for (size_t s = 0; s < steps.size(); ++s) {

@@ -45,7 +45,7 @@ class PlanBuilder {
 
   Plan& plan_;
   size_t step_ = 0;
-  // The combined count of the repeats so far; kEndless if one is infinite.
+  // The combined count of the repeats so far; kInfinite if one is infinite.
   uint64_t passes_ = 1;
 };
 

@@ -11,11 +11,11 @@ namespace feedmill {
 // Largest number of positions of a finite plan.
 inline constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
 
-// Returns a * b; 0 if one of them is 0, else kEndless if one of them is;
+// Returns a * b; 0 if one of them is 0, else kInfinite if one of them is;
 // nullopt above kPositionsMax.
 inline std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
   if (a == 0 || b == 0) return 0;
-  if (a == kEndless || b == kEndless) return kEndless;
+  if (a == kInfinite || b == kInfinite) return kInfinite;
   uint64_t product = 0;
   if (__builtin_mul_overflow(a, b, &product) || product > kPositionsMax) {
     return std::nullopt;

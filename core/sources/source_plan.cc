@@ -35,10 +35,10 @@ uint64_t RoundOf(const Source& source, const SourcePlan& plan) {
     const uint64_t size = input.plan->size();
     // If the source of an input is infinite, the input need not repeat after
     // each round.
-    const bool known = !pairs || input.source.size != kEndless;
-    rounds.push_back(size != kEndless ? size
-                     : known          ? input.plan->Round(input.source.round)
-                                      : 0);
+    const bool known = !pairs || input.source.size != kInfinite;
+    rounds.push_back(size != kInfinite ? size
+                     : known           ? input.plan->Round(input.source.round)
+                                       : 0);
   }
   return plan.combination->Round(rounds);
 }
@@ -52,7 +52,7 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
   if (graph.cached != nullptr) {
     FM_ASSIGN_OR_RETURN(
         out.cached.emplace_back(),
-        PlanInput(graph.cached, manifest, seed, /*iteration=*/0, kEndless));
+        PlanInput(graph.cached, manifest, seed, /*iteration=*/0, kInfinite));
     out.size = out.cached[0].plan->size();
     out.round = out.cached[0].plan->Round(out.cached[0].source.round);
     return out;
@@ -80,14 +80,14 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
   };
   if (graph.source.streamed) {  // their sizes are unknown
     for (size_t i = 0; i < count; ++i) {
-      FM_RETURN_IF_ERROR(plan(i, kEndless).status());
+      FM_RETURN_IF_ERROR(plan(i, kInfinite).status());
     }
     out.size = 1;
     return out;
   }
   std::vector<uint64_t> sizes;
   for (size_t i = 0; i < count; ++i) {
-    FM_ASSIGN_OR_RETURN(out.inputs.emplace_back(), plan(i, kEndless));
+    FM_ASSIGN_OR_RETURN(out.inputs.emplace_back(), plan(i, kInfinite));
     sizes.push_back(out.inputs.back().plan->size());
   }
   auto combination = CombineInputs(source, sizes, limit);
@@ -98,12 +98,12 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
   out.size = out.combination->size();
   for (size_t i = 0; i < count; ++i) {
     const uint64_t used = out.combination->Used(i);
-    if (sizes[i] == kEndless && used != kEndless) {
+    if (sizes[i] == kInfinite && used != kInfinite) {
       FM_ASSIGN_OR_RETURN(out.inputs[i], plan(i, used));
     }
     out.inputs[i].turns = out.combination->Turns(i);
   }
-  if (out.size == kEndless) out.round = RoundOf(source, out);
+  if (out.size == kInfinite) out.round = RoundOf(source, out);
   return out;
 }
 

@@ -19,7 +19,7 @@ namespace feedmill {
 struct SourcePlan {
   struct Input;
 
-  uint64_t size = 0;  // records, blocks or elements; kEndless: infinite
+  uint64_t size = 0;  // records, blocks or elements; kInfinite: infinite
   // Period of an infinite source, as returned by Combination::Round; 0 if
   // unknown.
   uint64_t round = 0;
@@ -42,7 +42,7 @@ struct SourcePlan::Input {
 absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
                                       const Manifest& manifest, uint64_t seed,
                                       uint64_t iteration,
-                                      uint64_t limit = kEndless);
+                                      uint64_t limit = kInfinite);
 
 // Returns the number of positions of the source, for Plan::Make.
 absl::StatusOr<uint64_t> SourceSize(const AnalyzedGraph& graph,

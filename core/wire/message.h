@@ -208,14 +208,14 @@ struct BoundSplit {
   std::optional<SkippedElement> skip{};
 };
 // Number of positions of an infinite run.
-inline constexpr uint64_t kEndlessPositions = ~uint64_t{0};
+inline constexpr uint64_t kInfinitePositions = ~uint64_t{0};
 // Properties of a planned run.
 struct RunInfo {
   RunNumber run;
   uint64_t iteration = 0;
   uint64_t seed = 0;
   uint64_t source_size = 0;  // for Plan::Make
-  uint64_t positions = 0;    // kEndlessPositions: infinite
+  uint64_t positions = 0;    // kInfinitePositions: infinite
   PlanId plan;
   // Mode off: number of whole passes over the graph; `positions` covers all of
   // them (the plan is that of SlottedGraph). 0: the graph itself. Until the run

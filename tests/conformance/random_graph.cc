@@ -266,7 +266,7 @@ bool FlipsBatchesOfBatches(const Graph& graph) {
 // For inputs that are not counted: any step, but a finite source, because
 // filters could remove everything of an infinite one.
 bool FitsAsStream(const Graph& graph) {
-  return !PropertiesOf(graph.source).endless && !FlipsBatchesOfBatches(graph);
+  return !PropertiesOf(graph.source).infinite && !FlipsBatchesOfBatches(graph);
 }
 
 // Inserts an on_error that skips, at a valid place.
@@ -684,7 +684,7 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   const size_t wanted = Below(random, 8);
   // The reference cuts off infinite sources; filters could remove everything of
   // them.
-  if (PropertiesOf(graph.source).endless) {
+  if (PropertiesOf(graph.source).infinite) {
     graph.steps.push_back(
         MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))}));
   }

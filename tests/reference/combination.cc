@@ -138,26 +138,26 @@ const std::vector<Graph>* InputsOf(const Source& source) {
 bool HasNoEnd(const Source& source) {
   const std::vector<Graph>* inputs = InputsOf(source);
   if (inputs == nullptr) return false;
-  size_t endless = 0;
-  for (const Graph& input : *inputs) endless += HasNoEnd(input);
-  const bool all = endless == inputs->size();
+  size_t infinite = 0;
+  for (const Graph& input : *inputs) infinite += HasNoEnd(input);
+  const bool all = infinite == inputs->size();
   if (source.Is<ZipSource>()) return all;
   auto* mixture = source.As<MixtureSource>();
   if (mixture && mixture->stop == MixtureSource::Stop::kRepeat) return true;
   if (mixture && mixture->stop == MixtureSource::Stop::kFirstExhausted)
     return all;
-  return endless > 0;
+  return infinite > 0;
 }
 
 bool HasNoEnd(const Graph& graph, size_t steps) {
-  bool endless = HasNoEnd(graph.source);
+  bool infinite = HasNoEnd(graph.source);
   for (size_t s = 0; s < std::min(steps, graph.steps.size()); ++s) {
     const Step& step = graph.steps[s];
     const auto* repeat = step.As<RepeatStep>();
-    if (repeat && !repeat->count) endless = true;
-    if (step.Is<TakeStep>()) endless = false;
+    if (repeat && !repeat->count) infinite = true;
+    if (step.Is<TakeStep>()) infinite = false;
   }
-  return endless;
+  return infinite;
 }
 
 bool NumbersOn(const Graph& graph) {

@@ -54,7 +54,7 @@ class Interpreter {
     client_begin_ = placements.client_begin;
     skip_before_ = placements.skip_before;
     counted_ = placements.counted;
-    endless_ = placements.endless;
+    infinite_ = placements.infinite;
     plan_ends_ = placements.plan_ends;
     streamed_ = HasStreams(graph.source);
     // The length of streams is unknown.
@@ -66,24 +66,24 @@ class Interpreter {
   }
 
   Sequence Run() {
-    if (RepeatsNothing()) return {{}, true, "an endless repeat of nothing"};
+    if (RepeatsNothing()) return {{}, true, "an infinite repeat of nothing"};
     // Adds passes of an infinite repeat until there are enough elements; at the
     // cut the last element may be short. Stops too when more passes add
     // nothing: a take is full, the data is bad, or no pass makes an element.
     Items items;
     size_t before = 0, skipped = 0;
-    for (endless_passes_ = 1;; endless_passes_ *= 4) {
+    for (infinite_passes_ = 1;; infinite_passes_ *= 4) {
       std::fill(batches_.begin(), batches_.end(), 0);
       positions_ = Places(graph_.steps.size(), 0);
       items = After(graph_.steps.size(), 0);
       if (!is_stream_)
         skipped = std::erase_if(items.items,
                                 [](const Item& i) { return i.left_out; });
-      if (!endless_ && items.items.empty() && in_vain_ && !take_full_)
+      if (!infinite_ && items.items.empty() && in_vain_ && !take_full_)
         items.failed = true;  // not because a take was full
-      if (!endless_ || items.items.size() > limit_) break;
+      if (!infinite_ || items.items.size() > limit_) break;
       // Steps that wait for many elements may output nothing for long.
-      if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
+      if (infinite_passes_ > (items.items.empty() ? 256 : 16) &&
           items.items.size() == before) {
         // No element will ever come, although no take is full: an error.
         if (before == 0 && !take_full_ && !plan_ends_) items.failed = true;
@@ -143,7 +143,7 @@ class Interpreter {
  private:
   // Starts again with finite bounds for infinite parts.
   void Begin(uint64_t passes, uint64_t elements) {
-    endless_passes_ = passes;
+    infinite_passes_ = passes;
     made_places_.clear();
     PickInputs(HasNoEnd(graph_.source) ? elements : SIZE_MAX);
   }
@@ -262,7 +262,7 @@ class Interpreter {
     if (auto* repeat = As<RepeatStep>(step)) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
-                                 : endless_passes_;
+                                 : infinite_passes_;
       for (uint64_t j = 0; j < count; ++j)
         for (Position& p : Places(k - 1, pass * count + j))
           out.push_back(std::move(p));
@@ -279,7 +279,7 @@ class Interpreter {
   }
 
   uint64_t EpochOf(size_t s, uint64_t pass) const {
-    return reference::EpochOf(graph_, s, pass, endless_passes_);
+    return reference::EpochOf(graph_, s, pass, infinite_passes_);
   }
 
   // Applies a step that acts on each element alone. Returns false if the
@@ -479,7 +479,7 @@ class Interpreter {
     if (auto* repeat = As<RepeatStep>(step)) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
-                                 : endless_passes_;
+                                 : infinite_passes_;
       Items out;
       for (uint64_t j = 0; j < count && !out.failed; ++j) {
         Items one = After(k - 1, repeat->count ? pass * count + j : j);
@@ -534,7 +534,7 @@ class Interpreter {
     for (size_t s = client_begin_; s < graph_.steps.size(); ++s)
       if (auto* repeat = As<RepeatStep>(graph_.steps[s]))
         passes *= repeat->count ? static_cast<uint64_t>(*repeat->count)
-                                : endless_passes_;
+                                : infinite_passes_;
     const uint64_t length = passes == 0 ? 0 : positions_.size() / passes;
     Items out;
     try {
@@ -566,13 +566,13 @@ class Interpreter {
   const bool is_stream_;   // an input whose elements are not counted
   const bool covered_;     // an on_error of the whole pipeline skips errors
   size_t first_step_ = 0;  // index of steps[0] in written order
-  bool counted_ = true, endless_ = false, plan_ends_ = false;
+  bool counted_ = true, infinite_ = false, plan_ends_ = false;
   bool in_vain_ = false;    // an infinite source without elements: an error
   bool take_full_ = false;  // a take after an infinite repeat ended it
   size_t client_begin_ = 0;
   std::optional<size_t> skip_before_;  // the on_error step that skips
   std::vector<uint64_t> file_sizes_;   // in positions
-  uint64_t endless_passes_ = 1;
+  uint64_t infinite_passes_ = 1;
   std::vector<std::vector<Element>> records_;  // per source position
   // For combining sources: the inputs, the input elements of each element, and
   // the number of times that a pass begins each input.

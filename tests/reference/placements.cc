@@ -24,7 +24,7 @@ Placements PlacementsOf(const Graph& graph, bool is_input) {
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.steps[s];
     if (const auto* repeat = step.As<RepeatStep>())
-      placements.endless = placements.endless || !repeat->count;
+      placements.infinite = placements.infinite || !repeat->count;
     if (step.Is<FilterStep>()) changed = true;
     if (Skips(step)) {
       changed = true;

@@ -11,7 +11,7 @@ namespace feedmill::reference {
 // Placement of a pipeline's steps (docs/semantics/order.md).
 struct Placements {
   bool counted = true;                // positions are records or elements
-  bool endless = false;               // an infinite repeat
+  bool infinite = false;              // an infinite repeat
   bool plan_ends = false;             // a take of the plan makes it finite
   size_t client_begin = 0;            // first step of the client
   std::optional<size_t> skip_before;  // the on_error step that skips

@@ -113,13 +113,13 @@ std::vector<Position> PastCache(size_t c, std::vector<Position> in,
 }
 
 uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
-                 uint64_t endless_passes) {
+                 uint64_t infinite_passes) {
   for (size_t r = 0; r < s; ++r) {
     if (CacheAfter(graph, r) != CacheAfter(graph, s)) continue;
     if (const auto* repeat = graph.steps[r].As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
-                                 : endless_passes;
+                                 : infinite_passes;
       if (count > 0) pass /= count;
     }
   }

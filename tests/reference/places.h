@@ -36,7 +36,7 @@ uint64_t PositionOf(const Graph& graph, size_t s, const Place& place,
 // Returns the epoch of step s for a record of combined pass `pass`: without the
 // repeats before s, from the last cache on.
 uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
-                 uint64_t endless_passes);
+                 uint64_t infinite_passes);
 
 // True if an infinite repeat runs step s repeatedly.
 bool InPass(const Graph& graph, size_t s);

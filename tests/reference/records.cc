@@ -57,7 +57,7 @@ uint64_t Varint(const std::string& s, size_t& at) {
     if (shift < 64) value |= (byte & 127) << shift;
     if (byte < 128) return value;
   }
-  throw DataError("endless varint");
+  throw DataError("varint without an end");
 }
 
 std::vector<Field> Fields(const std::string& s) {

@@ -232,17 +232,17 @@ absl::StatusOr<std::string> SplitsText(
                       MakePlanner(functions).shape(CanonicalText(graph.graph),
                                                    manifest.Serialize(), 0, 0));
   const DispatcherSettings settings;
-  const bool endless = shape.positions == kEndless;
+  const bool infinite = shape.positions == kInfinite;
   const uint64_t first = std::min(shape.first_split, shape.positions);
   out += fmt::format(
       "splits  {} positions ({}); the first splits have {} positions, later "
       "splits hold {} ms of work and {} at most",
-      endless ? "infinite" : fmt::format("{}", shape.positions),
+      infinite ? "infinite" : fmt::format("{}", shape.positions),
       PositionWord(graph), first,
       absl::ToInt64Milliseconds(settings.split_time),
       SizeText(settings.split_bytes));
   const std::optional<uint64_t> each = sizes.OfPosition();
-  if (!endless && each && *each > 0) {
+  if (!infinite && each && *each > 0) {
     const uint64_t fit = std::max<uint64_t>(1, settings.split_bytes / *each);
     out +=
         fmt::format("; {} splits or more", (shape.positions + fit - 1) / fit);

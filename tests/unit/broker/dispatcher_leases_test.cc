@@ -429,7 +429,7 @@ TEST(Restart, RestoresTheRunFromTheJournal) {
   EXPECT_EQ(reader.answer->run->source_round, 100);
   cluster.Restart();
   reader.Beat();
-  EXPECT_EQ(reader.answer->run->positions, kEndlessPositions);
+  EXPECT_EQ(reader.answer->run->positions, kInfinitePositions);
   EXPECT_EQ(reader.answer->run->source_round, 100);
   EXPECT_EQ(cluster.AddReader("k", "solo", "range 100")
                 .Hello()

@@ -135,9 +135,9 @@ TEST(Traces, RefusalsSayWhy) {
   };
   EXPECT_EQ(why(TraceOfJob("tran")),
             "there is no job 'tran'; there are 'train'");
-  TraceRequest endless = TraceOfJob("train");
-  endless.duration = absl::InfiniteDuration();
-  EXPECT_THAT(why(endless), HasSubstr("make sense"));
+  TraceRequest infinite = TraceOfJob("train");
+  infinite.duration = absl::InfiniteDuration();
+  EXPECT_THAT(why(infinite), HasSubstr("make sense"));
   EXPECT_THAT(ErrorText(AskAgain(cluster, TraceOfJob("train")).status),
               HasSubstr("does not know this trace of job 'train' any more"));
   EXPECT_TRUE(Ask(cluster, TraceOfJob("train")).status.ok());

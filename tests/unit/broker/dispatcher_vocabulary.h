@@ -53,7 +53,7 @@ inline Planner StoryPlanner() {
     shape.manifest_hash = manifest;
     shape.positions = std::stoull(shape.fingerprint.substr(6));
     if (graph.starts_with("cycle")) {
-      shape.source_round = std::exchange(shape.positions, kEndlessPositions);
+      shape.source_round = std::exchange(shape.positions, kInfinitePositions);
     }
     shape.source_size = shape.positions;
     shape.first_split = 10;

@@ -84,14 +84,14 @@ TEST_F(JobPlannerTest, PositionsAreWhatThePlanMakes) {
 
 TEST_F(JobPlannerTest, ARepeatWithoutACountIsInfinite) {
   EXPECT_EQ(Shape("source: {range: {stop: 10}}\nsteps: [{repeat: }]").positions,
-            kEndless);
+            kInfinite);
 }
 
 TEST_F(JobPlannerTest, ASourceWithoutEndHasARound) {
   const JobShape shape = Shape(
       "source: {mixture: {stop: repeat, weights: [1, 1], inputs: ["
       "{source: {range: {stop: 10}}}, {source: {range: {stop: 70}}}]}}");
-  EXPECT_EQ(shape.positions, kEndless);
+  EXPECT_EQ(shape.positions, kInfinite);
   EXPECT_GE(shape.source_round, 140);
   EXPECT_LE(shape.source_round, 150);
   EXPECT_EQ(Shape("source: {range: {stop: 10}}").source_round, 0);

@@ -311,9 +311,9 @@ TEST(InputsTest, ErrorsNameTheInputAndTheWayOut) {
 }
 
 TEST(InputsTest, NothingMayNeedTheEndOfOnesWithoutEnd) {
-  const Dataset endless = kRange.Repeat();
+  const Dataset infinite = kRange.Repeat();
   const auto mixture = [&](Dataset::MixtureStop stop) {
-    return Dataset::Mixture({kRange, endless}, {1, 2}, stop);
+    return Dataset::Mixture({kRange, infinite}, {1, 2}, stop);
   };
   using Stop = Dataset::MixtureStop;
   EXPECT_EQ(ErrorOf(mixture(Stop::kFirstExhausted).Shuffle()), "no error");
@@ -322,7 +322,7 @@ TEST(InputsTest, NothingMayNeedTheEndOfOnesWithoutEnd) {
                 HasSubstr("the mixture source is infinite"));
     EXPECT_EQ(ErrorOf(mixture(stop).Take(9).Shuffle()), "no error");
   }
-  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange, endless}).Repeat(2)),
+  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange, infinite}).Repeat(2)),
               HasSubstr("the interleave source is infinite"));
   const Dataset named = kRange.Map({{"a", Expr::Named("x")}});
   EXPECT_EQ(ErrorOf(Dataset::Zip({named, kImages.Repeat()}).Repeat(2)),

@@ -507,10 +507,10 @@ TEST(FingerprintTest, IgnoresSeedAndOrderOnly) {
 }
 
 TEST(GraphYaml, CountsOfEmptyMaps) {
-  const auto endless =
+  const auto infinite =
       ParseGraphYaml("source: {range: 3}\nsteps: [repeat: {}]\n", "");
-  ASSERT_TRUE(endless.ok()) << endless.status();
-  EXPECT_FALSE(endless->steps[0].Get<RepeatStep>().count.has_value());
+  ASSERT_TRUE(infinite.ok()) << infinite.status();
+  EXPECT_FALSE(infinite->steps[0].Get<RepeatStep>().count.has_value());
   for (const char* step : {"take: {}", "skip: {}"}) {
     const auto graph = ParseGraphYaml(
         "source: {range: 3}\nsteps: [" + std::string(step) + "]\n", "");

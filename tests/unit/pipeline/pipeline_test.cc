@@ -151,12 +151,12 @@ class AnyPipeline : public ::testing::TestWithParam<const char*> {};
 TEST_P(AnyPipeline, EqualsTheReferenceForEveryCut) {
   constexpr size_t kLimit = 300;
   const Graph graph = ParseInFiles(GetParam());
-  const bool endless =
+  const bool infinite =
       std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
         const auto* repeat = step.As<RepeatStep>();
         return repeat != nullptr && !repeat->count;
       });
-  const size_t limit = endless ? kLimit : SIZE_MAX;
+  const size_t limit = infinite ? kLimit : SIZE_MAX;
   const reference::Sequence expected = reference::Interpret(graph, 0, 0, limit);
   const std::string hash = reference::OrderHash(expected.elements);
   for (const int threads : {1, 2, 4}) {

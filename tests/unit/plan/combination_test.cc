@@ -112,7 +112,7 @@ TEST(MixtureScheduleTest, CountsAndFindsWithoutGoingThere) {
 
 std::shared_ptr<const Combination> Make(const Source& source,
                                         std::vector<uint64_t> sizes,
-                                        uint64_t limit = kEndless) {
+                                        uint64_t limit = kInfinite) {
   auto made = CombineInputs(source, std::move(sizes), limit);
   EXPECT_TRUE(made.ok()) << ErrorText(made.status());
   return *made;
@@ -153,22 +153,22 @@ TEST(CombinationTest, ConcatenatesAlsoWhatIsEmpty) {
   EXPECT_EQ(Text(*Make(Concatenated(4), {2, 0, 3, 0})), "a0 a1 c0 c1 c2");
   EXPECT_EQ(Text(*Make(Concatenated(3), {0, 0, 1})), "c0");
   EXPECT_EQ(Make(Concatenated(2), {0, 0})->size(), 0u);
-  const auto endless = Make(Concatenated(2), {2, kEndless});
-  EXPECT_EQ(endless->size(), kEndless);
-  EXPECT_EQ(Text(*endless, 4), "a0 a1 b0 b1");
+  const auto infinite = Make(Concatenated(2), {2, kInfinite});
+  EXPECT_EQ(infinite->size(), kInfinite);
+  EXPECT_EQ(Text(*infinite, 4), "a0 a1 b0 b1");
   const uint64_t half = uint64_t{1} << 62;
   EXPECT_EQ(Make(Concatenated(2), {half, half})->size(), 2 * half);
   EXPECT_THAT(
       ErrorText(
-          CombineInputs(Concatenated(3), {half, half, 1}, kEndless).status()),
+          CombineInputs(Concatenated(3), {half, half, 1}, kInfinite).status()),
       HasSubstr("more than 2^63"));
 }
 
 TEST(CombinationTest, AZipIsAsLongAsItsShortest) {
   const Source zip = MakeSource(ZipSource{std::vector<Graph>(3)});
-  EXPECT_EQ(Make(zip, {5, 3, kEndless})->size(), 3u);
-  EXPECT_EQ(Make(zip, {5, 3, kEndless})->Used(2), 3u);
-  EXPECT_EQ(Make(zip, {kEndless, kEndless, kEndless})->size(), kEndless);
+  EXPECT_EQ(Make(zip, {5, 3, kInfinite})->size(), 3u);
+  EXPECT_EQ(Make(zip, {5, 3, kInfinite})->Used(2), 3u);
+  EXPECT_EQ(Make(zip, {kInfinite, kInfinite, kInfinite})->size(), kInfinite);
 }
 
 TEST(CombinationTest, InterleavesAsTfDataDoes) {
@@ -178,7 +178,7 @@ TEST(CombinationTest, InterleavesAsTfDataDoes) {
             "c4 c5 d4 d5 e0 e1 e2 e3 e4 e5");
   EXPECT_EQ(Text(*Make(Interleaved(2, 0, 1), {2, 3})), "a0 b0 a1 b1 b2");
   EXPECT_EQ(Text(*Make(Interleaved(3, 1, 2), {2, 0, 3})), "a0 a1 c0 c1 c2");
-  EXPECT_EQ(Text(*Make(Interleaved(2, 9, 2), {kEndless, 3}), 9),
+  EXPECT_EQ(Text(*Make(Interleaved(2, 9, 2), {kInfinite, 3}), 9),
             "a0 a1 b0 b1 a2 a3 b2 a4 a5");
 }
 
@@ -187,20 +187,20 @@ TEST(CombinationTest, AMixtureStopsByItsRule) {
   EXPECT_EQ(Text(*Make(first, {2, 5})), "a0 b0 a1 b1");
   EXPECT_EQ(Text(*Make(first, {5, 2})), "a0 b0 a1 b1 a2");
   EXPECT_EQ(Make(first, {0, 5})->size(), 0u);
-  EXPECT_EQ(Make(first, {kEndless, kEndless})->size(), kEndless);
+  EXPECT_EQ(Make(first, {kInfinite, kInfinite})->size(), kInfinite);
   const Source all = Mixed({0.5, 0.5}, Stop::kAllExhausted);
   EXPECT_EQ(Text(*Make(all, {2, 3})), "a0 b0 a1 b1 A0 b2");
   EXPECT_EQ(Text(*Make(all, {3, 2})), "a0 b0 a1 b1 a2");
-  EXPECT_EQ(Make(all, {3, kEndless})->size(), kEndless);
+  EXPECT_EQ(Make(all, {3, kInfinite})->size(), kInfinite);
   const Source repeat = Mixed({2, 1}, Stop::kRepeat);
-  EXPECT_EQ(Make(repeat, {3, 1})->size(), kEndless);
+  EXPECT_EQ(Make(repeat, {3, 1})->size(), kInfinite);
   EXPECT_EQ(Text(*Make(repeat, {3, 1}), 6), "a0 a1 b0 a2 A0 B0");
   for (const Source& source : {all, repeat}) {
-    EXPECT_THAT(ErrorText(CombineInputs(source, {3, 0}, kEndless).status()),
+    EXPECT_THAT(ErrorText(CombineInputs(source, {3, 0}, kInfinite).status()),
                 HasSubstr("inputs[1] has no elements"));
   }
   const uint64_t huge = (uint64_t{1} << 63) - 1;
-  EXPECT_THAT(ErrorText(CombineInputs(all, {huge, 1}, kEndless).status()),
+  EXPECT_THAT(ErrorText(CombineInputs(all, {huge, 1}, kInfinite).status()),
               HasSubstr("more than 2^63"));
 }
 
@@ -277,9 +277,9 @@ TEST(CombinationTest, RandomAccessIsReadingInOrder) {
   for (int trial = 0; trial < 300; ++trial) {
     std::vector<uint64_t> sizes(1 + random() % 6);
     for (uint64_t& size : sizes) size = 1 + random() % 40;
-    if (random() % 4 == 0) sizes.back() = kEndless;
+    if (random() % 4 == 0) sizes.back() = kInfinite;
     const Source source = RandomOrder(random, sizes.size());
-    const uint64_t limit = random() % 2 == 0 ? 200 : kEndless;
+    const uint64_t limit = random() % 2 == 0 ? 200 : kInfinite;
     const auto made = Make(source, sizes, limit);
     const std::vector<InputPlace> places = First(*made, 300);
     std::vector<uint64_t> used(sizes.size(), 0);
@@ -302,7 +302,7 @@ TEST(CombinationTest, RandomAccessIsReadingInOrder) {
       if (made->size() > 300) break;
       ASSERT_EQ(made->Used(i), used[i]);
       const uint64_t turns =
-          sizes[i] == kEndless ? 1 : (used[i] + sizes[i] - 1) / sizes[i];
+          sizes[i] == kInfinite ? 1 : (used[i] + sizes[i] - 1) / sizes[i];
       ASSERT_EQ(made->Turns(i), std::max<uint64_t>(1, turns));
     }
   }
@@ -319,14 +319,14 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
     for (size_t i = 0; i < inputs; ++i) {
       rounds[i] = 1 + random() % 20;
       const bool last = i + 1 == inputs;
-      sizes[i] = last || random() % 2 == 0 ? kEndless : rounds[i];
+      sizes[i] = last || random() % 2 == 0 ? kInfinite : rounds[i];
     }
     // Inputs after an infinite input never come.
     if (source.Is<ConcatenateSource>()) {
       std::copy(rounds.begin(), rounds.end() - 1, sizes.begin());
     }
     const auto made = Make(source, sizes);
-    if (made->size() != kEndless) continue;
+    if (made->size() != kInfinite) continue;
     const uint64_t round = made->Round(rounds);
     ASSERT_GT(round, 0u);
     const std::vector<InputPlace> places = First(*made, 6 * round);
@@ -355,7 +355,7 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
 
 TEST(CombinationTest, AZipBeginsAgainWhenAllItsInputsDo) {
   const auto zip = Make(MakeSource(ZipSource{std::vector<Graph>(3)}),
-                        {kEndless, kEndless, kEndless});
+                        {kInfinite, kInfinite, kInfinite});
   EXPECT_EQ(zip->Round({{4, 6, 10}}), 60u);
   EXPECT_EQ(zip->Round({{4, 0, 10}}), 0u);
   const uint64_t large = (uint64_t{1} << 40) - 1;
@@ -369,10 +369,10 @@ TEST(CombinationTest, FarPlacesTakeNoLongerThanNearOnes) {
   InputPlace place;
   turns->Find({&n, 1}, {&place, 1});
   EXPECT_EQ(place.input, 2u);
-  const auto endless =
-      Make(Interleaved(4, 0, 1), {kEndless, 8 * huge, kEndless, kEndless});
-  const uint64_t last = kEndless - 1;
-  endless->Find({&last, 1}, {&place, 1});
+  const auto infinite =
+      Make(Interleaved(4, 0, 1), {kInfinite, 8 * huge, kInfinite, kInfinite});
+  const uint64_t last = kInfinite - 1;
+  infinite->Find({&last, 1}, {&place, 1});
   EXPECT_EQ(place.position, last / 4);
   const auto mixture = Make(Mixed({0.7, 0.3}, Stop::kRepeat), {1'000, 7});
   mixture->Find({&n, 1}, {&place, 1});

@@ -82,7 +82,7 @@ TEST(PlanTest, ARepeatAfterBatchEndsEachPassWithItsShortBatch) {
 TEST(PlanTest, EachPassAndEachIterationHasItsOwnShuffle) {
   const Dataset dataset = Dataset::Range(50).Shuffle().Repeat();
   const auto plan = MakePlan(dataset, 50);
-  EXPECT_EQ(plan->size(), kEndless);
+  EXPECT_EQ(plan->size(), kInfinite);
   std::vector<uint64_t> first = Indexes(*plan, 0, 50);
   std::vector<uint64_t> second = Indexes(*plan, 50, 100);
   EXPECT_NE(first, second);
@@ -186,7 +186,7 @@ struct NaiveRecord {
 using NaivePosition = std::vector<NaiveRecord>;
 
 // passes of an infinite repeat in lists
-constexpr uint64_t kEndlessPasses = 80;
+constexpr uint64_t kInfinitePasses = 80;
 
 // Runs the plan steps on whole lists, step by step and pass by pass.
 class NaiveEvaluator {
@@ -213,7 +213,7 @@ class NaiveEvaluator {
     if (const auto* repeat = step.As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
-                                 : kEndlessPasses;
+                                 : kInfinitePasses;
       for (uint64_t j = 0; j < count; ++j) {
         for (auto& p : First(s, pass * count + j)) out.push_back(std::move(p));
       }
@@ -257,17 +257,17 @@ class NaiveEvaluator {
   std::vector<NaivePosition> InRuns(const std::vector<NaivePosition>& in,
                                     uint64_t window, uint64_t epoch,
                                     size_t s) const {
-    bool endless = false;
+    bool infinite = false;
     for (size_t r = 0; r < s; ++r) {
       const Step& step = graph_.graph.steps[r];
       const auto* repeat = step.As<RepeatStep>();
-      endless = (endless || (repeat != nullptr && !repeat->count)) &&
-                !step.Is<TakeStep>();
+      infinite = (infinite || (repeat != nullptr && !repeat->count)) &&
+                 !step.Is<TakeStep>();
     }
     std::vector<NaivePosition> out;
     uint64_t end = epoch % 2 == 1 ? window - window / 2 : window;
     for (uint64_t run = 0; out.size() < in.size(); ++run, end += window) {
-      if (end > in.size() && endless) break;  // the window is longer
+      if (end > in.size() && infinite) break;  // the window is longer
       const uint64_t begin = out.size();
       const Permutation permutation(
           MakeRandomKey(kSeed, kIteration, epoch, s, run),
@@ -364,14 +364,14 @@ void ExpectPasses(const Plan& plan,
     ASSERT_TRUE(plan.has_passes() || passes[p] == 0);
     uint64_t end = p;
     while (end < passes.size() && passes[end] == passes[p]) ++end;
-    const bool known = end < passes.size() || plan.size() != kEndless;
+    const bool known = end < passes.size() || plan.size() != kInfinite;
     ASSERT_GE(plan.ReachedPassEnd(p), end) << "position " << p;
     ASSERT_TRUE(!known || plan.ReachedPassEnd(p) == end) << "position " << p;
   }
 }
 
 void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
-  if (plan.size() == kEndless) {
+  if (plan.size() == kInfinite) {
     if (expected.size() < 8) return;  // 80 passes make too few elements
     expected.resize(std::min<size_t>(expected.size() - 7, 60));
   } else {
@@ -436,14 +436,14 @@ TEST(PlanTest, KnowsThePlacesThatEnumerateCounts) {
 
 TEST(PlanTest, AgreesWithListsOnRandomChains) {
   std::mt19937_64 random(20);
-  int compared = 0, endless = 0, batched = 0;
+  int compared = 0, infinite = 0, batched = 0;
   for (int trial = 0; trial < 12000; ++trial) {
     const auto n = static_cast<int64_t>(random() % 13);
     const Dataset dataset = RandomChain(random, n);
     auto plan = TryPlan(dataset, static_cast<uint64_t>(n));
     if (!plan.ok()) continue;  // e.g. a shuffle on the client
     ++compared;
-    endless += (*plan)->size() == kEndless;
+    infinite += (*plan)->size() == kInfinite;
     batched += (*plan)->graph().plan_batches;
     NaiveEvaluator naive((*plan)->graph(), static_cast<uint64_t>(n));
     ExpectSamePlan(**plan, naive.Run());
@@ -452,7 +452,7 @@ TEST(PlanTest, AgreesWithListsOnRandomChains) {
     }
   }
   EXPECT_GT(compared, 4000);
-  EXPECT_GT(endless, 300);
+  EXPECT_GT(infinite, 300);
   EXPECT_GT(batched, 1000);
 }
 

@@ -1,5 +1,5 @@
 // Detection of infinite pipelines without elements.
-#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/infinite_repeat_monitor.h"
 
 #include <gtest/gtest.h>
 
@@ -22,20 +22,20 @@ std::shared_ptr<const Plan> PlanOf(const std::string& steps) {
   return Plan::Make(analyzed.value(), 3, 7, 0).value();
 }
 
-TEST(EndlessWatch, TwoPassesWithoutARowAreEnoughWherePassesAreAlike) {
+TEST(InfiniteRepeatMonitor, TwoPassesWithoutARowAreEnoughWherePassesAreAlike) {
   const auto plan = PlanOf("{filter: 'x > 5'}");
-  EndlessWatch watch(*plan, 0, 0);
+  InfiniteRepeatMonitor watch(*plan, 0, 0);
   EXPECT_TRUE(watch.Advance({5, 0}, 0, 0).ok());
   EXPECT_EQ(watch.Advance({6, 0}, 0, 0).code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(EndlessWatch, PassesThatDifferMayBeEmptyByChance) {
+TEST(InfiniteRepeatMonitor, PassesThatDifferMayBeEmptyByChance) {
   for (const char* steps :
        {"{filter: 'random.uniform(0.0, 1.0) < 0.05'}",
         "shuffle, {batch: {size: 2}}, {filter: 'sum(x) == 3'}"}) {
     const auto plan = PlanOf(steps);
-    EndlessWatch watch(*plan, 0, 0);
+    InfiniteRepeatMonitor watch(*plan, 0, 0);
     EXPECT_TRUE(watch.Advance({10'000, 0}, 0, 0).ok()) << steps;
     EXPECT_TRUE(watch.AdvanceShared(0, 10'000, 0, 0).ok()) << steps;
     EXPECT_FALSE(watch.Advance({10'000'000, 0}, 0, 0).ok()) << steps;
@@ -52,12 +52,12 @@ std::shared_ptr<const Plan> PlanOfMixture(const std::string& steps) {
           steps + "]\n",
       "test.yaml");
   const auto analyzed = Analyze(graph.value(), BuiltinFunctions());
-  return Plan::Make(analyzed.value(), kEndless, 7, 0).value();
+  return Plan::Make(analyzed.value(), kInfinite, 7, 0).value();
 }
 
-TEST(EndlessWatch, TwoRoundsOfInputsWithoutEndAreEnough) {
+TEST(InfiniteRepeatMonitor, TwoRoundsOfInputsWithoutEndAreEnough) {
   const auto plan = PlanOfMixture("{filter: 'x > 5'}");
-  EndlessWatch watch(*plan, 10, 0);
+  InfiniteRepeatMonitor watch(*plan, 10, 0);
   EXPECT_TRUE(watch.Advance({19, 0}, 0, 0).ok());
   EXPECT_TRUE(watch.Advance({30, 0}, 1, 1).ok());
   EXPECT_TRUE(watch.Advance({49, 0}, 0, 0).ok());
@@ -65,43 +65,43 @@ TEST(EndlessWatch, TwoRoundsOfInputsWithoutEndAreEnough) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-TEST(EndlessWatch, ASharerOfThemIsMorePatient) {
+TEST(InfiniteRepeatMonitor, ASharerOfThemIsMorePatient) {
   const auto plan = PlanOfMixture("{filter: 'x > 5'}");
-  EndlessWatch watch(*plan, 10, 0);
+  InfiniteRepeatMonitor watch(*plan, 10, 0);
   EXPECT_TRUE(watch.AdvanceShared(0, 100, 0, 0).ok());
   EXPECT_FALSE(watch.AdvanceShared(100, 1'000, 0, 0).ok());
 }
 
-TEST(EndlessWatch, WhichElementsMeetDiffersFromRoundToRound) {
+TEST(InfiniteRepeatMonitor, WhichElementsMeetDiffersFromRoundToRound) {
   for (const char* steps : {"{batch: {size: 2}}, {filter: 'sum(x) == 3'}",
                             "{shard: {count: 2, index: 1}}, {filter: 'x > 5'}",
                             "{filter: 'x < 5'}, {batch: {size: 2}}, "
                             "{filter: 'sum(x) == 30'}"}) {
     const auto plan = PlanOfMixture(steps);
-    EndlessWatch watch(*plan, 10, 0);
+    InfiniteRepeatMonitor watch(*plan, 10, 0);
     EXPECT_TRUE(watch.Advance({10'000, 0}, 1, 0).ok()) << steps;
     EXPECT_TRUE(watch.Advance({20'000, 0}, 1, 0).ok()) << steps;
     EXPECT_FALSE(watch.Advance({10'000'000, 0}, 1, 0).ok()) << steps;
   }
 }
 
-TEST(EndlessWatch, InputsOfWhichNothingIsKnownAreNotWatched) {
+TEST(InfiniteRepeatMonitor, InputsOfWhichNothingIsKnownAreNotWatched) {
   const auto plan = PlanOfMixture("{filter: 'x > 5'}");
-  EndlessWatch watch(*plan, 0, 0);
+  InfiniteRepeatMonitor watch(*plan, 0, 0);
   EXPECT_TRUE(watch.Check().ok());
   EXPECT_TRUE(watch.Advance({10'000'000, 0}, 0, 0).ok());
 }
 
-TEST(EndlessWatch, InputsThatANumberTellsApartAreNotWatched) {
+TEST(InfiniteRepeatMonitor, InputsThatANumberTellsApartAreNotWatched) {
   const auto plan = PlanOfMixture("enumerate, {filter: 'index > 1000000'}");
-  EndlessWatch watch(*plan, 10, 0);
+  InfiniteRepeatMonitor watch(*plan, 10, 0);
   EXPECT_TRUE(watch.Check().ok());
   EXPECT_TRUE(watch.Advance({100'000'000, 0}, 0, 0).ok());
 }
 
-TEST(EndlessWatch, IgnoresPlansThatATakeEnds) {
+TEST(InfiniteRepeatMonitor, IgnoresPlansThatATakeEnds) {
   const auto plan = PlanOfMixture("{take: 1000}, {filter: 'x > 5'}");
-  EndlessWatch watch(*plan, 10, 0);
+  InfiniteRepeatMonitor watch(*plan, 10, 0);
   EXPECT_TRUE(watch.Advance({1'000, 0}, 0, 0).ok());
 }
 

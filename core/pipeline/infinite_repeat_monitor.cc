@@ -1,4 +1,4 @@
-#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/infinite_repeat_monitor.h"
 
 #include <algorithm>
 #include <iterator>
@@ -26,12 +26,12 @@ constexpr uint64_t kDrawnRoundsPatience = uint64_t{1} << 18;  // positions
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   uint64_t out = 0;
-  return __builtin_mul_overflow(a, b, &out) ? kEndless : out;
+  return __builtin_mul_overflow(a, b, &out) ? kInfinite : out;
 }
 
 uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   uint64_t out = 0;
-  return __builtin_add_overflow(a, b, &out) ? kEndless : out;
+  return __builtin_add_overflow(a, b, &out) ? kInfinite : out;
 }
 
 // True if the workers' steps batch or select elements of the source.
@@ -45,10 +45,11 @@ bool TakesApart(const AnalyzedGraph& graph) {
 
 }  // namespace
 
-EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
-                           uint64_t from)
-    : endless_(plan.source_size() == kEndless && plan.size() == kEndless &&
-               source_round > 0 && !plan.NumbersOn()),
+InfiniteRepeatMonitor::InfiniteRepeatMonitor(const Plan& plan,
+                                             uint64_t source_round,
+                                             uint64_t from)
+    : infinite_(plan.source_size() == kInfinite && plan.size() == kInfinite &&
+                source_round > 0 && !plan.NumbersOn()),
       period_(source_round),
       last_row_(from),
       last_output_(from) {
@@ -58,11 +59,11 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
     const Step& step = graph.graph.steps[s];
     if (const auto* repeat = step.As<RepeatStep>()) {
       if (repeat->count.has_value()) continue;
-      endless_ = repeats_ = true;
+      infinite_ = repeats_ = true;
       period_ =
           s == graph.cached_steps ? plan.source_size() : plan.PassLength(s - 1);
     }
-    if (!endless_ || s < graph.client_begin) continue;
+    if (!infinite_ || s < graph.client_begin) continue;
     // Later steps may hold back this many elements; at worst, a pass brings one
     // of them.
     const StepTraits traits = TraitsOf(step);
@@ -84,7 +85,7 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
   output_patience_ = stays ? drawn : patience_;
 }
 
-absl::Status EndlessWatch::Empty() const {
+absl::Status InfiniteRepeatMonitor::Empty() const {
   if (!repeats_) {
     return FailedPrecondition(
         "the infinite source yields no element: one pass over its inputs made "
@@ -95,12 +96,13 @@ absl::Status EndlessWatch::Empty() const {
       "the source, filter, take and skip");
 }
 
-absl::Status EndlessWatch::Check() const {
-  return endless_ && period_ == 0 ? Empty() : absl::OkStatus();
+absl::Status InfiniteRepeatMonitor::Check() const {
+  return infinite_ && period_ == 0 ? Empty() : absl::OkStatus();
 }
 
-absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
-  if (!endless_) return absl::OkStatus();
+absl::Status InfiniteRepeatMonitor::Advance(Cursor end, size_t rows,
+                                            size_t outputs) {
+  if (!infinite_) return absl::OkStatus();
   if (rows > 0) last_row_ = end.p;
   if (outputs > 0) last_output_ = end.p;
   // One pass is added because the last element may have come early in its pass.
@@ -111,9 +113,9 @@ absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 
-absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
-                                         size_t rows, size_t outputs) {
-  if (!endless_ || end <= begin) return absl::OkStatus();
+absl::Status InfiniteRepeatMonitor::AdvanceShared(uint64_t begin, uint64_t end,
+                                                  size_t rows, size_t outputs) {
+  if (!infinite_ || end <= begin) return absl::OkStatus();
   without_row_ = rows > 0 ? 0 : SaturatingAdd(without_row_, end - begin);
   without_output_ =
       outputs > 0 ? 0 : SaturatingAdd(without_output_, end - begin);
@@ -141,7 +143,7 @@ absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 
-void EndlessWatch::Cover(uint64_t begin, uint64_t end) {
+void InfiniteRepeatMonitor::Cover(uint64_t begin, uint64_t end) {
   auto it = covered_.upper_bound(begin);
   if (it != covered_.begin() && std::prev(it)->second >= begin) --it;
   while (it != covered_.end() && it->first <= end) {

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_
-#define FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_
+#ifndef FEEDMILL_CORE_PIPELINE_INFINITE_REPEAT_MONITOR_H_
+#define FEEDMILL_CORE_PIPELINE_INFINITE_REPEAT_MONITOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,11 +13,11 @@ namespace feedmill {
 
 // Detects that passes of an infinite repeat, or of infinite inputs, make no
 // element, so that a reader would wait for ever. Pure; not thread-safe.
-class EndlessWatch {
+class InfiniteRepeatMonitor {
  public:
   // `source_round`: SourcePlan::round; inputs with unknown round are not
   // watched. `from`: first position of the reading.
-  EndlessWatch(const Plan& plan, uint64_t source_round, uint64_t from);
+  InfiniteRepeatMonitor(const Plan& plan, uint64_t source_round, uint64_t from);
 
   // FailedPrecondition if no element can ever come, because the plan repeats
   // nothing.
@@ -35,7 +35,7 @@ class EndlessWatch {
   absl::Status Empty() const;
   void Cover(uint64_t begin, uint64_t end);
 
-  bool endless_ = false;
+  bool infinite_ = false;
   bool repeats_ = false;   // positions are those of one pass, repeated
   uint64_t period_ = 0;    // positions of a pass, or of a round of the source
   uint64_t patience_ = 0;  // positions without a row that count as one pass
@@ -53,4 +53,4 @@ class EndlessWatch {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_
+#endif  // FEEDMILL_CORE_PIPELINE_INFINITE_REPEAT_MONITOR_H_

@@ -42,7 +42,7 @@ SomeElements ReadSome(const Graph& graph, size_t limit) {
   return out;
 }
 
-TEST(EndlessInputs, WithoutElementsAreAnErrorUnlessATakeEndsThem) {
+TEST(InfiniteInputs, WithoutElementsAreAnErrorUnlessATakeEndsThem) {
   const std::string a = "{source: {range: {stop: 7}}, steps: [repeat]}";
   const std::string b =
       "{source: {range: {stop: 5}}, steps: [shuffle, repeat]}";
@@ -83,7 +83,7 @@ TEST(EndlessInputs, WithoutElementsAreAnErrorUnlessATakeEndsThem) {
       "filter: 'x < 0'", error);
 }
 
-TEST(EndlessInputs, WithRareElementsAreRead) {
+TEST(InfiniteInputs, WithRareElementsAreRead) {
   const std::string large = "{source: {range: {stop: 10000}}, steps: [repeat]}";
   const std::string drawn =
       "{source: {range: {stop: 10000}}, steps: [shuffle, repeat]}";
