@@ -50,14 +50,14 @@ absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
                            message.bytes.size(), message.fds.size());
   }
   std::memcpy(&terms, message.bytes.data(), sizeof(terms));
-  if (terms.board_bytes < sizeof(TicketBoard)) {
-    return InvalidArgument("a board of {} bytes", terms.board_bytes);
+  if (terms.slot_table_bytes < sizeof(SlotTable)) {
+    return InvalidArgument("a slot table of {} bytes", terms.slot_table_bytes);
   }
   FM_ASSIGN_OR_RETURN(arena_,
                       Mapping::Of(message.fds[0].get(), terms.arena_bytes,
                                   /*writable=*/false));
-  FM_ASSIGN_OR_RETURN(board_,
-                      Mapping::Of(message.fds[1].get(), terms.board_bytes,
+  FM_ASSIGN_OR_RETURN(slot_table_,
+                      Mapping::Of(message.fds[1].get(), terms.slot_table_bytes,
                                   /*writable=*/true));
   link_ = terms.link;
   return SendLocally(connection_.get(), {&kLinkReady, 1}, {});
@@ -65,7 +65,7 @@ absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
 
 void ArenaLink::Retire() {
   if (state_ == State::kUp) {
-    board().received.store(TicketBoard::kRetired, std::memory_order_release);
+    slot_table().received.store(SlotTable::kRetired, std::memory_order_release);
   }
   state_ = State::kLost;
 }
@@ -121,33 +121,33 @@ absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(
   // Store after the slots: a slot of an older sequence that is not held counts
   // as lost.
   received_ = shared.sequence;
-  board().received.store(received_, std::memory_order_release);
+  slot_table().received.store(received_, std::memory_order_release);
   FM_RETURN_IF_ERROR(wrong);
   return borrowed;
 }
 
 absl::StatusOr<Buffer> ArenaLink::BorrowOne(const SharedPart& part) {
-  if (part.ticket >= TicketBoard::kTickets || part.offset > arena_.size() ||
+  if (part.ticket >= SlotTable::kSlots || part.offset > arena_.size() ||
       part.size > arena_.size() - part.offset) {
     return InvalidArgument(
-        "{} bytes at {} under ticket {} do not lie in the {} bytes shared",
+        "{} bytes at {} under slot {} do not lie in the {} bytes shared",
         part.size, part.offset, part.ticket, arena_.size());
   }
-  board().states[part.ticket].store(TicketBoard::kHeld,
-                                    std::memory_order_release);
+  slot_table().states[part.ticket].store(SlotTable::kHeld,
+                                         std::memory_order_release);
   const std::byte* const data = arena_.data() + part.offset;
   std::shared_ptr<const void> owner(
-      data, [link = shared_from_this(), ticket = part.ticket](const void*) {
-        link->GiveBack(ticket);
+      data, [link = shared_from_this(), slot = part.ticket](const void*) {
+        link->GiveBack(slot);
       });
   return Buffer(std::move(owner), data, part.size);
 }
 
 // The slot table is shared across a fork: the parent still uses what its child
 // releases.
-void ArenaLink::GiveBack(uint32_t ticket) const {
+void ArenaLink::GiveBack(uint32_t slot) const {
   if (getpid() != process_) return;
-  board().states[ticket].store(TicketBoard::kBack, std::memory_order_release);
+  slot_table().states[slot].store(SlotTable::kBack, std::memory_order_release);
 }
 
 }  // namespace feedmill

@@ -10,7 +10,7 @@
 
 #include "core/net/local_parts.h"
 #include "core/net/shared_file.h"
-#include "core/net/ticket_board.h"
+#include "core/net/slot_table.h"
 #include "core/wire/message.h"
 #include "core/wire/shared_parts.h"
 
@@ -67,11 +67,11 @@ class ArenaLink : public PartBorrower,
   static constexpr size_t kEarlyMax = 1'024;
 
   absl::Status TakeTerms(const LocalMessage& message);
-  TicketBoard& board() const {
-    return *reinterpret_cast<TicketBoard*>(board_.data());
+  SlotTable& slot_table() const {
+    return *reinterpret_cast<SlotTable*>(slot_table_.data());
   }
   absl::StatusOr<Buffer> BorrowOne(const SharedPart& part);
-  void GiveBack(uint32_t ticket) const;
+  void GiveBack(uint32_t slot) const;
 
   const OwnedFd connection_;
   const pid_t process_;
@@ -82,7 +82,7 @@ class ArenaLink : public PartBorrower,
   bool carries_ = false;  // the worker sends messages over it
   std::deque<LocalParts> early_;
   Mapping arena_;
-  Mapping board_;
+  Mapping slot_table_;
 };
 
 }  // namespace feedmill

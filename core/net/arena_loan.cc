@@ -13,39 +13,41 @@ namespace feedmill {
 absl::StatusOr<std::unique_ptr<ArenaLoan>> ArenaLoan::Make(
     uint64_t link, std::shared_ptr<SharedArena> arena, uint64_t bytes_max) {
   FM_ASSIGN_OR_RETURN(const int file,
-                      MakeSharedFile("feedmill-tickets", sizeof(TicketBoard)));
+                      MakeSharedFile("feedmill-tickets", sizeof(SlotTable)));
   OwnedFd fd(file);
   if (fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) !=
       0) {
     return ResourceExhausted("cannot seal shared memory: {}",
                              std::strerror(errno));
   }
-  FM_ASSIGN_OR_RETURN(Mapping board, Mapping::Of(fd.get(), sizeof(TicketBoard),
-                                                 /*writable=*/true));
+  FM_ASSIGN_OR_RETURN(Mapping slot_table,
+                      Mapping::Of(fd.get(), sizeof(SlotTable),
+                                  /*writable=*/true));
   return std::unique_ptr<ArenaLoan>(new ArenaLoan(
-      link, std::move(arena), bytes_max, std::move(fd), std::move(board)));
+      link, std::move(arena), bytes_max, std::move(fd), std::move(slot_table)));
 }
 
 ArenaLoan::ArenaLoan(uint64_t link, std::shared_ptr<SharedArena> arena,
-                     uint64_t bytes_max, OwnedFd board_fd, Mapping board)
+                     uint64_t bytes_max, OwnedFd slot_table_fd,
+                     Mapping slot_table)
     : link_(link),
       arena_(std::move(arena)),
       bytes_max_(bytes_max),
-      board_fd_(std::move(board_fd)),
-      board_(std::move(board)),
-      lent_(TicketBoard::kTickets) {
-  for (uint32_t ticket = TicketBoard::kTickets; ticket > 0; --ticket) {
-    free_.push_back(ticket - 1);
+      slot_table_fd_(std::move(slot_table_fd)),
+      slot_table_(std::move(slot_table)),
+      lent_(SlotTable::kSlots) {
+  for (uint32_t slot = SlotTable::kSlots; slot > 0; --slot) {
+    free_.push_back(slot - 1);
   }
 }
 
 LinkTerms ArenaLoan::terms() const {
-  return {link_, arena_->size(), sizeof(TicketBoard)};
+  return {link_, arena_->size(), sizeof(SlotTable)};
 }
 
 bool ArenaLoan::retired() const {
-  return board().received.load(std::memory_order_acquire) ==
-         TicketBoard::kRetired;
+  return slot_table().received.load(std::memory_order_acquire) ==
+         SlotTable::kRetired;
 }
 
 SharedParts ArenaLoan::Lend(std::span<const Buffer> parts) {
@@ -57,29 +59,31 @@ SharedParts ArenaLoan::Lend(std::span<const Buffer> parts) {
         part.size() > bytes_max_ - lent_bytes_) {
       continue;
     }
-    const uint32_t ticket = free_.back();
+    const uint32_t slot = free_.back();
     free_.pop_back();
-    in_use_.push_back(ticket);
+    in_use_.push_back(slot);
     lent_bytes_ += part.size();
-    lent_[ticket] = {part, sequence_};
-    board().states[ticket].store(TicketBoard::kLent, std::memory_order_relaxed);
+    lent_[slot] = {part, sequence_};
+    slot_table().states[slot].store(SlotTable::kLent,
+                                    std::memory_order_relaxed);
     shared.parts.push_back(
-        {static_cast<uint32_t>(k), ticket, *offset, part.size()});
+        {static_cast<uint32_t>(k), slot, *offset, part.size()});
   }
   return shared;
 }
 
 void ArenaLoan::Reap() {
-  const uint64_t received = board().received.load(std::memory_order_acquire);
-  std::erase_if(in_use_, [&](uint32_t ticket) {
-    Lent& lent = lent_[ticket];
+  const uint64_t received =
+      slot_table().received.load(std::memory_order_acquire);
+  std::erase_if(in_use_, [&](uint32_t slot) {
+    Lent& lent = lent_[slot];
     const uint8_t state =
-        board().states[ticket].load(std::memory_order_acquire);
-    const bool lost = state == TicketBoard::kLent && lent.sequence < received;
-    if (state != TicketBoard::kBack && !lost) return false;
+        slot_table().states[slot].load(std::memory_order_acquire);
+    const bool lost = state == SlotTable::kLent && lent.sequence < received;
+    if (state != SlotTable::kBack && !lost) return false;
     lent_bytes_ -= lent.part.size();
     lent.part = Buffer();
-    free_.push_back(ticket);
+    free_.push_back(slot);
     return true;
   });
 }

@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-struct Board {
+struct Registry {
   std::mutex mu;
   pid_t process = getpid();  // guarded by mu; whose workers these are
   std::map<std::pair<WorkerId, Incarnation>, std::shared_ptr<InProcessChannel>>
@@ -16,9 +16,9 @@ struct Board {
 };
 
 // Never destroyed: servers may outlive static objects.
-Board& TheBoard() {
-  static Board& board = *new Board();
-  return board;
+Registry& TheRegistry() {
+  static Registry& registry = *new Registry();
+  return registry;
 }
 
 }  // namespace
@@ -46,28 +46,28 @@ void InProcessChannel::Close() {
 
 void AnnounceWorker(const WorkerId& worker, Incarnation incarnation,
                     std::shared_ptr<InProcessChannel> channel) {
-  Board& board = TheBoard();
-  const std::lock_guard lock(board.mu);
-  if (board.process != getpid()) {
-    board.workers.clear();
-    board.process = getpid();
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mu);
+  if (registry.process != getpid()) {
+    registry.workers.clear();
+    registry.process = getpid();
   }
-  board.workers[{worker, incarnation}] = std::move(channel);
+  registry.workers[{worker, incarnation}] = std::move(channel);
 }
 
 void WithdrawWorker(const WorkerId& worker, Incarnation incarnation) {
-  Board& board = TheBoard();
-  const std::lock_guard lock(board.mu);
-  board.workers.erase({worker, incarnation});
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mu);
+  registry.workers.erase({worker, incarnation});
 }
 
 std::shared_ptr<InProcessChannel> FindWorker(const WorkerId& worker,
                                              Incarnation incarnation) {
-  Board& board = TheBoard();
-  const std::lock_guard lock(board.mu);
-  if (board.process != getpid()) return nullptr;
-  const auto found = board.workers.find({worker, incarnation});
-  return found == board.workers.end() ? nullptr : found->second;
+  Registry& registry = TheRegistry();
+  const std::lock_guard lock(registry.mu);
+  if (registry.process != getpid()) return nullptr;
+  const auto found = registry.workers.find({worker, incarnation});
+  return found == registry.workers.end() ? nullptr : found->second;
 }
 
 }  // namespace feedmill

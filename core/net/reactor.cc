@@ -22,7 +22,7 @@
 #include "core/net/log.h"
 #include "core/net/process_limits.h"
 #include "core/net/release_thread.h"
-#include "core/net/turns.h"
+#include "core/net/shared_event_loop.h"
 #include "core/net/zmq_parts.h"
 #include "core/process/thread_limit.h"
 
@@ -199,7 +199,8 @@ struct Reactor::State {
   std::vector<std::function<void()>> posts;  // guarded by mu
   std::mutex join_mu;
   std::thread thread;  // guarded by join_mu
-  Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
+  SharedEventLoop turns{[this](absl::Time until) { Turn(until); },
+                        [this] { Wake(); }};
 };
 
 absl::Status Reactor::State::Prepare() {

@@ -189,7 +189,7 @@ TEST_F(Links, PlacesOutsideAreRefusedAndTheGoodOnesComeBack) {
   for (const SharedPart bad :
        {SharedPart{2, 7, kArenaBytes, 1}, SharedPart{2, 7, kArenaBytes - 8, 9},
         SharedPart{2, 7, ~uint64_t{0}, 8}, SharedPart{2, 7, 8, ~uint64_t{0}},
-        SharedPart{2, TicketBoard::kTickets, 0, 8},
+        SharedPart{2, SlotTable::kSlots, 0, 8},
         SharedPart{2, ~uint32_t{0}, 0, 8}}) {
     SharedParts shared = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
     shared.parts.push_back(bad);

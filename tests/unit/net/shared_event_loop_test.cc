@@ -1,4 +1,4 @@
-#include "core/net/turns.h"
+#include "core/net/shared_event_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,8 @@ namespace {
 // A loop whose iterations wait for a wake-up and record their threads.
 class Loop {
  public:
-  Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
+  SharedEventLoop turns{[this](absl::Time until) { Turn(until); },
+                        [this] { Wake(); }};
 
   void Wake() {
     const std::lock_guard lock(mu_);
@@ -68,7 +69,7 @@ class Loop {
   int count_ = 0;
 };
 
-TEST(Turns, AThreadOfItsOwnTakesThem) {
+TEST(SharedEventLoop, AThreadOfItsOwnTakesThem) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   loop.AwaitLast(own.get_id(), true);
@@ -78,7 +79,7 @@ TEST(Turns, AThreadOfItsOwnTakesThem) {
   EXPECT_FALSE(loop.turns.Take(absl::InfiniteFuture()));
 }
 
-TEST(Turns, AWaitingThreadRunsTheLoopAndReturnsIt) {
+TEST(SharedEventLoop, AWaitingThreadRunsTheLoopAndReturnsIt) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   const std::thread::id here = std::this_thread::get_id();
@@ -92,7 +93,7 @@ TEST(Turns, AWaitingThreadRunsTheLoopAndReturnsIt) {
   own.join();
 }
 
-TEST(Turns, TheOwnThreadWakesAfterALongBorrow) {
+TEST(SharedEventLoop, TheOwnThreadWakesAfterALongBorrow) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   const std::thread::id id = own.get_id();
@@ -108,7 +109,7 @@ TEST(Turns, TheOwnThreadWakesAfterALongBorrow) {
   own.join();
 }
 
-TEST(Turns, OneEndsWhenAnotherThreadWantsTheLoop) {
+TEST(SharedEventLoop, OneEndsWhenAnotherThreadWantsTheLoop) {
   Loop loop;
   std::thread first(
       [&] { EXPECT_TRUE(loop.turns.Take(absl::InfiniteFuture())); });
@@ -118,7 +119,7 @@ TEST(Turns, OneEndsWhenAnotherThreadWantsTheLoop) {
   EXPECT_EQ(loop.count(), 1);
 }
 
-TEST(Turns, ManyThreadsRunTheLoopOneAtATime) {
+TEST(SharedEventLoop, ManyThreadsRunTheLoopOneAtATime) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   std::vector<std::thread> takers(4);
@@ -134,7 +135,7 @@ TEST(Turns, ManyThreadsRunTheLoopOneAtATime) {
   own.join();
 }
 
-TEST(Turns, StopEndsAllOfThem) {
+TEST(SharedEventLoop, StopEndsAllOfThem) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
   std::vector<std::thread> takers(3);

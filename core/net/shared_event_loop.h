@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_TURNS_H_
-#define FEEDMILL_CORE_NET_TURNS_H_
+#ifndef FEEDMILL_CORE_NET_SHARED_EVENT_LOOP_H_
+#define FEEDMILL_CORE_NET_SHARED_EVENT_LOOP_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -20,15 +20,16 @@ namespace feedmill {
 //
 // Thread-safety: Run on one thread, once; other methods from any thread, but
 // not inside an iteration.
-class Turns {
+class SharedEventLoop {
  public:
   // `turn` runs one iteration: waits for an event, at most until the given
   // time, and handles it. `wake` ends the present or the next wait; called from
   // any thread.
-  Turns(std::function<void(absl::Time)> turn, std::function<void()> wake)
+  SharedEventLoop(std::function<void(absl::Time)> turn,
+                  std::function<void()> wake)
       : turn_(std::move(turn)), wake_(std::move(wake)) {}
-  Turns(const Turns&) = delete;
-  Turns& operator=(const Turns&) = delete;
+  SharedEventLoop(const SharedEventLoop&) = delete;
+  SharedEventLoop& operator=(const SharedEventLoop&) = delete;
 
   // Runs iterations, or lets borrowers run them, until Stop. When Run returns,
   // no iteration is in progress and none will begin.
@@ -62,4 +63,4 @@ class Turns {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_TURNS_H_
+#endif  // FEEDMILL_CORE_NET_SHARED_EVENT_LOOP_H_

@@ -1,4 +1,4 @@
-#include "core/net/turns.h"
+#include "core/net/shared_event_loop.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ constexpr absl::Duration kSleepMax = absl::Minutes(1);
 
 }  // namespace
 
-void Turns::Run() {
+void SharedEventLoop::Run() {
   Lock lock(mu_);
   while (!stopping()) {
     const bool lends = in_turn_ || waiting_ > 0;
@@ -33,7 +33,7 @@ void Turns::Run() {
 }
 
 // REQUIRES: no iteration is in progress.
-void Turns::TakeOne(Lock& lock, absl::Time until) {
+void SharedEventLoop::TakeOne(Lock& lock, absl::Time until) {
   in_turn_ = true;
   ++taken_;
   lock.unlock();
@@ -45,7 +45,7 @@ void Turns::TakeOne(Lock& lock, absl::Time until) {
 }
 
 // Waits until no borrower has run an iteration for a while.
-void Turns::Lend(Lock& lock) {
+void SharedEventLoop::Lend(Lock& lock) {
   over_.notify_all();
   absl::Duration away = kIdleTimeout;
   for (int looks = 0; !stopping();) {
@@ -64,7 +64,7 @@ void Turns::Lend(Lock& lock) {
   }
 }
 
-bool Turns::Take(absl::Time until) {
+bool SharedEventLoop::Take(absl::Time until) {
   Lock lock(mu_);
   if (in_turn_ && !stopping()) {
     ++waiting_;
@@ -82,7 +82,7 @@ bool Turns::Take(absl::Time until) {
   return !stopping();
 }
 
-void Turns::Stop() {
+void SharedEventLoop::Stop() {
   {
     const std::lock_guard lock(mu_);
     stopping_.store(true);
