@@ -18,7 +18,7 @@
 #include "core/base/status.h"
 #include "core/chunk/large_blocks.h"
 #include "core/net/clock.h"
-#include "core/net/gate.h"
+#include "core/net/connection_guard.h"
 #include "core/net/log.h"
 #include "core/net/process_limits.h"
 #include "core/net/release_thread.h"
@@ -136,7 +136,7 @@ struct Reactor::State {
   explicit State(std::string thread_name)
       : name(std::move(thread_name)),
         context(1),
-        gate(context),
+        guard(context),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   ~State() {
     if (wake_fd >= 0) close(wake_fd);
@@ -172,7 +172,7 @@ struct Reactor::State {
 
   const std::string name;
   zmq::context_t context;
-  Gate gate;
+  ConnectionGuard guard;
   const int wake_fd;
 
   // Used by the thread that runs the loop; before Start, by the thread that
@@ -257,11 +257,11 @@ void Reactor::State::Handle() {
   now = SteadyNow();
   RunPosts();
   RunWatched();
-  gate.Serve(now);
-  for (const auto& [id, peer] : gate.TakeGone()) {
+  guard.Serve(now);
+  for (const auto& [id, peer] : guard.TakeGone()) {
     handler->OnPeerGone(now, id, peer);
   }
-  for (const SocketId id : gate.TakeGivenUp(now)) Redial(id);
+  for (const SocketId id : guard.TakeGivenUp(now)) Redial(id);
   left = false;
   for (const SocketId id : ready) {
     left = Drain(id) || left;
@@ -271,7 +271,7 @@ void Reactor::State::Handle() {
 }
 
 void Reactor::State::Await(absl::Time until) {
-  if (!left && gate.connections() >= kGatherFrom) Gather();
+  if (!left && guard.connections() >= kGatherFrom) Gather();
   const absl::Time deadline = std::min(until, handler->NextDeadline());
   Poll(left ? 0 : PollMilliseconds(SteadyNow(), deadline));
 }
@@ -298,7 +298,7 @@ void Reactor::State::RunWatched() {
 // Waits for more messages before the next iteration, unless this process posts
 // work.
 void Reactor::State::Gather() {
-  const size_t milliseconds = std::clamp(gate.connections() / 2 / kGatherFrom,
+  const size_t milliseconds = std::clamp(guard.connections() / 2 / kGatherFrom,
                                          kGatherLeastMs, kGatherMostMs);
   pollfd wake{wake_fd, POLLIN, 0};
   poll(&wake, 1, static_cast<int>(milliseconds));
@@ -307,7 +307,7 @@ void Reactor::State::Gather() {
 void Reactor::State::Poll(int milliseconds) {
   poll_items.clear();
   poll_items.push_back({wake_fd, POLLIN, 0});
-  bool wait = !gate.stirred();
+  bool wait = !guard.stirred();
   for (auto& [id, socket] : sockets) {
     socket.is_ready = false;
     if (socket.used) socket.Ask();
@@ -315,7 +315,7 @@ void Reactor::State::Poll(int milliseconds) {
     poll_items.push_back({socket.fd, POLLIN, 0});
   }
   for (const auto& [fd, run] : watched) poll_items.push_back({fd, POLLIN, 0});
-  gate.AddPollItems(poll_items);
+  guard.AddPollItems(poll_items);
   // An interrupted poll needs no handling: the next iteration polls again.
   poll(poll_items.data(), poll_items.size(), wait ? milliseconds : 0);
   TakeReady();
@@ -338,7 +338,7 @@ void Reactor::State::TakeReady() {
   for (size_t k = 0; k < watched.size(); ++k, ++item) {
     if (item->revents != 0) ready_fds.push_back(item->fd);
   }
-  gate.Stir(std::any_of(item, poll_items.end(), [](const pollfd& monitor) {
+  guard.Stir(std::any_of(item, poll_items.end(), [](const pollfd& monitor) {
     return monitor.revents != 0;
   }));
   // The socket served first in the last iteration is last in this one.
@@ -370,7 +370,7 @@ bool Reactor::State::Drain(SocketId id) {
         break;
       case ReceiveResult::kMessage:
         for (const Buffer& part : parts) bytes += part.size();
-        if (socket.listener) gate.Heard(id, origin.fd, from);
+        if (socket.listener) guard.Heard(id, origin.fd, from);
         if (!Knows(socket, origin.user)) break;
         handler->OnMessage(now, id, from, std::move(parts));
         break;
@@ -385,7 +385,7 @@ bool Reactor::State::Knows(Socket& socket, const std::string& key) {
   if (socket.allowed == nullptr) return true;
   const std::optional<Role> role = socket.allowed->RoleOf(key);
   if (!role.has_value()) {
-    gate.CountRevoked(key);
+    guard.CountRevoked(key);
     return false;
   }
   sender = Sender{*role, key};
@@ -405,10 +405,10 @@ void Reactor::State::CloseAll() {
     FlushQueued(socket);
     socket.zmq.set(zmq::sockopt::linger,
                    socket.listener ? 0 : linger_ms.load());
-    gate.Forget(id, socket.zmq);
+    guard.Forget(id, socket.zmq);
   }
   sockets.clear();
-  gate.Close();
+  guard.Close();
 }
 
 Reactor::Reactor(std::string name)
@@ -430,11 +430,11 @@ absl::StatusOr<SocketId> Reactor::Listen(
                       state_->Open(ZMQ_ROUTER, limits, v6));
   const SocketId id(state_->next_socket++);
   if (limits.connections_max == 0) limits.connections_max = ConnectionsMax();
-  FM_RETURN_IF_ERROR(state_->gate.FollowListener(id, socket, limits));
-  const absl::Status watched = curve ? state_->gate.Secure(id, socket, *curve)
-                                     : state_->gate.LeaveOpen(socket);
+  FM_RETURN_IF_ERROR(state_->guard.FollowListener(id, socket, limits));
+  const absl::Status watched = curve ? state_->guard.Secure(id, socket, *curve)
+                                     : state_->guard.LeaveOpen(socket);
   if (!watched.ok()) {
-    state_->gate.Forget(id, socket);
+    state_->guard.Forget(id, socket);
     return watched;
   }
   try {
@@ -456,7 +456,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
                                           curve ? curve->allowed : nullptr));
     return id;
   } catch (const zmq::error_t& error) {
-    state_->gate.Forget(id, socket);
+    state_->guard.Forget(id, socket);
     return BindError(error.num(), address);
   }
 }
@@ -481,9 +481,10 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
   const Address& peer = way.peer;
   const bool v6 = peer.host.find(':') != peer.host.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, Open(ZMQ_DEALER, way.limits, v6));
-  if (way.curve) FM_RETURN_IF_ERROR(Gate::Secure(socket, *way.curve));
+  if (way.curve)
+    FM_RETURN_IF_ERROR(ConnectionGuard::Secure(socket, *way.curve));
   FM_RETURN_IF_ERROR(
-      gate.FollowConnection(id, socket, peer.ToString(), way.curve));
+      guard.FollowConnection(id, socket, peer.ToString(), way.curve));
   try {
     // Send only over an established connection: a message queued for an absent
     // peer would be out of date when it returns.
@@ -493,7 +494,7 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
     socket.set(zmq::sockopt::connect_timeout, kConnectMs);
     socket.connect(peer.ToString());
   } catch (const zmq::error_t& error) {
-    gate.Forget(id, socket);
+    guard.Forget(id, socket);
     return InvalidArgument("cannot connect to {}: {}", peer.ToString(),
                            error.what());
   }
@@ -505,7 +506,7 @@ void Reactor::State::Redial(SocketId id) {
   const auto found = sockets.find(id);
   if (found == sockets.end()) return;
   Socket& before = found->second;
-  Gate::Unfollow(before.zmq);
+  ConnectionGuard::Unfollow(before.zmq);
   absl::StatusOr<zmq::socket_t> dialled = Dial(id, before.way);
   if (!dialled.ok()) {
     LogWarning(
@@ -519,15 +520,15 @@ void Reactor::State::Redial(SocketId id) {
 }
 
 absl::Status Reactor::HandshakeFailure(SocketId connection) const {
-  return state_->gate.HandshakeFailure(connection);
+  return state_->guard.HandshakeFailure(connection);
 }
 
 std::string Reactor::LocalHost(SocketId connection) const {
-  return state_->gate.LocalHost(connection);
+  return state_->guard.LocalHost(connection);
 }
 
 std::optional<uint64_t> Reactor::ReceivedBytes(SocketId connection) const {
-  return state_->gate.ReceivedBytes(connection);
+  return state_->guard.ReceivedBytes(connection);
 }
 
 const std::optional<Reactor::Sender>& Reactor::sender() const {
@@ -536,19 +537,19 @@ const std::optional<Reactor::Sender>& Reactor::sender() const {
 
 std::optional<double> Reactor::DeliveryRate(SocketId listener,
                                             std::string_view peer) const {
-  return state_->gate.DeliveryRate(listener, peer);
+  return state_->guard.DeliveryRate(listener, peer);
 }
 
-uint64_t Reactor::refused() const { return state_->gate.refused(); }
+uint64_t Reactor::refused() const { return state_->guard.refused(); }
 
-uint64_t Reactor::reconnects() const { return state_->gate.reconnects(); }
+uint64_t Reactor::reconnects() const { return state_->guard.reconnects(); }
 
 void Reactor::Close(SocketId socket, absl::Duration linger) {
   const auto found = state_->sockets.find(socket);
   if (found == state_->sockets.end()) return;
   found->second.zmq.set(zmq::sockopt::linger,
                         static_cast<int>(absl::ToInt64Milliseconds(linger)));
-  state_->gate.Forget(socket, found->second.zmq);
+  state_->guard.Forget(socket, found->second.zmq);
   state_->sockets.erase(found);
 }
 

@@ -110,7 +110,7 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
     parts.push_back(ToBuffer(std::move(part)));
   }
   // libzmq delivers whole messages only, so the remaining parts are available.
-  // (A message without an end never gets here; see Gate.)
+  // (A message without an end never gets here; see ConnectionGuard.)
   bool fits = true;
   while (more) {
     zmq::message_t next;

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_GATE_H_
-#define FEEDMILL_CORE_NET_GATE_H_
+#ifndef FEEDMILL_CORE_NET_CONNECTION_GUARD_H_
+#define FEEDMILL_CORE_NET_CONNECTION_GUARD_H_
 
 #include <poll.h>
 
@@ -37,11 +37,11 @@ namespace feedmill {
 // the same kind after 10 s, then at doubled intervals up to 10 minutes.
 //
 // Thread: the reactor's only.
-class Gate {
+class ConnectionGuard {
  public:
-  explicit Gate(zmq::context_t& context) : context_(context) {}
-  Gate(const Gate&) = delete;
-  Gate& operator=(const Gate&) = delete;
+  explicit ConnectionGuard(zmq::context_t& context) : context_(context) {}
+  ConnectionGuard(const ConnectionGuard&) = delete;
+  ConnectionGuard& operator=(const ConnectionGuard&) = delete;
 
   // Makes `socket` a CURVE server that admits the keys listed in `curve`. Call
   // before bind.
@@ -183,4 +183,4 @@ class Gate {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_GATE_H_
+#endif  // FEEDMILL_CORE_NET_CONNECTION_GUARD_H_

@@ -1,4 +1,4 @@
-#include "core/net/gate.h"
+#include "core/net/connection_guard.h"
 
 #include <linux/filter.h>
 #include <linux/tcp.h>
@@ -161,8 +161,8 @@ void SetClosed(int listening_fd, bool closed) {
 
 }  // namespace
 
-absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
-                          const CurveServer& curve) {
+absl::Status ConnectionGuard::Secure(SocketId id, zmq::socket_t& socket,
+                                     const CurveServer& curve) {
   try {
     const std::string domain = fmt::format("feedmill-{}", id.value());
     Watch(socket, domain);
@@ -181,7 +181,7 @@ absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
   }
 }
 
-absl::Status Gate::LeaveOpen(zmq::socket_t& socket) {
+absl::Status ConnectionGuard::LeaveOpen(zmq::socket_t& socket) {
   try {
     Watch(socket, kOpenDomain);
     return absl::OkStatus();
@@ -190,7 +190,7 @@ absl::Status Gate::LeaveOpen(zmq::socket_t& socket) {
   }
 }
 
-void Gate::Watch(zmq::socket_t& socket, const std::string& domain) {
+void ConnectionGuard::Watch(zmq::socket_t& socket, const std::string& domain) {
   if (!keys_) {
     zmq::socket_t keys(context_, ZMQ_REP);
     keys.set(zmq::sockopt::linger, 0);
@@ -200,7 +200,8 @@ void Gate::Watch(zmq::socket_t& socket, const std::string& domain) {
   socket.set(zmq::sockopt::zap_domain, domain);
 }
 
-absl::Status Gate::Secure(zmq::socket_t& socket, const CurveClient& curve) {
+absl::Status ConnectionGuard::Secure(zmq::socket_t& socket,
+                                     const CurveClient& curve) {
   if (!SetKey(socket, ZMQ_CURVE_SERVERKEY, curve.server_key) ||
       !SetKey(socket, ZMQ_CURVE_PUBLICKEY, curve.own.public_key) ||
       !SetKey(socket, ZMQ_CURVE_SECRETKEY, curve.own.secret_key)) {
@@ -211,8 +212,8 @@ absl::Status Gate::Secure(zmq::socket_t& socket, const CurveClient& curve) {
   return absl::OkStatus();
 }
 
-absl::Status Gate::FollowListener(SocketId id, zmq::socket_t& socket,
-                                  const Reactor::Limits& limits) {
+absl::Status ConnectionGuard::FollowListener(SocketId id, zmq::socket_t& socket,
+                                             const Reactor::Limits& limits) {
   Followed followed;
   followed.listener = true;
   followed.connections_max = limits.connections_max;
@@ -224,9 +225,9 @@ absl::Status Gate::FollowListener(SocketId id, zmq::socket_t& socket,
                 std::move(followed));
 }
 
-absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
-                                    const std::string& peer,
-                                    const std::optional<CurveClient>& curve) {
+absl::Status ConnectionGuard::FollowConnection(
+    SocketId id, zmq::socket_t& socket, const std::string& peer,
+    const std::optional<CurveClient>& curve) {
   Followed followed;
   followed.peer = peer;
   followed.curve = curve;
@@ -241,8 +242,8 @@ absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
                 std::move(followed));
 }
 
-absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
-                          Followed followed) {
+absl::Status ConnectionGuard::Follow(SocketId id, zmq::socket_t& socket,
+                                     int events, Followed followed) {
   const std::string endpoint = fmt::format("inproc://monitor-{}", ++monitors_);
   try {
     if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), events) != 0) {
@@ -267,17 +268,17 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
 // Must be called before the monitor's reader goes. Otherwise a libzmq I/O
 // thread blocks for ever while it sends an event, and with it all connections
 // of the process.
-void Gate::Unfollow(zmq::socket_t& socket) {
+void ConnectionGuard::Unfollow(zmq::socket_t& socket) {
   zmq_socket_monitor(socket.handle(), nullptr, 0);
 }
 
-void Gate::Forget(SocketId id, zmq::socket_t& socket) {
+void ConnectionGuard::Forget(SocketId id, zmq::socket_t& socket) {
   Unfollow(socket);
   followed_.erase(id);
   met_.erase(id);
 }
 
-void Gate::AddPollItems(std::vector<pollfd>& items) const {
+void ConnectionGuard::AddPollItems(std::vector<pollfd>& items) const {
   if (keys_) items.push_back({keys_.get(zmq::sockopt::fd), POLLIN, 0});
   for (const auto& [id, followed] : followed_) {
     // Events of an established connection can wait for the next iteration.
@@ -286,7 +287,7 @@ void Gate::AddPollItems(std::vector<pollfd>& items) const {
   }
 }
 
-void Gate::Serve(absl::Time now) {
+void ConnectionGuard::Serve(absl::Time now) {
   const bool look = now >= look_at_;
   if (look) look_at_ = now + kStopPollInterval;
   const bool stirred = std::exchange(stirred_, false) || look;
@@ -312,7 +313,7 @@ void Gate::Serve(absl::Time now) {
 
 // ---- keys (ZeroMQ's RFC 27)
 
-bool Gate::ServeKeys() {
+bool ConnectionGuard::ServeKeys() {
   std::string from;
   std::vector<Buffer> request;
   for (int i = 0; i < kAnswersPerTurn; ++i) {
@@ -325,7 +326,8 @@ bool Gate::ServeKeys() {
   return true;
 }
 
-std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
+std::vector<Buffer> ConnectionGuard::Answer(
+    const std::vector<Buffer>& request) {
   const auto answer = [&](std::string_view code, std::string_view text,
                           std::string_view user) {
     const std::string number = request.size() > 1 ? Text(request[1]) : "";
@@ -351,7 +353,7 @@ std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
   return answer("400", "not listed", "");
 }
 
-void Gate::Heard(SocketId id, int fd, std::string_view from) {
+void ConnectionGuard::Heard(SocketId id, int fd, std::string_view from) {
   const auto followed = followed_.find(id);
   if (followed == followed_.end()) return;
   const auto open = followed->second.open.find(fd);
@@ -360,8 +362,8 @@ void Gate::Heard(SocketId id, int fd, std::string_view from) {
   open->second.heard = true;
 }
 
-std::optional<double> Gate::DeliveryRate(SocketId id,
-                                         std::string_view peer) const {
+std::optional<double> ConnectionGuard::DeliveryRate(
+    SocketId id, std::string_view peer) const {
   const auto followed = followed_.find(id);
   if (followed == followed_.end()) return std::nullopt;
   for (const auto& [fd, connection] : followed->second.open) {
@@ -370,14 +372,15 @@ std::optional<double> Gate::DeliveryRate(SocketId id,
   return std::nullopt;
 }
 
-void Gate::CountRevoked(std::string_view key) {
+void ConnectionGuard::CountRevoked(std::string_view key) {
   ++refused_;
   last_key_ = fmt::format("{}, which is no longer listed", ShortKey(key));
 }
 
 // ---- handshakes
 
-bool Gate::ServeMonitor(absl::Time now, SocketId id, Followed& followed) {
+bool ConnectionGuard::ServeMonitor(absl::Time now, SocketId id,
+                                   Followed& followed) {
   for (int i = 0; i < kEventsPerTurn; ++i) {
     zmq::message_t event;
     zmq::message_t address;
@@ -397,8 +400,8 @@ bool Gate::ServeMonitor(absl::Time now, SocketId id, Followed& followed) {
   return true;
 }
 
-void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
-                           uint32_t value) {
+void ConnectionGuard::OnListenerEvent(SocketId id, Followed& listener,
+                                      uint16_t event, uint32_t value) {
   switch (event) {
     case ZMQ_EVENT_LISTENING:
       listener.listening_fd = static_cast<int>(value);
@@ -424,7 +427,7 @@ void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
   }
 }
 
-void Gate::BoundConnections(Followed& listener) {
+void ConnectionGuard::BoundConnections(Followed& listener) {
   const size_t most = listener.connections_max;
   const size_t now = listener.open.size();
   if (!listener.full && now >= most) {
@@ -444,7 +447,7 @@ void Gate::BoundConnections(Followed& listener) {
 // Drops connections that send a message without an end. Messages to listeners
 // have one part (P-8). A connection is dropped if it received more than the
 // largest message without completing one.
-void Gate::BoundMessages(Followed& listener) {
+void ConnectionGuard::BoundMessages(Followed& listener) {
   for (auto& [fd, connection] : listener.open) {
     if (std::exchange(connection.heard, false)) {
       connection.bytes.reset();  // an active connection needs no system call
@@ -465,8 +468,9 @@ void Gate::BoundMessages(Followed& listener) {
   }
 }
 
-void Gate::OnConnectionEvent(absl::Time now, SocketId id, Followed& connection,
-                             uint16_t event, uint32_t value) {
+void ConnectionGuard::OnConnectionEvent(absl::Time now, SocketId id,
+                                        Followed& connection, uint16_t event,
+                                        uint32_t value) {
   if ((event & kTrials) != 0) {
     connection.ended.reset();
     if (event == ZMQ_EVENT_CONNECTED) {
@@ -484,14 +488,14 @@ void Gate::OnConnectionEvent(absl::Time now, SocketId id, Followed& connection,
 }
 
 // The transport may have closed `fd` since: another event follows then.
-void Gate::NoteLocalHost(Followed& connection, uint32_t fd) {
+void ConnectionGuard::NoteLocalHost(Followed& connection, uint32_t fd) {
   const absl::StatusOr<Address> peer = ParseAddress(connection.peer);
   if (!peer.ok()) return;
   std::string host = LocalAddressOf(static_cast<int>(fd), peer->port);
   if (!host.empty()) connection.local_host = std::move(host);
 }
 
-std::vector<SocketId> Gate::TakeGivenUp(absl::Time now) {
+std::vector<SocketId> ConnectionGuard::TakeGivenUp(absl::Time now) {
   std::vector<SocketId> given_up;
   for (auto& [id, followed] : followed_) {
     if (!followed.ended || now - *followed.ended < kReconnectTimeout) continue;
@@ -501,7 +505,8 @@ std::vector<SocketId> Gate::TakeGivenUp(absl::Time now) {
   return given_up;
 }
 
-void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
+void ConnectionGuard::NoteFailure(Followed& connection, uint16_t event,
+                                  uint32_t value) {
   const std::string& peer = connection.peer;
   switch (event) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
@@ -536,7 +541,7 @@ void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
 
 // Port probes that connect and hang up count too. Without limits they would
 // fill the log.
-void Gate::Say(absl::Time now) {
+void ConnectionGuard::Say(absl::Time now) {
   const bool first = OfNewKey() || now - said_at_ > 2 * say_interval_;
   LogWarning(
       "dropped {} connection(s) in the handshake{}{}", refused_ - said_,
@@ -551,17 +556,17 @@ void Gate::Say(absl::Time now) {
   if (!last_key_.empty()) said_key_ = std::exchange(last_key_, {});
 }
 
-absl::Status Gate::HandshakeFailure(SocketId id) const {
+absl::Status ConnectionGuard::HandshakeFailure(SocketId id) const {
   const auto found = followed_.find(id);
   return found == followed_.end() ? absl::OkStatus() : found->second.failure;
 }
 
-std::string Gate::LocalHost(SocketId id) const {
+std::string ConnectionGuard::LocalHost(SocketId id) const {
   const auto found = followed_.find(id);
   return found == followed_.end() ? "" : found->second.local_host;
 }
 
-std::optional<uint64_t> Gate::ReceivedBytes(SocketId id) const {
+std::optional<uint64_t> ConnectionGuard::ReceivedBytes(SocketId id) const {
   const auto found = followed_.find(id);
   if (found == followed_.end() || found->second.fd < 0) return std::nullopt;
   return BytesReceived(found->second.fd);
