@@ -51,8 +51,8 @@ class Autoscaler {
  public:
   explicit Autoscaler(ScaleSettings settings);
 
-  // Continues with what another autoscaler found: its number is wanted at once,
-  // and the workers have `start_time` to come.
+  // Continues from the state of another autoscaler. Wants its number at once,
+  // and gives the workers `start_time` to register.
   void Restore(absl::Time now, const ScaleMemory& memory);
   ScaleMemory Remember() const;
 
@@ -182,7 +182,7 @@ class Autoscaler {
   absl::Time based_ = absl::InfinitePast();  // start of the measurement
   // Time before which nothing is measured: new workers do not send yet.
   absl::Time steady_ = absl::InfinitePast();
-  // Time in which a worker makes what it sends at once, estimated.
+  // Estimated time in which a worker makes the elements that it sends at once.
   absl::Duration burst_ = absl::ZeroDuration();
   absl::Time next_ = absl::InfinitePast();
   absl::Time grown_ = absl::InfinitePast();

@@ -27,7 +27,6 @@
 //   Internal            a bug of ours                                       1
 // A message says what failed, for which file, record or component, and what to
 // do. It shows URLs without their secrets (url_secrets.h).
-// secrets (url_secrets.h).
 
 namespace feedmill {
 

@@ -11,8 +11,8 @@
 namespace feedmill {
 namespace {
 
-// Bounds of what is made at once. They are small because a combining source may
-// take few elements of each input.
+// Bounds of the elements made at once. They are small because a combining
+// source may take few elements of each input.
 constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr uint64_t kPositionsTogether = 4'096;
 

@@ -46,7 +46,7 @@ using WorkerId = StrongId<struct WorkerIdTag, std::string>;
 using JournalId = StrongId<struct JournalIdTag, uint64_t>;
 using Attempt = StrongId<struct AttemptTag, uint64_t>;
 using Opening = StrongId<struct OpeningTag, uint64_t>;
-// Hash of (fingerprint, manifest hash, seed, iteration): what workers run.
+// Hash of (fingerprint, manifest hash, seed, iteration): the work of workers.
 using PlanId = StrongId<struct PlanIdTag, std::string>;
 // The transport's address of a peer. Workers and clients know the dispatcher as
 // kDispatcherPeer; clients know a worker by its WorkerId's text; all other

@@ -19,9 +19,9 @@ namespace feedmill {
 // The tasks of one job: their index, and "host:port". Sparse.
 using JobTasks = std::map<int64_t, std::string>;
 
-// A cluster as plain data, unchecked: what travels, and what ClusterSpec is
-// made from. Its texts are ClusterSpec's, its bytes
-// those of schemas/server.fbs. Source: tf.train.ClusterDef.
+// A cluster as plain data, unchecked. ClusterSpec is made from it, and has its
+// text forms; schemas/server.fbs defines its bytes.
+// Source: tf.train.ClusterDef.
 struct ClusterDef {
   struct Job {
     std::string name;
@@ -32,8 +32,8 @@ struct ClusterDef {
   friend bool operator==(const ClusterDef&, const ClusterDef&) = default;
 };
 
-// A cluster and the task in it that a server is, as plain data. Fields without
-// a value are filled in by CompleteServerDef.
+// A cluster and the server's own task in it, as plain data. CompleteServerDef
+// fills in fields without a value.
 // Source: tf.train.ServerDef.
 struct ServerDef {
   ClusterDef cluster{};

@@ -253,8 +253,8 @@ class Dataset {
   // an input with the share w has given floor(n * w) or ceil(n * w).
   // Input: any elements, alike.
   // Output: those of the inputs; a dimension in which inputs differ is `?`.
-  // Errors: InvalidArgument if a weight is not above 0, or if the weights are
-  // not as many as the inputs.
+  // Errors: InvalidArgument if a weight is not above 0, or if the number of
+  // weights is not that of the inputs.
   // Example:
   //   Dataset::Mixture({Dataset::Range(4), Dataset::Range(100, 109)}, {2, 1})
   //   // → 0, 1, 100, 2, 3, 101

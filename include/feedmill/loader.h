@@ -53,9 +53,9 @@ class Loader {
   // options.resume.skip_batches are left out of the first epoch only.
   explicit Loader(Dataset dataset, ReadOptions options = {});
 
-  // Begins the next epoch. The rest of an epoch that was broken off is left
-  // out. begin() == end() if the epoch has no elements, or after an error,
-  // which status() says.
+  // Begins the next epoch. If the last loop ended early, the rest of its epoch
+  // is skipped. begin() == end() if the epoch has no elements, or after an
+  // error, which status() returns.
   Reader::Iterator begin();
   Reader::End end() const { return {}; }
 

@@ -59,8 +59,8 @@ enum class Transport {
   // By pointer from workers of this process, through shared memory from workers
   // of this host and user, over TCP from all others.
   kAuto,
-  // Over TCP only. For a process that forks: the child may go on using elements
-  // that the parent has read.
+  // Over TCP only. For a process that forks: the child may continue to use
+  // elements that the parent has read.
   kTcp,
   // Through the dispatcher, for a reader that cannot connect to workers. Costs
   // twice the CPU time and is bounded by the dispatcher's network.

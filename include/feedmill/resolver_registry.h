@@ -16,9 +16,9 @@
 #pragma GCC visibility push(default)
 namespace feedmill {
 
-// One job of a layout, which cuts a list of tasks into jobs in the order
-// written. A job without a count takes what the others leave, which may be
-// nothing; at most one can.
+// One job of a layout, which divides a list of tasks into jobs, in the order
+// written. At most one job has no count: it gets the tasks that the other jobs
+// leave, possibly none.
 struct JobShare {
   std::string job;
   std::optional<int64_t> count;
@@ -44,9 +44,9 @@ struct ResolverUri {
 // All but letters, digits, '-', '.', '_' and '~' as %XX.
 std::string PercentEncode(std::string_view text);
 
-// Takes a URI's parameters one by one; Finish() refuses those that are left.
-// Every resolver has job, task, rpc_layer and environment, which override what
-// it finds. Errors name the parameter.
+// Takes a URI's parameters one by one; Finish() refuses the remaining ones.
+// Every resolver has job, task, rpc_layer and environment, which override the
+// values that it finds. Errors name the parameter.
 class ResolverParameters {
  public:
   explicit ResolverParameters(const ResolverUri& uri) : uri_(uri) {}
@@ -79,9 +79,9 @@ using ResolverFactory =
     std::function<absl::StatusOr<std::unique_ptr<ClusterResolver>>(
         const ResolverUri& uri, const ResolverContext& context)>;
 
-// From a URI's scheme to what makes its resolver. main() makes one and passes
-// it on; a program with resolvers of its own adds them first. Const calls from
-// any thread.
+// Factories of resolvers by the scheme of their URIs. main() makes one registry
+// and passes it to its callees; a program with resolvers of its own adds them
+// first. Const calls from any thread.
 //
 //   ResolverRegistry resolvers = BuiltinResolvers();
 //   FM_RETURN_IF_ERROR(resolvers.Add("consul", MakeConsulResolver));

@@ -40,14 +40,14 @@ struct ServerConfig {
 };
 
 struct ServerOptions {
-  ServerTask task{};  // wins over what the ServerDef says
+  ServerTask task{};  // overrides fields of the ServerDef
   ServerConfig config{};
   bool start = true;
 };
 
-// One task of a cluster, as a process runs it: the same line on each machine
-// starts the whole. What it does follows from its job's name:
-// "dispatcher", "worker", "local" (both) or any other (no service).
+// One task of a cluster, run by this process. The name of its job decides its
+// role: "dispatcher", "worker", "local" (both) or any other name (no service).
+// Therefore the same line on each machine starts the whole service.
 //
 //   auto cluster = ClusterSpec::FromJobs({{"dispatcher", {"d0:5050"}},
 //                                         {"worker", {"w0:5051", "w1:5051"}},
@@ -82,8 +82,8 @@ class Server {
   // background. Unavailable if the port is taken or the host is not this
   // machine's, FailedPrecondition after Stop.
   absl::Status Start();
-  // Waits until it does what it is for: a worker until it is registered.
-  // DeadlineExceeded after `timeout`; after the end, what Join says;
+  // Waits until the task serves; a worker serves once it is registered.
+  // DeadlineExceeded after `timeout`; after the end, the status of Join;
   // FailedPrecondition before Start.
   absl::Status WaitReady(absl::Duration timeout);
   // Workers drain (see WorkerServer::Drain); tasks of other jobs stop at once.

@@ -13,14 +13,14 @@
 #pragma GCC visibility push(default)
 namespace feedmill {
 
-// A component that a source takes out of its records.
+// A component that a source reads from its records.
 struct SourceField {
   std::string name;
   DType dtype = DType::kBytes;
   Shape shape;  // of one element: {} for a scalar
-  // If the type was found out and one value among numbers made it bytes: which
-  // value, and what the type is without it. If an array cannot be read: why.
-  // For errors; no part of the graph.
+  // For errors only; no part of the graph. If one value among numbers made an
+  // inferred type bytes: that value, and the type without it. If an array
+  // cannot be read: the reason.
   std::string why_bytes{};
   // Value of a record that lacks the field: the text of a number, or bytes.
   // Absent: such a record is a data error. webdataset only.
@@ -38,10 +38,10 @@ enum class TextEncoding {
   kUtf16,  // by its byte order mark; little-endian without one
 };
 
-// The options of the sources that feedmill has (docs/semantics/sources.md).
-// `files` are names, globs and folders; `fields` are found out from the first
-// records if they are empty. `zstd_window_log` is the base-2 logarithm of the
-// largest zstd window that is accepted, 10 to 31; 0: 27, as for `zstd -d`.
+// Options of the built-in sources (docs/semantics/sources.md). `files` are
+// names, globs and folders. Empty `fields` are inferred from the first records.
+// `zstd_window_log` is the base-2 logarithm of the largest zstd window that is
+// accepted, 10 to 31; 0: 27, as for `zstd -d`.
 
 struct RangeSource {  // Python's range: one unnamed int64 a position
   int64_t start = 0;
@@ -93,18 +93,18 @@ struct CsvSource {  // one record a line, its columns by name
   // Quoted fields may hold line breaks; then files are not read in blocks.
   bool multiline = false;
   TextEncoding encoding = TextEncoding::kUtf8;
-  // Lines that begin with this text are passed over; "": none.
+  // Lines that begin with this text are skipped; "": none.
   std::string comment{};
-  // Lines that are left out at the beginning of each file, before the header.
+  // Number of lines to skip at the beginning of each file, before the header.
   int64_t skip_rows = 0;
   // Runs of columns that are one component each, a list of numbers:
   // "pixels=p0..p783" is the columns from p0 to p783 as the component pixels.
   std::vector<std::string> vectors{};
   int64_t zstd_window_log = 0;
 };
-// Tar files; members of one name up to the first '.' of its last part are an
-// element, its components named by what follows that '.'; "__key__" is the
-// name itself.
+// Tar files. Members with the same name up to the first '.' form an element,
+// e.g. a/17.jpg and a/17.cls. The text after the '.' names the component, and
+// the component "__key__" is the name before it (a/17).
 struct WebDatasetSource {
   std::vector<std::string> files{};
   Compression compression = Compression::kByName;
@@ -122,8 +122,8 @@ struct LmdbSource {
   std::vector<std::string> files{};
 };
 // The rows of Parquet files, and of Arrow IPC files and streams: columns by
-// name, "a.b" for the member b of the struct a. `columns`: those to find out,
-// all if it is empty. `partitions`: folders called KEY=VALUE are columns, too.
+// name, "a.b" for the member b of the struct a. `columns`: the columns to read;
+// empty: all. `partitions`: folders called KEY=VALUE are columns, too.
 struct ParquetSource {
   std::vector<std::string> files{};
   std::vector<std::string> columns{};
@@ -136,10 +136,11 @@ struct ArrowSource {
   std::vector<SourceField> fields{};
   bool partitions = false;
 };
-// One file an element: image (bytes), label (int64), path (bytes).
-// label folder: the name of the file's folder; filename: what follows the last
-// '_' (or the whole stem). Names that all are decimal integers are those
-// integers; otherwise the index in the bytewise sorted list of all names.
+// One file an element: image (bytes), label (int64), path (bytes). The name of
+// a label is that of the file's folder (kFolder), or the part of the file's
+// stem after the last '_' (kFilename). If all names are decimal integers,
+// labels are these integers. Otherwise a label is the index of its name in the
+// bytewise sorted list of all names.
 struct ImagesSource {
   enum class Label { kFolder, kFilename };
   std::vector<std::string> files{};
@@ -148,8 +149,8 @@ struct ImagesSource {
 // When a mixture of datasets ends (Dataset::Mixture).
 enum class MixtureStop {
   kFirstExhausted,  // before the first element that an input lacks
-  kAllExhausted,    // once all were read whole; those that end begin again
-  kRepeat,          // never; those that end begin again
+  kAllExhausted,    // when each was read once; inputs that end begin again
+  kRepeat,          // never; inputs that end begin again
 };
 
 }  // namespace feedmill

@@ -48,8 +48,8 @@ struct MapStep {
 struct FilterStep {
   Expr predicate;
 };
-// The element's outputs, as of a map, taken apart along their first axes: each
-// row becomes an element.
+// A map whose outputs are split along their first axes: each row becomes an
+// element.
 struct FlatMapStep {
   Outputs outputs;
 };
@@ -65,29 +65,29 @@ struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
   Dct dct = Dct::kAccurate;
   // Images that the codec decodes with a warning. kAccept counts them.
   OnWarning on_warning = OnWarning::kAccept;
-  // JPEGs whose data ends early. kPad makes up the pixels that are missing.
+  // JPEGs whose data ends early. kPad fills the missing pixels.
   Truncated truncated = Truncated::kFail;
 };
-// A pickled Python function, which processes of the interpreter run that the
-// process allows (worker --allow-python).
+// A pickled Python function. It runs in processes of the interpreter that the
+// worker or reader allows (worker --allow-python).
 struct PythonStep {
   // kElement: from an element to the components of `output`. kBatch: the same
   // for many elements at once, along a new first axis. kFilter: from an element
   // to one bool, true if it is kept.
   enum class Call { kElement, kBatch, kFilter };
-  std::string function;  // Base64 of what cloudpickle made
-  // Identifies the function in the pipeline's fingerprint. "": its bytes do.
+  std::string function;  // Base64 of the output of cloudpickle
+  // Identifies the function in the pipeline's fingerprint. "": by its bytes.
   std::string version{};
   Call call = Call::kElement;
   Features output;     // of any dtype, without defaults; not for kFilter
-  std::string python;  // version that pickled it: "3.11.2"
-  // Packages and their versions that it needs: "numpy==2.4.6".
+  std::string python;  // version of Python that pickled it: "3.11.2"
+  // Packages that it needs, with their versions: "numpy==2.4.6".
   std::vector<std::string> packages;
   // An element that takes longer is an error.
   double timeout_seconds = 60;
   // Bytes that a process may allocate. 0: any number.
   int64_t memory_bytes = 0;
-  // Equal elements and random numbers give equal results, always.
+  // True if equal elements and random numbers always give equal results.
   bool deterministic = false;
 };
 struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
@@ -104,26 +104,26 @@ struct RandomFlipStep {  // any dtype [..., h, w, c]
   double probability = 0.5;
 };
 // tf.train.SequenceExample in the single bytes component: features of the
-// context as of an Example, and feature lists, whose steps are a first
-// dimension more.
+// context as of an Example, and feature lists, whose steps are an additional
+// first dimension.
 struct ParseSequenceExampleStep {
   Features context;
   Features sequence;
 };
-// Policy for elements that the source or a step before this one cannot make,
-// for a reason that lies in the data.
+// Policy for elements that the source or an earlier step cannot make because
+// of their data.
 struct OnErrorStep {
   enum class Policy { kFail, kSkip };
   Policy policy = Policy::kFail;
-  // kSkip only. Most elements that may be skipped; absent: any number.
+  // kSkip only. Maximum number of skipped elements; absent: any number.
   std::optional<int64_t> cap;
-  // A file to which the reader adds a line about each; empty: none.
+  // A file to which the reader appends a line for each one; empty: none.
   std::string quarantine;
 };
-// Keeps the elements of the first pass and epoch, and gives them in all others.
-// Each process that runs the steps before it keeps the elements that it makes.
+// Keeps the elements of the first pass and epoch, and returns them in all other
+// passes. Each process that runs the steps before it keeps its own elements.
 struct CacheStep {
-  // A folder, of the workers' machines, that keeps it; empty: their memory.
+  // Folder for the elements, on the workers' machines; empty: their memory.
   std::string path{};
   // Bytes that a cache in memory keeps in one process; other elements are made
   // again. Default: kMemoryBytes.
@@ -141,13 +141,13 @@ struct ShuffleStep {
   // `window` (default: 8) adjacent blocks, so that files are read nearly in
   // order.
   std::optional<int64_t> block{};
-  bool files = false;  // files change places, records of one do not
+  bool files = false;  // changes the order of files, not within a file
 };
 enum class BatchLayout {
   kEqual,   // rows of one shape, stacked
-  kPadded,  // made as long as the longest
-  // Components with a dimension are joined along the first, and each is
-  // followed by where its rows begin and end: <name>_offsets, int64 [rows + 1].
+  kPadded,  // padded to the longest row
+  // Rows of a component are joined along their first dimension. The component
+  // <name>_offsets, int64 [rows + 1], gives the beginning and end of each row.
   kRagged,
 };
 struct BatchStep {  // batch, padded_batch or ragged_batch, by its layout
@@ -165,11 +165,11 @@ struct TakeStep {
 struct SkipStep {
   int64_t count = 0;
 };
-struct ShardStep {  // every count-th element, from that of that index on
+struct ShardStep {  // the elements index, index + count, …
   int64_t count = 0;
   int64_t index = 0;
 };
-struct EnumerateStep {  // a first component more: start, start + 1, …
+struct EnumerateStep {  // adds a first component: start, start + 1, …
   std::string component = "index";
   int64_t start = 0;
 };
@@ -188,17 +188,17 @@ struct WindowStep {
 // The length of an element, for the steps below: the component's first
 // dimension; of scalars, the number of bytes or the integer itself.
 //
-// Padded batches of elements of similar length: bucket k is of those below
-// boundaries[k] (and not below the one before), and full with batch_sizes[k].
+// Padded batches of elements of similar length. Bucket k has the lengths from
+// boundaries[k - 1] to boundaries[k] - 1, and is full with batch_sizes[k].
 struct BucketBySequenceLengthStep {
   std::string component = "x";
   std::vector<int64_t> boundaries;   // increasing
-  std::vector<int64_t> batch_sizes;  // one more
+  std::vector<int64_t> batch_sizes;  // one more than boundaries
   bool drop_remainder = false;
   std::vector<Padding> padding{};
 };
-// Batches of as many elements as fit: padded, count * longest <= tokens;
-// ragged, the sum of lengths. A length counts as 1 at least.
+// Batches with as many elements as fit. Padded: count * longest <= tokens.
+// Ragged: sum of lengths <= tokens. A length counts as 1 at least.
 struct TokenBatchStep {
   std::string component = "x";
   int64_t tokens = 0;
@@ -206,10 +206,10 @@ struct TokenBatchStep {
   bool drop_remainder = false;
   std::vector<Padding> padding{};
 };
-// Sequences, the components' first axes, one after another in rows of `length`
-// and then padded; two int32 components more tell them apart: segment_ids (1,
-// 2, …; 0: padding) and positions in them. A sequence goes to the first of at
-// most `bins` open rows where it fits; if none, the oldest goes out.
+// Joins sequences along the components' first axes into rows of `length`, and
+// pads the rows. Adds two int32 components: segment_ids (1, 2, …; 0: padding)
+// and positions within the segment. A sequence goes to the first of at most
+// `bins` open rows with room. If no row has room, the oldest row is returned.
 struct PackStep {
   int64_t length = 0;
   int64_t bins = 1;

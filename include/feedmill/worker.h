@@ -79,7 +79,7 @@ class WorkerServer {
   // FailedPrecondition after Stop.
   absl::Status Start();
   // Waits until the dispatcher has answered. DeadlineExceeded after `timeout`;
-  // FailedPrecondition before Start; after the end, what Join says.
+  // FailedPrecondition before Start; after the end, the status of Join.
   absl::Status WaitRegistered(absl::Duration timeout);
   bool registered() const;
   // Started, and neither stopped nor ended by itself.
