@@ -103,6 +103,8 @@ absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
   return address;
 }
 
+constexpr std::string_view kLocalhost = "localhost";
+
 struct AddrInfoFree {
   void operator()(addrinfo* info) const { freeaddrinfo(info); }
 };
@@ -141,6 +143,10 @@ uint16_t PortOf(const sockaddr_storage& address) {
 
 }  // namespace
 
+Address Address::ForConnect() const {
+  return {host == kLocalhost ? kLoopback : host, port};
+}
+
 std::string Address::ToString() const {
   if (host.find(':') == host.npos)
     return fmt::format("tcp://{}:{}", host, port);
@@ -162,14 +168,15 @@ bool IsWildcard(std::string_view host) {
 }
 
 bool IsLoopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  return host == kLocalhost || host == "::1" || host.starts_with("127.");
 }
 
 absl::StatusOr<std::string> ResolveHost(const std::string& host) {
   if (host == "*") return std::string("0.0.0.0");
+  if (host == kLocalhost) return std::string(kLoopback);
   if (IsIpv6(host)) return host;
   const AddrInfo found = LookUp(host, 0, SOCK_STREAM);
-  // Prefer IPv4: peers that connect to "localhost" expect it.
+  // Prefer IPv4, as Reactor::Connect does.
   for (const int family : {AF_INET, AF_INET6}) {
     for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
       if (at->ai_family != family) continue;

@@ -15,6 +15,9 @@ struct Address {
   std::string host;
   uint16_t port = 0;
 
+  // The endpoint to connect to: 127.0.0.1 for "localhost", also where no
+  // /etc/hosts has that name, as in a container's root.
+  Address ForConnect() const;
   // "tcp://host:port". An IPv6 host is in brackets.
   std::string ToString() const;
   friend bool operator==(const Address&, const Address&) = default;

@@ -492,7 +492,7 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
     socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
     socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
     socket.set(zmq::sockopt::connect_timeout, kConnectMs);
-    socket.connect(peer.ToString());
+    socket.connect(peer.ForConnect().ToString());
   } catch (const zmq::error_t& error) {
     guard.Forget(id, socket);
     return InvalidArgument("cannot connect to {}: {}", peer.ToString(),

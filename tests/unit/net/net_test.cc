@@ -90,6 +90,8 @@ TEST(Address, AHostMayLackAPort) {
 
 TEST(Address, NamesOfThisMachineAreResolved) {
   EXPECT_EQ(*ResolveHost("localhost"), "127.0.0.1");
+  EXPECT_EQ((Address{"localhost", 7}.ForConnect()), (Address{"127.0.0.1", 7}));
+  EXPECT_EQ((Address{"a.test", 7}.ForConnect()), (Address{"a.test", 7}));
   EXPECT_EQ(*ResolveHost("*"), "0.0.0.0");
   EXPECT_TRUE(
       absl::IsInvalidArgument(ResolveHost("no-such-host.invalid").status()));
