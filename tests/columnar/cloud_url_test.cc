@@ -32,7 +32,7 @@ TEST(CloudUrl, HasBucketKeyAndOptions) {
   EXPECT_EQ(plain->access.anonymous, std::nullopt);
 }
 
-TEST(CloudUrl, RefusesWhatItDoesNotKnow) {
+TEST(CloudUrl, RefusesInvalidNamesAndOptions) {
   for (const auto& [scheme, name, part] :
        {std::tuple{"gs", "gs:///a", "names no bucket"},
         std::tuple{"gs", "gs://b/a?account=x", "unknown option 'account'"},

@@ -192,7 +192,7 @@ TEST_F(SharersThatStop, UsedWholeChunks) {
   }
 }
 
-TEST_F(SharersThatStop, UsedWhatTheyReportOfAChunk) {
+TEST_F(SharersThatStop, HaveUsedTheReportedPartOfAChunk) {
   for (const char* yaml : {kNumbers, kBatches}) {
     for (const size_t unread : {0U, 1U, 5U}) {
       ExpectTheRestFor(yaml, [&](Reader& reader, Numbers& used) {

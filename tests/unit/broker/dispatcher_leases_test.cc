@@ -315,7 +315,7 @@ TEST(Draining, LeasesMoveToOthersAtOnce) {
   EXPECT_EQ(reader.split(0).leases.at(0).worker, second.says.worker);
 }
 
-TEST(Draining, AloneItFinishesWhatItHasAndGetsNothingNew) {
+TEST(Draining, TheLastWorkerFinishesItsSplitsAndGetsNoNewOnes) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();

@@ -248,7 +248,7 @@ TEST(Ranks, ALifeOfOneReplacesOnlyItsOwn) {
   EXPECT_EQ(cluster.job("j")->sessions.size(), 2);
 }
 
-TEST(Ranks, NeedOrderDeterministicANumberBelowTheirsAndItsName) {
+TEST(Ranks, NeedOrderDeterministicAValidNumberAndTheirOwnName) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& shared = cluster.AddReader("j", "0/2", "range 100", Order::kAny);

@@ -339,7 +339,7 @@ TEST(Verdict, SaysWhatAJobWaitsFor) {
   EXPECT_EQ(Judge(input).bound_by, BoundBy::kSource);
 }
 
-TEST(Verdict, IsNoneWhereNothingIsRead) {
+TEST(Verdict, IsNoneIfNoReaderReads) {
   EXPECT_EQ(Judge(VerdictInput()).bound_by, BoundBy::kNone);
   VerdictInput over = Busy();
   over.over = true;

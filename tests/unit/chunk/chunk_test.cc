@@ -327,7 +327,7 @@ class ValidateTest : public ::testing::Test {
   }
 };
 
-TEST_F(ValidateTest, AcceptsWhatItShould) {
+TEST_F(ValidateTest, AcceptsValidChunks) {
   EXPECT_TRUE(After([](Chunk&) {}).ok());
 }
 

@@ -185,7 +185,7 @@ TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
               HasSubstr("a rank is lost"));
 }
 
-TEST(EvenReader, RefusesWhatItCannotEvenOut) {
+TEST(EvenReader, RefusesDatasetsThatItCannotEvenOut) {
   EXPECT_THAT(
       ErrorText(ReadPart(Dataset::Range(2),
                          {.rank = {.index = 2, .count = 3, .even = Even::kPad}})
@@ -197,7 +197,7 @@ TEST(EvenReader, RefusesWhatItCannotEvenOut) {
               HasSubstr("needs order deterministic"));
 }
 
-TEST(EvenReader, CountsAndNumbersWhatItGives) {
+TEST(EvenReader, CountsAndNumbersItsElements) {
   const auto reader =
       Read(Dataset::Range(5),
            {.rank = {.index = 1, .count = 2, .even = Even::kPad}});

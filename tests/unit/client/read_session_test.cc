@@ -140,7 +140,7 @@ TEST_F(ReadSessionTest,
   EXPECT_TRUE(hello.settled);
 }
 
-TEST_F(ReadSessionTest, SaysWhatItKnowsOfItsRunWhenItJoinsAgain) {
+TEST_F(ReadSessionTest, NamesItsRunWhenItJoinsAgain) {
   positions_ = 8;
   slots_ = 2;
   settled_ = false;
@@ -362,7 +362,7 @@ TEST_F(ReadSessionTest, SkippingCutsWhatIsBuffered) {
   EXPECT_EQ(session_.cursor(), (Cursor{8, 0}));
 }
 
-TEST_F(ReadSessionTest, ADataErrorThatIsSkippedIsNone) {
+TEST_F(ReadSessionTest, ASkippedDataErrorDoesNotEndTheSequence) {
   GivenSplits({Bound(1, 0, 10)});
   Piece bad = MakePiece(0, 4);
   bad.error = DataLoss("photo 4 is broken");

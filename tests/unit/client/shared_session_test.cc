@@ -80,7 +80,7 @@ TEST_F(SharedSessionTest, AReleasedOneDropsAllAndJoinsUnderANewName) {
   EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
 }
 
-TEST_F(SharedSessionTest, ReportsWhatItHandedOutBeforeADataError) {
+TEST_F(SharedSessionTest, ReportsElementsHandedOutBeforeADataError) {
   GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8)});
   Receive(1, MakePiece(0, 2));
   Piece bad = MakePiece(2, 2);

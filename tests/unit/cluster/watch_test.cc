@@ -115,7 +115,7 @@ TEST(ClusterWatch, TellsOfTasksThatComeGoAndMove) {
   EXPECT_EQ(told.left(), 0u);
 }
 
-TEST(ClusterWatch, KeepsWhatItKnowsThroughTrouble) {
+TEST(ClusterWatch, KeepsTheClusterWhileLookupsFail) {
   const auto resolver = std::make_shared<ChangingResolver>();
   resolver->Become("{w: [a:1]}");
   Told told;

@@ -78,7 +78,7 @@ TEST(GuardedMapping, HasTheBytesOfTheFile) {
   EXPECT_TRUE(mapping->Sound());
 }
 
-TEST(GuardedMapping, IsNoneOfAnEmptyFile) {
+TEST(GuardedMapping, AnEmptyFileHasNone) {
   TestFolder folder;
   EXPECT_EQ(Map(folder.Write("a", "")), nullptr);
 }

@@ -37,7 +37,7 @@ class LocalPartsTest : public ::testing::Test {
   OwnedFd there_;
 };
 
-TEST_F(LocalPartsTest, ComeAsTheyWere) {
+TEST_F(LocalPartsTest, ArriveUnchanged) {
   std::mt19937 random(1);
   for (size_t count : {1u, 2u, 3u, 63u, 64u}) {
     std::vector<std::string> texts(count);

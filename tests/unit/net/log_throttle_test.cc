@@ -41,7 +41,7 @@ TEST(LogThrottle, BeginsAgainAfterAQuietTime) {
   EXPECT_TRUE(throttle.Ask(At(2'010), "probe", 1).say);
 }
 
-TEST(LogThrottle, TellsWhatItLeftOutWhenTheIntervalEnds) {
+TEST(LogThrottle, CountsSuppressedLinesAtTheEndOfTheInterval) {
   LogThrottle throttle;
   throttle.Ask(At(0), "joined", 1);
   throttle.Ask(At(1), "joined", 1);

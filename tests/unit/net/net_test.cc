@@ -254,7 +254,7 @@ TEST(Reactor, LetsLittleWaitForAPeerOfThisMachine) {
   EXPECT_TRUE(is_bounded()) << bytes << ": what is sent must not make it grow";
 }
 
-TEST(Reactor, ReleasesWhatItSent) {
+TEST(Reactor, ReleasesSentBuffers) {
   Pair pair;
   pair.Start();
   std::mutex mu;
@@ -516,7 +516,7 @@ TEST(Reactor, SurvivesBytesThatAreNoMessages) {
 
 // ---- messages
 
-TEST(Messenger, RefusesWhatItCannotReadAtABoundedRate) {
+TEST(Messenger, AnswersUnreadableMessagesAtABoundedRate) {
   Pair pair;
   pair.Start();
   Messenger messenger(pair.server.reactor, "");

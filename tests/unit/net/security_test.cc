@@ -85,7 +85,7 @@ class Keys : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(Keys, AreReadAsTheyWereWritten) {
+TEST_F(Keys, AreReadBackUnchanged) {
   const KeyPair pair = Given(Role::kClient, "client");
   EXPECT_NE(pair.public_key, DrawKeyPair().public_key);
   const auto secret = ReadSecretKey(folder_ + "/client.key", Role::kClient);

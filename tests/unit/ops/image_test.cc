@@ -253,7 +253,7 @@ TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
   }
 }
 
-TEST(ImageDecoderTest, GarbageSaysWhatItIsNot) {
+TEST(ImageDecoderTest, GarbageIsRefusedByItsFormat) {
   ImageDecoder decoder;
   EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status),
               HasSubstr("neither JPEG, PNG nor WebP"));

@@ -240,7 +240,7 @@ TEST_F(CacheInStore, IsWholeAfterWritersThatWorkAtTheSameTime) {
   EXPECT_EQ(There(*Open(), 0, kRows), kRows);
 }
 
-TEST_F(CacheInStore, HasOneCopyOfWhatTwoWritersMakeAlike) {
+TEST_F(CacheInStore, StoresEqualElementsOfTwoWritersOnce) {
   const auto one = Open();
   const auto two = Open();
   for (ElementCache* const cache : {one.get(), two.get()}) {

@@ -226,7 +226,7 @@ TEST_P(StoredSource, IsReadAsFilesAre) {
   }
 }
 
-TEST_P(StoredSource, AnnouncesWhatItReads) {
+TEST_P(StoredSource, AnnouncesItsReads) {
   for (const std::string& pipeline : {InOrder(), Shuffled()}) {
     if (pipeline == Shuffled() && IsCompressed()) continue;
     Store().Reset();

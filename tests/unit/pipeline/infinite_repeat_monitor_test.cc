@@ -22,7 +22,7 @@ std::shared_ptr<const Plan> PlanOf(const std::string& steps) {
   return Plan::Make(analyzed.value(), 3, 7, 0).value();
 }
 
-TEST(InfiniteRepeatMonitor, TwoPassesWithoutARowAreEnoughWherePassesAreAlike) {
+TEST(InfiniteRepeatMonitor, TwoEqualPassesWithoutARowAreAnError) {
   const auto plan = PlanOf("{filter: 'x > 5'}");
   InfiniteRepeatMonitor watch(*plan, 0, 0);
   EXPECT_TRUE(watch.Advance({5, 0}, 0, 0).ok());

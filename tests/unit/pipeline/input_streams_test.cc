@@ -166,7 +166,7 @@ TEST_F(InputStreams, EndWithWhatIsBad) {
 
 // Skipped elements are output at once: they do not accumulate while an element
 // is searched, and need no later element to be counted.
-TEST_F(InputStreams, GiveWhatTheyLeaveOutOneAtATime) {
+TEST_F(InputStreams, ReportSkippedElementsOneAtATime) {
   const std::string none =
       "{source: {range: 1000000000000}, steps: [{map: '1 // (x - x)'}, "
       "{on_error: {policy: skip, cap: 9}}]}";

@@ -228,7 +228,7 @@ TEST(Window, SlidesOverTheSequence) {
       ::testing::StartsWith("[[0],[1]]\nERROR"));
 }
 
-TEST(BucketBySequenceLength, BatchesWhatIsAlike) {
+TEST(BucketBySequenceLength, BatchesElementsOfSimilarLength) {
   const std::string bucket =
       "{bucket_by_sequence_length: {boundaries: [2, 4], batch_sizes: [2, 2, "
       "1]";

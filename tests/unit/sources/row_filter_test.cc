@@ -111,7 +111,7 @@ TEST(RowFilter, RoundsLiteralsAsTheColumnDoes) {
   EXPECT_FALSE(Filter("f > 0.1").MayPass(kFields, ranges));
 }
 
-TEST(RowFilter, LeavesOutWhatItCannotEvaluate) {
+TEST(RowFilter, IgnoresConditionsThatItCannotEvaluate) {
   for (const char* predicate :
        {"i % 2 == 0", "i < u", "i < 2.5", "not (i < 5)", "b", "100 // i > 2",
         "i < 5 and 100 // i > 2", "length(s) > 2", "sum(v) > 1",

@@ -45,7 +45,7 @@ TEST(S3Url, AQuestionMarkOfAPatternIsPartOfTheKey) {
   }
 }
 
-TEST(S3Url, RefusesWhatItDoesNotKnow) {
+TEST(S3Url, RefusesInvalidNamesAndOptions) {
   const std::pair<const char*, const char*> cases[] = {
       {"s3://", "name of a bucket"},
       {"s3:///key", "name of a bucket"},

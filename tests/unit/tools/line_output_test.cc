@@ -151,7 +151,7 @@ TEST_F(LineOutputTest, EndsAtAStopAlthoughTheLineIsNotRead) {
   EXPECT_EQ(written_, 0);
 }
 
-TEST_F(LineOutputTest, ReportsWhatItWroteBeforeItWaits) {
+TEST_F(LineOutputTest, ReportsWrittenLinesBeforeItWaits) {
   const TestLines lines(17, 4'096);
   HeldPipe pipe;
   ASSERT_EQ(fcntl(pipe.writer(), F_SETPIPE_SZ, 1 << 16), 1 << 16);

@@ -50,7 +50,7 @@ std::string Text(const TopView& view, absl::Time now, size_t width = 120,
   return text;
 }
 
-TEST(TopViewTest, ShowsTheVerdictOfTheJobThatIsReadAndWhatItIsMadeOf) {
+TEST(TopViewTest, ShowsTheVerdictOfTheReadJobAndItsEvidence) {
   TopView view("d0:5050");
   view.Add(kBegun, absl::OkStatus(), StatusText(100));
   const std::string text = Text(view, kBegun);

@@ -59,7 +59,7 @@ std::string BytesOf(const std::string& job,
   return Finished(builder);
 }
 
-TEST(ClusterCodec, DefsComeBackAsTheyWere) {
+TEST(ClusterCodec, DefsAreDecodedUnchanged) {
   for (const ClusterDef& def :
        {ClusterDef{}, TheCluster(), ClusterDef{{{"ps", {{37, "h:0"}}}}}}) {
     const auto back = DecodeClusterDef(EncodeClusterDef(def));

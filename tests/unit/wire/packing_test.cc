@@ -82,7 +82,7 @@ Parts WithEntries(const Parts& parts, const Entries& entries) {
   return changed;
 }
 
-TEST(Packing, PartsComeAsTheyWere) {
+TEST(Packing, UnpackedPartsAreUnchanged) {
   for (const LinkCompression codec : kCodecs) {
     for (const Piece& piece : {Wide(), Noise(), PieceOf(RaggedChunk())}) {
       const auto decoded =

@@ -67,7 +67,7 @@ uint64_t HashOf(const Message& message) {
   return hash.value();
 }
 
-TEST(SharedParts, AreNotSentAndComeAsTheyWere) {
+TEST(SharedParts, AreNotSentAndArriveUnchanged) {
   Memory memory;
   const Frame frame = WideFrame();
   const Parts whole = Encode(frame, kCluster);

@@ -15,9 +15,9 @@ using ::testing::SizeIs;
 
 constexpr uint64_t kRanks = 4;
 
-class AlikeRanks : public WorkerAgentTest {
+class RanksWithTheSameWork : public WorkerAgentTest {
  protected:
-  AlikeRanks() { traits_.alike = true; }
+  RanksWithTheSameWork() { traits_.alike = true; }
 
   static Lease RankLease(uint64_t rank, uint64_t begin, uint64_t end) {
     Lease lease = LeaseOf(begin * kRanks + rank, begin, end);
@@ -56,7 +56,7 @@ class AlikeRanks : public WorkerAgentTest {
   }
 };
 
-TEST_F(AlikeRanks, InStepEachPositionIsMadeOnce) {
+TEST_F(RanksWithTheSameWork, InStepEachPositionIsMadeOnce) {
   const std::vector<Lease> leases = AllRanks(0, 100);
   GivenLeases(leases);
   for (const Lease& lease : leases) Give(GrantOf(lease, 10'000, true));
@@ -67,7 +67,7 @@ TEST_F(AlikeRanks, InStepEachPositionIsMadeOnce) {
   EXPECT_EQ(agent_.buffered_bytes(), 0);
 }
 
-TEST_F(AlikeRanks, ALaterRankGetsTheKeptPieces) {
+TEST_F(RanksWithTheSameWork, ALaterRankGetsTheKeptPieces) {
   const std::vector<Lease> leases = AllRanks(0, 40);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));
@@ -82,7 +82,7 @@ TEST_F(AlikeRanks, ALaterRankGetsTheKeptPieces) {
   EXPECT_EQ(agent_.buffered_bytes(), 0);  // all ranks have it
 }
 
-TEST_F(AlikeRanks, UnrequestedPiecesAreDroppedInTheEnd) {
+TEST_F(RanksWithTheSameWork, UnrequestedPiecesAreDroppedInTheEnd) {
   const std::vector<Lease> leases = AllRanks(0, 40);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));
@@ -96,7 +96,7 @@ TEST_F(AlikeRanks, UnrequestedPiecesAreDroppedInTheEnd) {
   EXPECT_EQ(ValuesFor(leases[1]), Numbers(0, 40));
 }
 
-TEST_F(AlikeRanks, KeptPiecesGiveWayToRequestedPieces) {
+TEST_F(RanksWithTheSameWork, KeptPiecesGiveWayToRequestedPieces) {
   const std::vector<Lease> leases = AllRanks(0, 1'000);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 100'000));  // not a head: it never overdraws
@@ -105,7 +105,8 @@ TEST_F(AlikeRanks, KeptPiecesGiveWayToRequestedPieces) {
   EXPECT_LE(agent_.buffered_bytes(), 400);
 }
 
-TEST_F(AlikeRanks, ALaggingRankStopsNoOtherAndGetsTheSame) {
+TEST_F(RanksWithTheSameWork,
+       ALaggingRankDelaysNoOtherRankAndGetsTheSameElements) {
   const std::vector<Lease> leases = AllRanks(0, 200);
   GivenLeases(leases);
   Give(GrantOf(leases[3], 0));  // its trainer does not read
@@ -129,7 +130,7 @@ TEST_F(AlikeRanks, ALaggingRankStopsNoOtherAndGetsTheSame) {
   EXPECT_EQ(ValuesFor(leases[3]), Numbers(0, 200));
 }
 
-TEST_F(AlikeRanks, ARankThatBeginsWithinAPieceGetsItsRemainder) {
+TEST_F(RanksWithTheSameWork, ARankThatBeginsWithinAPieceGetsItsRemainder) {
   const std::vector<Lease> leases = AllRanks(0, 100);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 0));
@@ -144,7 +145,7 @@ TEST_F(AlikeRanks, ARankThatBeginsWithinAPieceGetsItsRemainder) {
   EXPECT_EQ(ValuesFor(leases[0]), Numbers(0, 100));
 }
 
-TEST_F(AlikeRanks, ARankThatJoinsATaskThatEndsEarlyContinuesAlone) {
+TEST_F(RanksWithTheSameWork, ARankThatJoinsATaskThatEndsEarlyContinuesAlone) {
   const std::vector<Lease> leases = AllRanks(0, 100);
   GivenLeases(leases);
   Give(GrantOf(leases[0], 10'000, true));
@@ -162,7 +163,7 @@ TEST_F(AlikeRanks, ARankThatJoinsATaskThatEndsEarlyContinuesAlone) {
             Numbers(static_cast<int64_t>(begin) + 2, 100));
 }
 
-TEST_F(AlikeRanks, LeasesThatAreCutDifferentlyGetTheirOwn) {
+TEST_F(RanksWithTheSameWork, LeasesThatAreCutDifferentlyGetTheirOwn) {
   const Lease longer = RankLease(0, 0, 100);
   const Lease shorter = RankLease(1, 0, 33);
   GivenLeases({longer, shorter});
@@ -173,7 +174,7 @@ TEST_F(AlikeRanks, LeasesThatAreCutDifferentlyGetTheirOwn) {
   EXPECT_EQ(ValuesFor(shorter), Numbers(0, 33));
 }
 
-TEST_F(AlikeRanks, ADataErrorEndsAllTheirStreams) {
+TEST_F(RanksWithTheSameWork, ADataErrorEndsAllTheirStreams) {
   const std::vector<Lease> leases = AllRanks(0, 10);
   GivenLeases(leases);
   for (const Lease& lease : leases) Give(GrantOf(lease, 1'000, true));
@@ -193,7 +194,7 @@ TEST_F(AlikeRanks, ADataErrorEndsAllTheirStreams) {
   EXPECT_EQ(tasks_[0].begin, first.begin);
 }
 
-TEST_F(AlikeRanks, AFailureFailsAllThatWaitForIt) {
+TEST_F(RanksWithTheSameWork, AFailureFailsAllWaitingLeases) {
   const std::vector<Lease> leases = AllRanks(0, 10);
   GivenLeases(leases);
   for (const Lease& lease : leases) Give(GrantOf(lease, 1'000, true));
@@ -203,7 +204,7 @@ TEST_F(AlikeRanks, AFailureFailsAllThatWaitForIt) {
   EXPECT_THAT(Beat().failures, SizeIs(kRanks));
 }
 
-TEST_F(AlikeRanks, OnlyThoseThatWishForTheSamePackingShare) {
+TEST_F(RanksWithTheSameWork, OnlyRanksWithTheSameCompressionShare) {
   const std::vector<Lease> leases = AllRanks(0, 40);
   GivenLeases(leases);
   Grant packed = GrantOf(leases[0], 10'000, true);
