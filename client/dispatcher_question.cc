@@ -137,10 +137,10 @@ absl::Status AskDispatcher(const DispatcherQuestion& question,
   std::optional<absl::Status> answer = asking.Answer(question.timeout);
   if (answer.has_value()) return *std::move(answer);
   const absl::Status why = asking.last_failure();
-  return DeadlineExceeded(
-      "no dispatcher answered at {} for {}; {}", address.ToString(),
-      absl::FormatDuration(question.timeout),
-      why.ok() ? "is it running, and is the address right?" : ErrorText(why));
+  return DeadlineExceeded("no dispatcher answered at {} for {}; {}",
+                          address.ToString(),
+                          absl::FormatDuration(question.timeout),
+                          why.ok() ? NoAnswerAdvice(address) : ErrorText(why));
 }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/net/address.h"
 #include "core/net/clock.h"
 
 namespace feedmill {
@@ -13,6 +14,11 @@ constexpr absl::Duration kDispatcherSilent = absl::Seconds(2);
 
 std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
+}
+
+std::string Advice(const std::string& service) {
+  const absl::StatusOr<Address> address = ParseAddress(service);
+  return address.ok() ? NoAnswerAdvice(*address) : ErrorText(address.status());
 }
 
 std::string ReaderName(const ReadOptions& options) {
@@ -74,11 +80,10 @@ absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
   const absl::Duration patience = had_element ? timeout_ : first_timeout_;
   if (now - std::max(begun, view.last_answer) >= patience) {
     if (!view.answered) {
-      return DeadlineExceeded("no dispatcher answered at {} for {}; {}",
-                              service_, Seconds(patience),
-                              view.handshake.ok()
-                                  ? "is it running, and is the address right?"
-                                  : ErrorText(view.handshake));
+      return DeadlineExceeded(
+          "no dispatcher answered at {} for {}; {}", service_,
+          Seconds(patience),
+          view.handshake.ok() ? Advice(service_) : ErrorText(view.handshake));
     }
     return DeadlineExceeded(
         "the dispatcher at {} has not answered for {}; is it still running?",

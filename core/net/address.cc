@@ -9,7 +9,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <chrono>
+#include <future>
 #include <memory>
+#include <thread>
 
 #include "core/base/status.h"
 
@@ -104,6 +107,7 @@ absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
 }
 
 constexpr std::string_view kLocalhost = "localhost";
+constexpr std::chrono::seconds kLookUpTimeout(1);
 
 struct AddrInfoFree {
   void operator()(addrinfo* info) const { freeaddrinfo(info); }
@@ -188,6 +192,24 @@ absl::StatusOr<std::string> ResolveHost(const std::string& host) {
       "host \"{}\" is not known; write an address of this machine, such as "
       "127.0.0.1, or 0.0.0.0 for all of them",
       Shown(host));
+}
+
+std::string NoAnswerAdvice(const Address& peer) {
+  auto known = std::make_shared<std::promise<bool>>();
+  std::future<bool> answer = known->get_future();
+  // A look-up cannot be stopped, and takes longer if no name server answers.
+  std::thread([known, to = peer.ForConnect()] {
+    known->set_value(LookUp(to.host, to.port, SOCK_STREAM) != nullptr);
+  }).detach();
+  if (answer.wait_for(kLookUpTimeout) == std::future_status::ready &&
+      !answer.get()) {
+    return fmt::format(
+        "this machine knows no host \"{}\": check its spelling, or write its "
+        "IP "
+        "address",
+        Shown(peer.host));
+  }
+  return "is it running, and is the address right?";
 }
 
 std::string LocalAddressToward(const Address& peer) {

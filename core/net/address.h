@@ -43,6 +43,11 @@ bool IsLoopback(std::string_view host);
 // block. InvalidArgument if the name is unknown.
 absl::StatusOr<std::string> ResolveHost(const std::string& host);
 
+// Returns advice for an address at which no peer answered: whether the host's
+// name is known, else to check the address. Waits for the look-up for a second
+// at most.
+std::string NoAnswerAdvice(const Address& peer);
+
 // Returns this machine's address on the route to `peer`, from the routing
 // table; nothing is sent. "127.0.0.1" if there is no route.
 std::string LocalAddressToward(const Address& peer);

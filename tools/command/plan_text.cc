@@ -244,8 +244,8 @@ absl::StatusOr<std::string> SplitsText(
   const std::optional<uint64_t> each = sizes.OfPosition();
   if (!infinite && each && *each > 0) {
     const uint64_t fit = std::max<uint64_t>(1, settings.split_bytes / *each);
-    out +=
-        fmt::format("; {} splits or more", (shape.positions + fit - 1) / fit);
+    out += fmt::format("; at least {}",
+                       Counted((shape.positions + fit - 1) / fit, "split"));
   }
   return out + "\n";
 }

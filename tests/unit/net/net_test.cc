@@ -27,6 +27,7 @@
 namespace feedmill {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 // ---- addresses
@@ -86,6 +87,16 @@ TEST(Address, AHostMayLackAPort) {
   EXPECT_EQ(*ParseHost("::1", 7), (Address{"::1", 7}));
   EXPECT_EQ(*ParseHost("[::1]", 7), (Address{"::1", 7}));
   EXPECT_FALSE(ParseHost("", 7).ok());
+}
+
+TEST(Address, AdviceNamesAHostThatIsNotKnown) {
+  // No name server may know names of .invalid (RFC 6761).
+  EXPECT_THAT(NoAnswerAdvice({"dispatcher.invalid", 5050}),
+              AnyOf(HasSubstr("no host \"dispatcher.invalid\""),
+                    HasSubstr("is it running")));  // no answer within a second
+  for (const char* host : {"localhost", "127.0.0.1", "::1"}) {
+    EXPECT_THAT(NoAnswerAdvice({host, 5050}), HasSubstr("is it running"));
+  }
 }
 
 TEST(Address, NamesOfThisMachineAreResolved) {

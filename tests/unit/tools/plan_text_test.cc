@@ -121,7 +121,7 @@ TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {
            "100}]\n"),
       AllOf(HasSubstr("splits  10000000 positions (records); the first splits "
                       "have 4096 positions, later splits hold 100 ms of work "
-                      "and 16 MiB at most; 5 splits or more\n"),
+                      "and 16 MiB at most; at least 5 splits\n"),
             HasSubstr("memory  a worker, or a local read: at most 256 MiB of "
                       "elements made ahead"),
             HasSubstr("positions of about 8 B"),
