@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_BROKER_COMMITTED_STATE_H_
 #define FEEDMILL_BROKER_COMMITTED_STATE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -29,8 +30,8 @@ class CommittedState {
     return std::exchange(events_, {});
   }
 
-  // Call when all events so far are on disk.
-  void NoteSynced() { synced_ = state_.sequence; }
+  // Call when the events up to this number are on disk.
+  void NoteSynced(uint64_t sequence) { synced_ = std::max(synced_, sequence); }
   // The last event that is on disk when the messages of this call are sent.
   Seen seen() const { return {state_.journal, synced_}; }
   // Compares the last event that a peer has seen with the journal. If the

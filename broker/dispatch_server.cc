@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <functional>
 #include <future>
 #include <iterator>
 #include <memory>
@@ -13,7 +14,9 @@
 #include <variant>
 #include <vector>
 
+#include "broker/held_sends.h"
 #include "broker/job_planner.h"
+#include "broker/journal_thread.h"
 #include "broker/relay_post.h"
 #include "broker/state_journal.h"
 #include "broker/status_report.h"
@@ -34,10 +37,19 @@ namespace {
 
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
-// Time after which an event that satisfies MayBeLate is synced to disk.
+// Time after which an event that satisfies MayBeLate is handed to the journal.
 constexpr absl::Duration kMaxSyncDelay = absl::Milliseconds(200);
 // A sync that takes longer is reported to operators: peers wait for it.
 constexpr absl::Duration kSlowSync = absl::Seconds(1);
+// Time for which the dispatcher itself waits for a sync. Most disks need less.
+// Messages that arrive meanwhile are then handled together, with one answer for
+// each peer, which costs less CPU time.
+constexpr absl::Duration kPatience = absl::Milliseconds(50);
+// Beyond these limits the dispatcher waits for the disk before it reads more
+// messages: events and messages that wait, and about the bytes of each.
+constexpr uint64_t kWaitingEventsMax = 100'000;
+constexpr size_t kHeldMessagesMax = 100'000;
+constexpr uint64_t kWaitingBytesMax = uint64_t{64} << 20;
 // The bytes limit is high because a manifest of millions of files is one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
@@ -69,8 +81,9 @@ class DispatchServer::Shell : public ReactorHandler {
       reactor_->Join();
       // No peer gets an answer any more, but the next dispatcher continues from
       // these events.
-      if (journal_ != nullptr) journal_->Append(unsynced_).IgnoreError();
-      journal_.reset();
+      if (journal_ != nullptr) journal_->Append(std::move(unsynced_), 0);
+      journal_.reset();  // writes what waits
+      held_.Clear();
     });
   }
   absl::Status Join() { return lifecycle_.Join(); }
@@ -109,7 +122,9 @@ class DispatchServer::Shell : public ReactorHandler {
     const bool asked = reactor_->Post([this, answer, ask] {
       Dispatcher::OperatorAnswer done = ask(*dispatcher_, reactor_->now());
       Perform(std::move(done.effects));
-      answer->set_value(std::move(done.status));
+      answers_.push_back([answer, status = std::move(done.status)] {
+        answer->set_value(status);
+      });
     });
     if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
                      std::future_status::ready) {
@@ -148,7 +163,11 @@ class DispatchServer::Shell : public ReactorHandler {
   void MeasureShell(absl::Time now);
   void Perform(DispatcherEffects effects);
   void Settle(absl::Time now);
-  absl::Status Sync();
+  void HandOver();
+  void TakeProgress();
+  void WaitFor(const std::function<void()>& wait);
+  void SendDurable();
+  bool TooMuchWaits() const;
   void End(absl::Status why);
 
   DispatcherConfig config_;
@@ -161,18 +180,26 @@ class DispatchServer::Shell : public ReactorHandler {
   std::optional<Dispatcher> dispatcher_;
   std::optional<RelayPost> relays_;
   SocketId peers_;
-  std::unique_ptr<StateJournal> journal_;       // null: state is in memory
+  std::unique_ptr<StateJournal> opened_;        // until journal_ writes it
+  std::unique_ptr<JournalThread> journal_;      // null: state is in memory
   std::vector<Dispatcher::Incoming> incoming_;  // of this turn
   SplitLog split_log_;
-  std::vector<DispatcherEvent> unsynced_;
-  std::vector<Outgoing> unsent_;  // of this turn
-  bool must_sync_ = false;        // sync before `unsent_` is sent
+  std::vector<DispatcherEvent> unsynced_;       // not handed to the journal yet
+  std::vector<Outgoing> unsent_;                // of this turn
+  std::vector<std::function<void()>> answers_;  // to operators, of this turn
+  HeldSends held_;
+  uint64_t after_ = 0;    // last event on which those of this turn depend
+  uint64_t durable_ = 0;  // last event that is on disk; of a journal
+  bool must_sync_ = false;
   absl::Time sync_by_ = absl::InfiniteFuture();
+  bool compacts_ = false;  // the journal wants a snapshot
   bool behind_said_ = false;
   ShellLoad load_;
   absl::Time measured_at_ = absl::InfinitePast();  // load_.busy
   absl::Duration measured_cpu_;
   absl::Duration measured_journal_;
+  absl::Duration waited_;  // for the journal
+  absl::Duration measured_waited_;
 
   mutable std::mutex mu_;
   std::string target_;  // guarded by mu_
@@ -223,8 +250,12 @@ absl::Status DispatchServer::Shell::Begin() {
   FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
   const absl::Status listening = Listen();
   if (!listening.ok()) {
-    journal_.reset();  // frees the work-dir for another dispatcher
+    opened_.reset();  // frees the work-dir for another dispatcher
     return listening;
+  }
+  if (opened_ != nullptr) {
+    journal_ = std::make_unique<JournalThread>(std::move(opened_),
+                                               [this] { reactor_->Wake(); });
   }
   dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
                       std::move(state), SteadyNow());
@@ -240,8 +271,9 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
     state.journal = DrawJournalId();
     return state;
   }
-  FM_ASSIGN_OR_RETURN(journal_, StateJournal::Open(config_.work_dir));
-  state = journal_->TakeState();
+  FM_ASSIGN_OR_RETURN(opened_, StateJournal::Open(config_.work_dir));
+  state = opened_->TakeState();
+  durable_ = state.sequence;
   LogInfo("{} jobs and {} splits after {} events in '{}'", state.jobs.size(),
           state.splits.size(), state.sequence, config_.work_dir);
   return state;
@@ -256,8 +288,8 @@ absl::Status DispatchServer::Shell::Listen() {
     const std::lock_guard lock(mu_);
     target_ = own.ToString();
   }
-  return journal_ == nullptr ? absl::OkStatus()
-                             : journal_->SayAddress(own.ToString());
+  return opened_ == nullptr ? absl::OkStatus()
+                            : opened_->SayAddress(own.ToString());
 }
 
 absl::StatusOr<Address> DispatchServer::Shell::Advertised(uint16_t port) const {
@@ -287,21 +319,25 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 
-// Measures the part of the time in which the thread is on a core or waits for
-// the journal.
+// Measures the part of the time in which this thread is on a core or waits for
+// the journal. If the journal's thread works for longer, its part counts.
 void DispatchServer::Shell::MeasureShell(absl::Time now) {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   const absl::Duration cpu = absl::DurationFromTimespec(used);
+  const absl::Duration journal =
+      journal_ == nullptr ? absl::ZeroDuration() : journal_->Worked();
   const absl::Duration worked =
-      cpu - measured_cpu_ + load_.journal_time - measured_journal_;
+      std::max(cpu - measured_cpu_ + waited_ - measured_waited_,
+               journal - measured_journal_);
   if (measured_at_ != absl::InfinitePast()) {
     load_.busy =
         std::clamp(absl::FDivDuration(worked, now - measured_at_), 0.0, 1.0);
   }
   measured_at_ = now;
   measured_cpu_ = cpu;
-  measured_journal_ = load_.journal_time;
+  measured_waited_ = waited_;
+  measured_journal_ = journal;
   struct statvfs disk {};
   if (journal_ != nullptr && statvfs(config_.work_dir.c_str(), &disk) == 0) {
     load_.free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
@@ -319,6 +355,8 @@ bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {
   if (lifecycle_.ended()) return;
+  TakeProgress();
+  if (lifecycle_.ended()) return;
   TransportFaults faults{messenger_.refused(), messenger_.dropped(),
                          reactor_->refused()};
   relays_->Note(faults);
@@ -334,8 +372,8 @@ absl::Time DispatchServer::Shell::NextDeadline() const {
   return std::min(dispatcher_->NextDeadline(), sync_by_);
 }
 
-// Collects the effects of a turn, so that its events are journaled together
-// before its messages are sent.
+// Collects the effects of a turn: its events are handed to the journal
+// together.
 void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   for (DispatcherEvent& event : effects.events) {
     if (LogEnabled(LogLevel::kDebug)) LogDebug("{}", Describe(event));
@@ -350,6 +388,7 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   if (effects.workers_wanted.has_value() && config_.on_workers_wanted) {
     config_.on_workers_wanted(*effects.workers_wanted);
   }
+  after_ = std::max(after_, effects.after);
   if (unsent_.empty()) {
     unsent_.swap(effects.sends);
   } else {
@@ -364,32 +403,81 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
 void DispatchServer::Shell::Settle(absl::Time now) {
   if (!unsynced_.empty()) {
     sync_by_ = std::min(sync_by_, now + kMaxSyncDelay);
-    if (must_sync_ || now >= sync_by_) {
-      const absl::Status synced = Sync();
-      if (!synced.ok()) return End(synced);
-    }
+    if (must_sync_ || now >= sync_by_ || compacts_) HandOver();
   }
-  for (const Outgoing& outgoing : unsent_) {
-    split_log_.Sent(outgoing.to.value(), outgoing.message);
-    messenger_.Send(peers_, outgoing.to.value(), outgoing.message);
+  if (compacts_) {
+    // All events of this state have been handed over.
+    journal_->Compact(
+        std::make_unique<const DispatcherState>(dispatcher_->state()));
+    compacts_ = false;
   }
-  unsent_.clear();
+  if (lifecycle_.ended()) return;
+  held_.Hold(after_, std::exchange(unsent_, {}));
+  for (auto& answer : std::exchange(answers_, {})) {
+    held_.Hold(after_, std::move(answer));
+  }
+  SendDurable();
+  while (TooMuchWaits()) {
+    WaitFor([this] { journal_->WaitForProgress(); });
+    TakeProgress();
+    if (lifecycle_.ended()) return;
+    SendDurable();
+  }
 }
 
-absl::Status DispatchServer::Shell::Sync() {
-  const absl::Time begun = SteadyNow();
-  FM_RETURN_IF_ERROR(journal_->Append(unsynced_));
-  load_.journal_last = SteadyNow() - begun;
-  load_.journal_time += load_.journal_last;
-  ++load_.journal_syncs;
-  unsynced_.clear();
+// Hands the events to the journal. On a fast disk they are synced at the end.
+void DispatchServer::Shell::HandOver() {
+  const bool idle = journal_->waiting_events() == 0;
   must_sync_ = false;
   sync_by_ = absl::InfiniteFuture();
-  dispatcher_->NoteSynced();
-  FM_RETURN_IF_ERROR(journal_->CompactIfWorthwhile(dispatcher_->state()));
-  const absl::Duration took = SteadyNow() - begun;
-  if (took >= kSlowSync) dispatcher_->NoteSlowSync(took);
-  return absl::OkStatus();
+  WaitFor([&] {
+    journal_->Append(std::exchange(unsynced_, {}),
+                     dispatcher_->state().splits.size());
+    if (idle) journal_->WaitIdle(kPatience);
+  });
+  TakeProgress();
+}
+
+void DispatchServer::Shell::WaitFor(const std::function<void()>& wait) {
+  const absl::Time begun = SteadyNow();
+  wait();
+  waited_ += SteadyNow() - begun;
+}
+
+void DispatchServer::Shell::TakeProgress() {
+  if (journal_ == nullptr) return;
+  const JournalThread::Progress progress = journal_->TakeProgress();
+  if (!progress.status.ok()) return End(progress.status);
+  load_.journal_syncs = progress.syncs;
+  load_.journal_time = progress.sync_time;
+  load_.journal_last = progress.last_sync;
+  compacts_ = progress.worth_compacting;
+  if (progress.longest >= kSlowSync) {
+    dispatcher_->NoteSlowSync(progress.longest);
+  }
+  if (progress.sequence == durable_) return;
+  durable_ = progress.sequence;
+  dispatcher_->NoteSynced(durable_, progress.last_delay);
+}
+
+// Sends the messages of which all events are on disk.
+void DispatchServer::Shell::SendDurable() {
+  held_.Release(journal_ == nullptr ? after_ : durable_,
+                [this](const Outgoing& outgoing) {
+                  split_log_.Sent(outgoing.to.value(), outgoing.message);
+                  messenger_.Send(peers_, outgoing.to.value(),
+                                  outgoing.message);
+                });
+}
+
+// True if the disk is so slow that the memory for what waits is used up.
+bool DispatchServer::Shell::TooMuchWaits() const {
+  if (journal_ == nullptr) return false;
+  const uint64_t events = journal_->waiting_events();
+  if (events == 0) return false;
+  return events > kWaitingEventsMax ||
+         journal_->waiting_bytes() > kWaitingBytesMax ||
+         held_.count() > kHeldMessagesMax || held_.bytes() > kWaitingBytesMax;
 }
 
 // Stops the server without answers: a change that cannot be journaled must not
@@ -397,6 +485,7 @@ absl::Status DispatchServer::Shell::Sync() {
 void DispatchServer::Shell::End(absl::Status why) {
   LogError("{}", ErrorText(why));
   unsynced_.clear();
+  held_.Clear();
   reactor_->Stop();
   lifecycle_.End(std::move(why));
 }

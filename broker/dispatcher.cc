@@ -13,6 +13,7 @@
 #include "broker/fleet_use.h"
 #include "broker/job_traces.h"
 #include "broker/job_verdicts.h"
+#include "broker/lease_reach.h"
 #include "broker/lease_scheduler.h"
 #include "broker/lease_table.h"
 #include "broker/manifest_requests.h"
@@ -41,6 +42,8 @@ struct Dispatcher::Parts {
   CommittedState state;
   Outbox outbox;
   OperatorLog log{};
+
+  LeaseReach reach{};
 
   // ---- peers, and what is known of them
   LeaseTable leases{};  // workers and the splits that they have
@@ -256,6 +259,7 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
   parts.answers.AnswerAll(now);
   DispatcherEffects effects;
   effects.events = parts.state.TakeEvents();
+  effects.after = parts.state.seen().sequence;
   effects.notes = parts.log.TakeNotes(now);
   effects.workers_wanted = parts.scale.TakeChange();
   effects.sends = parts.outbox.Take();
@@ -291,7 +295,11 @@ void Dispatcher::OnPeerGone(const PeerId& peer) {
 
 // ---- the journal
 
-void Dispatcher::NoteSynced() { parts_->state.NoteSynced(); }
+void Dispatcher::NoteSynced(uint64_t sequence, absl::Duration delay) {
+  parts_->state.NoteSynced(sequence);
+  parts_->reach.Add(delay);
+  parts_->leases.SetReach(parts_->reach.Of(parts_->settings.split_time));
+}
 
 const absl::Status& Dispatcher::behind() const {
   return parts_->state.behind();

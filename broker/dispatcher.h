@@ -21,11 +21,12 @@
 
 namespace feedmill {
 
-// Effects that the shell carries out after a call. It journals and syncs
-// `events`, then sends `sends` and logs `notes`. If every event satisfies
-// MayBeLate, no sync is needed.
+// Effects that the shell carries out after a call. It journals `events` and
+// logs `notes`. It sends `sends` when event number `after` and all before it
+// are on disk. Events that satisfy MayBeLate are not counted in `after`.
 struct DispatcherEffects {
   std::vector<DispatcherEvent> events;
+  uint64_t after = 0;
   std::vector<DispatcherNote> notes;
   // Set if the wanted number of workers changed.
   std::optional<uint64_t> workers_wanted{};
@@ -66,9 +67,11 @@ class Dispatcher {
   // counts as dead. A peer that is silent on an open connection may be frozen
   // or cut off.
   void OnPeerGone(const PeerId& peer);
-  // Call when all events so far are on disk. Later answers report that to
-  // peers.
-  void NoteSynced();
+  // Call when the events up to number `sequence` are on disk. Later answers
+  // report that to peers. `delay`: time from the last call of which events were
+  // synced until then. If the delays are long, splits are bound and leased
+  // further ahead.
+  void NoteSynced(uint64_t sequence, absl::Duration delay);
   // OK, or DataLoss if a peer has seen events of this journal that are not in
   // it. The dispatcher then serves no peer any more.
   const absl::Status& behind() const;

@@ -40,9 +40,11 @@ struct TransportFaults {
   uint64_t relay_dropped = 0;
 };
 
-// Load of the server's thread and of its journal since the start.
+// Load of the server's threads and of its journal since the start.
 struct ShellLoad {
-  double busy = 0;  // part of the last second, 0 to 1; syncs count
+  // Part of the last second, 0 to 1, that the server's thread or that of the
+  // journal worked, whichever is greater.
+  double busy = 0;
   uint64_t journal_syncs = 0;
   absl::Duration journal_time;
   absl::Duration journal_last;  // time of the last sync

@@ -13,7 +13,8 @@ constexpr uint64_t kShareMax = 4'096;  // splits of one consumer
 void LeaseScheduler::Fill(absl::Time now) {
   if (now < lease_from_) return;
   const uint64_t consumers = std::max<uint64_t>(1, readers_.size());
-  const uint64_t share = std::min(kShareMax, leases_.slots() / consumers);
+  const uint64_t share =
+      std::min(kShareMax, leases_.reach() * leases_.slots() / consumers);
   leases_.Fill(now, static_cast<uint32_t>(share));
 }
 
@@ -45,12 +46,20 @@ void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
   // a drain or a loss were not slow: when many workers drain at once, the head
   // moves through several of them.
   const uint64_t shift = std::min<uint64_t>(work->retries + 1, 12);
+  const absl::Duration slow_after = SlowAfter();
   const absl::Duration patience =
-      settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
-  if (stood <= settings_.straggler_after || work->leases.empty()) return;
+      slow_after * static_cast<int64_t>(uint64_t{1} << shift);
+  if (stood <= slow_after || work->leases.empty()) return;
   const WorkerId slow = work->leases.front().worker;
   if (!leases_.Retry(head, now, stood > patience)) return;
   log_.SecondAttempt(key, slow, stood);
+}
+
+// A lease that is given further ahead reaches its worker late, and lies there
+// for longer before the split is the head.
+absl::Duration LeaseScheduler::SlowAfter() const {
+  const auto further = static_cast<int64_t>(leases_.reach() - 1);
+  return settings_.straggler_after + 3 * further * settings_.split_time;
 }
 
 }  // namespace feedmill

@@ -35,6 +35,8 @@ class LeaseScheduler {
 
  private:
   void RetryHead(absl::Time now, const SessionKey& key);
+  // Time without progress after which a head is slow.
+  absl::Duration SlowAfter() const;
 
   const DispatcherSettings& settings_;
   const PeerClock& clock_;

@@ -14,12 +14,6 @@ constexpr uint32_t kDeathsOfSuspects = 2;  // deaths that make a split a suspect
 constexpr uint64_t kNarrowing = 16;        // divisor of the width at each death
 constexpr size_t kMaxRememberedRanges = 4'096;
 
-bool IsFull(uint64_t load, LeaseTable::Room room) {
-  return (room == LeaseTable::Room::kWithinSlots && load >= kFull) ||
-         (room == LeaseTable::Room::kTwice && load >= 2 * kFull) ||
-         room == LeaseTable::Room::kNone;
-}
-
 bool Holds(const LeaseTable::Work& work, const WorkerId& worker) {
   return std::any_of(
       work.leases.begin(), work.leases.end(),
@@ -213,6 +207,12 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
   UpdateLoad(worker, holder);
   changed_splits_.push_back(split);
   changed_workers_.insert(worker);
+}
+
+bool LeaseTable::IsFull(uint64_t load, Room room) const {
+  const uint64_t full = kFull * reach_;
+  return (room == Room::kWithinSlots && load >= full) ||
+         (room == Room::kTwice && load >= 2 * full) || room == Room::kNone;
 }
 
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {

@@ -78,8 +78,8 @@ struct KnownWorker {
 // computes for one of them serves all.
 //
 // Maximum number of leases of a worker, when it gets a split:
-//   other splits                        its slots
-//   split in its consumer's fair share  twice its slots
+//   other splits                        its slots, times the reach
+//   split in its consumer's fair share  twice its slots, times the reach
 //   head                                no limit
 // Heads have no limit because blocked splits may hold all slots: the head could
 // wait for ever.
@@ -147,6 +147,9 @@ class LeaseTable {
   bool HasTaker(const PythonNeedsPtr& needs) const;
   // Number of slots of all workers that are not draining.
   uint64_t slots() const { return slots_; }
+  // The factor by which workers get more leases than usual; 1 at first.
+  void SetReach(uint64_t reach) { reach_ = reach; }
+  uint64_t reach() const { return reach_; }
 
   // ---- splits
   const Work* Find(const SplitId& split) const;
@@ -198,6 +201,7 @@ class LeaseTable {
   }
 
  private:
+  bool IsFull(uint64_t load, Room room) const;
   const WorkerId* Choose(const Work& work, Room room) const;
   const WorkerId* RangeWorker(const Work& work, Room room) const;
   void SetRangeWorker(const SharedRange& range, const WorkerId& worker);
@@ -233,6 +237,7 @@ class LeaseTable {
   std::vector<SplitId> changed_splits_;
   std::set<WorkerId> changed_workers_;
   uint64_t slots_ = 0;
+  uint64_t reach_ = 1;
   uint64_t leased_ = 0;
 };
 

@@ -133,8 +133,8 @@ void OperatorLog::JournalWasSlow(absl::Duration took) {
       {.kind = Kind::kJournal,
        .warning = true,
        .text = fmt::format(
-           "writing the journal took {}, and readers and workers got no answer "
-           "meanwhile: the disk of --work-dir is slow or busy, so give the "
+           "writing the journal took {}, and answers to readers and workers "
+           "waited for it: the disk of --work-dir is slow or busy, so give the "
            "journal a disk of its own",
            SecondsText(took))});
 }

@@ -57,9 +57,9 @@ void PeerClock::NoteTick(absl::Time now) {
   next_tick_ = now + std::min(absl::Milliseconds(100), Interval() / 2);
 }
 
-// Detects that the dispatcher itself stalled, e.g. on a slow disk. Messages
-// that arrived meanwhile are still unread, so no peer counts as silent until
-// they are read.
+// Detects that the dispatcher itself stalled, e.g. without a processor.
+// Messages that arrived meanwhile are still unread, so no peer counts as silent
+// until they are read.
 void PeerClock::NoteStall(absl::Time now) {
   const absl::Duration timeout = WorkerTimeout();
   if (now - next_tick_ <= timeout / 2) return;

@@ -65,9 +65,11 @@ void SplitBinder::Bind(absl::Time now, const SessionKey& key) {
   const JobState& job = *state_->FindJob(key.job);
   const uint64_t sharers =
       Together(job) ? 1 : std::max<size_t>(1, job.sessions.size());
+  // While the cost is unknown, splits may have far more work than intended.
+  const uint64_t reach = plans_.CostOf(job.plan).known() ? leases_.reach() : 1;
   const uint64_t window = std::min(
-      kWindowMax,
-      std::max<uint64_t>(settings_.window_min, 2 * leases_.slots() / sharers));
+      kWindowMax, std::max<uint64_t>(settings_.window_min,
+                                     2 * reach * leases_.slots() / sharers));
   const SessionState& session = *state_->FindSession(key);
   for (size_t used = rules_.WindowUsed(session); used < window;
        used = rules_.WindowUsed(session)) {

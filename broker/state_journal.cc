@@ -67,10 +67,13 @@ absl::Status StateJournal::Append(std::span<const DispatcherEvent> events) {
   return journal_->Append(bytes);
 }
 
-absl::Status StateJournal::CompactIfWorthwhile(const DispatcherState& state) {
-  const bool shrunk = snapshot_splits_ > kManySplits &&
-                      state.splits.size() < snapshot_splits_ / 4;
-  if (!shrunk && !journal_->worth_compacting()) return absl::OkStatus();
+bool StateJournal::WorthCompacting(size_t splits) const {
+  const bool shrunk =
+      snapshot_splits_ > kManySplits && splits < snapshot_splits_ / 4;
+  return shrunk || journal_->worth_compacting();
+}
+
+absl::Status StateJournal::Compact(const DispatcherState& state) {
   const std::string bytes = EncodeState(state);
   // Decode the bytes before the events are deleted: they will be the only copy.
   FM_ASSIGN_OR_RETURN(const DispatcherState back, DecodeState(bytes));

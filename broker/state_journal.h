@@ -14,9 +14,20 @@
 
 namespace feedmill {
 
+// A store of the dispatcher's events that can replace them by a snapshot of the
+// state.
+class DispatcherStore : public StateStore<DispatcherEvent> {
+ public:
+  // True if a snapshot of a state with this number of splits saves enough.
+  virtual bool WorthCompacting(size_t splits) const = 0;
+  // Replaces the events by a snapshot of `state`. REQUIRES: the events lead to
+  // `state`.
+  virtual absl::Status Compact(const DispatcherState& state) = 0;
+};
+
 // Keeps the dispatcher's events in a work-dir, and replays them into the state.
 // Thread-compatible.
-class StateJournal : public StateStore<DispatcherEvent> {
+class StateJournal : public DispatcherStore {
  public:
   // Locks the folder, creates the journal if there is none and replays it.
   // Returns the errors of Journal::Open. InvalidArgument: `work_dir` is a URL.
@@ -29,12 +40,16 @@ class StateJournal : public StateStore<DispatcherEvent> {
   absl::Status Append(std::span<const DispatcherEvent> events) override;
   uint64_t sequence() const override { return journal_->sequence(); }
 
-  // Replaces the events by a snapshot of `state` if that saves enough, or if
-  // the last snapshot has more than four times as many splits. REQUIRES: the
-  // events lead to `state`. DataLoss if the snapshot does not decode to
-  // `state`, or if the journal is at another event; the journal is then
-  // unchanged.
-  absl::Status CompactIfWorthwhile(const DispatcherState& state);
+  // True if the events are large compared to the last snapshot, or if the last
+  // snapshot has more than four times as many splits.
+  bool WorthCompacting(size_t splits) const override;
+  // DataLoss if the snapshot does not decode to `state`, or if the journal is
+  // at another event; the journal is then unchanged.
+  absl::Status Compact(const DispatcherState& state) override;
+  absl::Status CompactIfWorthwhile(const DispatcherState& state) {
+    return WorthCompacting(state.splits.size()) ? Compact(state)
+                                                : absl::OkStatus();
+  }
   // See Journal.
   absl::Status SayAddress(const std::string& address) {
     return journal_->SayAddress(address);

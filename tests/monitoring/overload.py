@@ -86,6 +86,33 @@ int name(int fd) { \\
 SLOW(fsync)
 SLOW(fdatasync)
 """
+# A write to the log of the journal takes 0.7 s while the file of DISK_IS_SLOW exists. It makes the file of DISK_IS_WRITING meanwhile.
+STALLED = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+static void stall(int fd) {
+  char link[64], path[4096];
+  if (access(getenv("DISK_IS_SLOW"), F_OK) != 0) return;
+  snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+  ssize_t size = readlink(link, path, sizeof path - 1);
+  if (size < 0) return;
+  path[size] = 0;
+  if (strstr(path, "/journal.db-wal") == NULL) return;
+  close(open(getenv("DISK_IS_WRITING"), O_CREAT | O_WRONLY, 0600));
+  usleep(700000);
+  unlink(getenv("DISK_IS_WRITING"));
+}
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+ssize_t write(int fd, const void* from, size_t size) { stall(fd); return REAL(write)(fd, from, size); }
+ssize_t pwrite(int fd, const void* from, size_t size, off_t at) { stall(fd); return REAL(pwrite)(fd, from, size, at); }
+ssize_t pwrite64(int fd, const void* from, size_t size, off64_t at) { stall(fd); return REAL(pwrite64)(fd, from, size, at); }
+"""
 # Files below a folder of this name cannot be opened.
 DISK = """
 #define _GNU_SOURCE
@@ -334,6 +361,56 @@ def full_journal(cluster):
     for name in ("address", "http"):
         (cluster.folder / name).unlink(missing_ok=True)
     cluster.dispatcher("--work-dir", work, "--port", port)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+
+
+def killed_journal(cluster):
+    """A dispatcher is killed while it writes events, which are lost. Nothing that follows from them was sent: after the restart no
+    peer knows more than the journal, and the read gets each element once."""
+    work, port = cluster.folder / "work", unused_port()
+    slow, writing = cluster.folder / "slow", cluster.folder / "writing"
+    variables = dict(LD_PRELOAD=library(cluster, "stalled", STALLED), DISK_IS_SLOW=str(slow), DISK_IS_WRITING=str(writing))
+    flags = ("--work-dir", work, "--port", port)
+    with environment(cluster, **variables):
+        dispatcher = cluster.dispatcher(*flags)
+    cluster.worker("w0")
+    cluster.worker("w1")
+    reader = begin_read(cluster, SLEEPS)
+    for number in range(4):
+        progress(cluster, 300 * (number + 1))  # so few writes that the thread of the journal still does them all
+        slow.write_text("")
+        wait_for(writing.exists, cluster.logs)
+        # Messages arrive while it writes.
+        for _ in range(number):
+            cluster.status()
+        dispatcher.kill()
+        dispatcher.wait()
+        slow.unlink()
+        for name in ("address", "http", "writing"):
+            (cluster.folder / name).unlink(missing_ok=True)
+        with environment(cluster, **variables):
+            dispatcher = cluster.dispatcher(*flags)
+    assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
+
+
+def steady_journal(cluster):
+    """A disk that takes a second for each sync slows a read down while that is new; then splits are leased further ahead. An
+    operator gets the status meanwhile."""
+    slow = cluster.folder / "slow"
+    with environment(cluster, LD_PRELOAD=library(cluster, "slow", SLOW.replace("sleep(3)", "sleep(1)")), DISK_IS_SLOW=str(slow)):
+        cluster.dispatcher("--work-dir", cluster.folder / "work")
+    cluster.worker("w0")
+    cluster.worker("w1")
+    reader = begin_read(cluster, SLEEPS)
+    progress(cluster, 300)
+    slow.write_text("")
+
+    def leases():
+        service = subprocess.run([cluster.binary, "status", "--service", cluster.service, "--format", "json", "--timeout", "20s"],
+                                 check=True, capture_output=True, text=True, timeout=60, env=cluster.environment)
+        return sum(worker["leases"] for worker in json.loads(service.stdout)["workers"])
+    wait_for(lambda: leases() >= 30, cluster.logs, 60)
+    slow.unlink()
     assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
 
 

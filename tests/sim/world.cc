@@ -45,6 +45,13 @@ std::optional<Random> PythonsOf(uint64_t seed) {
   return pythons;
 }
 
+// Drawn separately too: worlds whose dispatcher's disk is slow.
+std::optional<Random> SlowDiskOf(uint64_t seed) {
+  Random disk(seed + 16'000'057);
+  if (!disk.OneIn(4)) return std::nullopt;
+  return disk;
+}
+
 // Maximum size of a worker's frame of cheap data, in frames.
 constexpr uint64_t kCheapFrames = 4;
 // Factor for the length of runs that are read as fast as possible.
@@ -57,6 +64,7 @@ World::World(const Options& options)
       random_(options.seed),
       speeds_(SpeedsOf(options.seed)),
       pythons_(PythonsOf(options.seed)),
+      slow_disk_(SlowDiskOf(options.seed)),
       plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1,
             pythons_.has_value(), options.generates) {
   order_ = random_.Choice(
@@ -102,6 +110,9 @@ World::World(const Options& options)
     frame_bytes_ = speeds_->Choice<uint64_t>({25, 100});
     budget_ = speeds_->Choice<uint64_t>({1'000, 4'000});
     pace_ = absl::Milliseconds(10);
+  }
+  if (slow_disk_) {
+    sync_max_ = absl::Milliseconds(slow_disk_->Choice({10, 100, 1'000}));
   }
   StartDispatcher(/*wiped=*/true);
   uint64_t workers = random_.Between(1, 3);

@@ -157,6 +157,10 @@ class World {
   void ArmDispatcher();
   void WakeDispatcher();
   void Sync();
+  void BeginSync();
+  void EndSyncAfter(absl::Duration time, size_t end, Books books,
+                    absl::Time begun);
+  void Release();
   DispatcherState Replay();
   void CheckReplay();
   void CheckJournal();
@@ -262,6 +266,7 @@ class World {
   Random random_;
   std::optional<Random> speeds_;     // speeds of tasks, if they may be cheap
   std::optional<Random> pythons_;    // of interpreters, if the plan needs one
+  std::optional<Random> slow_disk_;  // of syncs of the dispatcher's disk
   std::optional<Random> registrar_;  // of the process that registers datasets
   std::map<std::string, std::string> registered_;  // acknowledged, by id
   std::optional<Random> tracer_;  // of the tool that traces jobs
@@ -333,6 +338,16 @@ class World {
   std::vector<std::string> disk_;
   size_t synced_ = 0;
   bool sync_due_ = false;
+  // Messages of a call, which wait until `after` events are on disk.
+  struct HeldTurn {
+    size_t after = 0;
+    bool speaks = false;
+    std::vector<Outgoing> sends;
+  };
+  std::deque<HeldTurn> held_;
+  size_t needed_ = 0;  // events on which the messages of the last call depend
+  bool syncing_ = false;
+  absl::Duration sync_max_;
   DispatcherState replica_;  // state from applying the events again
   uint64_t replay_checks_due_ = 0;
   Books books_;

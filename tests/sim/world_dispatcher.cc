@@ -59,30 +59,42 @@ void World::StepDispatcher(DispatcherEffects effects) {
     CheckEvent(event);
     replica_.Apply(event);
     disk_.push_back(EncodeEvent(event));
+    if (!options_.makers.may_be_late(event)) needed_ = disk_.size();
   }
+  if (effects.after < needed_) Fail("messages do not wait for their events");
   if (++replay_checks_due_ >= kReplayEvery) CheckReplay();
   const bool speaks = !effects.sends.empty() || !effects.events.empty();
   const auto dies = [&](CrashPoint point) { return speaks && crash_ == point; };
   if (dies(CrashPoint::kBeforeSync)) return KillDispatcher();
   if (!late) {
-    Sync();
+    BeginSync();
   } else if (disk_.size() > synced_ && !sync_due_) {
     sync_due_ = true;
     timeline_.After(kLateSync, [this, life = dispatcher_life_] {
-      if (life != dispatcher_life_ || !dispatcher_up_) return;
-      Sync();
-      dispatcher_->NoteSynced();
+      if (life == dispatcher_life_ && dispatcher_up_) BeginSync();
     });
   }
   if (dies(CrashPoint::kBeforeSends)) return KillDispatcher();
-  if (dies(CrashPoint::kAmongSends)) {
-    effects.sends.resize(random_.Between(0, effects.sends.size()));
-    Say(std::move(effects.sends));
-    return KillDispatcher();
+  if (!dies(CrashPoint::kAmongSends) && late_death_ && RunIsDry()) {
+    KillLateSharer();
   }
-  if (late_death_ && RunIsDry()) KillLateSharer();
-  Say(std::move(effects.sends));
-  ArmDispatcher();
+  held_.push_back({needed_, speaks, std::move(effects.sends)});
+  Release();
+  if (dispatcher_up_) ArmDispatcher();
+}
+
+// Sends the messages whose events are on disk, in order.
+void World::Release() {
+  while (!held_.empty() && held_.front().after <= synced_) {
+    HeldTurn turn = std::move(held_.front());
+    held_.pop_front();
+    if (turn.speaks && crash_ == CrashPoint::kAmongSends) {
+      turn.sends.resize(random_.Between(0, turn.sends.size()));
+      Say(std::move(turn.sends));
+      return KillDispatcher();
+    }
+    Say(std::move(turn.sends));
+  }
 }
 
 void World::Say(std::vector<Outgoing> sends) {
@@ -152,6 +164,38 @@ void World::Sync() {
   synced_books_ = books_;
 }
 
+// Syncs all events so far. On a slow disk this takes a time, in which the
+// dispatcher handles further messages; later events are synced after it.
+void World::BeginSync() {
+  if (!slow_disk_) {
+    const bool late = needed_ < disk_.size();
+    Sync();
+    if (late) dispatcher_->NoteSynced(synced_, absl::ZeroDuration());
+    return;
+  }
+  if (std::exchange(syncing_, true)) return;
+  sync_due_ = false;
+  ++result_.totals["slow syncs"];
+  EndSyncAfter(slow_disk_->UpTo(sync_max_), disk_.size(), books_, now());
+}
+
+void World::EndSyncAfter(absl::Duration time, size_t end, Books books,
+                         absl::Time begun) {
+  timeline_.After(time, [this, end, books = std::move(books), begun,
+                         life = dispatcher_life_] {
+    if (life != dispatcher_life_ || !dispatcher_up_) return;
+    if (dispatcher_thaw_ > now()) {
+      return EndSyncAfter(dispatcher_thaw_ - now(), end, books, begun);
+    }
+    syncing_ = false;
+    synced_ = end;
+    synced_books_ = books;
+    dispatcher_->NoteSynced(end, now() - begun);
+    if (disk_.size() > synced_) BeginSync();
+    Release();
+  });
+}
+
 // Returns the state from the records on disk.
 DispatcherState World::Replay() {
   DispatcherState state;
@@ -213,6 +257,9 @@ void World::StartDispatcher(bool wiped) {
                      absl::Milliseconds(1),
                      absl::Milliseconds(10)}[options_.seed % 4];
   Sync();  // as opening a journal does, before the content is used
+  needed_ = synced_;
+  held_.clear();
+  syncing_ = false;
   crash_.reset();
   replica_ = Replay();
   dispatcher_skew_ = DrawSkew();

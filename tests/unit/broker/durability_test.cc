@@ -34,7 +34,7 @@ TEST(Seen, LeavesOutReportsThatMayBeLate) {  // rule 6
   ASSERT_TRUE(MayBeLate(cluster.journal.back()));
   EXPECT_EQ(cluster.state().sequence, bound + 1);
   EXPECT_EQ(reader.answer->seen.sequence, bound);
-  cluster.dispatcher().NoteSynced();
+  cluster.dispatcher().NoteSynced(bound + 1, absl::ZeroDuration());
   reader.Beat();
   EXPECT_EQ(reader.answer->seen.sequence, bound + 1);
 }
