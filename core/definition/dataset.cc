@@ -170,6 +170,10 @@ Dataset Dataset::Lmdb(std::vector<std::string> files) {
   return FromSource(LmdbSource{std::move(files)});
 }
 
+Dataset Dataset::ArrayRecord(std::vector<std::string> files) {
+  return FromSource(ArrayRecordSource{std::move(files)});
+}
+
 Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
   return FromSource(ConcatenateSource{GraphsOf(inputs)});
 }

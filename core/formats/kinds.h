@@ -22,14 +22,15 @@ const SourceKind& ParquetKind();
 const SourceKind& ArrowKind();
 const SourceKind& MdsKind();
 const SourceKind& LmdbKind();
+const SourceKind& ArrayRecordKind();
 const SourceKind& GeneratorKind();
 
 inline std::vector<const SourceKind*> BuiltinFormats() {
   return {
-      &RangeKind(),      &TfRecordKind(),  &TextKind(),        &ImagesKind(),
-      &CsvKind(),        &JsonlKind(),     &FixedLengthKind(), &NpyKind(),
-      &WebDatasetKind(), &ParquetKind(),   &ArrowKind(),       &MdsKind(),
-      &LmdbKind(),       &GeneratorKind(),
+      &RangeKind(),      &TfRecordKind(),    &TextKind(),        &ImagesKind(),
+      &CsvKind(),        &JsonlKind(),       &FixedLengthKind(), &NpyKind(),
+      &WebDatasetKind(), &ParquetKind(),     &ArrowKind(),       &MdsKind(),
+      &LmdbKind(),       &ArrayRecordKind(), &GeneratorKind(),
   };
 }
 

@@ -204,6 +204,13 @@ class Dataset {
   // Example:
   //   Dataset::Lmdb({"imagenet.lmdb"}).DecodeImage({.component = "value"})
   static Dataset Lmdb(std::vector<std::string> files);
+  // Records of ArrayRecord files, as Grain and TensorFlow Datasets use them.
+  // Output: bytes [], unnamed.
+  // Errors: DataLoss for a file without the index that ArrayRecordWriter writes
+  // when it is closed. DataLoss for each record of a damaged chunk.
+  // Example:
+  //   Dataset::ArrayRecord({"train.array_record-*"}).Shuffle().Batch(16)
+  static Dataset ArrayRecord(std::vector<std::string> files);
   // Any source by its YAML name, with options by their YAML names.
   // Output: that of the source.
   // Errors, at once: InvalidArgument for a source or option that does not

@@ -121,6 +121,10 @@ struct MdsSource {
 struct LmdbSource {
   std::vector<std::string> files{};
 };
+// The records of ArrayRecord files: one unnamed bytes component.
+struct ArrayRecordSource {
+  std::vector<std::string> files{};
+};
 // The rows of Parquet files, and of Arrow IPC files and streams: columns by
 // name, "a.b" for the member b of the struct a. `columns`: the columns to read;
 // empty: all. `partitions`: folders called KEY=VALUE are columns, too.

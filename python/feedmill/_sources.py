@@ -380,6 +380,19 @@ class Sources:
         return cls._of_source("lmdb", options(files=files))
 
     @classmethod
+    def array_record(cls, files: Files) -> Self:
+        """Reads ArrayRecord files: the bytes of each record.
+
+        Reading raises NotFoundError if no file matches, DataLossError for a damaged file and one
+        whose writer was not closed.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.array_record("words.array_record").read())
+        b'dfccacegbfggdfhaeedaafd'
+        """
+        return cls._of_source("array_record", options(files=files))
+
+    @classmethod
     def parquet(
         cls,
         files: Files,

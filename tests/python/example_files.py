@@ -1,5 +1,6 @@
 """The files that the examples of docstrings and of the documentation's pages read."""
 
+import gzip
 import io
 import json
 import shutil
@@ -35,6 +36,8 @@ def make_files(folder):
     np.save(folder / "points.npy", np.arange(6.0).reshape(3, 2))
     shutil.copytree(ROOT / "tests/field/mds/plain", folder / "mds")
     shutil.copy(ROOT / "tests/fuzz/corpus/lmdb/few", folder / "entries.lmdb")
+    words = (ROOT / "tests/field/array_record/one.array_record.gz").read_bytes()
+    (folder / "words.array_record").write_bytes(gzip.decompress(words))
     shutil.copy(ROOT / "tests/unit/ops/pieces_unigram.model", folder / "pieces.model")
     (folder / "examples.tfrecord").write_bytes(
         b"".join(tfrecord(example(label=k, text=b"text %d" % k)) for k in range(3))

@@ -186,6 +186,7 @@ std::vector<Source> BuiltSources() {
         Dataset::Csv(files, {.fields = fields, .delimiter = ";"}),
         Dataset::WebDataset(files, {.fields = fields}),
         Dataset::Mds(files, {.fields = fields}), Dataset::Lmdb(files),
+        Dataset::ArrayRecord(files),
         Dataset::Parquet(files, {.fields = fields}),
         Dataset::Arrow(files, {.fields = fields}), Dataset::Concatenate(inputs),
         Dataset::Zip(inputs), Dataset::Interleave(inputs, {.block_length = 2}),

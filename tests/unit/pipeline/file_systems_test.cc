@@ -18,6 +18,7 @@
 #include "core/definition/pipeline_text.h"
 #include "core/pipeline/local_reader.h"
 #include "core/sources/field_inference.h"
+#include "tests/reference/riegeli_writer.h"
 #include "tests/unit/io/memory_files.h"
 #include "tests/unit/pipeline/builtin_registry.h"
 #include "tests/unit/sources/test_folder.h"
@@ -118,6 +119,10 @@ class Objects {
       Write("npy/" + name + ".npy", Npy(5'000));
       Write("fixed/" + name + ".bin", lines.substr(0, 30'000));
       Write("tar/" + name + ".tar", Tar(400));
+      Write(
+          "arrays/" + name + ".array_record",
+          reference::ArrayRecordFile({records.begin(), records.begin() + 3'000},
+                                     name == "1" ? 1 : 10));
     }
     for (int k = 0; k < 200; ++k) {
       Write(fmt::format("images/{}/{}.jpg", k % 3, k),
@@ -190,6 +195,7 @@ constexpr const char* kSources[] = {
     R"({npy: {files: "PLACE/npy/*.npy"}})",
     R"({fixed_length: {files: "PLACE/fixed/*", record_bytes: 30}})",
     R"({webdataset: {files: "PLACE/tar/[12].tar"}})",
+    R"({array_record: {files: "PLACE/arrays"}})",
     R"({images: {files: "PLACE/images"}})",
 };
 
