@@ -22,6 +22,7 @@
 #include "core/operators/registry.h"
 #include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_steps.h"
+#include "tests/reference/riegeli_writer.h"
 
 namespace feedmill::testing {
 namespace {
@@ -206,9 +207,12 @@ Source RecordsSource(Random& random, const std::string& directory) {
     case 9:
       return MakeSource(TfRecordSource{{directory + "/sequences/*.tfrecord"}});
     case 10:
-      if (Below(random, 2) == 0) {
+      if (Below(random, 3) == 0) {
         return MakeSource(
             LmdbSource{{directory + "/pairs.mdb", directory + "/none.mdb"}});
+      }
+      if (Below(random, 2) == 0) {
+        return MakeSource(ArrayRecordSource{{directory + "/*.array_record"}});
       }
       return MakeSource(MdsSource{{directory + "/shards/*.mds"},
                                   {{"label", DType::kInt32, {}},
@@ -574,6 +578,24 @@ std::string LmdbPairs() {
          overflow;
 }
 
+// Chunks of one record, of several, none, and some that blocks interrupt.
+void MakeArrayRecordFiles(const std::string& directory) {
+  std::vector<std::string> records;
+  for (size_t k = 0; k < 23; ++k) {
+    records.push_back(std::string(k * 17 % 29, static_cast<char>('a' + k)));
+  }
+  const auto write = [&](const std::string& name, size_t group) {
+    Write(directory + "/" + name + ".array_record",
+          reference::ArrayRecordFile(records, group));
+  };
+  write("1", 1);
+  write("2", 5);
+  for (std::string& record : records) record.resize(6000, 'r');
+  write("3", 7);
+  records.clear();
+  write("4", 1);
+}
+
 void MakeFormatFiles(const std::string& directory) {
   fs::create_directories(directory + "/shards");
   Write(directory + "/shards/0.mds", MdsShard(9, 0));
@@ -582,6 +604,7 @@ void MakeFormatFiles(const std::string& directory) {
   Write(directory + "/pairs.mdb", LmdbPairs());
   Write(directory + "/none.mdb", LmdbMeta(0, 0, 0, ~uint64_t{0}, 1) +
                                      LmdbMeta(1, 0, 0, ~uint64_t{0}, 1));
+  MakeArrayRecordFiles(directory);
   fs::create_directories(directory + "/csv");
   std::string csv = "a,x,label,b\r\n";
   std::string jsonl;

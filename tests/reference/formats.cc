@@ -260,6 +260,7 @@ auto WithOptions(const Source& source, F f) {
   if (auto* s = source.As<NpySource>()) return f(*s);
   if (auto* s = source.As<MdsSource>()) return f(*s);
   if (auto* s = source.As<LmdbSource>()) return f(*s);
+  if (auto* s = source.As<ArrayRecordSource>()) return f(*s);
   if (auto* s = source.As<TfRecordSource>()) return f(*s);
   if (auto* s = source.As<FixedLengthSource>()) return f(*s);
   if (auto* s = source.As<JsonlSource>()) return f(*s);
@@ -281,6 +282,8 @@ struct Records {
       return Whole(MdsSamples(source.fields, ReadFile(path)));
     } else if constexpr (std::is_same_v<S, LmdbSource>) {
       return Whole(LmdbEntries(ReadFile(path)));
+    } else if constexpr (std::is_same_v<S, ArrayRecordSource>) {
+      return Whole(ArrayRecords(ReadFile(path)));
     } else if constexpr (!requires { source.compression; }) {
       throw std::logic_error("no source of these formats");
     } else {

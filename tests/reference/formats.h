@@ -11,10 +11,11 @@ namespace feedmill::reference {
 // True if the records of a source are counted without an index.
 bool IsCounted(const Source& source);
 
-// Returns the records of a fixed_length, npy, jsonl, csv, webdataset, mds or
-// lmdb source, or of compressed files, by position. If `counted`, a position is
-// one record; otherwise the records of a block of 4 MiB, or of a whole file.
-// Reads whole files into memory; does not handle damaged files.
+// Returns the records of a fixed_length, npy, jsonl, csv, webdataset, mds,
+// lmdb or array_record source, or of compressed files, by position. If
+// `counted`, a position is one record; otherwise the records of a block of 4
+// MiB, or of a whole file. Reads whole files into memory; does not handle
+// damaged files.
 std::vector<std::vector<Element>> FormatRecords(const Source& source,
                                                 bool counted);
 

@@ -4,7 +4,9 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
+#include "core/base/leb128.h"
 #include "tests/reference/items.h"
 
 namespace feedmill::reference {
@@ -114,6 +116,39 @@ std::vector<Element> LmdbEntries(const std::string& file) {
   const auto root = Load<uint64_t>(file, meta + 112);
   std::vector<Element> out;
   if (root != ~uint64_t{0}) Pages(file).Visit(root, out);
+  return out;
+}
+
+std::vector<Element> ArrayRecords(const std::string& file) {
+  // The chunks follow each other once the headers of blocks are left out.
+  std::string chunks;
+  for (size_t block = 0; block < file.size(); block += 65536) {
+    chunks += file.substr(block + 24, 65536 - 24);
+  }
+  std::vector<std::vector<Element>> found;
+  for (size_t at = 0; at + 40 <= chunks.size();) {
+    const auto size = Load<uint64_t>(chunks, at + 8);
+    if (chunks[at + 24] == 'r') {
+      std::string_view data = std::string_view(chunks).substr(at + 40, size);
+      data.remove_prefix(1);
+      const size_t sizes_size = *TakeLeb128(data);
+      std::string_view sizes = data.substr(0, sizes_size);
+      data.remove_prefix(sizes_size);
+      found.emplace_back();
+      while (!sizes.empty()) {
+        const size_t record = *TakeLeb128(sizes);
+        found.back().push_back(
+            {{"", Bytes(std::string(data.substr(0, record)))}});
+        data.remove_prefix(record);
+      }
+    }
+    at += 40 + size;
+  }
+  // The last two chunks are the footer and the postscript.
+  std::vector<Element> out;
+  for (size_t k = 0; k + 2 < found.size(); ++k) {
+    out.insert(out.end(), found[k].begin(), found[k].end());
+  }
   return out;
 }
 

@@ -18,6 +18,9 @@ std::vector<Element> MdsSamples(const std::vector<SourceField>& fields,
 // their keys.
 std::vector<Element> LmdbEntries(const std::string& file);
 
+// Returns the records of an ArrayRecord file whose chunks are uncompressed.
+std::vector<Element> ArrayRecords(const std::string& file);
+
 }  // namespace feedmill::reference
 
 #endif  // FEEDMILL_TESTS_REFERENCE_SHARDS_H_
