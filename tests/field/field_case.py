@@ -18,18 +18,24 @@ class Feedmill:
         path.write_bytes(data if isinstance(data, (bytes, bytearray)) else data.encode())
         return path
 
-    def run(self, source, steps="", folder=None):
+    def run(self, source, steps="", folder=None, flags=()):
         """The finished `read --local` of a pipeline file in `folder`."""
         pipeline = (folder or self.folder) / "pipeline.yaml"
         pipeline.parent.mkdir(parents=True, exist_ok=True)
         pipeline.write_text(f"source: {source}\n{steps}\noptions: {{seed: 1}}\n")
-        return subprocess.run([self.binary, "read", pipeline, "--local"], capture_output=True, text=True, timeout=60)
+        return subprocess.run([self.binary, "read", pipeline, "--local", *flags], capture_output=True, text=True, timeout=60)
 
     def read(self, source, steps="", folder=None):
         """The elements, with integers and floats as JSON has them."""
         done = self.run(source, steps, folder)
         assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
         return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def order_hash(self, source, steps=""):
+        """The hash of all elements and their order."""
+        done = self.run(source, steps, flags=["--format", "summary"])
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+        return json.loads(done.stdout)["order_hash"]
 
     def read_up_to_error(self, source, *parts, steps=""):
         """The elements before an error that has these parts."""

@@ -1,22 +1,29 @@
 #!/usr/bin/env python3
-"""Data sets of MosaicML Streaming and LMDB, read by feedmill and by these.
+"""Data sets of MosaicML Streaming, LMDB and ArrayRecord, read by feedmill and by these.
 
     tests/field/formats.py --binary build/release/bin/feedmill [TEST …]
 
 The MDS files and their values are those that MosaicML Streaming wrote
-(mds/make_mds.py)."""
+(mds/make_mds.py), and the ArrayRecord files those of Google's package
+(array_record/make_array_record.py)."""
+import base64
 import gzip
 import json
 import pathlib
 import random
 import shutil
 import struct
+import sys
 
 import lmdb
 
 from field_case import equal, main
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "shell" / "lib"))
+from make_data import tfrecord  # noqa: E402
+
 MDS = pathlib.Path(__file__).parent / "mds"
+ARRAY_RECORD = pathlib.Path(__file__).parent / "array_record"
 
 
 def key(row):
@@ -167,7 +174,101 @@ def lmdb_damage(feedmill):
     feedmill.refused("{lmdb: named.mdb}", "named.mdb", '"inner"', "main")
 
 
-TESTS = [mds_columns, mds_damage, lmdb_entries, lmdb_damage]
+def array_record(name):
+    """The bytes of an ArrayRecord file, and its records."""
+    data = gzip.decompress((ARRAY_RECORD / f"{name}.array_record.gz").read_bytes())
+    records = json.loads(gzip.decompress((ARRAY_RECORD / f"{name}.json.gz").read_bytes()))
+    return data, [record.encode("latin-1") for record in records]
+
+
+def as_bytes(rows):
+    return [base64.b64decode(row["base64"]) if isinstance(row, dict) else row.encode() for row in rows]
+
+
+def array_record_files(feedmill):
+    everything = []
+    for packed in sorted(ARRAY_RECORD.glob("*.array_record.gz")):
+        name = packed.name.removesuffix(".gz")
+        data, want = array_record(name.removesuffix(".array_record"))
+        feedmill.write(f"data/{name}", data)
+        everything += want
+        source = f"{{array_record: data/{name}}}"
+        assert as_bytes(feedmill.read(source)) == want, name
+        shuffled = as_bytes(feedmill.read(source, "steps: [shuffle]"))
+        assert sorted(shuffled) == sorted(want) and (shuffled != want or len(set(want)) < 5), name
+        # Any part of a file.
+        part = as_bytes(feedmill.read(source, "steps: [{skip: 3}, {take: 9}]"))
+        assert part == want[3:12], name
+    # Files of TensorFlow Datasets stand beside JSON files.
+    feedmill.write("data/dataset_info.json", "{}")
+    for files in ("data", "'data/*'"):
+        assert as_bytes(feedmill.read(f"{{array_record: {files}}}")) == everything
+    feedmill.write("data/other.array_record-00000-of-00001", array_record("one")[0])
+    assert len(feedmill.read("{array_record: data}")) == len(everything) + 40
+    # A file that is named is read with any name.
+    feedmill.write("one.bin", array_record("one")[0])
+    assert as_bytes(feedmill.read("{array_record: one.bin}")) == array_record("one")[1]
+
+
+def array_record_is_tfrecord(feedmill):
+    """The same records give the same hash of the order, local and with a glob."""
+    for name in ("groups", "blocks"):
+        data, records = array_record(name)
+        feedmill.write(f"{name}.array_record", data)
+        feedmill.write(f"{name}.tfrecord", b"".join(map(tfrecord, records)))
+        hashes = {feedmill.order_hash(f"{{{kind}: {name}.{kind}}}", "steps: [shuffle, {batch: 4}]")
+                  for kind in ("array_record", "tfrecord")}
+        assert len(hashes) == 1, hashes
+
+
+def array_record_damage(feedmill):
+    one, records = array_record("one")
+    groups, grouped = array_record("groups")
+
+    def changed(data, at, to=None):
+        return data[:at] + (bytes([data[at] ^ 1]) if to is None else to) + data[at + (1 if to is None else len(to)):]
+
+    block = 1 << 16
+    files = {"text": (b"some text " * 20_000, "no ArrayRecord file"), "empty": (b"", "no ArrayRecord file"),
+             "short": (one[:3], "no ArrayRecord file"), "half": (one[:1000], "cut short"),
+             "cut": (one[:-1], "cut short"), "block": (one[:block], "cut short"),
+             "long": (one + b"x", "no multiple"), "zeros": (one + b"\0" * block, "cut short"),
+             "magic": (changed(one, len(one) - block + 70), "its data is damaged"),
+             "postscript": (changed(one, len(one) - block + 30), "its header is damaged"),
+             "block_header": (changed(one, len(one) - block), "block header")}
+    for name, (data, part) in files.items():
+        feedmill.write(f"{name}.array_record", data)
+        feedmill.refused(f"{{array_record: {name}.array_record}}", f"{name}.array_record", part)
+        feedmill.refused(f"{{array_record: {name}.array_record}}", f"{name}.array_record", steps="steps: [{on_error: skip}]")
+    # A byte of a chunk's header or data is wrong: its records are lost, no others.
+    lines = [64 + k for k in (0, 9, 17, 25, 33, 40, 60)]
+    for at in lines:
+        feedmill.write("bad.array_record", changed(one, at))
+        feedmill.refused("{array_record: bad.array_record}", "bad.array_record: record 0: chunk 0 at offset 64")
+        assert as_bytes(feedmill.read("{array_record: bad.array_record}", "steps: [{on_error: skip}]")) == records[1:]
+    middle = groups.index(grouped[14][:12]) if grouped[14][:12] in groups else None
+    for at in [middle] if middle else range(300, 600, 60):
+        feedmill.write("bad.array_record", changed(groups, at))
+        rows = as_bytes(feedmill.read("{array_record: bad.array_record}", "steps: [{on_error: skip}]"))
+        lost = [k for k in range(0, 60, 7) if rows == grouped[:k] + grouped[k + 7:]]
+        assert len(lost) == 1, (at, len(rows))
+        first = as_bytes(feedmill.read_up_to_error("{array_record: bad.array_record}", f"bad.array_record: record {lost[0]}: chunk "))
+        assert first == grouped[:lost[0]]
+    # Any bytes may be wrong: an error or the records, and no crash.
+    chance = random.Random(11)
+    blocks, _ = array_record("blocks")
+    for data in (one, groups, blocks):
+        for _ in range(12):
+            bad = bytearray(data)
+            for _ in range(8):
+                bad[chance.choice((chance.randrange(len(data)), chance.randrange(3000), len(data) - block + chance.randrange(200)))] = chance.randrange(256)
+            feedmill.write("bad.array_record", bad)
+            done = feedmill.run("{array_record: bad.array_record}")
+            assert done.returncode in (0, 1), done
+
+
+TESTS = [mds_columns, mds_damage, lmdb_entries, lmdb_damage, array_record_files, array_record_is_tfrecord,
+         array_record_damage]
 
 
 if __name__ == "__main__":
