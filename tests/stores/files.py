@@ -18,6 +18,8 @@ except ImportError:  # then without Parquet and Arrow files
 
 PHOTOS = sorted((pathlib.Path(__file__).parent.parent / "shell" / "data").glob("*.jpg"))
 
+ARRAY_RECORD = pathlib.Path(__file__).parent.parent / "field" / "array_record"
+
 # The part of a pipeline behind "source: ", with FILES for the files' names.
 PIPELINES = {
     "tfrecord": "{tfrecord: {files: FILES}}\nsteps: [shuffle]",
@@ -27,6 +29,7 @@ PIPELINES = {
     "jsonl": "{jsonl: {files: FILES}}",
     # Labels and bytes; paths differ from one place to another.
     "images": "{images: {files: FILES}}\nsteps: [shuffle, map: {image: image, label: label}]",
+    "array_record": "{array_record: {files: FILES}}\nsteps: [shuffle]",
     "npy": "{npy: {files: FILES}}",
     "webdataset": "{webdataset: {files: FILES}}",
     # add_columnar makes them.
@@ -76,6 +79,9 @@ def make_files(folder):
               b"".join(b'{"number": %d, "text": "word%d"}\n' % (k, k % 71) for k in range(part, 30_000)))
         write("npy", f"npy/{part}.npy", npy(5_000 + part, 3))
         write("webdataset", f"webdataset/{part}.tar", tar(600 + part))
+    for name in ("groups", "blocks", "one"):
+        packed = (ARRAY_RECORD / f"{name}.array_record.gz").read_bytes()
+        write("array_record", f"array_record/{name}.array_record", gzip.decompress(packed))
     for k in range(24):
         write("images", f"images/{k % 3}/{k:03}.jpg", PHOTOS[k % len(PHOTOS)].read_bytes())
     return names
