@@ -22,7 +22,6 @@ import mmap
 import os
 import pickle
 import resource
-import select
 import signal
 import socket
 import struct
@@ -32,7 +31,8 @@ import traceback
 import types
 
 CONTROL = 3
-TEXT_MAX = 60_000
+TEXT_MAX = 60_000  # bytes of a message
+SUMMARY_MAX = 2_000
 DUMP_MAX = 4_000
 STATE_MAX = 32 << 10  # kGeneratorStateMax
 PR_SET_PDEATHSIG = 1
@@ -159,6 +159,14 @@ def stand_in(random):
     return module
 
 
+def cut(text, most=TEXT_MAX):
+    """Returns the text as bytes, without its middle if it is long: a message has a bound."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= most:
+        return data
+    return data[: most // 2] + "\n[…]\n".encode() + data[-most // 2 :]
+
+
 def formatted(error, own_frames):
     """Returns the traceback without the first frames, those of this file."""
     trace = error.__traceback__
@@ -166,9 +174,7 @@ def formatted(error, own_frames):
         if trace is not None:
             trace = trace.tb_next
     text = "".join(traceback.format_exception(type(error), error, trace))
-    if len(text) > TEXT_MAX:
-        text = text[: TEXT_MAX // 2] + "\n[…]\n" + text[-TEXT_MAX // 2 :]
-    return text.rstrip("\n")
+    return cut(text).decode("utf-8", "replace").rstrip("\n")
 
 
 def place_of(maker):
@@ -186,7 +192,8 @@ def place_of(maker):
 
 def summary(error):
     """Returns the exception as its traceback's last lines."""
-    return "".join(traceback.format_exception_only(type(error), error)).strip()
+    text = "".join(traceback.format_exception_only(type(error), error)).strip()
+    return cut(text, SUMMARY_MAX).decode("utf-8", "replace")
 
 
 def load(options, pickled):
@@ -200,6 +207,11 @@ def load(options, pickled):
     try:
         function = cloudpickle.loads(pickled)
     except BaseException as error:
+        if isinstance(error, ImportError) and (error.name or "").startswith("feedmill."):
+            raise Refused(
+                f"the function refers to an object of {error.name}, and {OTHER_MODULES}; give it "
+                f"numbers, texts or arrays instead\n{formatted(error, 1)}"
+            ) from None
         missing = (
             f"{sys.executable} cannot import a module of the function: "
             if isinstance(error, ImportError)
@@ -479,10 +491,29 @@ class Output:
 # ---- a slot
 
 
+class Here:
+    """Ends a process that a function forks and that returns from the function.
+
+    It shares the slot's memory and socket, and would answer for the slot.
+    """
+
+    def __init__(self):
+        self.forked = False
+        os.register_at_fork(after_in_child=self.leave)
+
+    def leave(self):
+        self.forked = True
+
+    def check(self):
+        if self.forked:
+            os._exit(1)
+
+
 class Slot:
     """Makes the elements of requests, one after another, until feedmill ends it."""
 
     def __init__(self, options, function, random, descriptors):
+        self.here = Here()
         self.link = socket.socket(fileno=descriptors[0])
         self.options = options
         self.function = function
@@ -498,7 +529,7 @@ class Slot:
                 return
             self.input.map(request.unpack(message)[0])
             row, text = self.run()
-            data = text.encode("utf-8", "replace")
+            data = cut(text)
             self.link.send(struct.pack("<qq", row, len(data)) + data)
 
     def run(self):
@@ -514,9 +545,11 @@ class Slot:
             del made
             self.output.finish()
         except Unfit as error:
+            self.here.check()
             place = place_of(self.function)
             return int(self.output.row[0]), f"returned a wrong value: {place}{error}"
         except BaseException as error:
+            self.here.check()
             # The frames of run() and make_…().
             return (
                 int(self.output.row[0]),
@@ -525,18 +558,21 @@ class Slot:
         return -1, ""
 
     def make_elements(self, rows, columns, bits, made):
-        function, random, output = self.function, self.random, self.output
+        function, random, output, here = self.function, self.random, self.output, self.here
         components = output.components
         for row in range(rows):
             output.row[0] = row
             random.next(bits[row])
             result = function(self.input.element(columns, row))
+            if here.forked:
+                here.check()
             for k, value in enumerate(output.values_of(result)):
                 made[k][row] = components[k].checked(value)
 
     def make_batch(self, columns, made):
         self.random.next(None)
         result = self.function(self.input.batch(columns))
+        self.here.check()
         rows = self.output.rows
         for k, value in enumerate(self.output.values_of(result)):
             array = self.output.components[k].checked(value, (rows,))
@@ -563,6 +599,7 @@ class GeneratorSlot:
     REQUEST = struct.Struct("<6q")
 
     def __init__(self, options, function, random, descriptors):
+        self.here = Here()
         self.link = socket.socket(fileno=descriptors[0])
         self.shards = options["shards"]
         self.function = function
@@ -589,9 +626,9 @@ class GeneratorSlot:
             except BaseException as error:
                 self.failure = f"raised {summary(error)}\n{formatted(error, 2)}"
         made, more = self.make(row, rows, bytes_max)
+        self.here.check()
         if self.failure is not None and not made:
-            text = self.failure.encode("utf-8", "replace")
-            return struct.pack("<qq", 0, len(text)) + text
+            return self.failed(0, self.failure)
         if made:
             columns = self.output.begin(len(made))
             for r, values in enumerate(made):
@@ -601,6 +638,11 @@ class GeneratorSlot:
             self.output.finish()
         text = struct.pack("<qq", len(made), more) + (self.state() if more else b"")
         return struct.pack("<qq", -1, len(text)) + text
+
+    @staticmethod
+    def failed(kind, text):
+        data = cut(text)
+        return struct.pack("<qq", kind, len(data)) + data
 
     def begin(self, shard, row, state_row, state):
         """Begins the shard, and advances to the row."""
@@ -628,7 +670,9 @@ class GeneratorSlot:
         while self.failure is None and len(made) < rows and size < bytes_max:
             self.output.row[0] = row + len(made)
             try:
-                values = self.checked(next(self.iterator))
+                element = next(self.iterator)
+                self.here.check()
+                values = self.checked(element)
             except StopIteration:
                 self.source = self.iterator = None
                 return made, False
@@ -727,6 +771,8 @@ class Zygote:
                 kind = GeneratorSlot if self.options["call"] == "generator" else Slot
                 kind(self.options, self.function, self.random, descriptors).serve()
                 code = 0
+            except ConnectionError:
+                pass  # feedmill has ended
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -780,7 +826,7 @@ def main():
     try:
         function, random = load(options, pickled)
     except Refused as error:
-        control.send(str(error).encode("utf-8", "replace")[:TEXT_MAX])
+        control.send(cut(str(error)))
         return
     except ImportError as error:
         control.send(

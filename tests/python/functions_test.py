@@ -197,6 +197,16 @@ def test_a_closure_that_cannot_be_pickled_is_refused():
         fm.Dataset.range(5).map(lambda x: (lock, x)[1], python=True)
 
 
+def test_an_object_of_feedmill_in_a_function_is_named():
+    dataset = fm.Dataset.range(3)
+    with pytest.raises(
+        fm.FailedPreconditionError,
+        match=r"refers to an object of feedmill.dataset, and a Python function runs without "
+        r"feedmill; .*; give it numbers, texts or arrays instead",
+    ):
+        values(dataset.map(lambda x: len(dataset.to_yaml()), python=True, output=("int64", ())))
+
+
 def test_the_generator_is_only_for_functions():
     with pytest.raises(fm.FailedPreconditionError, match=r"fm\.rng\(\) is for a function"):
         fm.rng()
@@ -333,6 +343,30 @@ def test_a_crash_that_does_not_come_again_costs_nothing(tmp_path):
     dataset = fm.Dataset.range(100).map(once, python=True, output=("int64", ()))
     assert values(dataset) == list(range(100))
     assert marker.exists()
+
+
+def test_the_child_of_a_fork_makes_no_element():
+    def forks(x):
+        child = os.fork()
+        if child == 0:
+            return -1
+        os.waitpid(child, 0)
+        return x
+
+    assert values(fm.Dataset.range(20).map(forks, python=True, output=("int64", ()))) == list(
+        range(20)
+    )
+
+
+def test_a_long_message_loses_its_middle():
+    def raises(x):
+        raise ValueError("begin" + "é" * 1_000_000 + "end")
+
+    _, text = failure(raises)
+    assert "raised ValueError: beginéé" in text
+    assert "[…]" in text
+    assert text.endswith("éend")
+    assert len(text.encode()) < 100_000
 
 
 def test_an_infinite_loop_ends_at_its_timeout():
