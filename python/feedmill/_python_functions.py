@@ -6,6 +6,7 @@ import base64
 import inspect
 import itertools
 import os
+import pickle
 import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from feedmill import _arguments as check
 from feedmill._flat_names import flat_names
 from feedmill._function_identity import identity
 from feedmill._trace_errors import place_of
@@ -138,7 +140,7 @@ def generator_source(
         raise InvalidArgumentError(
             f"from_generator needs a function, and {function!r} is a {type(function).__name__}"
         )
-    called = _of_shards(function, shards)
+    called = _of_shards(function, check.count("shards", shards))
     source: dict[str, Any] = {
         "function": base64.b64encode(_pickled(called)).decode(),
         "output": _declared(output) if output is not None else _yielded(function, called, shards),
@@ -192,7 +194,12 @@ def _of_shards(function: Callable[..., Any], shards: int) -> Callable[[int, int]
             f"the generator takes no arguments, and so would make each of {shards} shards the "
             "same; let it take (shard, shards)"
         )
-    return lambda shard, shards: function()
+
+    def called(shard: int, shards: int) -> Any:
+        return function()
+
+    called.__wrapped__ = function  # type: ignore[attr-defined]  # for messages
+    return called
 
 
 def _yielded(
@@ -200,23 +207,46 @@ def _yielded(
 ) -> dict[str, str]:
     """Returns the types of the first two elements of the first shard."""
     try:
+        source = called(0, shards)
+        if not hasattr(source, "__iter__") and not hasattr(source, "__getitem__"):
+            raise InvalidArgumentError(
+                f"{place_of(function)}the generator returned a {type(source).__name__}; it must "
+                "yield the elements of its shard, or return an iterable of them"
+            )
+        iterator = iter(source)
         first = [
             _components(element, f"{place_of(function)}the generator yielded")
-            for element in itertools.islice(called(0, shards), 2)
+            for element in itertools.islice(iterator, 2)
         ]
     except InvalidArgumentError:
         raise
     except Exception as error:
         raise InvalidArgumentError(
-            f"the generator raised {type(error).__name__}: {error}, when it was called to find "
-            'out what it yields; declare it: output={"image": ("float32", (224, 224, 3))}'
+            f"{place_of(function)}the generator raised {type(error).__name__}: {error}, when it "
+            "was called to find out what it yields; declare it: "
+            'output={"image": ("float32", (224, 224, 3))}'
         ) from error
     if not first:
         raise InvalidArgumentError(
             "the first shard has no element, so that the types are not known; declare them: "
             'output={"image": ("float32", (224, 224, 3))}'
         )
-    return _types_of(first[0], first[-1], None)
+    for holder in (iterator, source):
+        if hasattr(holder, "state_dict") and hasattr(holder, "load_state_dict"):
+            _check_state(function, holder)
+    return _types_of(first[0], first[-1], None, place_of(function))
+
+
+def _check_state(function: Callable[..., Any], holder: Any) -> None:
+    """Raises if the state of a generator's iterator cannot go to another process."""
+    try:
+        pickle.dumps(holder.state_dict())
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"{place_of(function)}the generator makes a {type(holder).__qualname__}, whose state "
+            f"cannot be kept: {type(error).__name__}: {error}; state_dict() must return numbers, "
+            "texts, lists and dicts; open files and connections again in load_state_dict()"
+        ) from error
 
 
 def _pickled(function: Callable[..., Any]) -> bytes:
@@ -230,9 +260,27 @@ def _pickled(function: Callable[..., Any]) -> bytes:
         return bytes(cloudpickle.dumps(function))
     except Exception as error:
         raise InvalidArgumentError(
-            f"the function cannot be pickled: {type(error).__name__}: {error}; make the "
-            "files, locks or connections that it uses inside the function"
+            f"{place_of(function)}the function cannot be pickled: {type(error).__name__}: {error}"
+            f"{_unpicklable(function)}; make the files, locks or connections that it uses inside "
+            "the function"
         ) from error
+
+
+def _unpicklable(function: Callable[..., Any]) -> str:
+    """Returns the variables of the function that cannot be pickled, for a message."""
+    import cloudpickle
+
+    try:
+        used = inspect.getclosurevars(inspect.unwrap(function))
+    except (TypeError, ValueError):
+        return ""
+    names = []
+    for name, value in {**used.globals, **used.nonlocals}.items():
+        try:
+            cloudpickle.dumps(value)
+        except Exception:
+            names.append(f"'{name}' is a {type(value).__qualname__}")
+    return "".join(f"; {name}" for name in names[:4])
 
 
 def _identity(function: Callable[..., Any]) -> str | None:
@@ -311,14 +359,16 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
         result = function(argument)
     except Exception as error:
         raise InvalidArgumentError(
-            f"the function raised {type(error).__name__}: {error}, when it was called with an "
-            f"example element of ones to infer its output; declare it: "
+            f"{place_of(function)}the function raised {type(error).__name__}: {error}, when it "
+            "was called with an example element of ones to infer its output; declare it: "
             'output={"image": ("float32", (224, 224, 3))}'
         ) from error
     finally:
         _generator = None
     if result is None:
-        raise InvalidArgumentError("the function returned None: does it lack a return?")
+        raise InvalidArgumentError(
+            f"{place_of(function)}the function returned None: does it lack a return?"
+        )
     return _components(result, f"{place_of(function)}the function returned")
 
 
@@ -344,20 +394,23 @@ def _inferred(function: Callable[..., Any], spec: Spec, call: Call) -> dict[str,
 
     Dimensions that differ between them are unknown.
     """
-    return _types_of(_trial(function, spec, 2, call), _trial(function, spec, 3, call), call)
+    first, second = _trial(function, spec, 2, call), _trial(function, spec, 3, call)
+    return _types_of(first, second, call, place_of(function))
 
 
 def _types_of(
-    first: Mapping[str, Any], second: Mapping[str, Any], call: Call | None
+    first: Mapping[str, Any], second: Mapping[str, Any], call: Call | None, place: str
 ) -> dict[str, str]:
     if first.keys() != second.keys():
-        raise InvalidArgumentError("the function does not always return the same components")
+        raise InvalidArgumentError(
+            f"{place}the function does not always return the same components"
+        )
     if not first:
-        raise InvalidArgumentError("the function returned an empty dict")
+        raise InvalidArgumentError(f"{place}the function returned an empty dict")
     texts = {}
     for name, array in first.items():
         other = second[name]
-        what = f"component '{name}'" if name else "the result"
+        what = place + (f"component '{name}'" if name else "the result")
         if array.ndim != other.ndim or array.dtype != other.dtype:
             raise InvalidArgumentError(f"{what} has not always the same dtype and rank")
         if array.dtype.kind not in "biufOSU" or array.dtype.name == "float16":

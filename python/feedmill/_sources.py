@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from feedmill._python_functions import OutputTypes, generator_source
-from feedmill._values import Files, Types, options, plain
+from feedmill._values import Files, Types, files_of, options, required
+from feedmill.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +37,7 @@ class Sources:
         [2, 5, 8]
         """
         if stop is None and step is None:
-            return cls._of_source("range", plain(start))
+            return cls._of_source("range", required("range", start))
         return cls._of_source("range", options(start=start, stop=stop, step=step))
 
     @classmethod
@@ -88,9 +89,10 @@ class Sources:
         the function returns, or its iterator, has ``state_dict()`` and
         ``load_state_dict(state)``, the process continues from the last state instead.
 
-        Raises InvalidArgumentError if the function cannot be pickled or what it yields
-        is not known. Reading raises PythonError if it fails, and DataLossError if it
-        makes another number of elements than ``length`` says.
+        Raises InvalidArgumentError if the function or the state cannot be pickled, or
+        what it yields is not known. Reading raises PythonError if the function or its
+        state fails, and DataLossError if it makes another number of elements than
+        ``length`` says.
 
         >>> import feedmill as fm
         >>> pairs = fm.Dataset.from_generator(lambda: range(10), length=10).batch(2)
@@ -135,7 +137,9 @@ class Sources:
         """
         return cls._of_source(
             "text",
-            options(files=files, compression=compression, zstd_window_log=zstd_window_log),
+            options(
+                files=files_of(files), compression=compression, zstd_window_log=zstd_window_log
+            ),
         )
 
     @classmethod
@@ -158,7 +162,9 @@ class Sources:
         """
         return cls._of_source(
             "tfrecord",
-            options(files=files, compression=compression, zstd_window_log=zstd_window_log),
+            options(
+                files=files_of(files), compression=compression, zstd_window_log=zstd_window_log
+            ),
         )
 
     @classmethod
@@ -177,7 +183,7 @@ class Sources:
         >>> first["image"].dtype, first["label"], first["path"][-9:]
         (dtype('uint8'), np.int64(0), b'cat/0.jpg')
         """
-        return cls._of_source("images", options(files=files, label=label))
+        return cls._of_source("images", options(files=files_of(files), label=label))
 
     @classmethod
     def csv(
@@ -221,7 +227,7 @@ class Sources:
         return cls._of_source(
             "csv",
             options(
-                files=files,
+                files=files_of(files),
                 fields=fields,
                 header=header,
                 delimiter=delimiter,
@@ -262,7 +268,7 @@ class Sources:
         return cls._of_source(
             "jsonl",
             options(
-                files=files,
+                files=files_of(files),
                 fields=fields,
                 encoding=encoding,
                 compression=compression,
@@ -282,7 +288,7 @@ class Sources:
         >>> [row.tolist() for row in fm.Dataset.npy("points.npy").read()]
         [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
         """
-        return cls._of_source("npy", options(files=files, fields=fields))
+        return cls._of_source("npy", options(files=files_of(files), fields=fields))
 
     @classmethod
     def fixed_length(
@@ -309,7 +315,7 @@ class Sources:
         return cls._of_source(
             "fixed_length",
             options(
-                files=files,
+                files=files_of(files),
                 record_bytes=record_bytes,
                 header_bytes=header_bytes,
                 footer_bytes=footer_bytes,
@@ -343,7 +349,7 @@ class Sources:
         return cls._of_source(
             "webdataset",
             options(
-                files=files,
+                files=files_of(files),
                 fields=fields,
                 compression=compression,
                 zstd_window_log=zstd_window_log,
@@ -363,7 +369,7 @@ class Sources:
         >>> next(ds.read())
         {'int': np.int64(-5), 'str': b''}
         """
-        return cls._of_source("mds", options(files=files, fields=fields))
+        return cls._of_source("mds", options(files=files_of(files), fields=fields))
 
     @classmethod
     def lmdb(cls, files: Files) -> Self:
@@ -377,7 +383,7 @@ class Sources:
         >>> sorted(next(fm.Dataset.lmdb("entries.lmdb").read()))
         ['key', 'value']
         """
-        return cls._of_source("lmdb", options(files=files))
+        return cls._of_source("lmdb", options(files=files_of(files)))
 
     @classmethod
     def array_record(cls, files: Files) -> Self:
@@ -417,7 +423,7 @@ class Sources:
         """
         return cls._of_source(
             "parquet",
-            options(files=files, columns=columns, fields=fields, partitions=partitions),
+            options(files=files_of(files), columns=columns, fields=fields, partitions=partitions),
         )
 
     @classmethod
@@ -440,7 +446,7 @@ class Sources:
         """
         return cls._of_source(
             "arrow",
-            options(files=files, columns=columns, fields=fields, partitions=partitions),
+            options(files=files_of(files), columns=columns, fields=fields, partitions=partitions),
         )
 
     @classmethod
@@ -527,4 +533,13 @@ class Sources:
 
 
 def _definitions(inputs: Sequence[Dataset]) -> list[dict[str, Any]]:
-    return [one._input() for one in inputs]
+    if isinstance(inputs, Sources) or not isinstance(inputs, Iterable):
+        raise InvalidArgumentError(f"inputs: expected a list of datasets, found {inputs!r}")
+    definitions = []
+    for number, one in enumerate(inputs):
+        if not isinstance(one, Sources):
+            raise InvalidArgumentError(f"inputs[{number}]: expected a dataset, found {one!r}")
+        definitions.append(one._input())
+    if not definitions:
+        raise InvalidArgumentError("inputs: expected at least one dataset, found none")
+    return definitions

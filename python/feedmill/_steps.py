@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from feedmill._python_functions import OutputTypes, Spec, python_step
-from feedmill._values import Expression, Outputs, Shape, Types, expression, options, outputs, shapes
+from feedmill._values import (
+    Expression,
+    Outputs,
+    Shape,
+    Types,
+    expression,
+    options,
+    outputs,
+    required,
+    shapes,
+)
 from feedmill.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -191,7 +201,7 @@ class Steps:
         >>> next(ds.read())
         {'label': np.int64(0), 'weight': np.float32(1.0)}
         """
-        return self._with_step("parse_example", options(features=features)["features"])
+        return self._with_step("parse_example", required("features", features))
 
     def parse_sequence_example(
         self, *, context: Types | None = None, sequence: Types | None = None
@@ -544,8 +554,8 @@ class Steps:
         >>> np.bincount(row["segment_ids"])
         array([ 6,  8, 10,  8])
         """
-        given = options(length=length, bins=bins, values=values)
-        return self._with_step("pack", given if len(given) > 1 else length)
+        given = {"length": required("length", length), **options(bins=bins, values=values)}
+        return self._with_step("pack", given if len(given) > 1 else given["length"])
 
     def repeat(self, count: int | None = None) -> Self:
         """Reads its input ``count`` times, without end by default.
@@ -567,7 +577,7 @@ class Steps:
         >>> [int(x) for x in fm.Dataset.range(9).take(2).read()]
         [0, 1]
         """
-        return self._with_step("take", options(count=count)["count"])
+        return self._with_step("take", required("count", count))
 
     def skip(self, count: int) -> Self:
         """Leaves out the first ``count`` elements.
@@ -578,7 +588,7 @@ class Steps:
         >>> [int(x) for x in fm.Dataset.range(5).skip(3).read()]
         [3, 4]
         """
-        return self._with_step("skip", options(count=count)["count"])
+        return self._with_step("skip", required("count", count))
 
     def shard(self, count: int, index: int) -> Self:
         """Keeps the elements index, index + count, index + 2·count, …
@@ -610,7 +620,7 @@ class Steps:
 
 def _sized(size: int, **more: Any) -> Any:
     """The options of a step; the size alone where there are no others."""
-    given = options(size=size, **more)
+    given = {"size": required("size", size), **options(**more)}
     return given if len(given) > 1 else given["size"]
 
 

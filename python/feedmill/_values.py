@@ -47,6 +47,27 @@ def options(**given: Any) -> dict[str, Value]:
     return {name: plain(value) for name, value in given.items() if value is not None}
 
 
+def required(name: str, value: Any) -> Value:
+    """Returns an option that has no default."""
+    if value is None:
+        raise InvalidArgumentError(f"{name}: expected a value, found None")
+    return plain(value)
+
+
+def files_of(files: Files) -> Value:
+    """Returns names of files, or globs, as an option of a source."""
+    if isinstance(files, (str, os.PathLike)):
+        return plain(files)
+    if isinstance(files, (Sequence, np.ndarray)) and not isinstance(files, (bytes, bytearray)):
+        wrong = [one for one in files if not isinstance(one, (str, os.PathLike))]
+        if not wrong:
+            return plain(files)
+        files = wrong[0]
+    raise InvalidArgumentError(
+        f"files: expected a path, a glob, a folder, or a list of them, found {files!r}"
+    )
+
+
 def shapes(given: Mapping[str, Shape] | None) -> dict[str, Value] | None:
     """Returns shapes to pad to; ``"?"`` stands for a dimension that is None."""
     if given is None:
@@ -65,6 +86,11 @@ def expression(value: Expression) -> str:
         return str(value)
     if isinstance(value, (Expr, Element)):
         return literal(value).text
+    if not callable(value):
+        raise InvalidArgumentError(
+            "expected an expression: a text, fm.col(…) > 1, or a function of the element; found "
+            f"{value!r}"
+        )
     return literal(trace(value)).text
 
 

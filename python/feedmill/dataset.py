@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -148,7 +149,8 @@ class Dataset(Sources, Steps):
         The message says what to do. Raises ImportError without ``datasets``. Reading
         needs feedmill's plugin for Arrow files.
         """
-        from feedmill.huggingface import arrow_files
+        with _needed("from_hf", "datasets"):
+            from feedmill.huggingface import arrow_files
 
         files, names = arrow_files(dataset)
         return cls.arrow(files, columns=names if columns is None else list(columns))
@@ -162,7 +164,8 @@ class Dataset(Sources, Steps):
         dataset maps into memory. ``options`` are those of :meth:`read`. Raises
         ImportError without ``datasets``.
         """
-        from feedmill.huggingface import arrow_table_file
+        with _needed("to_hf", "datasets"):
+            from feedmill.huggingface import arrow_table_file
 
         with self.read(service, **options) as reader:
             return arrow_table_file(reader, os.path.abspath(os.fspath(path)))
@@ -345,7 +348,8 @@ class Dataset(Sources, Steps):
         they do. docs/frameworks.md shows DDP, Lightning and the Trainer of Hugging
         Face. Raises ImportError without torch.
         """
-        from feedmill.torch import TorchDataset
+        with _needed("to_torch", "torch"):
+            from feedmill.torch import TorchDataset
 
         return TorchDataset(self, service, job, **options)
 
@@ -357,7 +361,8 @@ class Dataset(Sources, Steps):
         The options are those of :class:`feedmill.jax.JaxLoader`, which says what they
         do. Raises ImportError without jax.
         """
-        from feedmill.jax import JaxLoader
+        with _needed("to_jax", "jax"):
+            from feedmill.jax import JaxLoader
 
         return JaxLoader(self, service, job, **options)
 
@@ -369,7 +374,8 @@ class Dataset(Sources, Steps):
         The options are those of :class:`feedmill.tensorflow.TensorFlowLoader`, which
         says what they do. Raises ImportError without tensorflow.
         """
-        from feedmill.tensorflow import TensorFlowLoader
+        with _needed("to_tf", "tensorflow"):
+            from feedmill.tensorflow import TensorFlowLoader
 
         return TensorFlowLoader(self, service, job, **options)
 
@@ -401,6 +407,19 @@ class Dataset(Sources, Steps):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self)._of, (self._definition,))
+
+
+@contextlib.contextmanager
+def _needed(method: str, package: str) -> Iterator[None]:
+    """Says how to install the package, if an import within fails for lack of it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise ImportError(
+            f"{method} needs the package {package}: pip install {package}", name=package
+        ) from None
 
 
 def _element_spec(

@@ -13,6 +13,7 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from feedmill import _arguments as check
 from feedmill._flat_names import flat_names
 from feedmill._trace_errors import trace_error, trace_error_of
 
@@ -451,7 +452,7 @@ def col(name: str) -> Expr:
     >>> fm.col("area") / 100 > 1
     Expr('area / 100 > 1')
     """
-    return Expr(component_text(name), _ATOM)
+    return Expr(component_text(check.text("name", name)), _ATOM)
 
 
 def expr(text: str) -> Expr:
@@ -461,7 +462,7 @@ def expr(text: str) -> Expr:
     >>> fm.expr("a + b") * 2
     Expr('(a + b) * 2')
     """
-    return Expr(text)
+    return Expr(check.text("text", text))
 
 
 class _ComponentOrMethod(Expr):

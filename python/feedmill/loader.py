@@ -87,6 +87,8 @@ class Loader:
         agree: Callable[[bool], tuple[bool, bool]] | None = None,
         **options: Any,
     ) -> None:
+        if not isinstance(dataset, Dataset):
+            raise InvalidArgumentError(f"dataset: expected a feedmill.Dataset, found {dataset!r}")
         check_options(options)
         self._dataset = dataset
         self._service = service

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -271,9 +271,10 @@ def make_state(token: bytes) -> State:
 def token_of(state: Mapping[str, Any]) -> bytes:
     """Returns the token in a state; InvalidArgumentError if it is no state."""
     if not isinstance(state, Mapping) or "token" not in state:
+        keys = f" with the keys {list(state)!r:.200}" if isinstance(state, Mapping) else ""
         raise InvalidArgumentError(
-            "this is no state of a reader: expected what Reader.state_dict() returned, found "
-            f"{type(state).__name__}"
+            "this is no state of a reader: expected what Reader.state_dict() returned, found a "
+            f"{type(state).__name__}{keys}"
         )
     if state.get("feedmill") != _STATE_VERSION:
         raise InvalidArgumentError(
@@ -298,4 +299,9 @@ def merge_states(states: Sequence[Mapping[str, Any]]) -> State:
     after the same number of elements. Reading continues from the merged state with any
     number of ranks. InvalidArgumentError says why they do not fit.
     """
+    if isinstance(states, Mapping) or not isinstance(states, Iterable):
+        raise InvalidArgumentError(
+            "merge_states: expected a list with the state of each rank, found a "
+            f"{type(states).__name__}"
+        )
     return make_state(_feedmill.merge_tokens([token_of(state) for state in states]))

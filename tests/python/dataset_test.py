@@ -5,6 +5,7 @@ import html
 import inspect
 import pickle
 import re
+import sys
 import xml.etree.ElementTree as ElementTree
 
 import feedmill as fm
@@ -240,6 +241,21 @@ def test_wrong_options_are_refused_at_once():
         (lambda: fm.Dataset.range(3).map(), "no expression"),
         (lambda: fm.Dataset.text([]), "empty"),
         (lambda: fm.Dataset.text(3.5j), "3.5j"),
+        (lambda: fm.Dataset.text(None), "files: expected a path, a glob, a folder, or a list"),
+        (lambda: fm.Dataset.csv(["a.csv", 3]), "or a list of them, found 3"),
+        (lambda: fm.Dataset.range(None), "range: expected a value, found None"),
+        (lambda: fm.Dataset.range(3).batch(None), "size: expected a value, found None"),
+        (lambda: fm.Dataset.range(3).take(None), "count: expected a value, found None"),
+        (lambda: fm.Dataset.range(3).pack(None), "length: expected a value, found None"),
+        (lambda: fm.Dataset.range(3).filter(3), "expected an expression: a text, fm.col"),
+        (lambda: fm.Dataset.concatenate(fm.Dataset.range(3)), "inputs: expected a list of dat"),
+        (
+            lambda: fm.Dataset.zip([fm.Dataset.range(3), 3]),
+            "inputs[1]: expected a dataset, found 3",
+        ),
+        (lambda: fm.Dataset.mixture([], []), "inputs: expected at least one dataset"),
+        (lambda: fm.Dataset.range(3).map(fm.col(3)), "name: expected a text, found 3"),
+        (lambda: fm.Loader("p.yaml"), "dataset: expected a feedmill.Dataset, found 'p.yaml'"),
         (lambda: fm.Dataset.range(3).with_options(order="odd"), "order"),
     ]:
         with pytest.raises(fm.InvalidArgumentError) as raised:
@@ -249,6 +265,25 @@ def test_wrong_options_are_refused_at_once():
         assert isinstance(raised.value, ValueError)
     with pytest.raises(TypeError):
         fm.Dataset.range(3).batch(size=2, drop_rest=True)
+
+
+@pytest.mark.parametrize(
+    ("method", "module", "package"),
+    [
+        ("to_torch", "torch", "torch"),
+        ("to_jax", "jax", "jax"),
+        ("to_tf", "tensorflow", "tensorflow"),
+        ("to_hf", "huggingface", "datasets"),
+    ],
+)
+def test_a_framework_that_is_missing_is_named(method, module, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)  # importing it raises ModuleNotFoundError
+    monkeypatch.delitem(sys.modules, f"feedmill.{module}", raising=False)
+    arguments = ["folder"] if method == "to_hf" else []
+    with pytest.raises(
+        ImportError, match=f"{method} needs the package {package}: pip install {package}"
+    ):
+        getattr(fm.Dataset.range(3), method)(*arguments)
 
 
 def test_errors_of_a_file_name_the_line(tmp_path):

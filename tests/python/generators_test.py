@@ -373,6 +373,14 @@ def test_a_generator_that_ends_earlier_the_second_time_is_noticed(tmp_path):
         ),
         (lambda: fm.Dataset.from_generator(lambda: 1 / 0), "ZeroDivisionError"),
         (
+            lambda: fm.Dataset.from_generator(lambda: 3),
+            r"generators_test.py:\d+: the generator returned a int; it must yield the elements",
+        ),
+        (
+            lambda: fm.Dataset.from_generator(numbers, shards="2"),
+            "shards: expected an integer from 0 to .*, found '2'",
+        ),
+        (
             lambda: fm.Dataset.from_generator(lambda: iter([(1, 2)])),
             r'generators_test.py:\d+: the generator yielded a tuple,[^"]*"value_0": …, "value_1"',
         ),
