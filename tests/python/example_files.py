@@ -3,15 +3,17 @@
 import gzip
 import io
 import json
+import pathlib
 import shutil
 import sys
 import tarfile
 
 import numpy as np
-from conftest import ROOT
 
-sys.path.append(str(ROOT / "tests/shell/lib"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "shell/lib"))
 from make_data import tfrecord
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 HOUSES = [(2, 70.5, 210000), (1, 33.0, 95000), (4, 140.0, 410000), (3, 66.0, 199000)]
 
