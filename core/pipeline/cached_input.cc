@@ -116,6 +116,18 @@ class CachedInput final : public StageInput {
     return MoreBehind(rows, row, out);
   }
 
+  // States of the generator before the cache. Rows of a block have the same
+  // numbers there.
+  std::optional<RowState> StateBefore(const RecordRef& ref,
+                                      uint64_t row) const override {
+    const GeneratorStatePtr state = stage_->StateAt({ref.index, row});
+    if (state == nullptr) return std::nullopt;
+    return RowState{state->at.i, state->bytes};
+  }
+  void Restore(const RecordRef& ref, RowState state) const override {
+    stage_->Restore({{ref.index, state.row}, std::move(state.bytes)});
+  }
+
   std::vector<Column> Take(Scratch& scratch) const override {
     return std::move(static_cast<CachedScratch&>(scratch).columns);
   }

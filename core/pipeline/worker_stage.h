@@ -83,6 +83,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // Gives the generator a state to begin with, which leads to a cursor that
   // runs soon. No effect on the elements, nor without a generator.
   void Restore(const GeneratorState& state) const;
+  // Returns a state that leads to `end`; null if there is none, as without a
+  // generator.
+  GeneratorStatePtr StateAt(Cursor end) const;
 
   // Number of positions to announce ahead of those that run; 0 if it saves no
   // time.
@@ -159,9 +162,6 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // Returns the piece for a caller that asked from `asked` on.
   Piece Conclude(Cursor asked, PieceDraft& draft, StageScratch& scratch,
                  bool& outer) const;
-  // Returns a state that leads to `end`, if the source is a generator that has
-  // one.
-  GeneratorStatePtr StateAt(Cursor end) const;
   // Returns a piece that ends at `begin`, because that element is too large.
   Piece Refuse(Cursor asked, Cursor begin, Cursor end,
                const MemoryRefused& refused, StageScratch& scratch,

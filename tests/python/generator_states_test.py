@@ -106,10 +106,10 @@ def test_another_worker_continues_from_the_state_of_a_shard(start, tmp_path):
     assert len(again) <= PIECE
 
 
-def resumed(read, dataset, made):
-    """Reads TAKEN elements, then the rest with new processes."""
+def resumed(read, dataset, made, count=TAKEN):
+    """Reads some elements, then the rest with new processes."""
     with read(dataset) as reader:
-        taken = names(itertools.islice(reader, TAKEN))
+        taken = names(itertools.islice(reader, count))
         state = reader.state_dict()
     made.forget()
     with read(dataset, state=state) as reader:
@@ -152,6 +152,22 @@ def test_a_reading_continues_from_the_merged_token_of_ranks(start, tmp_path):
         assert names(reader) == EXPECTED[TAKEN:]
     again = [element for element in made.elements() if element < EXPECTED[TAKEN]]
     assert len(again) <= 2 * PIECE
+
+
+@pytest.mark.parametrize("predicate", ["k >= 0", "k % 3 != 1"])
+def test_a_reading_continues_from_the_state_behind_a_cache(start, tmp_path, predicate):
+    made = Made(tmp_path / "made")
+
+    def read(dataset, **options):
+        _, target = start("dispatcher")
+        allowed(start, target)
+        return dataset.read(target, **options)
+
+    kept = EXPECTED if predicate == "k >= 0" else [e for e in EXPECTED if e[1] % 3 != 1]
+    cached = log(made.folder).filter(predicate).cache()
+    assert resumed(read, cached, made, len(kept) - 3000) == kept
+    again = [element for element in made.elements() if element < kept[-3000]]
+    assert len(again) <= 3 * PIECE
 
 
 def test_a_state_that_is_too_large_is_left_out(tmp_path):
