@@ -16,6 +16,16 @@ constexpr size_t kParkedMax = 16;  // processes that keep a place
 constexpr size_t kStatesMax = 256;
 constexpr uint64_t kRowsMax = 4'096;  // of a call
 
+// An error that ends the reading. It is none of an element, which on_error
+// would skip: calls end at other elements on other machines.
+absl::Status StateError(const std::pair<uint64_t, uint64_t>& place,
+                        const absl::Status& status) {
+  return Annotate(status,
+                  fmt::format("the state of shard {} of the generator, at "
+                              "element {}",
+                              place.first, place.second));
+}
+
 }  // namespace
 
 ProcessGenerator::ProcessGenerator(std::shared_ptr<LoadedFunction> loaded,
@@ -157,6 +167,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
       parked.place.reset();
       Park(std::move(parked));
       failed.error = DataLoss("the Python function {}", outcome->text);
+      if (outcome->at_state) return StateError(place, failed.error);
       return failed;
     }
     const auto ended =
@@ -167,6 +178,10 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
       return Cancelled("the reading was ended");
     }
     if (std::exchange(again, false)) continue;
+    if (outcome->at_state) {
+      return StateError(place,
+                        EndedError(*outcome, ended, source_.timeout_seconds));
+    }
     if (outcome->row > row && outcome->row - row < rows) {
       rows = outcome->row - row;  // those before the one that was being made
       continue;

@@ -34,6 +34,9 @@ constexpr int kFirstFreeFd = 10;  // above those that the process gets
 // Interval of checks whether the reading ends.
 constexpr absl::Duration kStopInterval = absl::Milliseconds(20);
 constexpr absl::Duration kExchangeTimeout = absl::Seconds(20);
+// Instead of a row, if the process is at the state of a generator: STATE_ROW of
+// worker_process.py.
+constexpr int64_t kStateRow = -2;
 constexpr char kBootstrap[] =
     "import os; exec(compile(os.fdopen(4, 'rb').read(), "
     "'<feedmill worker_process.py>', 'exec'))";
@@ -441,6 +444,7 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Await(absl::Duration timeout) {
     const auto there = AwaitReadable(link_.get(), timeout);
     const int64_t now = RowBeingMade();
     outcome.row = now < 0 ? 0 : static_cast<size_t>(now);
+    outcome.at_state = now == kStateRow;
     if (!there.ok()) {
       outcome.kind = Outcome::Kind::kStopped;
       return outcome;
@@ -460,9 +464,10 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Await(absl::Duration timeout) {
   }
   std::memcpy(head.data(), answer.data(), sizeof head);
   outcome.text = answer.substr(sizeof head);
-  if (head[0] >= 0) {
+  outcome.at_state = head[0] == kStateRow;
+  if (head[0] >= 0 || outcome.at_state) {
     outcome.kind = Outcome::Kind::kFailed;
-    outcome.row = static_cast<size_t>(head[0]);
+    outcome.row = outcome.at_state ? 0 : static_cast<size_t>(head[0]);
     return outcome;
   }
   FM_RETURN_IF_ERROR(output_.MapAll());

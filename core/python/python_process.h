@@ -111,7 +111,9 @@ class PythonSlot {
   struct Outcome {
     enum class Kind { kMade, kFailed, kEnded, kHung, kStopped };
     Kind kind = Kind::kMade;
-    size_t row = 0;    // that failed, or that it was making
+    size_t row = 0;  // that failed, or that it was making
+    // True if it was at the state of a generator: no element is at fault.
+    bool at_state = false;
     std::string text;  // why it failed, or of Send's result
   };
 

@@ -17,6 +17,7 @@ columns.
 import array
 import ctypes
 import faulthandler
+import inspect
 import json
 import mmap
 import os
@@ -35,6 +36,7 @@ TEXT_MAX = 60_000  # bytes of a message
 SUMMARY_MAX = 2_000
 DUMP_MAX = 4_000
 STATE_MAX = 32 << 10  # kGeneratorStateMax
+STATE_ROW = -2  # instead of a row: the state of a generator; kStateRow
 PR_SET_PDEATHSIG = 1
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
 OTHER_MODULES = "a Python function runs without feedmill; only fm.rng() is there"
@@ -46,6 +48,10 @@ class Refused(Exception):
 
 class Unfit(Exception):
     """The function returned a value of another type."""
+
+
+class StateFailed(Exception):
+    """A state of a generator cannot be had or used. The text says why and what to do."""
 
 
 def end_with_parent(parent):
@@ -188,6 +194,17 @@ def place_of(maker):
     if os.path.exists(code.co_filename):
         return f"{code.co_filename}:{line}: "
     return f"{maker.__qualname__}, line {line}: "
+
+
+def named(function):
+    """Returns the name and the place of a function."""
+    function = inspect.unwrap(function)
+    name = getattr(function, "__qualname__", None) or f"a {type(function).__qualname__}"
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return name
+    file = f"{code.co_filename}:" if os.path.exists(code.co_filename) else "line "
+    return f"{name} ({file}{code.co_firstlineno})"
 
 
 def summary(error):
@@ -608,6 +625,8 @@ class GeneratorSlot:
         self.source = None
         self.iterator = None
         self.failure = None  # why the next element cannot be made
+        self.state_failure = None  # why the shard cannot continue; no element is at fault
+        self.warned_of_size = False
 
     def serve(self):
         while True:
@@ -620,11 +639,15 @@ class GeneratorSlot:
     def answer(self, shard, row, rows, bytes_max, state_row, goes_on, state):
         self.output.row[0] = row
         if not goes_on:
-            self.failure = None
+            self.failure = self.state_failure = None
             try:
                 self.begin(shard, row, state_row, state)
+            except StateFailed as error:
+                self.state_failure = str(error)
             except BaseException as error:
                 self.failure = f"raised {summary(error)}\n{formatted(error, 2)}"
+        if self.state_failure is not None:
+            return self.failed(STATE_ROW, self.state_failure)
         made, more = self.make(row, rows, bytes_max)
         self.here.check()
         if self.failure is not None and not made:
@@ -636,7 +659,13 @@ class GeneratorSlot:
                     column[r] = value
             del columns
             self.output.finish()
-        text = struct.pack("<qq", len(made), more) + (self.state() if more else b"")
+        state = b""
+        if more and self.failure is None:
+            try:
+                state = self.state()
+            except StateFailed as error:  # the next request says so, after these elements
+                self.state_failure = str(error)
+        text = struct.pack("<qq", len(made), more) + state
         return struct.pack("<qq", -1, len(text)) + text
 
     @staticmethod
@@ -650,10 +679,10 @@ class GeneratorSlot:
         self.source = self.function(shard, self.shards)
         kind, data = state[:1], state[1:]
         if kind == b"s":
-            self.source.load_state_dict(pickle.loads(data))
+            self.load(self.source, state_row, data)
         self.iterator = iter(self.source)
         if kind == b"i":
-            self.iterator.load_state_dict(pickle.loads(data))
+            self.load(self.iterator, state_row, data)
         for skipped in range(state_row, row):
             self.output.row[0] = skipped
             try:
@@ -695,13 +724,82 @@ class GeneratorSlot:
 
     def state(self):
         """Returns the state of the iterator, or of what it iterates over; b"" without one."""
-        if self.failure is not None:
-            return b""
         for kind, holder in ((b"i", self.iterator), (b"s", self.source)):
             if callable(getattr(holder, "state_dict", None)) and hasattr(holder, "load_state_dict"):
-                data = pickle.dumps(holder.state_dict())
-                return kind + data if len(data) < STATE_MAX else b""
+                data = self.dumped(holder)
+                if len(data) < STATE_MAX:
+                    return kind + data
+                self.warn_of_size(holder, len(data))
+                return b""
         return b""
+
+    def dumped(self, holder):
+        """Returns the state of the holder, pickled."""
+        self.output.row[0] = STATE_ROW
+        try:
+            state = holder.state_dict()
+        except BaseException as error:
+            raise self.state_failed(
+                error,
+                f"state_dict() of {self.described(holder)} must return the state before the next "
+                "element each time; mend it, or remove it: then the shard is made again from its "
+                "beginning",
+            ) from None
+        try:
+            return pickle.dumps(state)
+        except BaseException as error:
+            raise self.state_failed(
+                error,
+                f"state_dict() of {self.described(holder)} returned {kind_of(state)}, which cannot "
+                "be pickled; return numbers, texts, lists and dicts, and open files and "
+                "connections again in load_state_dict()",
+            ) from None
+
+    def load(self, holder, row, data):
+        """Sets the holder to a state that was taken before the row."""
+        self.output.row[0] = STATE_ROW
+        try:
+            holder.load_state_dict(pickle.loads(data))
+        except BaseException as error:
+            raise self.state_failed(
+                error,
+                f"{self.described(holder)} did not take its state before element {row} of shard "
+                f"{self.shard}; load_state_dict(state) must accept all that state_dict() returned",
+            ) from None
+
+    @staticmethod
+    def state_failed(error, advice):
+        # The first frame is that of this class.
+        return StateFailed(f"raised {summary(error)}: {advice}\n{formatted(error, 1)}")
+
+    def described(self, holder):
+        """Returns the type of the holder, and the function that made it."""
+        return f"{type(holder).__qualname__}, which {named(self.function)} made,"
+
+    def warn_of_size(self, holder, size):
+        if self.warned_of_size:
+            return
+        self.warned_of_size = True
+        print(
+            f"feedmill: the state of {self.described(holder)} has {size} bytes and is left out, "
+            f"because at most {STATE_MAX - 1} are kept: a shard that continues elsewhere is made "
+            "again from its beginning. Keep offsets in the state, not data",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def kind_of(state):
+    """Returns the type of a state, and the entry of a dict that cannot be pickled."""
+    name = f"a {type(state).__qualname__}"
+    if not isinstance(state, dict):
+        return name
+    for key, value in state.items():
+        try:
+            pickle.dumps(value)
+        except BaseException:
+            return f"{name} whose {key!r} is a {type(value).__qualname__}"
+    return name
 
 
 def size_of(value):

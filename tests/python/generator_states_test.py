@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 import sys
+import threading
 
 import cloudpickle
 import feedmill as fm
@@ -168,6 +169,139 @@ def test_a_reading_continues_from_the_state_behind_a_cache(start, tmp_path, pred
     assert resumed(read, cached, made, len(kept) - 3000) == kept
     again = [element for element in made.elements() if element < kept[-3000]]
     assert len(again) <= 3 * PIECE
+
+
+# ---- states that fail
+
+
+class Failing:
+    """An iterable of many numbers whose state can fail in several ways."""
+
+    def __init__(self, fails, folder=""):
+        self.fails = fails
+        self.folder = folder
+        self.next = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.next == 200_000:
+            raise StopIteration
+        self.next += 1
+        return self.next - 1
+
+    def state_dict(self):
+        if self.fails == "raises" and self.next > 2:
+            raise KeyError("no offset")
+        if self.fails == "exits" and self.next > 2:
+            os._exit(3)
+        if self.fails == "hangs" and self.next > 2:
+            while True:
+                pass
+        state = {"next": self.next}
+        if self.fails == "lock" and self.next > 2:
+            state["lock"] = threading.Lock()
+        return state
+
+    def load_state_dict(self, state):
+        if self.fails == "load":
+            raise ValueError("another version of the state")
+        self.next = state["next"]
+
+
+def failing(fails, **options):
+    def counted(shard, shards):
+        return Failing(fails)
+
+    return fm.Dataset.from_generator(counted, shards=2, output=("int64", ()), **options)
+
+
+WAYS = [
+    (
+        "raises",
+        [
+            "raised KeyError: 'no offset': state_dict() of Failing, ",
+            "which failing.<locals>.counted (",
+            "Traceback (most recent call last)",
+            "in state_dict",
+            "mend it, or remove it",
+        ],
+    ),
+    (
+        "lock",
+        [
+            "raised TypeError: cannot pickle '_thread.lock' object: state_dict() of Failing, ",
+            "returned a dict whose 'lock' is a lock, which cannot be pickled",
+            "return numbers, texts, lists and dicts",
+        ],
+    ),
+    ("exits", ["ended its process with status 3"]),
+    ("hangs", ["took longer than 0.3 s", "in state_dict"]),
+]
+
+
+@pytest.mark.parametrize(("fails", "parts"), WAYS, ids=[way for way, _ in WAYS])
+def test_a_state_that_fails_ends_the_reading_and_says_why(fails, parts):
+    dataset = failing(fails, timeout=0.3 if fails == "hangs" else 60)
+    with pytest.raises(fm.PythonError) as caught:
+        list(dataset.read())
+    text = str(caught.value)
+    assert "the state of shard 0 of the generator, at element " in text
+    for part in parts:
+        assert part in text
+
+
+def test_a_state_that_fails_is_no_element_to_skip():
+    dataset = failing("raises").map(lambda x: x + 1).on_error("skip")
+    with pytest.raises(fm.PythonError, match="the state of shard 0 of the generator"):
+        list(dataset.read())
+
+
+def test_a_state_that_fails_ends_a_reading_through_a_service(start):
+    _, target = start("dispatcher")
+    allowed(start, target)
+    with pytest.raises(fm.PythonError, match="whose 'lock' is a lock"):
+        list(failing("lock").read(target))
+
+
+def test_a_state_that_is_not_taken_says_so():
+    dataset = failing("load").with_options(seed=1)
+    with dataset.read() as reader:
+        made = [int(x) for x in itertools.islice(reader, 150_000)]
+        state = reader.state_dict()
+    assert made == list(range(150_000))
+    with pytest.raises(fm.PythonError) as caught, dataset.read(state=state) as reader:
+        list(reader)
+    text = str(caught.value)
+    assert "raised ValueError: another version of the state: Failing, which " in text
+    assert "did not take its state before element " in text
+    assert "must accept all that state_dict() returned" in text
+    assert "in load_state_dict" in text
+
+
+class Opened(Failing):
+    def state_dict(self):
+        return {"next": self.next, "lock": threading.Lock()}
+
+
+def test_a_state_is_tried_when_types_are_found_out():
+    with pytest.raises(
+        fm.InvalidArgumentError,
+        match=r"generator_states_test.py:\d+: the generator makes a Opened, whose state cannot be "
+        r"kept: TypeError: cannot pickle '_thread.lock' object; state_dict\(\) must return",
+    ):
+        fm.Dataset.from_generator(lambda: Opened(""))
+
+
+def test_a_state_that_is_too_large_is_in_the_log(tmp_path, capfd):
+    dataset = log(str(tmp_path), state_bytes=32 << 10)
+    with dataset.read(threads=1) as reader:
+        assert names(itertools.islice(reader, 2000)) == EXPECTED[:2000]
+    lines = capfd.readouterr().err.splitlines()
+    (warning,) = {line for line in lines if line.startswith("feedmill: ")}  # once for each process
+    assert "the state of Log, which log.<locals>.<lambda> (" in warning
+    assert "and is left out, because at most 32767 are kept" in warning
 
 
 def test_a_state_that_is_too_large_is_left_out(tmp_path):
