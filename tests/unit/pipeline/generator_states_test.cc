@@ -13,9 +13,12 @@
 #include "core/dataset/python_functions.h"
 #include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
+#include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
+#include "feedmill/dataset.h"
+#include "feedmill/steps.h"
 
 namespace feedmill {
 namespace {
@@ -83,7 +86,7 @@ class FakePython final : public PythonFunctions {
 // A process that runs generators.
 struct Process {
   Process() {
-    auto functions = std::make_shared<FunctionRegistry>();
+    auto functions = std::make_shared<FunctionRegistry>(BuiltinFunctions());
     functions->AllowPython(python);
     registry = std::move(functions);
   }
@@ -142,30 +145,67 @@ TEST(GeneratorStates, APieceHasAStateThatLeadsToItsEnd) {
   EXPECT_GT(states, 10u);
 }
 
-TEST(GeneratorStates, AReadingContinuesFromTheStateOfItsPlace) {
-  std::vector<int64_t> expected;
-  for (int64_t k = 0; k < 200; ++k) {
-    expected.push_back(k / 100 * 1'000 + k % 100);
-  }
+// Reads `taken` elements, and the others in another process. Returns the
+// number of elements that the generator made there.
+uint64_t ReadInTwoProcesses(const Graph& graph, size_t taken,
+                            std::vector<int64_t>& numbers) {
   const Process first;
   const auto whole =
-      LocalReader::Make(TwoShards(), first.registry, SmallPieces()).value();
-  std::vector<int64_t> numbers;
-  Read(*whole, 170, numbers);  // in the second shard
-  const std::optional<ReadPlace> place = whole->sequence().PlaceBefore(0);
-  ASSERT_TRUE(place.has_value());
-  ASSERT_NE(place->state, nullptr);
-  EXPECT_TRUE(place->state->LeadsTo(place->cursor));
+      LocalReader::Make(graph, first.registry, SmallPieces()).value();
+  Read(*whole, taken, numbers);
+  const ReadPlace place = whole->sequence().PlaceBefore(0).value();
+  EXPECT_NE(place.state, nullptr);
+  EXPECT_TRUE(place.state == nullptr || place.state->LeadsTo(place.cursor));
 
   const Process second;
   LocalReaderOptions options = SmallPieces();
-  options.resume = LocalResume{3, 0, *place};
-  const auto rest =
-      LocalReader::Make(TwoShards(), second.registry, options).value();
+  options.resume = LocalResume{3, 0, place};
+  const auto rest = LocalReader::Make(graph, second.registry, options).value();
   Read(*rest, 1'000, numbers);
-  EXPECT_EQ(numbers, expected);
+  return second.python->generator->made();
+}
+
+// The numbers of both shards that `keep` keeps.
+template <class Keep>
+std::vector<int64_t> Numbers(Keep keep) {
+  std::vector<int64_t> numbers;
+  for (int64_t k = 0; k < 200; ++k) {
+    const int64_t x = k / 100 * 1'000 + k % 100;
+    if (keep(x)) numbers.push_back(x);
+  }
+  return numbers;
+}
+
+TEST(GeneratorStates, AReadingContinuesFromTheStateOfItsPlace) {
+  std::vector<int64_t> numbers;
+  const uint64_t made = ReadInTwoProcesses(TwoShards(), 170, numbers);
+  EXPECT_EQ(numbers, Numbers([](int64_t) { return true; }));
   // The rest, and at most the two calls after the state and the last piece.
-  EXPECT_LE(second.python->generator->made(), 30 + 3 * kCall);
+  EXPECT_LE(made, 30 + 3 * kCall);
+}
+
+TEST(GeneratorStates, AReadingContinuesFromTheStateBehindACache) {
+  Graph graph = TwoShards();
+  graph.steps.push_back(MakeStep(CacheStep()));
+  std::vector<int64_t> numbers;
+  const uint64_t made = ReadInTwoProcesses(graph, 170, numbers);
+  EXPECT_EQ(numbers, Numbers([](int64_t) { return true; }));
+  EXPECT_LE(made, 30 + 3 * kCall);
+}
+
+// The cache has fewer rows than the shard.
+TEST(GeneratorStates, AFilterBeforeACacheKeepsTheRowsOfStates) {
+  Graph graph = TwoShards();
+  const Dataset filtered =
+      Dataset::Range(1).Filter([](const Expr& e) { return e % 3 == 0; });
+  graph.steps = filtered.graph().steps;
+  graph.steps.push_back(MakeStep(CacheStep()));
+  const auto expected = Numbers([](int64_t x) { return x % 3 == 0; });
+  std::vector<int64_t> numbers;
+  const uint64_t made =
+      ReadInTwoProcesses(graph, expected.size() - 10, numbers);
+  EXPECT_EQ(numbers, expected);
+  EXPECT_LE(made, 30 + 4 * kCall);
 }
 
 // A place in the first shard says nothing of the second.
