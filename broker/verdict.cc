@@ -18,7 +18,11 @@ using Step = VerdictInput::Step;
 // them, if it does not wait.
 constexpr double kStageNoticed = 0.4;
 constexpr double kBusy = 0.7;  // below it, workers have some free time
-constexpr double kIdle = 0.5;  // below it, workers have plenty of free time
+// Below it, workers have plenty of free time. It is not 0.5, which is a common
+// value: one of two threads is busy.
+constexpr double kIdle = 0.55;
+// Speed of another reader of the job, as a multiple of the reader's.
+constexpr double kOutpaced = 4;
 constexpr double kWaitingStreams = 0.3;  // part of the streams
 constexpr double kDominant = 0.4;        // part of the time of all steps
 constexpr double kMinOwnShare = 0.6;  // below it, workers work for other jobs
@@ -243,6 +247,20 @@ bool IsSkewed(const Reader& reader, const Fleet& fleet) {
          fleet.waiting_for_credit >= kHeldUp * fleet.streams;
 }
 
+// True if another reader of the job gets elements far faster. The workers can
+// make them then, so steps do not explain the reader's wait.
+bool IsOutpaced(const Reader& reader, const VerdictInput& input) {
+  const auto rate = [](const Reader& each) {
+    return each.elapsed_s <= 0
+               ? 0
+               : static_cast<double>(each.elements) / each.elapsed_s;
+  };
+  return std::any_of(input.readers.begin(), input.readers.end(),
+                     [&](const Reader& other) {
+                       return rate(other) > kOutpaced * rate(reader);
+                     });
+}
+
 Verdict CostlyRecords(const Reader& reader, const std::string& waits,
                       double gain) {
   return Of(BoundBy::kWorkers, reader.head_worker, gain,
@@ -321,6 +339,10 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
   if (fleet.worked < kHardlyWorked && fleet.progress >= kEnding &&
       WaitForCredit(fleet) && !IsStuck(reader, fleet) &&
       !IsSkewed(reader, fleet)) {
+    return SlowLink(reader, waits, gain);
+  }
+  if (IsOutpaced(reader, input) && WaitForCredit(fleet) &&
+      !IsStuck(reader, fleet) && !IsSkewed(reader, fleet)) {
     return SlowLink(reader, waits, gain);
   }
   if (fleet.busy >= kBusy) {

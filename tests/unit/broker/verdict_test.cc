@@ -247,6 +247,23 @@ TEST(Verdict, NamesASlowLink) {
   EXPECT_EQ(Judge(input).bound_by, BoundBy::kLink);
 }
 
+// A rank with a fast link keeps one of the worker's two threads busy.
+TEST(Verdict, NamesTheSlowLinkOfARankThatAnotherRankOutpaces) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(1, "0/2"), Waiting(0.99, "1/2")};
+  input.readers[1].elements = 100'000;
+  for (const double busy : {0.49, 0.51, 0.95}) {
+    input.workers = {Worker(busy, 1.8)};
+    input.workers[0].waiting_for_credit = 0.7;
+    const Verdict verdict = Judge(input);
+    EXPECT_EQ(verdict.bound_by, BoundBy::kLink) << busy;
+    EXPECT_EQ(verdict.where, "0/2");
+  }
+  // Both ranks are as fast: the step is the bound.
+  input.readers[1].elements = input.readers[0].elements;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
 // Ranks that share a worker, and one has a slow network. Other processes use
 // the machine, so that the worker's short tasks wait for a core most of the
 // time.
