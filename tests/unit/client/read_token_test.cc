@@ -88,7 +88,7 @@ TEST(ReadToken, KeepsWhatIsKnownOfTheRunsSlots) {
     EXPECT_TRUE(CheckTokenSlots(*back, 300).ok());
     EXPECT_EQ(CheckTokenSlots(*back, 301).ok(), !settled);
     EXPECT_THAT(ErrorText(CheckTokenSlots(*back, 0)),
-                HasSubstr("this is one of one pass"));
+                HasSubstr("this is a reading of one pass"));
   }
   ReadToken other = token;
   token.share = {0, 2};
