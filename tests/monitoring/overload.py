@@ -393,17 +393,23 @@ def killed_journal(cluster):
     assert order_hash(reader) == local_hash(cluster, cluster.pipeline(SLEEPS))
 
 
-def steady_journal(cluster):
-    """A disk that takes a second for each sync slows a read down while that is new; then splits are leased further ahead. An
-    operator gets the status meanwhile."""
+def read_on_a_slow_disk(cluster, library_text):
+    """Begins a read whose dispatcher's disk becomes slow. Returns the file that keeps it slow, and the reader."""
     slow = cluster.folder / "slow"
-    with environment(cluster, LD_PRELOAD=library(cluster, "slow", SLOW.replace("sleep(3)", "sleep(1)")), DISK_IS_SLOW=str(slow)):
+    with environment(cluster, LD_PRELOAD=library(cluster, "slow", library_text), DISK_IS_SLOW=str(slow)):
         cluster.dispatcher("--work-dir", cluster.folder / "work")
     cluster.worker("w0")
     cluster.worker("w1")
     reader = begin_read(cluster, SLEEPS)
     progress(cluster, 300)
     slow.write_text("")
+    return slow, reader
+
+
+def steady_journal(cluster):
+    """A disk that takes a second for each sync slows a read down while that is new; then splits are leased further ahead. An
+    operator gets the status meanwhile."""
+    slow, reader = read_on_a_slow_disk(cluster, SLOW.replace("sleep(3)", "sleep(1)"))
 
     def leases():
         service = subprocess.run([cluster.binary, "status", "--service", cluster.service, "--format", "json", "--timeout", "20s"],
@@ -416,14 +422,7 @@ def steady_journal(cluster):
 
 def slow_journal(cluster):
     """While the disk of the journal is slow, the read stands still, and an event says why; no worker or reader is lost."""
-    slow = cluster.folder / "slow"
-    with environment(cluster, LD_PRELOAD=library(cluster, "slow", SLOW), DISK_IS_SLOW=str(slow)):
-        cluster.dispatcher("--work-dir", cluster.folder / "work")
-    cluster.worker("w0")
-    cluster.worker("w1")
-    reader = begin_read(cluster, SLEEPS)
-    progress(cluster, 300)
-    slow.write_text("")
+    slow, reader = read_on_a_slow_disk(cluster, SLOW)
 
     def event():
         return next((event for event in cluster.status()["events"] if event["kind"] == "journal"), None)

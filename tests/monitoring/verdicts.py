@@ -266,7 +266,7 @@ def dispatcher_bound(cluster):
     library = cluster.folder / "slow_sync.so"
     source = cluster.folder / "slow_sync.c"
     source.write_text("#include <unistd.h>\nint fdatasync(int fd) { (void)fd; return usleep(%d); }\n"
-                      "int fsync(int fd) { return fdatasync(fd); }\n" % cluster.chance.randint(400_000, 800_000))
+                      "int fsync(int fd) { return fdatasync(fd); }\n" % cluster.chance.randint(1_000_000, 1_500_000))
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
     environment = dict(cluster.environment)
     cluster.environment["LD_PRELOAD"] = str(library)
