@@ -341,7 +341,8 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
       !IsSkewed(reader, fleet)) {
     return SlowLink(reader, waits, gain);
   }
-  if (IsOutpaced(reader, input) && WaitForCredit(fleet) &&
+  if (IsOutpaced(reader, input) &&
+      fleet.waiting_for_credit >= kHeldUp * fleet.streams &&
       !IsStuck(reader, fleet) && !IsSkewed(reader, fleet)) {
     return SlowLink(reader, waits, gain);
   }

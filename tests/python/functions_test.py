@@ -199,7 +199,7 @@ def test_a_closure_that_cannot_be_pickled_is_refused():
     with pytest.raises(
         fm.InvalidArgumentError,
         match=r"functions_test.py:\d+: the function cannot be pickled: TypeError: .*; "
-        r"'lock' is a lock; make what it refers to",
+        r"'lock' is a lock; make the files, locks",
     ):
         fm.Dataset.range(5).map(lambda x: (lock, x)[1], python=True)
 

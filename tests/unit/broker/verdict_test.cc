@@ -254,7 +254,7 @@ TEST(Verdict, NamesTheSlowLinkOfARankThatAnotherRankOutpaces) {
   input.readers[1].elements = 100'000;
   for (const double busy : {0.49, 0.51, 0.95}) {
     input.workers = {Worker(busy, 1.8)};
-    input.workers[0].waiting_for_credit = 0.7;
+    input.workers[0].waiting_for_credit = 0.5;
     const Verdict verdict = Judge(input);
     EXPECT_EQ(verdict.bound_by, BoundBy::kLink) << busy;
     EXPECT_EQ(verdict.where, "0/2");
