@@ -31,6 +31,11 @@ ManifestFiles::Place ManifestFiles::Find(uint64_t index) const {
   return {file, index - first_[file]};
 }
 
+std::string ManifestFiles::NameOfRecord(uint64_t index) const {
+  const Place place = Find(index);
+  return fmt::format("{}: record {}", info(place.file).path, place.record);
+}
+
 absl::Status ManifestFiles::Changed(size_t file) const {
   return FailedPrecondition(
       "{}: changed since the job began; restore it, or start a new job",

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -40,6 +41,9 @@ class ManifestFiles {
     if (index < first_[file] || index >= first_[file + 1]) return Find(index);
     return {file, index - first_[file]};
   }
+
+  // Returns the record's name in errors: "a.npy: record 7".
+  std::string NameOfRecord(uint64_t index) const;
 
   absl::StatusOr<std::shared_ptr<const RandomAccessFile>> Open(
       size_t file) const;

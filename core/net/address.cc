@@ -12,6 +12,7 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 #include "core/base/status.h"
@@ -198,9 +199,13 @@ std::string NoAnswerAdvice(const Address& peer) {
   auto known = std::make_shared<std::promise<bool>>();
   std::future<bool> answer = known->get_future();
   // A look-up cannot be stopped, and takes longer if no name server answers.
-  std::thread([known, to = peer.ForConnect()] {
-    known->set_value(LookUp(to.host, to.port, SOCK_STREAM) != nullptr);
-  }).detach();
+  try {
+    std::thread([known, to = peer.ForConnect()] {
+      known->set_value(LookUp(to.host, to.port, SOCK_STREAM) != nullptr);
+    }).detach();
+  } catch (const std::system_error&) {
+    known->set_value(true);  // no thread can start: the name is not judged
+  }
   if (answer.wait_for(kLookUpTimeout) == std::future_status::ready &&
       !answer.get()) {
     return fmt::format(

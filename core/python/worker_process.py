@@ -663,7 +663,8 @@ class GeneratorSlot:
         if more and self.failure is None:
             try:
                 state = self.state()
-            except StateFailed as error:  # the next request says so, after these elements
+            except StateFailed as error:
+                # These elements are sent first. The next request returns the error.
                 self.state_failure = str(error)
         text = struct.pack("<qq", len(made), more) + state
         return struct.pack("<qq", -1, len(text)) + text

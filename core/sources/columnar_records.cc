@@ -122,9 +122,7 @@ class ColumnarRecords final : public RecordSource {
   }
 
   std::string Describe(uint64_t index, uint64_t) const override {
-    const auto place = files_.Find(index);
-    return fmt::format("{}: record {}", files_.info(place.file).path,
-                       place.record);
+    return files_.NameOfRecord(index);
   }
 
  private:

@@ -41,9 +41,7 @@ class ItemRecords final : public RecordSource {
                               RecordBlock& out) const override;
 
   std::string Describe(uint64_t index, uint64_t) const override {
-    const auto place = files_.Find(index);
-    return fmt::format("{}: record {}", files_.info(place.file).path,
-                       place.record);
+    return files_.NameOfRecord(index);
   }
 
  private:

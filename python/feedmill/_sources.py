@@ -396,7 +396,7 @@ class Sources:
         >>> next(fm.Dataset.array_record("words.array_record").read())
         b'dfccacegbfggdfhaeedaafd'
         """
-        return cls._of_source("array_record", options(files=files))
+        return cls._of_source("array_record", options(files=files_of(files)))
 
     @classmethod
     def parquet(
