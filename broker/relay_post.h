@@ -10,7 +10,7 @@
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/wire/message.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

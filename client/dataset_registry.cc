@@ -1,4 +1,4 @@
-#include "feedmill/dataset_registry.h"
+#include "feedmill/dataset.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-// The measurements of a Profile (profile.h), and the read that they are of.
+// The measurements of a Profile (reader.h), and the read that they are of.
 struct MeasuredRead {
   // Shared by the readers, for as long as they live.
   std::shared_ptr<ReadProfile> profile = std::make_shared<ReadProfile>();

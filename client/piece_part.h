@@ -3,7 +3,7 @@
 
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -1,10 +1,9 @@
-#include "feedmill/profile.h"
-
 #include <time.h>
 
 #include "client/measured_read.h"
 #include "client/profile_table.h"
 #include "core/base/status.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 namespace {

@@ -27,7 +27,7 @@ struct ProfiledRead {
 std::string ProfileTable(const ProfiledRead& read,
                          const ReadProfile::Sums& sums);
 
-// Returns the same as JSON (profile.h).
+// Returns the same as JSON (reader.h).
 std::string ProfileJson(const ProfiledRead& read,
                         const ReadProfile::Sums& sums);
 

@@ -1,4 +1,4 @@
-#include "feedmill/provenance.h"
+#include "core/pipeline/provenance.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include "core/io/read_stop.h"
 #include "core/operators/slotted_graph.h"
 #include "core/ops/plugin_functions.h"
-#include "core/pipeline/provenance.h"
 #include "core/plan/plan_id.h"
 #include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"

@@ -26,7 +26,6 @@
 #include "core/pipeline/local_reader.h"
 #include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
-#include "feedmill/profile.h"
 
 namespace feedmill {
 namespace {

@@ -2,7 +2,7 @@
 #define FEEDMILL_CLOUD_CLOUD_RESOLVERS_H_
 
 #include "cloud/http.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

@@ -10,7 +10,7 @@
 #include "core/cluster/hostlist.h"
 #include "core/cluster/natural_order.h"
 #include "core/cluster/words.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "cloud/http_json.h"
 #include "core/base/status.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

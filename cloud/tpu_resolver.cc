@@ -7,7 +7,7 @@
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/words.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

@@ -1,10 +1,10 @@
-#include "feedmill/environment.h"
-
 #include "cloud/cloud_resolvers.h"
 #include "cloud/http_client.h"
 #include "core/base/status.h"
 #include "core/cluster/plugin_resolver.h"
 #include "core/io/file_systems.h"
+#include "feedmill/dataset.h"
+#include "feedmill/resolver.h"
 #include "stores/stores.h"
 
 namespace feedmill {

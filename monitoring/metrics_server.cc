@@ -1,9 +1,8 @@
-#include "feedmill/metrics_server.h"
-
 #include <utility>
 
 #include "client/reader_roster.h"
 #include "core/base/status.h"
+#include "feedmill/status.h"
 #include "monitoring/monitor.h"
 
 namespace feedmill {

@@ -11,7 +11,7 @@ namespace feedmill {
 // malformed variable. Almost free until such a name is read; the plugin is
 // loaded then.
 //
-// A program calls AddStores() of feedmill/environment.h, once:
+// A program calls AddStores() of feedmill/dataset.h, once:
 //
 //   FM_RETURN_IF_ERROR(AddStoresTo(ProcessFileSystems()));
 //   Loader loader(Dataset::Csv({"s3://bucket/houses.csv"}));

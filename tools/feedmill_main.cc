@@ -3,7 +3,8 @@
 
 #include "core/base/status.h"
 #include "core/ops/builtin_functions.h"
-#include "feedmill/environment.h"
+#include "feedmill/dataset.h"
+#include "feedmill/resolver.h"
 #include "tools/command/feedmill_command.h"
 #include "tools/command/resource_errors.h"
 

@@ -18,7 +18,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/executor.h"
 #include "core/wire/message.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "worker/worker_agent.h"
 
 namespace feedmill {

@@ -7,7 +7,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/chunk/large_blocks.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

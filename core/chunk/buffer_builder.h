@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -1,11 +1,10 @@
-#include "feedmill/chunk.h"
-
 #include <algorithm>
 
 #include "core/base/check.h"
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

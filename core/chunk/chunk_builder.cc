@@ -7,7 +7,7 @@
 #include "core/base/check.h"
 #include "core/base/prefetch.h"
 #include "core/chunk/buffer_builder.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

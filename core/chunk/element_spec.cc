@@ -1,8 +1,7 @@
-#include "feedmill/element_spec.h"
-
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

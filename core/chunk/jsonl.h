@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "feedmill/chunk.h"
-#include "feedmill/provenance.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -8,7 +8,7 @@
 #include "core/chunk/cursor.h"
 #include "core/chunk/generator_state.h"
 #include "core/chunk/skipped_element.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

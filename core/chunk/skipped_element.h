@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/chunk/cursor.h"
-#include "feedmill/provenance.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

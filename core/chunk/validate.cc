@@ -5,7 +5,7 @@
 #include "core/base/status.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/cluster/sagemaker_resolver.h"
 #include "core/cluster/slurm_resolver.h"
 #include "core/cluster/tf_config_resolver.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

@@ -7,7 +7,7 @@
 #include "core/cluster/cluster_document.h"
 #include "core/cluster/words.h"
 #include "core/plugins/shared_object.h"
-#include "feedmill/resolver_plugin.h"
+#include "feedmill/plugin.h"
 
 namespace feedmill {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 
-// Adds the resolver of a shared object (resolver_plugin.h) to the registry. The
+// Adds the resolver of a shared object (plugin.h) to the registry. The
 // object stays loaded. InvalidArgument names the file if it cannot be loaded,
 // has no entry point of a known version, or has a scheme that is already
 // registered.

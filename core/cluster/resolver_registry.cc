@@ -1,5 +1,3 @@
-#include "feedmill/resolver_registry.h"
-
 #include <algorithm>
 
 #include "core/base/status.h"
@@ -7,6 +5,7 @@
 #include "core/cluster/union_resolver.h"
 #include "core/cluster/words.h"
 #include "core/dataset/nearest_name.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

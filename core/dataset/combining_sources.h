@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 #include "feedmill/expr.h"
 
 // Sets of components, for column pruning (docs/semantics/needed_components.md).

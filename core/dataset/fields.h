@@ -12,9 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "feedmill/dataset_options.h"
 #include "feedmill/expr.h"
-#include "feedmill/sources.h"
-#include "feedmill/steps.h"
 
 // The options of a step or a source as a list of fields. YAML, the canonical
 // text, Dataset::Apply and --help all use this one list, so that an option is

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

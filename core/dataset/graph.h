@@ -10,10 +10,8 @@
 #include "core/dataset/combining_sources.h"
 #include "core/dataset/source.h"
 #include "core/dataset/step.h"
+#include "feedmill/dataset_options.h"
 #include "feedmill/expr.h"
-#include "feedmill/options.h"
-#include "feedmill/sources.h"
-#include "feedmill/steps.h"
 
 namespace feedmill {
 

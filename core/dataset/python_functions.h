@@ -15,9 +15,8 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/python_versions.h"
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
 
 // The Python functions of steps, as the engine sees them. core/python runs them
 // in processes.

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -10,8 +10,8 @@ namespace feedmill {
 class SourceKind;
 
 // The source of a pipeline: its kind (source_kind.h) and its options, a struct
-// of sources.h or of an extension. MakeSource (core/operators/registry.h) makes
-// a Source from such a struct.
+// of dataset_options.h or of an extension. MakeSource
+// (core/operators/registry.h) makes a Source from such a struct.
 class Source : public Configured<SourceKind> {
  public:
   Source() = default;  // empty; Analyze rejects it

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/source_kind.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

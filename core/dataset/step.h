@@ -12,8 +12,8 @@ namespace feedmill {
 class StepKind;
 
 // A step of a pipeline: its kind (step_kind.h) and its options, a struct of
-// steps.h or of an extension. MakeStep (core/operators/registry.h) makes a Step
-// from such a struct.
+// dataset_options.h or of an extension. MakeStep (core/operators/registry.h)
+// makes a Step from such a struct.
 class Step : public Configured<StepKind> {
  public:
   using Configured::Configured;

@@ -16,7 +16,7 @@
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/step.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

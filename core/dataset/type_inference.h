@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 #include "feedmill/expr.h"
 
 namespace feedmill {

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/graph_place.h"
-#include "feedmill/even.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

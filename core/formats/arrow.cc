@@ -1,6 +1,6 @@
 #include "core/formats/columnar_source.h"
 #include "core/formats/kinds.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/sources/field_inference.h"
 #include "core/sources/line_framing.h"
 #include "core/sources/record_decoder.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

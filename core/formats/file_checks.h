@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source_kind.h"
-#include "feedmill/element_spec.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/sources/array_records.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "feedmill/compression.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

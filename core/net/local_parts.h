@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // Multi-part messages over a local connection (see ListenLocally), one packet
 // each. Such a packet wakes only the thread that waits for it, whereas ZeroMQ

@@ -14,7 +14,7 @@
 #include "core/base/strong_id.h"
 #include "core/net/address.h"
 #include "core/net/security.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer_builder.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

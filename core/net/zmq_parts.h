@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "zmq.hpp"
 
 // Multi-part messages on a ZeroMQ socket, without copies of large parts.

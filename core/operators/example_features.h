@@ -11,8 +11,8 @@
 #include "core/ops/example_parser.h"
 #include "core/pipeline/program_builder.h"
 #include "core/pipeline/record_instruction.h"
-#include "feedmill/element_spec.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
 
 // Shared parts of parse_example and parse_sequence_example.
 

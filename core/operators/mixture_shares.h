@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/combining_sources.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

@@ -28,7 +28,7 @@ const StepKind& StepKindOfOptions(const std::type_info& type);
 // Returns all names.
 std::vector<std::string_view> StepNames();
 
-// Returns a step with these options, a struct of steps.h.
+// Returns a step with these options, a struct of dataset_options.h.
 template <class Options>
 Step MakeStep(Options options) {
   return Step(StepKindOfOptions(typeid(Options)), std::move(options));
@@ -46,7 +46,7 @@ const SourceKind* FindSourceKind(std::string_view name);
 const SourceKind& SourceKindOfOptions(const std::type_info& type);
 std::vector<std::string_view> SourceNames();
 
-// Returns a source with these options, a struct of sources.h.
+// Returns a source with these options, a struct of dataset_options.h.
 template <class Options>
 Source MakeSource(Options options) {
   return Source(SourceKindOfOptions(typeid(Options)), std::move(options));

@@ -4,7 +4,7 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/step_kind.h"
-#include "feedmill/element_spec.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
 
 // Checks of options, and types that several kinds of steps share.
 // InvalidArgument says what does not fit.

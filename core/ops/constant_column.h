@@ -1,7 +1,7 @@
 #ifndef FEEDMILL_CORE_OPS_CONSTANT_COLUMN_H_
 #define FEEDMILL_CORE_OPS_CONSTANT_COLUMN_H_
 
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "feedmill/expr.h"
 
 namespace feedmill {

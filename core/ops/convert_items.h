@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

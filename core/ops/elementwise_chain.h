@@ -8,7 +8,7 @@
 
 #include "core/chunk/buffer_builder.h"
 #include "core/ops/elementwise.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

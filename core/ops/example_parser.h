@@ -11,7 +11,7 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/dataset/graph.h"
 #include "core/ops/example_layout.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/base/vector_target.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 // The innermost loops of the element-wise functions. They read and write dense
 // typed memory, and are written so that the compiler vectorises them.

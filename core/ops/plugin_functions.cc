@@ -15,8 +15,8 @@
 #include "core/ops/constant_column.h"
 #include "core/ops/row_items.h"
 #include "core/plugins/shared_object.h"
-#include "feedmill/functions.h"
-#include "feedmill/op_plugin.h"
+#include "feedmill/expr.h"
+#include "feedmill/plugin.h"
 
 namespace feedmill {
 namespace {
@@ -323,7 +323,7 @@ class PluginOp {
   }
 
   absl::Status Broken(std::string_view fault) const {
-    return Internal("{} of the plugin {} breaks the rules of op_plugin.h: {}",
+    return Internal("{} of the plugin {} breaks the rules of plugin.h: {}",
                     name_, plugin_, fault);
   }
 
@@ -385,7 +385,7 @@ absl::Status CheckPlugin(const feedmill_op_plugin* plugin) {
   }
   if (plugin->abi != FEEDMILL_OP_PLUGIN_ABI) {
     return InvalidArgument(
-        "it was built for version {} of op_plugin.h, and this feedmill has "
+        "it was built for version {} of plugin.h, and this feedmill has "
         "version {}: build it again with this feedmill's header",
         plugin->abi, FEEDMILL_OP_PLUGIN_ABI);
   }

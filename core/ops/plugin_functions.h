@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-// Adds the functions of a shared object (op_plugin.h) to the registry; it stays
+// Adds the functions of a shared object (plugin.h) to the registry; it stays
 // loaded. InvalidArgument names the file and the reason: it cannot be loaded,
 // lacks the entry point or a callback, has another version of the contract, or
 // has a name that is taken.

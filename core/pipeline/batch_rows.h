@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "core/pipeline/client_step.h"
-#include "feedmill/element_spec.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "core/dataset/graph.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -14,7 +14,7 @@
 #include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "core/io/random_access_file.h"
 #include "core/pipeline/stored_rows.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // The bytes of the files of a cache.
 

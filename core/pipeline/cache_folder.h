@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/pipeline/cache_storage.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

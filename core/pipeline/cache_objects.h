@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "core/io/file_system.h"
 #include "core/pipeline/cache_storage.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -11,7 +11,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/read_place.h"
 #include "core/plan/plan.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

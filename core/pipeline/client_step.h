@@ -15,7 +15,7 @@
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "core/pipeline/cache_storage.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -15,7 +15,7 @@
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -18,7 +18,7 @@
 #include "core/ops/image.h"
 #include "core/pipeline/block_program.h"
 #include "core/plan/plan.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/chunk/buffer_builder.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -13,12 +13,12 @@
 #include "core/dataset/type_inference.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/combining_step.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 
-// Returns the length of an element (steps.h), at least 0. DataLoss if it is
-// negative.
+// Returns the length of an element (dataset_options.h), at least 0. DataLoss if
+// it is negative.
 absl::Status LengthOf(const Column& column, size_t row, uint64_t& length);
 
 // Makes batches of elements by their lengths.

@@ -14,7 +14,7 @@
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/skip_count.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

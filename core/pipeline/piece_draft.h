@@ -14,7 +14,7 @@
 #include "core/chunk/cursor.h"
 #include "core/pipeline/stage_program.h"
 #include "core/pipeline/stage_scratch.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -15,7 +15,7 @@
 #include "core/pipeline/instructions.h"
 #include "core/pipeline/program_code.h"
 #include "core/plan/plan.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
-#include "feedmill/provenance.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

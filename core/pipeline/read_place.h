@@ -11,7 +11,7 @@
 #include "core/chunk/cursor.h"
 #include "core/chunk/generator_state.h"
 #include "core/chunk/share.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

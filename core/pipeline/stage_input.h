@@ -20,8 +20,7 @@
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
 #include "core/sources/source_plan.h"
-#include "feedmill/chunk.h"
-#include "feedmill/provenance.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

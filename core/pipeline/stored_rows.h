@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer_builder.h"
 #include "core/io/random_access_file.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

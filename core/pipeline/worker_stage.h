@@ -19,8 +19,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
-#include "feedmill/chunk.h"
-#include "feedmill/provenance.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

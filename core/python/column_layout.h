@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "core/dataset/function_registry.h"
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 // Columns in memory that is shared with a process of worker_process.py. Buffers
 // are 64-byte-aligned, positions are relative to the memory's begin.

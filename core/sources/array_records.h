@@ -11,7 +11,7 @@
 #include "core/io/manifest.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/record_source.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

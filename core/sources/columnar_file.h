@@ -13,7 +13,7 @@
 #include "core/dataset/fields.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/value_range.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

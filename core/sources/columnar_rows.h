@@ -9,7 +9,7 @@
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/sources/columnar_groups.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

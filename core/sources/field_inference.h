@@ -11,7 +11,7 @@
 #include "core/dataset/graph.h"
 #include "core/io/byte_stream.h"
 #include "core/sources/framing.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

@@ -10,7 +10,7 @@
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_source.h"
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 

@@ -13,7 +13,7 @@
 #include "core/dataset/graph.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_source.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -17,7 +17,7 @@
 #include "core/dataset/graph.h"
 #include "core/io/manifest.h"
 #include "core/sources/row_filter.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -14,7 +14,7 @@
 #include "core/chunk/buffer_builder.h"
 #include "core/io/byte_stream.h"
 #include "core/sources/framing.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -6,7 +6,7 @@
 
 #include "core/dataset/fields.h"
 #include "core/sources/value_range.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -18,7 +18,7 @@
 #include "core/sources/record_source.h"
 #include "core/sources/record_unframer.h"
 #include "core/sources/tfrecord.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <variant>
 
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 namespace {

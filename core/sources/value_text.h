@@ -5,8 +5,7 @@
 #include <string_view>
 
 #include "core/chunk/buffer_builder.h"
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

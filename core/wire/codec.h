@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/wire/message.h"
 #include "core/wire/shared_parts.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

@@ -7,7 +7,7 @@
 #include "core/wire/codec.h"
 #include "core/wire/field_reader.h"
 #include "core/wire/field_writer.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // Body and parts of a Frame. Private to core/wire.
 

@@ -16,7 +16,7 @@
 #include "core/chunk/share.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/python_versions.h"
-#include "feedmill/link.h"
+#include "feedmill/endpoint.h"
 
 // Messages between the processes, as plain structs. Their bytes are defined in
 // schemas/, their rules in schemas/PROTOCOL.md, the conversion in codec.h.

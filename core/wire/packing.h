@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/piece.h"
 #include "core/wire/message.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // Compressed parts of frames. PROTOCOL.md, "Compression", has the rules.
 

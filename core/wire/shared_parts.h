@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // Parts of a message that are not sent, because its receiver reads them in
 // shared memory. PROTOCOL.md, "Shared memory", has the rules.

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "feedmill/op_plugin.h"
+#include "feedmill/plugin.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace {
 

@@ -13,14 +13,30 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "feedmill/dataset_options.h"
+#include "feedmill/element.h"
+#include "feedmill/endpoint.h"
 #include "feedmill/expr.h"
-#include "feedmill/options.h"
-#include "feedmill/sources.h"
-#include "feedmill/steps.h"
+
+// Datasets: a value that says which files to read and which steps to run on
+// their records.
+//
+//   feedmill::Dataset houses = feedmill::Dataset::Csv({"houses.csv"})
+//                                  .Filter(feedmill::Expr::Named("rooms") > 1)
+//                                  .Shuffle()
+//                                  .Batch(32);
+//   feedmill::Loader loader(houses);  // loader.h reads it
+//
+// The options of sources and steps are in dataset_options.h, expressions in
+// expr.h. At the end of this header: files of stores, functions of expressions,
+// and datasets that a dispatcher keeps under an id.
 
 // Private to the library.
 namespace feedmill {
+class FunctionRegistry;
 struct Graph;
 class Step;
 }  // namespace feedmill
@@ -32,26 +48,6 @@ namespace feedmill {
 struct OptionValue;
 // The options of a step or source by their names.
 using StepOptions = std::map<std::string, OptionValue>;
-
-struct BatchOptions {
-  // Leave out a last batch that is not full. Its first dimension is then known.
-  bool drop_remainder = false;
-};
-struct PaddedBatchOptions {
-  bool drop_remainder = false;
-  // Shapes and values by component. Default: the longest row's shape, and 0.
-  std::vector<Padding> padding = {};
-};
-struct WindowOptions {
-  int64_t shift = 0;   // between the first elements of two windows; 0: the size
-  int64_t stride = 1;  // between the elements of one window
-  bool drop_remainder = false;
-};
-
-struct InterleaveOptions {
-  int64_t cycle_length = 0;  // number of inputs that take turns; 0: all
-  int64_t block_length = 1;  // number of elements in a turn
-};
 
 // A dataset: the files to read and the steps to run on their records. Each
 // method returns a new Dataset with one step more and leaves this one as it
@@ -517,7 +513,7 @@ class Dataset {
   //   Dataset::Range(5).Window(3, {.shift = 1})
   //   // → [0,1,2], [1,2,3], [2,3,4], [3,4], [4]
   Dataset Window(int64_t size, WindowOptions options = {}) const;
-  // Padded batches of elements of similar length (steps.h).
+  // Padded batches of elements of similar length (dataset_options.h).
   // Input: any element; step.component is T [n, …], bytes [] or an integer [].
   // Output: T [batch size, longest, …], or the shape of step.padding.
   // Errors: those of PaddedBatch. InvalidArgument if boundaries do not
@@ -528,7 +524,7 @@ class Dataset {
   //       .BucketBySequenceLength({.boundaries = {2}, .batch_sizes = {4, 2}})
   //   // → [[0,1],[1,2]], [[3]], [[2,3]]
   Dataset BucketBySequenceLength(BucketBySequenceLengthStep step) const;
-  // Batches of at most step.tokens tokens (steps.h).
+  // Batches of at most step.tokens tokens (dataset_options.h).
   // Input: any element; step.component is T [n, …], bytes [] or an integer [].
   // Output: that of PaddedBatch or RaggedBatch, by step.layout.
   // Errors: those of that batch. DataLoss if one element has more tokens.
@@ -536,7 +532,7 @@ class Dataset {
   //   Dataset::Range(4).Window(2, {.shift = 1}).TokenBatch({.tokens = 4})
   //   // → [[0,1],[1,2]], [[2,3],[3,0]]
   Dataset TokenBatch(TokenBatchStep step) const;
-  // Sequences joined to rows of step.length tokens (steps.h).
+  // Sequences joined to rows of step.length tokens (dataset_options.h).
   // Input: T [n, …], with one n for all components.
   // Output: T [length, …], and segment_ids and positions, int32 [length].
   // Errors: InvalidArgument if a component is a scalar. DataLoss if a sequence
@@ -630,6 +626,17 @@ struct OptionValue : OptionVariant {
   // NOLINTEND
 };
 
+// ---- files of stores
+
+// Lets this program read http://, https://, s3://, gs:// and az:// names, with
+// the keys and settings of the environment (docs/storage.md). Call it once,
+// before the first file is read. InvalidArgument names a variable that is
+// wrong.
+//
+//   if (absl::Status added = AddStores(); !added.ok()) return added;
+//   Loader loader(Dataset::Csv({"https://host/houses.csv"}));
+absl::Status AddStores();
+
 // ---- functions of expressions. docs/expressions.md lists all functions; those
 // without a name here are Expr::Apply("name", {arguments}).
 
@@ -641,6 +648,57 @@ Expr Where(Expr condition, Expr if_true, Expr if_false);
 Expr FloorDivide(Expr a, Expr b);
 // array[index] along the first axis; a negative index counts from the end.
 Expr GetItem(Expr array, int64_t index);
+
+// ---- datasets by id
+//
+// A dispatcher keeps datasets under an id, so that readers need not have the
+// definition. With a work_dir, it keeps them through restarts.
+//
+//   const auto id = feedmill::RegisterDataset(photos, {.service = service});
+//   …
+//   const auto same = feedmill::DatasetFromId(*id, {.service = service});
+//   if (!same.ok()) return same.status();
+//   auto reader = feedmill::Read(*same, {.service = service});
+
+struct RegistryConfig {
+  // Address of the dispatcher, "tcp://host:port" or "host:port".
+  std::string service{};
+  // If set, a dispatcher of another cluster is refused.
+  std::string cluster_id{};
+  // The keys of a reader, for a service that has keys.
+  SecurityConfig security{};
+  // Directory of the dataset's relative file names. Default: the working
+  // directory.
+  std::string directory{};
+  // Longest wait for an answer.
+  absl::Duration timeout = absl::Seconds(20);
+  // Functions that expressions may call, of LoadFunctions (expr.h). Null:
+  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  std::shared_ptr<const FunctionRegistry> registry{};
+};
+
+// Registers a dataset and returns its id: the one given, or one that is derived
+// from the definition, "dataset-" and 16 hexadecimal digits. The same dataset
+// may be registered again. Files are named by their absolute paths; their
+// fields are those of now.
+//   InvalidArgument      the dataset or the address is wrong; an id has 1 to
+//                        256 bytes
+//   FailedPrecondition   the id is that of another dataset
+//   ResourceExhausted    the dispatcher has as many datasets as it may
+//   DeadlineExceeded     no dispatcher answered in time
+absl::StatusOr<std::string> RegisterDataset(const Dataset& dataset,
+                                            const RegistryConfig& config,
+                                            const std::string& id = "");
+
+// Returns the dataset of an id. With `expected`, its elements must have these
+// components.
+//   NotFound             there is no dataset of that id
+//   InvalidArgument      its elements are others than `expected`; both are
+//                        named
+//   DeadlineExceeded     no dispatcher answered in time
+absl::StatusOr<Dataset> DatasetFromId(const std::string& id,
+                                      const RegistryConfig& config,
+                                      const ElementSpec* expected = nullptr);
 
 }  // namespace feedmill
 #pragma GCC visibility pop

@@ -59,7 +59,7 @@ struct DispatcherSettings {
   uint32_t jobs_max = 10'000;
   uint32_t sessions_max = 10'000;  // of all jobs
   uint32_t workers_max = 10'000;
-  // Datasets with an id (dataset_registry.h), and the bytes of all of them.
+  // Datasets with an id (RegisterDataset), and the bytes of all of them.
   uint32_t datasets_max = 1'000;
   uint64_t dataset_bytes_max = uint64_t{64} << 20;
   ScaleSettings scale{};
@@ -81,7 +81,7 @@ struct DispatcherConfig {
   // Called when another number of workers is wanted. Runs on the dispatcher's
   // thread: it must not wait.
   std::function<void(uint64_t workers)> on_workers_wanted{};
-  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // Functions that expressions may call, of LoadFunctions (expr.h). Null:
   // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };

@@ -12,6 +12,18 @@
 
 #include "absl/status/statusor.h"
 
+// Expressions over the components of elements, and the functions of plugins
+// that they may call.
+//
+//   using feedmill::Expr;
+//   dataset.Filter(Expr::Named("rooms") > 1 && Expr::Named("area") < 200)
+//       .Map({{"root", Expr::Apply("sqrt", {Expr::Named("area")})}});
+
+// Private to the library.
+namespace feedmill {
+class FunctionRegistry;
+}  // namespace feedmill
+
 // Exported from libfeedmill.so.
 #pragma GCC visibility push(default)
 namespace feedmill {
@@ -99,6 +111,21 @@ Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr operator!(Expr a);
+
+// Loads the functions that expressions may call: the built-in ones and those of
+// these plugins (plugin.h). For ReadHooks::registry and the registry of
+// WorkerConfig, DispatcherConfig, ServerConfig and RegistryConfig. Without it,
+// these have the plugins of the variable FEEDMILL_OP_PLUGINS.
+//
+//   auto functions = feedmill::LoadFunctions({"/opt/ops/my_ops.so"});
+//   if (!functions.ok()) return functions.status();
+//   auto reader = feedmill::Read(dataset, {.hooks = {.registry = *functions}});
+//
+// A plugin stays loaded. InvalidArgument names the file and the reason: the
+// file cannot be loaded, is no plugin or one of another version of plugin.h,
+// or has a function whose name is taken.
+absl::StatusOr<std::shared_ptr<const FunctionRegistry>> LoadFunctions(
+    const std::vector<std::string>& plugins);
 
 }  // namespace feedmill
 #pragma GCC visibility pop

@@ -34,7 +34,7 @@ struct ServerConfig {
   // counts.
   DispatcherConfig dispatcher{};
   WorkerConfig worker{};
-  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // Functions that expressions may call, of LoadFunctions (expr.h). Null:
   // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };

@@ -44,7 +44,7 @@ struct WorkerConfig {
   bool in_process = true;
   // The worker ends if no dispatcher answers for this long.
   absl::Duration dispatcher_timeout = absl::Hours(1);
-  // Functions that expressions may call, of LoadFunctions (functions.h). Null:
+  // Functions that expressions may call, of LoadFunctions (expr.h). Null:
   // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
   // Absolute path of the Python interpreter that runs the Python functions of

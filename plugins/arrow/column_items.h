@@ -10,8 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/sources/columnar_file.h"
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 

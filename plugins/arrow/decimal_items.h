@@ -4,7 +4,7 @@
 #include <arrow/array.h>
 
 #include "absl/status/statusor.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 #include "plugins/arrow/column_items.h"
 
 namespace feedmill {

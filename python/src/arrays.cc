@@ -6,8 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill::python {
 namespace {

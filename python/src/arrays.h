@@ -8,8 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "feedmill/chunk.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill::python {
 

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "feedmill/environment.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 #include "python/src/process.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"

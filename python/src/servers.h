@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/status.h"
-#include "feedmill/metrics_server.h"
+#include "feedmill/status.h"
 #include "python/src/process.h"
 #include "python/src/status.h"
 

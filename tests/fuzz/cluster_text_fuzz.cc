@@ -7,7 +7,7 @@
 
 #include "core/cluster/cluster_document.h"
 #include "core/cluster/job_layout.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

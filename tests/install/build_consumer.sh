@@ -25,12 +25,12 @@ done
 loaded=$(ldd "$folder/build-ON/consumer")
 [[ $loaded == *"libfeedmill.so.0.1 => $folder/moved/"* ]] ||
   { echo "the consumer does not use libfeedmill.so: $loaded"; exit 1; }
-# Each installed header by itself, the contracts of plugins in C, too.
+# Each installed header by itself, the one of plugins in C, too.
 for header in "$folder"/moved/include/feedmill/*.h; do
   echo "#include <feedmill/${header##*/}>" > "$folder/alone.cc"
   "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only -I "$folder/moved/include" "$folder/alone.cc" ||
     { echo "${header##*/} does not compile by itself"; exit 1; }
-  [[ $header == *_plugin.h ]] || continue
+  [[ $header == */plugin.h ]] || continue
   "$compiler" -x c -std=c11 -Wall -Wextra -Werror -fsyntax-only -I "$folder/moved/include" "$folder/alone.cc" ||
     { echo "${header##*/} is no C"; exit 1; }
 done

@@ -14,7 +14,6 @@
 
 #include "core/base/status.h"
 #include "feedmill/loader.h"
-#include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "feedmill/token.h"
 #include "tests/integration/epoch_vocabulary.h"

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "tests/integration/epoch_vocabulary.h"
 

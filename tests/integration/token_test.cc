@@ -22,7 +22,6 @@
 #include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
 #include "feedmill/dispatcher.h"
-#include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
 

@@ -102,7 +102,7 @@ def test_the_wheel_is_for_all_versions_and_carries_what_it_needs(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     for name in ("libGL", "libX11", "lapack", "blas", "gfortran", "libquadmath"):
         assert not [file for file in names if name in file]
-    assert "feedmill/include/feedmill/op_plugin.h" in names
+    assert "feedmill/include/feedmill/plugin.h" in names
     assert "feedmill/py.typed" in names
     assert ("feedmill/libfeedmill_arrow.so" in names) == (ARROW is not None)
     backends = {Path(name).name for name in names if "/_nanobind." in name}

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/dataset/graph.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 // The naive interpreter that defines the meaning of a pipeline
 // (docs/semantics.md). It materialises every intermediate sequence, one element

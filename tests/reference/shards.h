@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "feedmill/sources.h"
+#include "feedmill/dataset_options.h"
 #include "tests/reference/interpreter.h"
 
 namespace feedmill::reference {

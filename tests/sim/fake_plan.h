@@ -10,7 +10,7 @@
 #include "broker/dispatcher.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "tests/sim/random.h"
 
 namespace feedmill::sim {

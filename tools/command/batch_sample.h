@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/dataset/graph.h"
-#include "feedmill/provenance.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 

@@ -2,7 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/role_resolver.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 #include "tools/command/flags.h"
 
 namespace feedmill {

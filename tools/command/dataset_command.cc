@@ -4,7 +4,7 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/definition/pipeline_file.h"
-#include "feedmill/dataset_registry.h"
+#include "feedmill/dataset.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"

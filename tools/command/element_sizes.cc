@@ -8,7 +8,7 @@
 
 #include "core/dataset/step_kind.h"
 #include "core/pipeline/block_program.h"
-#include "feedmill/element_spec.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "core/chunk/order_hash.h"
 #include "core/wire/message.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "tools/command/line_output.h"
 
 namespace feedmill {

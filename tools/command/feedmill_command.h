@@ -2,7 +2,7 @@
 #define FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
 
 #include "core/dataset/function_registry.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

@@ -8,7 +8,7 @@
 #include "core/base/status.h"
 #include "core/cluster/cluster_watch.h"
 #include "core/cluster/host_context.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
 #include "tools/command/stop_signals.h"

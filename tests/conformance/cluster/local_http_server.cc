@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

@@ -1,34 +1,19 @@
 // A program of a user of the library: squares of a range, read in this process
 // and through a service, with nothing but public headers. All of them compile
 // beside each other.
-#include <feedmill/chunk.h>
 #include <feedmill/cluster.h>
-#include <feedmill/compression.h>
 #include <feedmill/dataset.h>
-#include <feedmill/dataset_registry.h>
+#include <feedmill/dataset_options.h>
 #include <feedmill/dispatcher.h>
 #include <feedmill/element.h>
-#include <feedmill/element_spec.h>
 #include <feedmill/endpoint.h>
-#include <feedmill/environment.h>
-#include <feedmill/even.h>
 #include <feedmill/expr.h>
-#include <feedmill/functions.h>
-#include <feedmill/link.h>
 #include <feedmill/loader.h>
-#include <feedmill/metrics_server.h>
-#include <feedmill/op_plugin.h>
-#include <feedmill/options.h>
-#include <feedmill/profile.h>
-#include <feedmill/provenance.h>
+#include <feedmill/plugin.h>
 #include <feedmill/reader.h>
 #include <feedmill/resolver.h>
-#include <feedmill/resolver_plugin.h>
-#include <feedmill/resolver_registry.h>
 #include <feedmill/server.h>
-#include <feedmill/sources.h>
 #include <feedmill/status.h>
-#include <feedmill/steps.h>
 #include <feedmill/token.h>
 #include <feedmill/worker.h>
 

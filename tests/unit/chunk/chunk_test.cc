@@ -1,5 +1,3 @@
-#include "feedmill/chunk.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,7 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/jsonl.h"
 #include "core/chunk/order_hash.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 namespace {

@@ -1,5 +1,3 @@
-#include "feedmill/profile.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

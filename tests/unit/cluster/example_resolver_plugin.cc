@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "feedmill/resolver_plugin.h"
+#include "feedmill/plugin.h"
 
 namespace {
 

@@ -14,7 +14,6 @@
 #include "core/cluster/job_layout.h"
 #include "core/cluster/simple_resolver.h"
 #include "feedmill/resolver.h"
-#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -10,7 +10,7 @@
 #include "core/cluster/cluster_watch.h"
 #include "core/cluster/host_context.h"
 #include "core/cluster/plugin_resolver.h"
-#include "feedmill/resolver_registry.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

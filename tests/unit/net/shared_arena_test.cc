@@ -14,7 +14,7 @@
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/net/shared_file.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "tests/unit/net/buffers.h"
 
 namespace feedmill {

@@ -8,7 +8,7 @@
 
 #include "core/chunk/buffer_builder.h"
 #include "core/dataset/function_registry.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 namespace feedmill::testing {
 

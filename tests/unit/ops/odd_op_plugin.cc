@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "feedmill/op_plugin.h"
+#include "feedmill/plugin.h"
 
 namespace {
 

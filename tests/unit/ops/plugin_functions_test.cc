@@ -13,7 +13,7 @@
 #include "core/dataset/plugin_pins.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "feedmill/functions.h"
+#include "feedmill/expr.h"
 #include "tests/unit/ops/column_fixture.h"
 
 namespace feedmill {
@@ -143,7 +143,7 @@ TEST_F(OpPlugins, RefusesWhatIsNoPluginWithTheReason) {
               HasSubstr("it has no feedmill_op_plugin_entry"));
   EXPECT_THAT(Refusal("null"), HasSubstr("returned nothing"));
   EXPECT_THAT(Refusal("abi"),
-              HasSubstr("built for version 2 of op_plugin.h, and this feedmill "
+              HasSubstr("built for version 2 of plugin.h, and this feedmill "
                         "has version 1"));
   EXPECT_THAT(Refusal("no name"), HasSubstr("its name is missing"));
   EXPECT_THAT(Refusal("bad version"), HasSubstr("its version"));

@@ -17,7 +17,7 @@
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/stacking.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {

@@ -18,7 +18,7 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "feedmill/dataset.h"
-#include "feedmill/steps.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 namespace {

@@ -12,7 +12,7 @@
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
 #include "core/wire/message.h"
-#include "feedmill/chunk.h"
+#include "feedmill/element.h"
 
 // A vocabulary for tests of the delivery cores: positions whose elements are
 // int64 scalars (8 bytes of credit each), and messages selected from effects.

@@ -1,21 +1,14 @@
-/* The one function that a plugin exports to add functions to expressions. It is
- * plain C, so the plugin's compiler, language and version of feedmill do not
- * matter.
+/* Plugins: shared objects that add functions to expressions, or a resolver. A
+ * plugin exports one function, plain C, so its compiler, its language and its
+ * version of feedmill do not matter. It needs no other header.
  *
  *   const struct feedmill_op_plugin* feedmill_op_plugin_entry(void);
+ *   const struct feedmill_resolver_v1* feedmill_resolver_plugin_v1(void);
  *
- * Build it as a shared object and name its file in the variable
- * FEEDMILL_OP_PLUGINS (several with ':' between) or as --op-plugin. Every
- * process of a service needs it: readers and the dispatcher check types,
- * workers (and readers, in the client's stage) compute. examples/plugin is an
- * example; docs/plugins.md explains it.
- *
- * Thread-safety: infer and compute are called from many threads at once, the
- * same op's, too; what they share must be constant or guarded. The structs that
- * the entry point returns stay as they are for the life of the process.
- * Nothing may throw, exit, or keep a pointer that it was given. */
-#ifndef FEEDMILL_OP_PLUGIN_H_
-#define FEEDMILL_OP_PLUGIN_H_
+ * Programs load functions with LoadFunctions (expr.h), and resolvers with
+ * AllResolvers (resolver.h). */
+#ifndef FEEDMILL_PLUGIN_H_
+#define FEEDMILL_PLUGIN_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +17,20 @@
 extern "C" {
 #endif
 
-/* The version of this contract. A plugin that was built with another one is
- * refused when it is loaded. */
+/* ---- functions of expressions
+ *
+ * Name the plugin's file in the variable FEEDMILL_OP_PLUGINS (several with ':'
+ * between) or as --op-plugin. Every process of a service needs it: readers and
+ * the dispatcher check types, workers (and readers, in the client's stage)
+ * compute. examples/plugin is an example; docs/plugins.md explains it.
+ *
+ * Thread-safety: infer and compute are called from many threads at once, the
+ * same op's, too; what they share must be constant or guarded. The structs that
+ * the entry point returns stay as they are for the life of the process.
+ * Nothing may throw, exit, or keep a pointer that it was given. */
+
+/* The version of feedmill_op_plugin and the structs that it uses. A plugin that
+ * was built with another one is refused when it is loaded. */
 #define FEEDMILL_OP_PLUGIN_ABI 1
 
 /* The dtypes of items; bool is one byte, 0 or 1. */
@@ -170,8 +175,32 @@ struct feedmill_op_plugin {
 
 typedef const struct feedmill_op_plugin* (*feedmill_op_plugin_entry_type)(void);
 
+/* ---- resolvers
+ *
+ * Name the plugin's file in the variable FEEDMILL_RESOLVER_PLUGINS (several
+ * with ':' between). A next version of this contract will have another name,
+ * and this one will stay. docs/servers.md says what resolvers are for. */
+
+struct feedmill_resolver_v1 {
+  /* "consul" answers for URIs that begin with "consul:". Lower-case letters,
+   * digits, '_', '+', '-' and '.', a letter first. */
+  const char* scheme;
+  /* Looks at the cluster again. `uri` is as the user wrote it, without the
+   * parameters job, task, rpc_layer and environment, which feedmill applies.
+   * Calls emit(sink, text, size) at most once: on success (return 0) with what
+   * `feedmill resolve` prints, YAML or JSON; on failure with a message. Any
+   * thread may call, several at a time; it must return within seconds and throw
+   * nothing. */
+  int (*resolve)(const char* uri,
+                 void (*emit)(void* sink, const char* text, size_t size),
+                 void* sink);
+};
+
+typedef const struct feedmill_resolver_v1* (*feedmill_resolver_plugin_v1_type)(
+    void);
+
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* FEEDMILL_OP_PLUGIN_H_ */
+#endif /* FEEDMILL_PLUGIN_H_ */
