@@ -1,3 +1,5 @@
+#include "core/chunk/dtype.h"
+
 #include <array>
 
 #include "feedmill/element.h"

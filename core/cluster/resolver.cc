@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/accelerators.h"
+#include "core/cluster/master.h"
 
 namespace feedmill {
 
@@ -49,17 +50,6 @@ absl::StatusOr<std::string> ClusterResolver::RpcLayer() const {
 absl::StatusOr<std::string> ClusterResolver::EnvironmentName() const {
   FM_ASSIGN_OR_RETURN(ClusterView view, Resolve());
   return std::move(view.environment);
-}
-
-std::string MasterUrl(const std::string& address, const std::string& layer) {
-  if (address.empty() || layer.empty()) return address;
-  return layer + "://" + address;
-}
-
-bool HasOneTaskAtMost(const ClusterSpec& spec) {
-  const ClusterDef def = spec.AsClusterDef();
-  return def.jobs.empty() ||
-         (def.jobs.size() == 1 && def.jobs.front().tasks.size() <= 1);
 }
 
 void ApplyOverrides(const ResolverOverrides& overrides, ClusterView* view) {

@@ -110,18 +110,6 @@ absl::Status ResolverUri::RefusePath() const {
   return InvalidArgument("{}: takes no path; '{}' is one", scheme, path);
 }
 
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                       c == '_' || c == '~';
-    out += plain ? std::string(1, c)
-                 : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
 const std::string* ResolverParameters::Text(std::string_view name) {
   known_.push_back(name);
   for (const auto& [key, value] : uri_.parameters) {

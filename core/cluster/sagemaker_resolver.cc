@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
+#include "core/cluster/master.h"
 #include "core/cluster/natural_order.h"
 
 namespace feedmill {

@@ -1,5 +1,7 @@
 #include "core/cluster/simple_resolver.h"
 
+#include "core/cluster/master.h"
+
 namespace feedmill {
 
 absl::StatusOr<AcceleratorCounts> SimpleResolver::NumAccelerators(

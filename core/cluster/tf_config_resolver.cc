@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
+#include "core/cluster/master.h"
 
 namespace feedmill {
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/chunk/dtype.h"
 #include "core/ops/builtin_functions.h"
 #include "core/ops/constant_column.h"
 #include "core/ops/row_items.h"

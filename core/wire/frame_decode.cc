@@ -1,5 +1,6 @@
 #include <set>
 
+#include "core/chunk/dtype.h"
 #include "core/wire/frame_codec.h"
 
 namespace feedmill::wire {

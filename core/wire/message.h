@@ -27,6 +27,10 @@ namespace feedmill {
 // cluster must compute the same order.
 inline constexpr uint32_t kProtocolVersion = 4;
 
+// Weight of a job when several jobs compete for a worker (JobOptions::weight).
+inline constexpr uint32_t kDefaultWeight = 100;
+inline constexpr uint32_t kWeightMax = 10'000;
+
 // ---- identities
 // Identifies one run of a process: nanoseconds of the Unix clock at its start,
 // so later incarnations are greater.

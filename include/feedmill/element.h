@@ -55,8 +55,6 @@ size_t ItemSize(DType dtype);
 // NumPy's name: "bool", "int64", "float32", …; "bytes" for kBytes.
 std::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
-// True if `code` is one of the values above; for data from outside.
-bool IsDTypeCode(uint8_t code);
 
 bool IsInteger(DType dtype);  // without bool
 bool IsSigned(DType dtype);   // signed integers

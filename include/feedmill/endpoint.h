@@ -76,10 +76,6 @@ struct LinkReport {
   uint64_t wire_bytes = 0;     // sent through sockets for these messages
 };
 
-// Weight of a job when several jobs compete for a worker (JobOptions::weight).
-inline constexpr uint32_t kDefaultWeight = 100;
-inline constexpr uint32_t kWeightMax = 10'000;
-
 }  // namespace feedmill
 #pragma GCC visibility pop
 

@@ -104,7 +104,7 @@ struct JobOptions {
   // memory: shares are in proportion. 1 to 10,000, default 100 (as systemd's
   // CPUWeight). The highest weight of a job's readers counts. It never changes
   // the elements.
-  uint32_t weight = kDefaultWeight;
+  uint32_t weight = 100;
 };
 
 // One of several processes that read one sequence (ReadOptions::rank).

@@ -167,13 +167,6 @@ class ClusterResolver {
       const ClusterView& view, const TaskRequest& request) const;
 };
 
-// "layer://address", or "address" without a layer; "" stays "".
-std::string MasterUrl(const std::string& address, const std::string& layer);
-
-// True if there is at most one job with at most one task, which needs no
-// master.
-bool HasOneTaskAtMost(const ClusterSpec& spec);
-
 void ApplyOverrides(const ResolverOverrides& overrides, ClusterView* view);
 
 // NumAccelerators of a resolver that knows only the machine it runs on.
@@ -207,9 +200,6 @@ struct ResolverUri {
   // InvalidArgument if there is a path.
   absl::Status RefusePath() const;
 };
-
-// All but letters, digits, '-', '.', '_' and '~' as %XX.
-std::string PercentEncode(std::string_view text);
 
 // Takes a URI's parameters one by one; Finish() refuses the remaining ones.
 // Every resolver has job, task, rpc_layer and environment, which override the

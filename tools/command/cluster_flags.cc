@@ -1,6 +1,7 @@
 #include "tools/command/cluster_flags.h"
 
 #include "core/base/status.h"
+#include "core/cluster/percent_encoding.h"
 #include "core/cluster/role_resolver.h"
 #include "feedmill/resolver.h"
 

@@ -30,6 +30,7 @@
 #include "core/io/read_stop.h"
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
+#include "core/wire/message.h"
 #include "feedmill/dataset.h"
 #include "feedmill/reader.h"
 #include "feedmill/server.h"
@@ -116,7 +117,7 @@ struct ReadFlags {
   std::string format = "jsonl";
   uint64_t threads = 0;
   uint64_t element_bytes_max = 0;
-  uint64_t weight = kDefaultWeight;
+  uint64_t weight = JobOptions().weight;
   std::string token;
   std::string save_token;
   std::string save_every;

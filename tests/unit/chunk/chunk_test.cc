@@ -8,6 +8,7 @@
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/cursor.h"
+#include "core/chunk/dtype.h"
 #include "core/chunk/piece.h"
 #include "feedmill/element.h"
 
