@@ -244,4 +244,24 @@ Expr operator-(Expr a) { return Expr::Apply("negative", {std::move(a)}); }
 Expr operator!(Expr a) { return Expr::Apply("logical_not", {std::move(a)}); }
 // NOLINTEND
 
+Expr Cast(Expr value, DType dtype) {
+  // A literal, so that a component with the same name does not matter.
+  return Expr::Apply(
+      "cast",
+      {std::move(value), Expr(Expr::Literal{std::string(DTypeName(dtype))})});
+}
+
+Expr Where(Expr condition, Expr if_true, Expr if_false) {
+  return Expr::Apply(
+      "where", {std::move(condition), std::move(if_true), std::move(if_false)});
+}
+
+Expr FloorDivide(Expr a, Expr b) {
+  return Expr::Apply("floor_divide", {std::move(a), std::move(b)});
+}
+
+Expr GetItem(Expr array, int64_t index) {
+  return Expr::Apply("getitem", {std::move(array), Expr(index)});
+}
+
 }  // namespace feedmill

@@ -31,8 +31,8 @@
 //   feedmill::Loader loader(houses);  // loader.h reads it
 //
 // The options of sources and steps are in dataset_options.h, expressions in
-// expr.h. At the end of this header: files of stores, functions of expressions,
-// and datasets that a dispatcher keeps under an id.
+// expr.h. At the end of this header: files of stores, and datasets that a
+// dispatcher keeps under an id.
 
 // Private to the library.
 namespace feedmill {
@@ -636,18 +636,6 @@ struct OptionValue : OptionVariant {
 //   if (absl::Status added = AddStores(); !added.ok()) return added;
 //   Loader loader(Dataset::Csv({"https://host/houses.csv"}));
 absl::Status AddStores();
-
-// ---- functions of expressions. docs/expressions.md lists all functions; those
-// without a name here are Expr::Apply("name", {arguments}).
-
-// The value as another dtype. Example: Cast(Expr::Named("x"), DType::kFloat32).
-Expr Cast(Expr value, DType dtype);
-// if_true where the condition, bool, is true, else if_false.
-Expr Where(Expr condition, Expr if_true, Expr if_false);
-// The quotient, rounded down, as Python's //.
-Expr FloorDivide(Expr a, Expr b);
-// array[index] along the first axis; a negative index counts from the end.
-Expr GetItem(Expr array, int64_t index);
 
 // ---- datasets by id
 //

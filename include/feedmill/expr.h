@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "feedmill/element.h"
 
 // Expressions over the components of elements, and the functions of plugins
 // that they may call.
@@ -111,6 +112,18 @@ Expr operator!=(Expr a, Expr b);
 Expr operator&&(Expr a, Expr b);
 Expr operator||(Expr a, Expr b);
 Expr operator!(Expr a);
+
+// Functions. docs/expressions.md lists all; those without a name here are
+// Expr::Apply("name", {arguments}).
+
+// The value as another dtype. Example: Cast(Expr::Named("x"), DType::kFloat32).
+Expr Cast(Expr value, DType dtype);
+// if_true where the condition, bool, is true, else if_false.
+Expr Where(Expr condition, Expr if_true, Expr if_false);
+// The quotient, rounded down, as Python's //.
+Expr FloorDivide(Expr a, Expr b);
+// array[index] along the first axis; a negative index counts from the end.
+Expr GetItem(Expr array, int64_t index);
 
 // Loads the functions that expressions may call: the built-in ones and those of
 // these plugins (plugin.h). For ReadHooks::registry and the registry of
