@@ -4,59 +4,37 @@
 #include <utility>
 #include <variant>
 
-#include "client/piece_part.h"
 #include "core/base/status.h"
 
 namespace feedmill {
 namespace {
 
-// Changes within this time are sent in one heartbeat.
-constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
-// Acknowledging a taken split is urgent only when few unfinished splits remain.
-// With more than kComingOfEach unfinished splits per unacknowledged one,
-// acknowledgements are batched for kCoalesceTaken.
-constexpr absl::Duration kCoalesceTaken = absl::Milliseconds(10);
-constexpr size_t kComingOfEach = 3;
 // Reporting an emptied split only ends its binding, which is never urgent.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 
-// True if the piece only says that its positions have no elements.
-bool IsEmpty(const Piece& piece) {
-  return piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped;
-}
-
 }  // namespace
 
-ReadSession::ReadSession(ReadSessionSettings settings)
+ReadSession::ReadSession(ReadSessionSettings settings,
+                         std::unique_ptr<const SessionRules> rules)
     : settings_(std::move(settings)),
-      window_(settings_.budget_bytes, settings_.quota_bytes),
+      rules_(std::move(rules)),
       session_(settings_.session),
-      former_leaves_(settings_.former_leaves),
-      cursor_(settings_.start),
-      generator_(settings_.state) {}
+      window_(settings_.budget_bytes, settings_.quota_bytes),
+      lease_(*rules_),
+      leave_(settings_),
+      run_(settings_, *rules_),
+      splits_(settings_, *rules_, run_, window_, clock_),
+      grants_(settings_, *rules_, session_, splits_, window_),
+      unused_(*rules_) {}
 
 bool ReadSession::Valid(absl::Time now) const {
   return (state_ == State::kLive || state_ == State::kEnded) &&
-         now < renewed_ + client_timeout_ / 2;
+         lease_.Valid(now);
 }
 
-absl::Time ReadSession::Renewal(absl::Time sent, absl::Time received) const {
-  // unused: the process may have been frozen before it
-  static_cast<void>(received);
-  return sent;
-}
-
-std::optional<Piece> ReadSession::Take(Cursor next, Piece piece) const {
-  if (next < piece.begin) return std::nullopt;  // a gap
-  const bool news =
-      next < piece.end || (next == piece.end && !piece.error.ok());
-  if (!news) return std::nullopt;
-  if (piece.begin == next) return piece;
-  return piece.From(next);
-}
-
-Cursor ReadSession::After(Cursor cursor) const {
-  return {cursor.p, cursor.i + 1};
+bool ReadSession::idle() const {
+  return shared() && state_ == State::kLive && dry_ &&
+         splits_.head() == nullptr && rules_->HandsOutShortBatches();
 }
 
 // ---- entry points
@@ -79,8 +57,7 @@ ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
   } else if (const auto* reject = std::get_if<ClientReject>(&message)) {
     OnReject(now, *reject);
   } else if (const auto* refusal = std::get_if<Refusal>(&message)) {
-    answered_ = true;
-    last_answer_ = now;
+    NoteAnswered(now);
     if (state_ == State::kJoin && !refusal->status.ok()) {
       Fail(refusal->status);
     }
@@ -91,20 +68,20 @@ ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
 ReadEffects ReadSession::OnTick(absl::Time now) {
   ReadEffects effects;
   // A repeated leave keeps its reason.
-  if (now >= next_leave_) {
+  if (now >= leave_.next()) {
     SendLeave(now, effects, false, LeaveReason::kFinished);
   }
-  if (leaving_) return effects;
+  if (leave_.leaving()) return effects;
   switch (state_) {
     case State::kJoin:
       if (now >= next_hello_) SendHello(now, effects);
       break;
     case State::kLive:
     case State::kEnded:  // a client stage may still hold elements
-      if (now >= next_beat_) SendBeat(now, effects);
+      if (now >= clock_.next()) SendBeat(now, effects);
       if (now >= next_repeat_) {
-        next_repeat_ = now + heartbeat_interval_;
-        if (state_ == State::kLive) GrantAll(now, true, effects);
+        next_repeat_ = now + clock_.interval();
+        if (state_ == State::kLive) grants_.RepeatAll(now, effects.sends);
       }
       break;
     case State::kFailed:
@@ -114,13 +91,13 @@ ReadEffects ReadSession::OnTick(absl::Time now) {
 }
 
 absl::Time ReadSession::NextDeadline() const {
-  if (leaving_) return next_leave_;
+  if (leave_.leaving()) return leave_.next();
   switch (state_) {
     case State::kJoin:
       return next_hello_;
     case State::kLive:
     case State::kEnded:
-      return std::min({next_beat_, next_repeat_, next_leave_});
+      return std::min({clock_.next(), next_repeat_, leave_.next()});
     case State::kFailed:
       break;
   }
@@ -129,101 +106,79 @@ absl::Time ReadSession::NextDeadline() const {
 
 // ---- the dispatcher's answers
 
+void ReadSession::NoteAnswered(absl::Time now) {
+  answered_ = true;
+  last_answer_ = now;
+}
+
 void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
                            ReadEffects& effects) {
   if (answer.job != settings_.job || answer.session != session_) return;
-  answered_ = true;
-  last_answer_ = now;
-  workers_ = answer.workers;
-  awaited_ = answer.awaited;
-  awaited_ranks_ = answer.awaited_ranks;
+  TakeFacts(now, answer);
   // Bindings are durable, so an answer with an older sequence is out of date.
   const bool late = answer.seen.journal == seen_.journal &&
                     answer.seen.sequence < seen_.sequence;
   if (!late) seen_ = answer.seen;
-  TakeTraceOrder(now, answer);
-  if (leaving_ || state_ == State::kFailed) return;
+  if (leave_.leaving() || state_ == State::kFailed) return;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
-    heartbeat_interval_ = answer.heartbeat_interval;
+    clock_.SetInterval(answer.heartbeat_interval);
   }
-  client_timeout_ = answer.client_timeout;
+  lease_.SetTimeout(answer.client_timeout);
   if (answer.beat_sent && *answer.beat_sent <= now) {
-    renewed_ = std::max(renewed_, Renewal(*answer.beat_sent, now));
+    lease_.Renew(*answer.beat_sent, now);
   }
   if (state_ == State::kEnded || late) return;
   if (answer.run) {
     if (!TakeRun(now, *answer.run)) return;
     if (state_ == State::kJoin) {
       state_ = State::kLive;
-      next_beat_ = next_repeat_ = now;
+      clock_.Start(now);
+      next_repeat_ = now;
     }
   }
   if (state_ == State::kJoin) return;  // still being planned
   dry_ = answer.dry;
   finished_ = answer.finished;
-  TakeSplits(now, answer);
-  Advance();
-  GrantAll(now, false, effects);
+  splits_.Bind(now, answer.splits);
+  splits_.Advance();
+  grants_.SendAll(now, effects.sends);
   EndIfDone(now, effects);
 }
 
-void ReadSession::TakeSplits(absl::Time now, const ClientAnswer& answer) {
-  std::map<SplitId, const BoundSplit*> bound;
-  for (const BoundSplit& split : answer.splits) bound[split.split] = &split;
-  for (auto it = splits_.begin(); it != splits_.end();) {
-    auto next = std::next(it);
-    if (!bound.contains(it->first)) EraseSplit(it);
-    it = next;
-  }
-  for (const auto& [id, info] : bound) {
-    auto [found, fresh] = splits_.try_emplace(id);
-    Split& split = found->second;
-    if (fresh) {
-      split.begin = info->begin;
-      split.end = std::max(info->begin, info->end);
-      split.next =
-          shared() ? split.begin : std::clamp(cursor_, split.begin, split.end);
-      split.out = split.next;
-      split.state = generator_;
-      if (floor_ && id < *floor_) floor_ = id;
-    }
-    split.error = info->error;
-    if (!split.error.ok() && !split.taken()) pullable_.insert(id);
-    split.skip = info->skip;
-    TakeSkip(now, id, split);
-    TakeLeases(now, *info, split);
-  }
+// Takes the facts that are of use in any state.
+void ReadSession::TakeFacts(absl::Time now, const ClientAnswer& answer) {
+  NoteAnswered(now);
+  workers_ = answer.workers;
+  awaited_ = answer.awaited;
+  awaited_ranks_ = answer.awaited_ranks;
+  TakeTraceOrder(now, answer);
 }
 
-void ReadSession::TakeLeases(absl::Time now, const BoundSplit& bound,
-                             Split& split) {
-  std::erase_if(split.streams, [&](const auto& entry) {
-    return std::find(bound.leases.begin(), bound.leases.end(), entry.first) ==
-           bound.leases.end();
-  });
-  for (const LeaseRef& lease : bound.leases) {
-    auto [stream, fresh] = split.streams.try_emplace(lease);
-    if (fresh) Reopen(now, split, stream->second);
+bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
+  const absl::StatusOr<bool> taken = run_.Take(run, splits_.cursor());
+  if (!taken.ok()) {
+    Stop(taken.status());
+    return false;
   }
+  if (!*taken && state_ == State::kLive) Rejoin(now);
+  return *taken;
 }
 
 void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
   if (reject.job != settings_.job) return;
-  const bool former = ForgetFormer(reject.session);
-  if (!former && reject.session != session_) return;
-  answered_ = true;
-  last_answer_ = now;
-  if (former) return;
-  if (leaving_) {
-    known_ = false;
-    next_leave_ = absl::InfiniteFuture();
+  if (leave_.AcknowledgeFormer(reject.session)) {
+    NoteAnswered(now);
+    if (!leave_.has_former()) next_hello_ = absl::InfinitePast();
     return;
   }
+  if (reject.session != session_) return;
+  NoteAnswered(now);
+  if (leave_.leaving()) return leave_.Acknowledge();
   if (state_ == State::kFailed) return;
   switch (reject.reason) {
     case RejectReason::kUnknown:
       if (shared()) {
-        known_ = false;
+        leave_.SetKnown(false);
         Stop(FailedPrecondition(
             "job \"{}\": the dispatcher lost its state, so it is unknown what "
             "the readers that share the job were given: start a new run",
@@ -233,33 +188,9 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
       }
       return;
     case RejectReason::kReleased:
-      if (shared()) {
-        session_.consumer = ConsumerId{fmt::format(
-            "{}.{}", settings_.session.consumer.value(), ++rejoins_)};
-        ++drops_;
-        pulled_.clear();
-        pulled_error_ = false;
-        Rejoin(now);
-      } else if (state_ == State::kLive) {
-        Rejoin(now);
-      }
-      return;
+      return OnReleased(now);
     case RejectReason::kSuperseded:
-      known_ = false;
-      // A shared job begins its next run only when the present one is complete,
-      // so this reader missed the end of its run.
-      if (shared() && run_ && !head_ && pulled_.empty()) {
-        leaving_ = true;
-        state_ = State::kEnded;
-        return;
-      }
-      Stop(reject.detail.ok()
-               ? FailedPrecondition(
-                     "job \"{}\" was taken over by other readers; this "
-                     "reader, \"{}\", stops",
-                     settings_.job.value(), session_.consumer.value())
-               : reject.detail);
-      return;
+      return OnSuperseded(reject);
     case RejectReason::kRefused:
       Stop(reject.detail.ok()
                ? Internal("job \"{}\" was refused without a reason",
@@ -269,14 +200,46 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
   }
 }
 
+// The session was silent for too long. A sharing reader joins under a new name,
+// because its elements may be another reader's by now.
+void ReadSession::OnReleased(absl::Time now) {
+  if (shared()) {
+    session_.consumer = ConsumerId{
+        fmt::format("{}.{}", settings_.session.consumer.value(), ++rejoins_)};
+    ++drops_;
+    unused_.Clear();
+    pulled_error_ = false;
+    Rejoin(now);
+  } else if (state_ == State::kLive) {
+    Rejoin(now);
+  }
+}
+
+void ReadSession::OnSuperseded(const ClientReject& reject) {
+  leave_.SetKnown(false);
+  // A shared job begins its next run only when the present one is complete, so
+  // this reader missed the end of its run.
+  if (shared() && run_.info() && splits_.head() == nullptr && unused_.empty()) {
+    leave_.BeginUnsent();
+    state_ = State::kEnded;
+    return;
+  }
+  Stop(reject.detail.ok()
+           ? FailedPrecondition(
+                 "job \"{}\" was taken over by other readers; this reader, "
+                 "\"{}\", stops",
+                 settings_.job.value(), session_.consumer.value())
+           : reject.detail);
+}
+
 // Joins again at the present position; buffered elements are sent again.
 void ReadSession::Rejoin(absl::Time now) {
-  DropSplits();
+  splits_.Clear();
   ++losses_;
   state_ = State::kJoin;
-  known_ = false;
+  leave_.SetKnown(false);
   dry_ = false;
-  renewed_ = absl::InfinitePast();
+  lease_.Lose();
   next_hello_ = now;
 }
 
@@ -288,221 +251,129 @@ void ReadSession::Fail(absl::Status failure) {
 
 // Fails and gives up everything that the session holds.
 void ReadSession::Stop(absl::Status failure) {
-  DropSplits();
-  pulled_.clear();
+  splits_.Clear();
+  unused_.Clear();
   Fail(std::move(failure));
-}
-
-void ReadSession::DropSplits() {
-  splits_.clear();
-  pullable_.clear();
-  floor_.reset();
-  head_.reset();
-  window_.ForgetAll();
-}
-
-void ReadSession::EraseSplit(Splits::iterator split) {
-  uint64_t buffered = 0;
-  for (const Buffered& entry : split->second.buffer) buffered += entry.bytes;
-  window_.Forget(buffered, split->second.credit());
-  pullable_.erase(split->first);
-  if (head_ == split->first) head_.reset();
-  splits_.erase(split);
-}
-
-// ---- frames
-
-void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
-  if (state_ != State::kLive || frame.session != session_) return;
-  auto found = splits_.find(frame.split);
-  if (found == splits_.end() || frame.piece.end < frame.piece.begin) return;
-  Split& split = found->second;
-  auto stream = split.streams.find(
-      {frame.worker, frame.worker_incarnation, frame.attempt});
-  if (stream != split.streams.end() &&
-      stream->second.opening == frame.opening) {
-    stream->second.last = now;
-    stream->second.state.reset();  // the worker has it
-    // A frame before this one was lost.
-    if (split.next < frame.piece.begin) Reopen(now, split, stream->second);
-  }
-  if (split.stopped) return;
-  const uint64_t received = split.received;
-  window_.ReceiveFrame(
-      now, frame.worker, frame.wire_bytes,
-      frame.piece.chunk.rows == 0 ? 0 : frame.piece.chunk.ElementBytes());
-  std::optional<Piece> piece =
-      Take(split.next, PartBelow(std::move(frame.piece), split.end));
-  if (piece) Buffer(now, frame.split, split, *std::move(piece));
-  if (stream != split.streams.end() &&
-      stream->second.opening == frame.opening) {
-    NoteUse(now, received, split, stream->second);
-  }
-  TakeSkip(now, frame.split, split);
-  const std::optional<SplitId> head = head_;
-  Advance();
-  if (head_ && head_ != head) GrantSplit(now, *head_, false, effects);
-  GrantSplit(now, frame.split, false, effects);
-  EndIfDone(now, effects);
-}
-
-void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
-                         Piece piece) {
-  const uint64_t bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
-  window_.Receive(now, piece.end.p - piece.begin.p, bytes);
-  split.received += bytes;
-  split.next = std::max(split.next, piece.end);
-  if (piece.state != nullptr) split.state = piece.state;
-  split.stopped = !piece.error.ok();
-  // All credit of the split is used or given back.
-  if (split.taken() || split.stopped || split.allowed < split.received) {
-    SetAllowed(split, split.received);
-  }
-  if (split.taken()) ReportTaken(now);
-  if (IsEmpty(piece)) {
-    if (piece.state == nullptr || shared()) return NoteEmpty(piece);
-    // Its state is needed. One such piece is buffered in a row.
-    piece.cursors = RunRows{};
-    if (!split.buffer.empty() && IsEmpty(split.buffer.back().piece)) {
-      Piece& last = split.buffer.back().piece;
-      last.end = piece.end;
-      last.state = std::move(piece.state);
-      return;
-    }
-  }
-  window_.Buffer(bytes);
-  split.buffer.push_back({std::move(piece), bytes, now});
-  if (shared()) pullable_.insert(id);
-}
-
-void ReadSession::Advance() {
-  head_.reset();
-  auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();
-  for (; it != splits_.end(); ++it) {
-    const Split& split = it->second;
-    floor_ = it->first;
-    if (split.buffer.empty() && split.begin <= cursor_) {
-      cursor_ = std::max(cursor_, split.next);
-    }
-    if (!split.idle()) {
-      head_ = it->first;
-      return;
-    }
-  }
 }
 
 void ReadSession::EndIfDone(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive) return;
-  const bool done = shared() ? finished_ && !head_
-                             : EndKnown(*run_) && cursor_.p >= run_->positions;
+  const bool done = shared() ? finished_ && splits_.head() == nullptr
+                             : run_.EndsBefore(splits_.cursor());
   if (!done) return;
   state_ = State::kEnded;
-  if (pulled_.empty()) SendLeave(now, effects, false, LeaveReason::kFinished);
+  if (unused_.empty()) SendLeave(now, effects, false, LeaveReason::kFinished);
 }
 
-// ---- the application
+// ---- pieces
 
-ReadSession::Splits::iterator ReadSession::NextToPull() {
-  if (!shared()) {
-    return head_ ? splits_.find(*head_) : splits_.end();
-  }
-  while (!pullable_.empty()) {
-    auto found = splits_.find(*pullable_.begin());
-    const bool has = found != splits_.end() &&
-                     (!found->second.buffer.empty() ||
-                      (!found->second.error.ok() && !found->second.taken()));
-    if (has) return found;
-    pullable_.erase(pullable_.begin());
-  }
-  return splits_.end();
+void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
+  if (state_ != State::kLive || frame.session != session_) return;
+  const IncomingSplit* const head = splits_.head();
+  IncomingSplit* const split = splits_.Receive(now, std::move(frame));
+  if (split == nullptr) return;
+  if (splits_.head() != head) grants_.SendHead(now, effects.sends);
+  grants_.Send(now, *split, effects.sends);
+  EndIfDone(now, effects);
+}
+
+void ReadSession::NoteArriving(absl::Time now, const WorkerId& worker) {
+  splits_.NoteArriving(now, worker);
 }
 
 std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive || pulled_error_ || !Valid(now)) {
     return std::nullopt;
   }
-  auto found = NextToPull();
-  if (found == splits_.end() || found->second.buffer.empty()) window_.Wait(now);
-  if (found == splits_.end()) return std::nullopt;
-  const SplitId id = found->first;
-  Split& split = found->second;
-  if (!shared() && (cursor_ < split.begin || split.end < cursor_)) {
-    Fail(
-        Internal("a hole in job \"{}\": the next element is {}.{}, the first "
-                 "split begins at {}.{}",
-                 settings_.job.value(), cursor_.p, cursor_.i, split.begin.p,
-                 split.begin.i));
+  IncomingSplit* const split = splits_.NextToPull();
+  const bool none = split == nullptr || split->buffer.empty();
+  if (none) window_.Wait(now);
+  if (split == nullptr) return std::nullopt;
+  if (IsBeyondHole(*split)) {
+    const Cursor next = splits_.cursor();
+    Fail(Internal(
+        "a hole in job \"{}\": the next element is {}.{}, the first "
+        "split begins at {}.{}",
+        settings_.job.value(), next.p, next.i, split->begin.p, split->begin.i));
     return std::nullopt;
   }
-  const bool none = split.buffer.empty();
-  if (IsUnsettled(none ? split.next : split.buffer.front().piece.end)) {
+  if (run_.IsUnsettled(none ? split->next : split->buffer.front().piece.end)) {
     return std::nullopt;
   }
-  if (none) return PullError(split);
-
-  Piece piece = std::move(split.buffer.front().piece);
-  const uint64_t bytes = split.buffer.front().bytes;
-  pulled_split_ = id;
-  if (ring_.has_value()) {
-    AddSpan(now, {.kind = SpanKind::kBuffered,
-                  .split = id,
-                  .begin = split.buffer.front().arrived,
-                  .end = now,
-                  .from = piece.begin,
-                  .to = piece.end,
-                  .rows = piece.chunk.rows,
-                  .bytes = bytes});
-  }
-  split.buffer.pop_front();
-  Drained(split, bytes);
-  cursor_ = piece.end;
-  if (piece.state != nullptr) generator_ = piece.state;
-  if (shared() && piece.chunk.rows > 0) {
-    ++split.staged;
-    pulled_.push_back({id, pulled_rows_, piece.chunk.rows, piece.begin,
-                       piece.end, piece.cursors});
-  }
-  pulled_rows_ += piece.chunk.rows;
-  pulled_bytes_ += bytes;
+  if (none) return PullError(*split);
+  Piece piece = PullFirst(now, *split);
   if (!piece.error.ok()) {
     // The lease must last until the application has all elements before the
     // error.
     pulled_error_ = shared();
     return piece;
   }
-  if (split.idle()) BeatWithin(now, kCoalesceEnds);
-  const std::optional<SplitId> head = head_;
-  Advance();
-  if (head_ != head || window_.freed_a_quarter()) {
-    GrantAll(now, false, effects);
-  } else if (head_) {
-    GrantSplit(now, *head_, false, effects);
+  if (split->idle()) clock_.BeatWithin(now, kCoalesceEnds);
+  const IncomingSplit* const head = splits_.head();
+  splits_.Advance();
+  if (splits_.head() != head || window_.freed_a_quarter()) {
+    grants_.SendAll(now, effects.sends);
+  } else {
+    grants_.SendHead(now, effects.sends);
   }
   EndIfDone(now, effects);
   return piece;
 }
 
+bool ReadSession::IsBeyondHole(const IncomingSplit& split) const {
+  const Cursor next = splits_.cursor();
+  return !shared() && (next < split.begin || split.end < next);
+}
+
+// Ends a run if every attempt at `split` failed.
+std::optional<Piece> ReadSession::PullError(const IncomingSplit& split) {
+  if (split.error.ok() || split.taken()) return std::nullopt;
+  Piece piece;
+  piece.begin = piece.end = split.next;
+  piece.error = split.error;
+  Fail(piece.error);
+  return piece;
+}
+
+Piece ReadSession::PullFirst(absl::Time now, IncomingSplit& split) {
+  ArrivedPiece first = splits_.Pull(split);
+  const Piece& piece = first.piece;
+  pulled_split_ = split.id;
+  if (traced()) {
+    AddSpan(now, {.kind = SpanKind::kBuffered,
+                  .split = split.id,
+                  .begin = first.arrived,
+                  .end = now,
+                  .from = piece.begin,
+                  .to = piece.end,
+                  .rows = piece.chunk.rows,
+                  .bytes = first.bytes});
+  }
+  if (shared() && piece.chunk.rows > 0) {
+    unused_.Add(split, pulled_rows_, piece);
+  }
+  pulled_rows_ += piece.chunk.rows;
+  pulled_bytes_ += first.bytes;
+  return std::move(first.piece);
+}
+
 void ReadSession::HandedOut(uint64_t rows) {
-  while (!pulled_.empty() && pulled_.front().first_row < rows) {
-    const Pulled& first = pulled_.front();
-    const uint64_t handed = rows - first.first_row;
-    auto split = splits_.find(first.split);
-    if (handed < first.rows) {
-      if (split != splits_.end()) {
-        split->second.out =
-            After(CursorOfRow(first.cursors, first.begin, handed - 1));
-      }
-      return;
-    }
-    if (split != splits_.end()) {
-      split->second.out = first.end;
-      --split->second.staged;
-    }
-    pulled_.pop_front();
+  unused_.Use(rows, splits_);
+  if (state_ == State::kEnded && !leave_.leaving() && unused_.empty()) {
+    leave_.SendSoon();
   }
-  if (state_ == State::kEnded && !leaving_ && pulled_.empty()) {
-    next_leave_ = absl::InfinitePast();
-  }
+}
+
+ReadEffects ReadSession::SkipTo(absl::Time now, Cursor to) {
+  ReadEffects effects;
+  if (shared() || leave_.leaving() || to <= splits_.cursor()) return effects;
+  splits_.SkipTo(to);
+  if (state_ != State::kLive) return effects;  // sent with the next hello
+  splits_.DropSkipped(now);
+  clock_.BeatWithin(now, absl::ZeroDuration());
+  grants_.SendAll(now, effects.sends);
+  EndIfDone(now, effects);
+  return effects;
 }
 
 // ---- tracing
@@ -520,86 +391,71 @@ void ReadSession::TakeTraceOrder(absl::Time now, const ClientAnswer& answer) {
 void ReadSession::AddSpan(absl::Time now, const TraceSpan& span) {
   if (!ring_.has_value()) return;
   ring_->Add(span);
-  if (ring_->half_full()) BeatWithin(now, kCoalesce);
+  if (ring_->half_full()) clock_.BeatSoon(now);
 }
 
 // ---- outgoing messages
 
 void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   next_hello_ = now + settings_.hello_interval;
-  for (const ClientLeave& leave : former_leaves_) {
-    effects.sends.push_back({kDispatcherPeer, leave});
-  }
-  if (!former_leaves_.empty()) return;
-  known_ = true;
+  if (leave_.SendFormer(effects.sends)) return;
+  leave_.SetKnown(true);
   ClientHello hello;
   hello.job = settings_.job;
   hello.graph = settings_.graph;
   hello.order = settings_.order;
-  hello.seed = settings_.seed;
   hello.session = session_;
   hello.take_over = settings_.take_over;
-  hello.cursor = shared() ? Cursor{} : cursor_;
+  hello.cursor = shared() ? Cursor{} : splits_.cursor();
   hello.seen = seen_;
   hello.share = settings_.share;
-  hello.run = settings_.run;
-  hello.begins = settings_.begins;
-  hello.slots = settings_.slots;
-  hello.settled = settings_.settled;
-  if (run_) {
-    hello.run = run_->run;
-    hello.begins = false;
-    hello.seed = run_->seed;  // if the job is created again, it is the same job
-    hello.slots = run_->slots;
-    hello.settled = run_->slots > 0 && run_->settled;
-  }
+  run_.Name(hello);
   effects.sends.push_back({kDispatcherPeer, std::move(hello)});
 }
 
-// When a split is reported as taken, its lease ends and the worker gets
-// another.
-void ReadSession::ReportTaken(absl::Time now) {
-  ++taken_unsaid_;
-  const auto coming = static_cast<size_t>(
-      std::count_if(splits_.begin(), splits_.end(), [](const auto& entry) {
-        return !entry.second.taken() && !entry.second.stopped;
-      }));
-  BeatWithin(
-      now, coming > kComingOfEach * taken_unsaid_ ? kCoalesceTaken : kCoalesce);
-}
-
-void ReadSession::BeatWithin(absl::Time now, absl::Duration delay) {
-  next_beat_ = std::min(next_beat_, now + delay);
-}
-
-// Returns the cursor below which nothing has to be sent again while this
-// process lives (rule 16).
-Cursor ReadSession::OutOf(const Split& split) const {
-  if (!shared()) return std::clamp(cursor_, split.begin, split.end);
-  return split.buffer.empty() && split.staged == 0 ? split.next : split.out;
-}
-
-std::vector<SplitReport> ReadSession::Report() const {
-  std::vector<SplitReport> reports;
-  reports.reserve(splits_.size());
-  for (const auto& [id, split] : splits_) {
-    reports.push_back({id, split.next, OutOf(split)});
-  }
-  return reports;
-}
-
 void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
-  next_beat_ = now + heartbeat_interval_;
-  taken_unsaid_ = 0;
+  clock_.NoteBeat(now);
   ClientBeat beat;
   beat.job = settings_.job;
-  beat.run = run_->run;
+  beat.run = run_.info()->run;
   beat.session = session_;
   beat.sent = now;
   beat.seen = seen_;
-  beat.splits = Report();
+  beat.splits = splits_.Report();
   if (ring_.has_value()) beat.spans = ring_->Take(now);
   effects.sends.push_back({kDispatcherPeer, std::move(beat)});
+}
+
+ReadEffects ReadSession::Leave(absl::Time now, bool unread, LeaveReason why) {
+  ReadEffects effects;
+  if (leave_.leaving()) return effects;
+  SendLeave(now, effects, unread, why);
+  if (state_ != State::kFailed) state_ = State::kEnded;
+  splits_.Clear();
+  unused_.Clear();
+  return effects;
+}
+
+void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
+                            LeaveReason why) {
+  if (!leave_.leaving()) leave_.Begin(MakeLeave(now, unread, why));
+  leave_.Send(now, effects.sends);
+}
+
+// Run 0: the session never heard of its run (a hello that opens it may still be
+// on its way), or never began to read it.
+ClientLeave ReadSession::MakeLeave(absl::Time now, bool unread,
+                                   LeaveReason why) {
+  ClientLeave leave;
+  leave.job = settings_.job;
+  leave.session = session_;
+  leave.why = why;
+  if (run_.info() && !unread) {
+    leave.run = run_.info()->run;
+    leave.splits = splits_.Report();
+  }
+  if (ring_.has_value()) leave.spans = ring_->Take(now);
+  return leave;
 }
 
 }  // namespace feedmill

@@ -1,56 +1,46 @@
 #ifndef FEEDMILL_CLIENT_READ_SESSION_H_
 #define FEEDMILL_CLIENT_READ_SESSION_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <memory>
 #include <optional>
-#include <set>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/beat_clock.h"
 #include "client/credit_window.h"
+#include "client/incoming_splits.h"
+#include "client/known_run.h"
+#include "client/session_lease.h"
+#include "client/session_leave.h"
+#include "client/session_rules.h"
+#include "client/session_settings.h"
+#include "client/split_grants.h"
+#include "client/unused_pieces.h"
 #include "core/wire/message.h"
 #include "core/wire/span_ring.h"
 
 namespace feedmill {
 
-struct ReadSessionSettings {
-  JobName job;
-  std::string graph;  // CanonicalText
-  Order order = Order::kDeterministic;
-  std::optional<uint64_t> seed;
-  std::optional<RunNumber> run;  // absent: the job's present or next run
-  bool begins = false;           // true: begins `run`; false: continues it
-  Cursor start;                  // deterministic: where to begin
-  // A generator's state that leads to `start`, or null.
-  GeneratorStatePtr state{};
-  uint64_t slots = 0;  // known slots of the run; see RunInfo
-  bool settled = false;
-  Session session;
-  // Unacknowledged leaves of earlier readers of this job in this process. Sent
-  // before this reader's hello until they are acknowledged.
-  std::vector<ClientLeave> former_leaves{};
-  Share share{};  // share of this rank
-  bool take_over = false;
-  uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
-  // minimum credit ahead of one split
-  uint64_t quota_bytes = uint64_t{2} << 20;
-  uint32_t weight = kDefaultWeight;  // of the job, at the workers
-  absl::Duration reopen_after = absl::Seconds(1);
-  absl::Duration hello_interval = absl::Milliseconds(200);
-};
-
 struct ReadEffects {
   std::vector<Outgoing> sends;  // to kDispatcherPeer or a worker's id
 };
 
-// The client's state machine: splits that are bound, granted, buffered and
-// handed out. Takes each cursor once, from the first attempt that sends it.
+// The client's state machine: joins a job, keeps its lease, takes the pieces of
+// the splits that are bound to it, and leaves. It passes each message to the
+// part that is responsible for it:
+//
+//   IncomingSplits  the splits and their pieces; takes each cursor once
+//   SplitGrants     the credit of the workers
+//   UnusedPieces    pieces whose rows a sharing reader has not all used
+//   KnownRun        the run, also after the dispatcher lost its state
+//   SessionLease    the time for which elements may be handed out
+//   BeatClock       the time of the next heartbeat
+//   SessionLeave    the leave, and those of earlier readers
+//   SessionRules    decisions for which the simulator plants bugs
+//
 // Pure.
 //
 // Thread: the client's reactor only.
@@ -60,8 +50,11 @@ class ReadSession {
  public:
   enum class State { kJoin, kLive, kEnded, kFailed };
 
-  explicit ReadSession(ReadSessionSettings settings);
-  virtual ~ReadSession() = default;
+  explicit ReadSession(ReadSessionSettings settings,
+                       std::unique_ptr<const SessionRules> rules =
+                           std::make_unique<SessionRules>());
+  ReadSession(const ReadSession&) = delete;
+  ReadSession& operator=(const ReadSession&) = delete;
 
   ReadEffects Handle(absl::Time now, const PeerId& from,
                      const Message& message);
@@ -95,16 +88,20 @@ class ReadSession {
   ReadEffects Leave(absl::Time now, bool unread = false,
                     LeaveReason why = LeaveReason::kLeft);
   // True if the session has left and the dispatcher knows, or never knew of it.
-  bool left() const { return leaving_ && !known_; }
+  bool left() const { return leave_.left(); }
   // Unacknowledged leaves: of earlier readers and its own.
-  std::vector<ClientLeave> UnsaidLeaves() const;
+  std::vector<ClientLeave> UnsaidLeaves() const {
+    return leave_.Unacknowledged();
+  }
 
   // Bytes of a worker arrive now: perhaps of a large frame that is not whole
   // yet. Its streams are not opened again for a while (rule 12).
   void NoteArriving(absl::Time now, const WorkerId& worker);
 
   // True if pulled elements may be handed to the application now (rule 24).
-  bool MayHandOut(absl::Time now) const { return leaving_ || Valid(now); }
+  bool MayHandOut(absl::Time now) const {
+    return leave_.leaving() || Valid(now);
+  }
   // Rises when pulled elements that were not handed out belong to another
   // reader from now on: drop them. Happens when a sharing reader was silent for
   // too long and joined again.
@@ -113,7 +110,7 @@ class ReadSession {
   const ReadSessionSettings& settings() const { return settings_; }
   State state() const { return state_; }
   absl::Status failure() const { return failure_; }  // why kFailed
-  const std::optional<RunInfo>& run() const { return run_; }
+  const std::optional<RunInfo>& run() const { return run_.info(); }
   uint32_t workers() const { return workers_; }  // that the dispatcher knows of
   bool answered() const { return answered_; }    // by any dispatcher so far
   absl::Time last_answer() const { return last_answer_; }
@@ -130,156 +127,63 @@ class ReadSession {
   // Times that the session was lost and joined again.
   uint64_t losses() const { return losses_; }
   // Deterministic order: all elements before it have left the buffers.
-  Cursor cursor() const { return cursor_; }
+  Cursor cursor() const { return splits_.cursor(); }
   // Sharing readers of an infinite run: position ranges [first, second) that
   // were taken since the last call and had no elements. May be incomplete.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties() {
-    return std::exchange(empties_, {});
+    return splits_.TakeEmpties();
   }
   // Sharing readers: true if no split is left to bind and no piece to pull, but
   // other readers may return splits. Hand out partial batches and wait.
-  virtual bool idle() const {
-    return shared() && state_ == State::kLive && dry_ && !head_;
-  }
+  bool idle() const;
   // Time at which OnTick has to be called.
   absl::Time NextDeadline() const;
 
- protected:
-  // Overridden by the simulator to plant bugs.
-  //
-  // True if the lease is valid: for half the timeout after the last
-  // acknowledged heartbeat was sent (rule 24), or as Renewal says.
-  virtual bool Valid(absl::Time now) const;
-  virtual absl::Time Renewal(absl::Time sent, absl::Time received) const;
-  // Returns the new part of a piece, for a split that has all before `next`
-  // (rule 11).
-  virtual std::optional<Piece> Take(Cursor next, Piece piece) const;
-  // Gives the head split credit for at least one frame (rule 14). False: its
-  // grant does not say that it is the head.
-  virtual bool Reserve(uint64_t& allowed, uint64_t received, bool empty) const;
-  // Returns the cursor just after an element's.
-  virtual Cursor After(Cursor cursor) const;
-  // True if the run's last position is known (rule 27).
-  virtual bool EndKnown(const RunInfo& run) const {
-    return run.settled && run.positions != kInfinitePositions;
-  }
-  // True if elements of the second slot are released only when the run is
-  // settled (P-190).
-  virtual bool WaitsToSettle() const { return true; }
-
  private:
-  // A worker's attempt at a split, as this session opened it.
-  struct IncomingStream {
-    Opening opening;
-    Cursor start;
-    uint64_t base = 0;  // bytes the split had received when it was opened
-    // Last frame of this opening, or bytes of one, or time of the opening.
-    absl::Time last;
-    std::optional<Grant> said;
-    // A generator's state that leads to `start`. Null after the first frame.
-    GeneratorStatePtr state;
-    // Additional credit not used yet; it begins beyond this total.
-    struct Asked {
-      absl::Time when;
-      uint64_t beyond;
-    };
-    std::optional<Asked> asked;
-  };
-  struct Buffered {
-    Piece piece;
-    uint64_t bytes = 0;
-    absl::Time arrived;
-  };
-  struct Split {
-    Cursor begin;
-    Cursor end;
-    Cursor next;              // all before it was taken
-    GeneratorStatePtr state;  // of a generator: the last one before `next`
-    Cursor out;               // sharing readers: all before it was handed out
-    std::deque<Buffered> buffer;
-    // Element bytes since the split was bound: drained <= received <= allowed.
-    uint64_t received = 0;
-    uint64_t drained = 0;
-    uint64_t allowed = 0;
-    uint64_t staged = 0;  // pieces pulled, not handed out; sharing readers only
-    bool stopped = false;  // ends with a data error
-    absl::Status error;    // from the dispatcher: every attempt failed
-    std::optional<SkippedElement> skip;  // from the dispatcher
-    std::map<LeaseRef, IncomingStream> streams;
+  bool shared() const { return settings_.shared(); }
+  // True if the session has a lease, which lasts at least until now.
+  bool Valid(absl::Time now) const;
 
-    bool taken() const { return next >= end; }
-    uint64_t credit() const { return allowed - drained; }
-    bool idle() const { return taken() && buffer.empty(); }
-  };
-  // A sharing reader's piece in the client stage.
-  struct Pulled {
-    SplitId split;
-    uint64_t first_row = 0;
-    uint64_t rows = 0;
-    Cursor begin;
-    Cursor end;
-    RowCursors cursors;
-  };
-  using Splits = std::map<SplitId, Split>;
-
-  bool shared() const { return settings_.order == Order::kAny; }
-
+  // ---- the dispatcher
   void OnAnswer(absl::Time now, const ClientAnswer& answer,
                 ReadEffects& effects);
+  void TakeFacts(absl::Time now, const ClientAnswer& answer);
   bool TakeRun(absl::Time now, const RunInfo& run);
-  uint64_t KnownSlots() const;
-  bool IsUnsettled(Cursor end) const;
-  void TakeSplits(absl::Time now, const ClientAnswer& answer);
-  void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
   void TakeTraceOrder(absl::Time now, const ClientAnswer& answer);
   void OnReject(absl::Time now, const ClientReject& reject);
-  bool ForgetFormer(const Session& session);
+  void OnReleased(absl::Time now);
+  void OnSuperseded(const ClientReject& reject);
+  void NoteAnswered(absl::Time now);
   void Rejoin(absl::Time now);
-  void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
-  void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);
-  void TakeSkip(absl::Time now, SplitId id, Split& split);
   void Fail(absl::Status failure);
   void Stop(absl::Status failure);
-  void DropSplits();
-  void EraseSplit(Splits::iterator split);
-  // Advances the head, and the cursor past positions without elements.
-  void Advance();
-  void EndIfDone(absl::Time now, ReadEffects& effects);
-
-  Splits::iterator NextToPull();
-  void NoteEmpty(const Piece& piece);
-  void SkipIn(absl::Time now, Split& split, Cursor to);
-  std::optional<Piece> PullError(const Split& split);
-
-  // Credit (session_credit.cc).
-  void Drained(Split& split, uint64_t bytes);
-  void NoteUse(absl::Time now, uint64_t received, const Split& split,
-               IncomingStream& stream);
-  void SetAllowed(Split& split, uint64_t allowed);
-  void Reopen(absl::Time now, const Split& split, IncomingStream& stream);
-  void Allot(Split& split, bool is_head);
-  bool Worthwhile(const Split& split, const IncomingStream& stream,
-                  uint64_t total, bool head) const;
-  void GrantSplit(absl::Time now, SplitId id, bool repeat,
-                  ReadEffects& effects);
-  void GrantAll(absl::Time now, bool repeat, ReadEffects& effects);
-
   void SendHello(absl::Time now, ReadEffects& effects);
-  std::vector<SplitReport> Report() const;
   void SendBeat(absl::Time now, ReadEffects& effects);
   void SendLeave(absl::Time now, ReadEffects& effects, bool unread,
                  LeaveReason why);
-  void ReportTaken(absl::Time now);
-  void BeatWithin(absl::Time now, absl::Duration delay);
-  Cursor OutOf(const Split& split) const;
+  ClientLeave MakeLeave(absl::Time now, bool unread, LeaveReason why);
+  void EndIfDone(absl::Time now, ReadEffects& effects);
+
+  // ---- pieces
+  void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
+  bool IsBeyondHole(const IncomingSplit& split) const;
+  std::optional<Piece> PullError(const IncomingSplit& split);
+  Piece PullFirst(absl::Time now, IncomingSplit& split);
 
   const ReadSessionSettings settings_;
+  const std::unique_ptr<const SessionRules> rules_;
+  Session session_;  // its name changes if a sharing reader joins again
   CreditWindow window_;
+  BeatClock clock_;
+  SessionLease lease_;
+  SessionLeave leave_;
+  KnownRun run_;
+  IncomingSplits splits_;
+  SplitGrants grants_;
+  UnusedPieces unused_;
 
   State state_ = State::kJoin;
   absl::Status failure_;
-  Session session_;
-  std::optional<RunInfo> run_;
   uint64_t rejoins_ = 0;
   uint64_t losses_ = 0;
   uint64_t drops_ = 0;
@@ -288,38 +192,18 @@ class ReadSession {
   bool dry_ = false;
   bool finished_ = false;
   bool answered_ = false;
-  bool known_ = false;       // the dispatcher may know this session
-  size_t taken_unsaid_ = 0;  // splits taken and not acknowledged
-  bool leaving_ = false;
-  uint32_t leaves_ = 0;
-  ClientLeave leave_;  // set when leaving, with the last report
-  std::vector<ClientLeave> former_leaves_;  // not acknowledged yet
   uint32_t workers_ = 0;
   uint64_t awaited_ = 0;
   std::vector<uint64_t> awaited_ranks_;
   Seen seen_;
-  absl::Duration heartbeat_interval_ = absl::Milliseconds(200);
-  absl::Duration client_timeout_ = absl::ZeroDuration();
-  absl::Time renewed_ = absl::InfinitePast();
   absl::Time last_answer_ = absl::InfinitePast();
   absl::Time next_hello_ = absl::InfinitePast();
-  absl::Time next_beat_ = absl::InfinitePast();
   absl::Time next_repeat_ = absl::InfinitePast();  // of all grants
-  absl::Time next_leave_ = absl::InfiniteFuture();
 
-  Cursor cursor_;
-  GeneratorStatePtr generator_;  // the last state before cursor_
-  Splits splits_;
-  std::optional<SplitId> floor_;  // all splits below it are idle
-  std::optional<SplitId> head_;   // the first split that is not idle
-  std::vector<std::pair<uint64_t, uint64_t>> empties_;
-  std::set<SplitId> pullable_;  // sharing readers: with a piece or an error
-  std::deque<Pulled> pulled_;   // sharing readers: not handed out
   SplitId pulled_split_;
   std::optional<SpanRing> ring_;  // while the job is traced
   uint64_t pulled_rows_ = 0;
   uint64_t pulled_bytes_ = 0;
-  uint64_t last_opening_ = 0;
 };
 
 }  // namespace feedmill

@@ -9,7 +9,7 @@
 #include "client/quarantine.h"
 #include "client/reader_roster.h"
 #include "client/service_link.h"
-#include "client/session_settings.h"
+#include "client/session_options.h"
 #include "client/wait_limits.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"

@@ -1,21 +1,44 @@
 #ifndef FEEDMILL_CLIENT_SESSION_SETTINGS_H_
 #define FEEDMILL_CLIENT_SESSION_SETTINGS_H_
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "absl/status/statusor.h"
-#include "client/read_session.h"
-#include "client/read_token.h"
-#include "core/dataset/analysis.h"
-#include "feedmill/reader.h"
+#include "absl/time/time.h"
+#include "core/wire/message.h"
 
 namespace feedmill {
 
-// Makes the session settings of a reader of a service. Draws a seed and a name
-// if none is given. InvalidArgument names the wrong option.
-absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
-    const AnalyzedGraph& graph, const ReadOptions& options,
-    const ReadRules& rules, const std::optional<ReadToken>& token);
+struct ReadSessionSettings {
+  JobName job;
+  std::string graph;  // CanonicalText
+  Order order = Order::kDeterministic;
+  std::optional<uint64_t> seed;
+  std::optional<RunNumber> run;  // absent: the job's present or next run
+  bool begins = false;           // true: begins `run`; false: continues it
+  Cursor start;                  // deterministic: where to begin
+  // A generator's state that leads to `start`, or null.
+  GeneratorStatePtr state{};
+  uint64_t slots = 0;  // known slots of the run; see RunInfo
+  bool settled = false;
+  Session session;
+  // Unacknowledged leaves of earlier readers of this job in this process. Sent
+  // before this reader's hello until they are acknowledged.
+  std::vector<ClientLeave> former_leaves{};
+  Share share{};  // share of this rank
+  bool take_over = false;
+  uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
+  // minimum credit ahead of one split
+  uint64_t quota_bytes = uint64_t{2} << 20;
+  uint32_t weight = kDefaultWeight;  // of the job, at the workers
+  absl::Duration reopen_after = absl::Seconds(1);
+  absl::Duration hello_interval = absl::Milliseconds(200);
+
+  // True if several readers share the job.
+  bool shared() const { return order == Order::kAny; }
+};
 
 }  // namespace feedmill
 

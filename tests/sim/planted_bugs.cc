@@ -9,85 +9,55 @@ namespace {
 // ---- client
 
 // Takes pieces without comparing them with those taken before (rule 11).
-class NoCompare : public ReadSession {
+class NoCompare : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
-  std::optional<Piece> Take(Cursor, Piece piece) const override {
+  std::optional<Piece> NewPart(Cursor, Piece piece) const override {
     return piece;
   }
 };
 
 // Gives the head no more credit than others (rule 14).
-class NoReserve : public ReadSession {
+class NoReserve : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
   bool Reserve(uint64_t&, uint64_t, bool) const override { return false; }
 };
 
 // Hands out after its lease has ended (rule 24).
-class Zombie : public ReadSession {
+class Zombie : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
-  bool Valid(absl::Time) const override {
-    return state() == State::kLive || state() == State::kEnded;
-  }
+  bool IsValid(absl::Time, absl::Time) const override { return true; }
 };
 
 // Renews the lease from the receipt of an answer (rule 24).
-class RenewAtReceipt : public ReadSession {
+class RenewAtReceipt : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
-  absl::Time Renewal(absl::Time, absl::Time received) const override {
+  absl::Time RenewedFrom(absl::Time, absl::Time received) const override {
     return received;
   }
 };
 
 // Reports a handed-out element as not handed out (rule 16).
-class OffByOne : public ReadSession {
+class OffByOne : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
   Cursor After(Cursor cursor) const override { return cursor; }
 };
 
-// Takes the last known position for the end (rule 27).
-class EndsUnsettled : public ReadSession {
+// A sharing reader never hands out a short batch (rule 19).
+class ShortBatchKept : public SessionRules {
  public:
-  using ReadSession::ReadSession;
+  bool HandsOutShortBatches() const override { return false; }
+};
 
- protected:
+// Takes the last known position for the end (rule 27).
+class EndsUnsettled : public SessionRules {
+ public:
   bool EndKnown(const RunInfo&) const override { return true; }
 };
 
 // Reads the second slot before the number of slots is settled (P-190).
-class ReadsOnUnsettled : public ReadSession {
+class ReadsOnUnsettled : public SessionRules {
  public:
-  using ReadSession::ReadSession;
-
- protected:
   bool WaitsToSettle() const override { return false; }
-};
-
-// Ignores earlier readers of its process (P-171).
-class NoFormerLeaves : public ReadSession {
- public:
-  explicit NoFormerLeaves(ReadSessionSettings settings)
-      : ReadSession(Without(std::move(settings))) {}
-
- private:
-  static ReadSessionSettings Without(ReadSessionSettings settings) {
-    settings.former_leaves.clear();
-    return settings;
-  }
 };
 
 // ---- worker
@@ -183,7 +153,8 @@ template <class Bug>
 PlantedBug ClientBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
   makers.client = [](ReadSessionSettings settings) {
-    return std::make_unique<Bug>(std::move(settings));
+    return std::make_unique<ReadSession>(std::move(settings),
+                                         std::make_unique<Bug>());
   };
   return {std::move(name), std::move(rule), std::move(makers)};
 }
@@ -244,6 +215,16 @@ PlantedBug ReleaseAtRestart() {
   return {"release-at-restart", "10", std::move(makers)};
 }
 
+// A reader ignores earlier readers of its process (P-171).
+PlantedBug NoFormerLeaves() {
+  Makers makers = RealMakers();
+  makers.client = [](ReadSessionSettings settings) {
+    settings.former_leaves.clear();
+    return std::make_unique<ReadSession>(std::move(settings));
+  };
+  return {"former-leaves-unsaid", "P-171", std::move(makers)};
+}
+
 // A token has the session's cursor, which is beyond the element of the token's
 // number (rule 22).
 PlantedBug CursorBesideNumber() {
@@ -267,13 +248,6 @@ PlantedBug UsesAWholeChunk() {
   makers.asks_within_chunk = false;
   return {"chunk-outlives-lease", "24, P-173", std::move(makers)};
 }
-
-// A sharing reader never hands out a short batch (rule 19).
-class ShortBatchKept : public ReadSession {
- public:
-  using ReadSession::ReadSession;
-  bool idle() const override { return false; }
-};
 
 }  // namespace
 
@@ -328,7 +302,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       UsesAWholeChunk(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<ReadsOnUnsettled>("reads-on-unsettled", "P-190"),
-      ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
+      NoFormerLeaves(),
       DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
       DispatcherBug<BeginEjects>("begin-ejects", "P-188"),
       AnyInterpreter(),

@@ -5,6 +5,58 @@
 namespace feedmill {
 namespace {
 
+// ---- the part alone
+ClientLeave LeaveOfLife(uint64_t life) {
+  ClientLeave leave;
+  leave.job = kJob;
+  leave.session = {ConsumerId{"me"}, Incarnation{life}};
+  return leave;
+}
+
+TEST(SessionLeaveTest, IsSentFourTimesUnlessItIsAcknowledged) {
+  const ReadSessionSettings settings;
+  SessionLeave leave(settings);
+  leave.SetKnown(true);
+  leave.Begin(LeaveOfLife(3));
+  std::vector<Outgoing> sends;
+  absl::Time now = absl::UnixEpoch();
+  while (now < absl::InfiniteFuture()) {
+    leave.Send(now, sends);
+    now = leave.next();
+  }
+  EXPECT_THAT(Sent<ClientLeave>(sends), SizeIs(4));
+  EXPECT_FALSE(leave.left());
+  leave.Acknowledge();
+  EXPECT_TRUE(leave.left());
+  EXPECT_THAT(leave.Unacknowledged(), IsEmpty());
+}
+
+TEST(SessionLeaveTest, IsNotSentIfTheSessionIsUnknown) {
+  const ReadSessionSettings settings;
+  SessionLeave leave(settings);
+  leave.Begin(LeaveOfLife(3));
+  std::vector<Outgoing> sends;
+  leave.Send(absl::UnixEpoch(), sends);
+  EXPECT_THAT(sends, IsEmpty());
+  EXPECT_TRUE(leave.left());
+  EXPECT_EQ(leave.next(), absl::InfiniteFuture());
+}
+
+TEST(SessionLeaveTest, LeavesOfEarlierReadersAreSentUntilAcknowledged) {
+  ReadSessionSettings settings;
+  settings.former_leaves = {LeaveOfLife(1), LeaveOfLife(2)};
+  SessionLeave leave(settings);
+  std::vector<Outgoing> sends;
+  EXPECT_TRUE(leave.SendFormer(sends));
+  EXPECT_THAT(Sent<ClientLeave>(sends), SizeIs(2));
+  EXPECT_FALSE(leave.AcknowledgeFormer(LeaveOfLife(3).session));
+  EXPECT_TRUE(leave.AcknowledgeFormer(LeaveOfLife(1).session));
+  EXPECT_TRUE(leave.has_former());
+  EXPECT_TRUE(leave.AcknowledgeFormer(LeaveOfLife(2).session));
+  EXPECT_FALSE(leave.SendFormer(sends));
+}
+
+// ---- in a session
 TEST_F(ReadSessionTest, RepeatsLeaveAFewTimes) {
   positions_ = 0;
   Tick();

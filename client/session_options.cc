@@ -1,4 +1,4 @@
-#include "client/session_settings.h"
+#include "client/session_options.h"
 
 #include <algorithm>
 #include <random>
