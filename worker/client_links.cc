@@ -26,15 +26,6 @@ std::optional<std::string_view> After(std::string_view prefix,
 
 }  // namespace
 
-ClientLinks::ClientLinks(Reactor& reactor, Messenger& messenger,
-                         ArenaHost& memory, SocketId clients,
-                         SocketId dispatcher)
-    : reactor_(reactor),
-      messenger_(messenger),
-      memory_(memory),
-      clients_(clients),
-      dispatcher_(dispatcher) {}
-
 PeerId ClientLinks::Direct(std::string_view routing_id) {
   return PeerId(std::string(kDirect).append(routing_id));
 }
@@ -57,31 +48,21 @@ PeerId ClientLinks::InProcess(
   return peer;
 }
 
-void ClientLinks::Send(const PeerId& to, const Message& message,
-                       const std::shared_ptr<InProcessChannel>& own) {
-  if (const auto direct = After(kDirect, to)) {
-    SendDirect(*direct, message);
-  } else if (const auto relayed = After(kRelayed, to)) {
-    messenger_.Send(
-        dispatcher_, "",
-        Relay{worker_, std::string(*relayed), messenger_.Wrap(message)});
-  } else if (const auto found = channels_.find(to);
-             found != channels_.end() && !found->second->Put(own, message)) {
-    channels_.erase(found);  // the client is gone
+ClientLinks::Route ClientLinks::RouteTo(const PeerId& client) const {
+  if (const auto direct = After(kDirect, client)) {
+    return {Route::Kind::kSocket, *direct};
   }
+  if (const auto relayed = After(kRelayed, client)) {
+    return {Route::Kind::kRelay, *relayed};
+  }
+  const auto found = channels_.find(client);
+  return {Route::Kind::kProcess, "",
+          found == channels_.end() ? nullptr : found->second};
 }
 
-void ClientLinks::SendDirect(std::string_view routing_id,
-                             const Message& message) {
-  PartLender* const lender = std::holds_alternative<Frame>(message)
-                                 ? memory_.LenderTo(routing_id)
-                                 : nullptr;
-  const Parts parts = messenger_.Wrap(message, lender);
-  if (lender != nullptr && memory_.Send(routing_id, parts)) return;
-  if (messenger_.SendWrapped(clients_, routing_id, parts) ==
-      Reactor::Sent::kNo) {
-    memory_.Leave(routing_id);
-  }
+void ClientLinks::NoteLost(const PeerId& client) {
+  if (const auto direct = After(kDirect, client)) memory_.Leave(*direct);
+  channels_.erase(client);
 }
 
 LinkCompression ClientLinks::CodecFor(absl::Time now,
@@ -100,7 +81,7 @@ LinkCompression ClientLinks::CodecFor(absl::Time now,
 // connection to a proxy in between, and has no rate while the proxy accepts all
 // data.
 std::optional<double> ClientLinks::RateTo(absl::Time now, const PeerId& peer,
-                                          uint64_t told) {
+                                          uint64_t reported) {
   auto found = rates_.find(peer);
   if (found == rates_.end()) {
     if (rates_.size() >= kRatesMax) rates_.clear();
@@ -108,8 +89,8 @@ std::optional<double> ClientLinks::RateTo(absl::Time now, const PeerId& peer,
   }
   Rate& rate = found->second;
   const auto direct = After(kDirect, peer);
-  if (told > 0) {
-    rate = {static_cast<double>(told), now + kReportedRateValidity};
+  if (reported > 0) {
+    rate = {static_cast<double>(reported), now + kReportedRateValidity};
   } else if (direct && now >= rate.look_at) {
     rate.look_at = now + kKernelRateInterval;
     const auto busy = reactor_.DeliveryRate(clients_, *direct);

@@ -4,14 +4,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "absl/time/time.h"
 #include "core/net/arena_host.h"
 #include "core/net/in_process_channel.h"
-#include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/wire/packing.h"
 #include "worker/codec_chooser.h"
@@ -21,27 +18,34 @@ namespace feedmill {
 
 // The connections of a worker to its clients: TCP with or without shared
 // memory, relayed by the dispatcher, or an in-process channel. Gives peers
-// names that show the kind, and chooses the codec of their frames.
+// names that show the kind, and chooses the route and the codec of their
+// frames. Frames do not pass this class.
 //
 // Thread: the reactor's.
 class ClientLinks {
  public:
-  // All arguments must outlive it.
-  ClientLinks(Reactor& reactor, Messenger& messenger, ArenaHost& memory,
-              SocketId clients, SocketId dispatcher);
+  // The route to a client.
+  struct Route {
+    enum class Kind { kSocket, kRelay, kProcess };
+    Kind kind = Kind::kSocket;
+    // kSocket, kRelay: the routing id, a part of the name that was asked for.
+    std::string_view routing_id{};
+    // kProcess: null if the client is gone.
+    std::shared_ptr<InProcessChannel> channel{};
+  };
 
-  // The name that relayed messages bear.
-  void TakeName(WorkerId worker) { worker_ = std::move(worker); }
+  // All arguments must outlive it. `clients`: the socket of direct clients.
+  ClientLinks(Reactor& reactor, ArenaHost& memory, SocketId clients)
+      : reactor_(reactor), memory_(memory), clients_(clients) {}
 
   // Names of senders.
   static PeerId Direct(std::string_view routing_id);
   static PeerId Relayed(std::string_view routing_id);
   PeerId InProcess(const std::shared_ptr<InProcessChannel>& channel);
 
-  // Drops messages that cannot be sent. `own`: channel for answers of clients
-  // in this process.
-  void Send(const PeerId& to, const Message& message,
-            const std::shared_ptr<InProcessChannel>& own);
+  Route RouteTo(const PeerId& client) const;
+  // A message could not be sent: the client is gone, or does not read.
+  void NoteLost(const PeerId& client);
 
   // Returns the codec for the parts of a computed piece.
   LinkCompression CodecFor(absl::Time now, const ComputeRequest& request);
@@ -54,16 +58,12 @@ class ClientLinks {
     std::optional<double> bytes_per_s;  // when last limited by the link
     absl::Time look_at;
   };
-  void SendDirect(std::string_view routing_id, const Message& message);
   std::optional<double> RateTo(absl::Time now, const PeerId& peer,
-                               uint64_t told);
+                               uint64_t reported);
 
   Reactor& reactor_;
-  Messenger& messenger_;
   ArenaHost& memory_;
   const SocketId clients_;
-  const SocketId dispatcher_;
-  WorkerId worker_;
   CodecChooser chooser_;
   std::map<PeerId, Rate> rates_;
   std::map<PeerId, std::shared_ptr<InProcessChannel>> channels_;

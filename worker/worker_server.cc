@@ -127,6 +127,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void BeginDrain(absl::Duration timeout);
   std::shared_ptr<BlockSource> Blocks() const;
   void Perform(WorkerEffects effects);
+  bool SendToClient(const ClientLinks::Route& route, const Message& message);
   void End(absl::Status why);
 
   WorkerConfig config_;
@@ -285,7 +286,6 @@ void WorkerServer::Shell::TakeAddress(absl::Time now, const Address& own) {
   }
   LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
           runner_->threads(), dispatcher_address_);
-  links_->TakeName(worker_);
   // Before any client can hear of this worker.
   if (config_.in_process) AnnounceWorker(worker_, incarnation_, channel_);
   Perform(agent_->TakeName(now, worker_, incarnation_));
@@ -330,8 +330,7 @@ void WorkerServer::Shell::MakeAgent() {
     settings.cache_bytes = static_cast<uint64_t>(cache);
   }
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
-  links_ = std::make_unique<ClientLinks>(*reactor_, *messenger_, *memory_,
-                                         clients_, dispatcher_);
+  links_ = std::make_unique<ClientLinks>(*reactor_, *memory_, clients_);
   channel_ = InProcessChannel::Make(
       *reactor_, [this](const std::shared_ptr<InProcessChannel>& from,
                         const Message& message) {
@@ -585,14 +584,37 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     split_log_.Sent("", outgoing.message);
     if (outgoing.to == kDispatcherPeer) {
       messenger_->Send(dispatcher_, "", outgoing.message);
-    } else {
-      links_->Send(outgoing.to, outgoing.message, channel_);
+    } else if (!SendToClient(links_->RouteTo(outgoing.to), outgoing.message)) {
+      links_->NoteLost(outgoing.to);
     }
   }
   if (effects.drained) {
     LogInfo("drained");
     End(absl::OkStatus());
   }
+}
+
+// False: the message is lost, because the client is gone or does not read.
+bool WorkerServer::Shell::SendToClient(const ClientLinks::Route& route,
+                                       const Message& message) {
+  switch (route.kind) {
+    case ClientLinks::Route::Kind::kProcess:
+      return route.channel != nullptr && route.channel->Put(channel_, message);
+    case ClientLinks::Route::Kind::kRelay:
+      messenger_->Send(dispatcher_, "",
+                       Relay{worker_, std::string(route.routing_id),
+                             messenger_->Wrap(message)});
+      return true;
+    case ClientLinks::Route::Kind::kSocket:
+      break;
+  }
+  PartLender* const lender = std::holds_alternative<Frame>(message)
+                                 ? memory_->LenderTo(route.routing_id)
+                                 : nullptr;
+  const Parts parts = messenger_->Wrap(message, lender);
+  return (lender != nullptr && memory_->Send(route.routing_id, parts)) ||
+         messenger_->SendWrapped(clients_, route.routing_id, parts) !=
+             Reactor::Sent::kNo;
 }
 
 void WorkerServer::Shell::End(absl::Status why) {
