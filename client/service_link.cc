@@ -54,14 +54,16 @@ ServiceLink::ServiceLink(std::string service, std::string cluster_id,
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
       session_(std::move(settings)),
-      links_(
-          reactor_, messenger_, security_, std::move(transports),
-          [this](absl::Time now, const WorkerLinks::Received& received) {
-            OnFromWorker(now, received);
-          },
-          [this](absl::Time now, const PeerId& worker, Message message) {
-            Handle(now, worker, std::move(message));
-          }),
+      links_(reactor_, messenger_, security_, std::move(transports),
+             InProcessChannel::Make(
+                 reactor_,
+                 [this](const std::shared_ptr<InProcessChannel>&,
+                        Message message) {
+                   OnFromProcess(reactor_.now(), std::move(message));
+                 }),
+             [this](const PeerId& worker) {
+               ReceiveLocal(reactor_.now(), worker);
+             }),
       progress_(SteadyNow()) {}
 
 ServiceLink::~ServiceLink() {
@@ -116,20 +118,34 @@ ServiceLink::View ServiceLink::Await(absl::Duration at_most, bool for_piece) {
   return view;
 }
 
-std::optional<ServiceLink::Handed> ServiceLink::Take() {
-  std::optional<Handed> handed;
+std::optional<ServiceLink::NextPiece> ServiceLink::Next() {
+  const std::lock_guard lock(mu_);
+  if (queue_.empty()) return std::nullopt;
+  const QueuedPiece& next = queue_.front();
+  return NextPiece{next.first_row, next.piece.chunk.rows, next.drops,
+                   next.split,     next.piece.begin,      next.piece.end};
+}
+
+void ServiceLink::DropNext() {
+  Piece dropped;
+  Take(absl::InfinitePast(), dropped).IgnoreError();
+}
+
+absl::StatusOr<PieceSource::Taken> ServiceLink::Take(absl::Time, Piece& piece) {
   bool refill = false;
   {
     const std::lock_guard lock(mu_);
-    if (queue_.empty()) return std::nullopt;
-    handed = std::move(queue_.front());
+    if (queue_.empty()) return Taken::kTimedOut;
+    piece = std::move(queue_.front().piece);
+    queue_bytes_ -= queue_.front().bytes;
     queue_.pop_front();
-    queue_bytes_ -= handed->bytes;
     refill = full_ && queue_bytes_ <= kQueueBytes / 2;
     if (refill) full_ = false;
   }
   if (refill) reactor_.Wake();
-  return handed;
+  // The run failed as a whole.
+  if (piece.chunk.spec == nullptr && !piece.error.ok()) return piece.error;
+  return Taken::kPiece;
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
@@ -145,8 +161,10 @@ void ServiceLink::Leave(bool unread, LeaveReason why) {
   });
 }
 
-void ServiceLink::SkipTo(Cursor to) {
-  reactor_.Post([this, to] { Perform(session_.SkipTo(reactor_.now(), to)); });
+void ServiceLink::SkipTo(uint64_t position) {
+  reactor_.Post([this, position] {
+    Perform(session_.SkipTo(reactor_.now(), {position, 0}));
+  });
 }
 
 void ServiceLink::HandOut(uint64_t rows, bool soon) {
@@ -177,12 +195,20 @@ void ServiceLink::Interrupt() {
 
 void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
                             std::vector<Buffer> parts) {
-  if (socket != dispatcher_) return links_.OnSocket(now, socket, parts);
+  if (socket == dispatcher_) {
+    OnFromDispatcher(now, parts);
+  } else {
+    OnFromSocket(now, socket, parts);
+  }
+}
+
+void ServiceLink::OnFromDispatcher(absl::Time now,
+                                   const std::vector<Buffer>& parts) {
   absl::StatusOr<Message> message =
-      messenger_.Receive(now, socket, "", parts, /*answer=*/false);
+      messenger_.Receive(now, dispatcher_, "", parts, /*answer=*/false);
   if (message.ok()) {
     if (const auto* relay = std::get_if<Relay>(&*message)) {
-      return links_.OnParts(now, PeerId(relay->worker.value()), relay->parts);
+      return Receive(now, PeerId(relay->worker.value()), relay->parts);
     }
     split_log_.Came("", *message);
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
@@ -191,19 +217,52 @@ void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
   }
 }
 
-void ServiceLink::OnFromWorker(absl::Time now,
-                               const WorkerLinks::Received& received) {
-  absl::StatusOr<Message> message =
-      messenger_.Receive(now, received.socket, "", received.parts,
-                         /*answer=*/false, received.memory);
+// Local messages are read before and after one of the socket, which keeps all
+// in order.
+void ServiceLink::OnFromSocket(absl::Time now, SocketId socket,
+                               const std::vector<Buffer>& parts) {
+  const PeerId* const found = links_.WorkerAt(socket);
+  if (found == nullptr) return;
+  const PeerId worker = *found;
+  ReceiveLocal(now, worker);
+  Receive(now, worker, parts);
+  ReceiveLocal(now, worker);
+}
+
+// Handles the messages of the local connection to a worker.
+void ServiceLink::ReceiveLocal(absl::Time now, const PeerId& worker) {
+  for (;;) {
+    // Looked up for each message: handling one may close the link.
+    const auto route = links_.RouteFrom(worker);
+    if (!route || route->memory == nullptr) return;
+    const std::vector<Buffer> parts = route->memory->Next();
+    if (parts.empty()) return links_.NoteLocalRead(now, worker);
+    Receive(now, worker, parts);
+  }
+}
+
+void ServiceLink::Receive(absl::Time now, const PeerId& worker,
+                          const std::vector<Buffer>& parts) {
+  const auto route = links_.RouteFrom(worker);
+  if (!route) return;
+  absl::StatusOr<Message> message = messenger_.Receive(
+      now, route->socket, "", parts, /*answer=*/false, route->memory.get());
   if (!message.ok()) {
-    return links_.OnMessage(now, received.worker, /*frame=*/nullptr);
+    links_.NoteMessage(now, worker, /*frame=*/nullptr);
+  } else if (const auto* offer = std::get_if<ShareOffer>(&*message)) {
+    links_.OnOffer(worker, *offer);
+  } else {
+    links_.NoteMessage(now, worker, std::get_if<Frame>(&*message));
+    Handle(now, worker, *std::move(message));
   }
-  if (const auto* offer = std::get_if<ShareOffer>(&*message)) {
-    return links_.OnOffer(received.worker, *offer);
-  }
-  links_.OnMessage(now, received.worker, std::get_if<Frame>(&*message));
-  Handle(now, received.worker, *std::move(message));
+}
+
+void ServiceLink::OnFromProcess(absl::Time now, Message message) {
+  const auto* frame = std::get_if<Frame>(&message);
+  if (frame == nullptr) return;
+  const PeerId worker(frame->worker.value());
+  if (!links_.NoteMessage(now, worker, frame)) return;
+  Handle(now, worker, std::move(message));
 }
 
 void ServiceLink::Handle(absl::Time now, const PeerId& worker,
@@ -241,7 +300,7 @@ void ServiceLink::OnTurn(absl::Time now) {
     });
     Perform(session_.OnTick(now));
   }
-  std::vector<Handed> pulled;
+  std::vector<QueuedPiece> pulled;
   PullInto(now, pulled);
   if (session_.cursor() != cursor_ || !pulled.empty()) {
     cursor_ = session_.cursor();
@@ -262,7 +321,7 @@ void ServiceLink::TakeSpans(absl::Time now) {
 
 absl::Time ServiceLink::NextDeadline() const { return session_.NextDeadline(); }
 
-void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
+void ServiceLink::PullInto(absl::Time now, std::vector<QueuedPiece>& pulled) {
   uint64_t room = 0;
   {
     const std::lock_guard lock(mu_);
@@ -302,7 +361,7 @@ void ServiceLink::WatchHandshake(View& next) {
   }
 }
 
-void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
+void ServiceLink::Publish(absl::Time now, std::vector<QueuedPiece> pulled) {
   View next;
   WatchHandshake(next);
   next.state = refusal_.ok() ? session_.state() : ReadSession::State::kFailed;
@@ -336,9 +395,9 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   if (empties_.size() < kEmptiesMax) {
     empties_.insert(empties_.end(), empties.begin(), empties.end());
   }
-  for (Handed& handed : pulled) {
-    queue_bytes_ += handed.bytes;
-    queue_.push_back(std::move(handed));
+  for (QueuedPiece& piece : pulled) {
+    queue_bytes_ += piece.bytes;
+    queue_.push_back(std::move(piece));
   }
   news_ = news_ || news;
 }

@@ -23,24 +23,27 @@
 #include "core/net/reactor.h"
 #include "core/net/security.h"
 #include "core/net/split_log.h"
+#include "core/pipeline/piece_source.h"
 
 namespace feedmill {
 
 // Connects a ReadSession to the dispatcher and to workers, and passes pulled
-// pieces to the application's thread. Runs on its own thread; while the
-// application waits, on the application's, which saves waking another.
+// pieces to the application's thread: it is the source of a SequenceReader.
+// Runs on its own thread; while the application waits, on the application's,
+// which saves waking another.
 //
 // Thread-safety: public methods from the application's thread; Interrupt and
 // State from any.
-class ServiceLink : private ReactorHandler {
+class ServiceLink final : public PieceSource, private ReactorHandler {
  public:
-  // A piece for the client stage.
-  struct Handed {
-    Piece piece;
+  // The next piece, as far as its reader has to know it.
+  struct NextPiece {
     uint64_t first_row = 0;  // rows pulled before the piece
-    uint64_t drops = 0;      // ReadSession::drops at that time
-    uint64_t bytes = 0;      // of its elements
+    uint64_t rows = 0;
+    uint64_t drops = 0;  // ReadSession::drops when it was pulled
     SplitId split{};
+    Cursor begin;
+    Cursor end;
   };
   // State at the reactor's last iteration.
   struct View {
@@ -63,7 +66,7 @@ class ServiceLink : private ReactorHandler {
     Cursor cursor;  // deterministic order: all before it was pulled
     WorkerLinks::Faults faults;
     absl::Status handshake;  // error of the last connection to the dispatcher
-    bool queued = false;     // Take has a piece
+    bool queued = false;     // there is a next piece
   };
 
   // Starts to connect; never blocks. `security`: this client's keys.
@@ -77,19 +80,26 @@ class ServiceLink : private ReactorHandler {
   ~ServiceLink() override;
 
   // Waits for at most `at_most` until one of the first seven fields of the view
-  // (except `turn`) changes or, if `for_piece`, Take has a piece.
+  // (except `turn`) changes. If `for_piece`, a next piece ends the wait, too.
   View Await(absl::Duration at_most, bool for_piece);
-  // Takes the next piece; nullopt if none is queued. Its `drops` may be newer
-  // than that of the last view.
-  std::optional<Handed> Take();
+  // Describes the piece that Take returns; nullopt if none is queued. Its
+  // `drops` may be newer than that of the last view.
+  std::optional<NextPiece> Next();
+  // Drops the next piece, which is another reader's by now.
+  void DropNext();
+  // Takes the next piece if one is queued; never waits: Await does. A Status is
+  // an error of the whole run.
+  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) override;
+  // Deterministic order: positions before `position` are not needed.
+  void SkipTo(uint64_t position) override;
+  // The reader leaves; see Leave.
+  void Stop() override {}
   // See ReadSession::TakeEmpties.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties();
   // Reports that the first `rows` of all pulled rows were handed to the
   // application. `soon`: the application has used all of them; the report does
   // not wait if no piece is queued.
   void HandOut(uint64_t rows, bool soon);
-  // Declares that elements before `to` are not needed (deterministic order).
-  void SkipTo(Cursor to);
   // Ends the session; the destructor does it too. `unread`: the reader never
   // began.
   void Leave(bool unread = false, LeaveReason why = LeaveReason::kLeft);
@@ -109,6 +119,15 @@ class ServiceLink : private ReactorHandler {
   void AddSpan(const TraceSpan& span);
 
  private:
+  // A piece for the client stage.
+  struct QueuedPiece {
+    Piece piece;
+    uint64_t first_row = 0;
+    uint64_t drops = 0;
+    uint64_t bytes = 0;  // of its elements
+    SplitId split{};
+  };
+
   ServiceLink(std::string service, std::string cluster_id,
               std::optional<Security> security, ReadSessionSettings settings,
               Transports transports);
@@ -127,10 +146,16 @@ class ServiceLink : private ReactorHandler {
   ReaderLoad Load();
   void AddSessionTo(ReaderLoad& load) const;
   void WatchHandshake(View& next);
-  void OnFromWorker(absl::Time now, const WorkerLinks::Received& received);
+  void OnFromDispatcher(absl::Time now, const std::vector<Buffer>& parts);
+  void OnFromSocket(absl::Time now, SocketId socket,
+                    const std::vector<Buffer>& parts);
+  void ReceiveLocal(absl::Time now, const PeerId& worker);
+  void Receive(absl::Time now, const PeerId& worker,
+               const std::vector<Buffer>& parts);
+  void OnFromProcess(absl::Time now, Message message);
   void Handle(absl::Time now, const PeerId& worker, Message message);
-  void PullInto(absl::Time now, std::vector<Handed>& pulled);
-  void Publish(absl::Time now, std::vector<Handed> pulled);
+  void PullInto(absl::Time now, std::vector<QueuedPiece>& pulled);
+  void Publish(absl::Time now, std::vector<QueuedPiece> pulled);
   void TakeSpans(absl::Time now);
 
   const std::string service_;  // the dispatcher's address
@@ -154,10 +179,10 @@ class ServiceLink : private ReactorHandler {
   uint64_t handed_out_told_ = 0;  // the reactor's; last value sent
 
   std::mutex mu_;
-  View view_;                 // guarded by mu_
-  ReaderState state_;         // guarded by mu_; without the application's times
-  std::deque<Handed> queue_;  // guarded by mu_
-  uint64_t queue_bytes_ = 0;  // guarded by mu_
+  View view_;          // guarded by mu_
+  ReaderState state_;  // guarded by mu_; without the application's times
+  std::deque<QueuedPiece> queue_;                       // guarded by mu_
+  uint64_t queue_bytes_ = 0;                            // guarded by mu_
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
   bool full_ = false;             // guarded by mu_: pieces may be left to queue
   bool news_ = false;             // guarded by mu_: since the last Await

@@ -110,12 +110,12 @@ class ServiceReader : public Reader {
   std::optional<uint64_t> Total() const override;
   absl::StatusOr<std::optional<Chunk>> FetchWhole();
   absl::StatusOr<std::shared_ptr<const Plan>> MakePlan(const RunInfo& run);
-  // Feeds the sequence until an output is ready. False at the end, or if
+  // Advances the sequence until an output is ready. False at the end, or if
   // interrupted_.
   bool AwaitOutput();
   // Waits for a piece; an error ends the sequence.
   void Fetch();
-  void Feed(ServiceLink::Handed handed);
+  void Advance(const ServiceLink::NextPiece& next);
   void EndHandingOut();
   void LetGo();
   void WatchPasses();
@@ -149,9 +149,9 @@ class ServiceReader : public Reader {
   std::atomic<bool> cancelled_{false};
 
   std::unique_ptr<SequenceReader> sequence_;  // null until the run is known
-  // Sharers, as numbers of rows pulled: rows that the sequence was fed, those
+  // Sharers, as numbers of rows pulled: rows that the sequence has taken, those
   // before its last Flush, and those of them that were reported as used.
-  uint64_t fed_to_ = 0;
+  uint64_t taken_to_ = 0;
   uint64_t flushed_to_ = 0;
   uint64_t settled_to_ = 0;
   ServiceLink::View view_;
@@ -341,9 +341,8 @@ bool ServiceReader::AwaitOutput() {
       if (!shared_) link_->Leave(false, WhyLeaves());
       continue;
     }
-    std::optional<ServiceLink::Handed> handed = link_->Take();
-    if (handed) {
-      Feed(*std::move(handed));
+    if (const auto next = link_->Next()) {
+      Advance(*next);
     } else {
       Fetch();
       if (interrupted_) return false;
@@ -352,41 +351,31 @@ bool ServiceReader::AwaitOutput() {
   return true;
 }
 
-void ServiceReader::Feed(ServiceLink::Handed handed) {
-  if (handed.drops != drops_) {
+// Lets the sequence take its next piece, unless the piece is another reader's.
+void ServiceReader::Advance(const ServiceLink::NextPiece& next) {
+  if (next.drops != drops_) {
     view_ = link_->Await(absl::ZeroDuration(), /*for_piece=*/false);
     LookForDrops(view_);
-    if (handed.drops != drops_) return;  // another reader's by now
+    if (next.drops != drops_) return link_->DropNext();
   }
-  Piece& piece = handed.piece;
-  // The run failed as a whole.
-  if (piece.chunk.spec == nullptr && !piece.error.ok()) {
-    EndWith(piece.error);
-    return;
-  }
-  const Cursor end = piece.end;
+  if (!stage_base_.has_value()) stage_base_ = next.first_row;
+  taken_to_ = next.first_row + next.rows;
   std::optional<TraceSpan> span;
   if (link_->traced()) {
     span = TraceSpan{.kind = SpanKind::kClientSteps,
-                     .split = handed.split,
+                     .split = next.split,
                      .begin = SteadyNow(),
-                     .from = piece.begin,
-                     .to = piece.end,
-                     .rows = piece.chunk.rows};
+                     .from = next.begin,
+                     .to = next.end,
+                     .rows = next.rows};
   }
-  if (!stage_base_.has_value()) stage_base_ = handed.first_row;
-  fed_to_ = handed.first_row + piece.chunk.rows;
-  InStage([&] { sequence_->Push(std::move(piece)); });
-  if (span.has_value()) {
-    span->end = SteadyNow();
-    link_->AddSpan(*span);
-    span->kind = SpanKind::kHandedOut;
-    span->begin = span->end;
-    handing_out_ = span;
-  }
-  if (!shared_ && sequence_->needed() > end.p && !sequence_->done()) {
-    link_->SkipTo({sequence_->needed(), 0});
-  }
+  InStage([&] { sequence_->PullFrom(*link_, absl::InfinitePast()); });
+  if (!span.has_value()) return;
+  span->end = SteadyNow();
+  link_->AddSpan(*span);
+  span->kind = SpanKind::kHandedOut;
+  span->begin = span->end;
+  handing_out_ = span;
 }
 
 // The next piece is needed: the trainer has the elements of the last one.
@@ -451,7 +440,7 @@ void ServiceReader::Fetch() {
     } else if (absl::Status late = waits_.Late(view_, begun, had_element_);
                !late.ok()) {
       EndWith(std::move(late));
-    } else if (view_.idle && flushed_to_ < fed_to_) {
+    } else if (view_.idle && flushed_to_ < taken_to_) {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
       settled_to_ = flushed_to_;
@@ -465,7 +454,7 @@ void ServiceReader::Fetch() {
 // ends before all elements are handed out. Rows that the stage dropped count as
 // used.
 void ServiceReader::LetGo() {
-  flushed_to_ = fed_to_;
+  flushed_to_ = taken_to_;
   InStage([&] { sequence_->Flush(); });
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
 #include "core/net/clock.h"
@@ -28,21 +27,17 @@ constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
 WorkerLinks::WorkerLinks(Reactor& reactor, Messenger& messenger,
                          const std::optional<Security>& security,
-                         Transports transports, Receiver receiver,
-                         ProcessReceiver process_receiver)
+                         Transports transports,
+                         std::shared_ptr<InProcessChannel> channel,
+                         OnLocal on_local)
     : reactor_(reactor),
       messenger_(messenger),
       security_(security),
       transports_(std::move(transports)),
-      receiver_(std::move(receiver)),
-      process_receiver_(std::move(process_receiver)),
+      channel_(std::move(channel)),
+      on_local_(std::move(on_local)),
       boot_id_(transports_.share && !transports_.via_dispatcher ? BootId()
-                                                                : ""),
-      channel_(InProcessChannel::Make(
-          reactor_,
-          [this](const std::shared_ptr<InProcessChannel>&, Message message) {
-            OnFromProcess(std::move(message));
-          })) {}
+                                                                : "") {}
 
 WorkerLinks::~WorkerLinks() {
   channel_->Close();
@@ -162,41 +157,25 @@ void WorkerLinks::CloseIdle(absl::Time now) {
   }
 }
 
-void WorkerLinks::OnSocket(absl::Time now, SocketId socket,
-                           const std::vector<Buffer>& parts) {
+const PeerId* WorkerLinks::WorkerAt(SocketId socket) const {
   const auto named = worker_of_.find(socket);
-  if (named == worker_of_.end()) return;
-  const PeerId worker(named->second);
-  OnFromMemory(now, worker);
-  OnParts(now, worker, parts);
-  OnFromMemory(now, worker);
+  return named == worker_of_.end() ? nullptr : &named->second;
 }
 
-void WorkerLinks::OnParts(absl::Time now, const PeerId& worker,
-                          const std::vector<Buffer>& parts) {
+std::optional<WorkerLinks::Route> WorkerLinks::RouteFrom(
+    const PeerId& worker) const {
   const auto found = links_.find(worker);
-  if (found == links_.end()) return;
-  const std::shared_ptr<ArenaLink> memory = found->second.memory;
-  receiver_(now, {worker, found->second.socket, parts, memory.get()});
+  if (found == links_.end()) return std::nullopt;
+  return Route{found->second.socket, found->second.memory};
 }
 
-void WorkerLinks::OnMessage(absl::Time now, const PeerId& worker,
-                            const Frame* frame) {
+bool WorkerLinks::NoteMessage(absl::Time now, const PeerId& worker,
+                              const Frame* frame) {
   const auto found = links_.find(worker);
-  if (found == links_.end()) return;
+  if (found == links_.end()) return false;
   if (frame != nullptr) Count(worker, found->second, *frame);
   AskForMemory(now, found->second);
-}
-
-// Handles a frame from a worker in this process.
-void WorkerLinks::OnFromProcess(Message message) {
-  const auto* frame = std::get_if<Frame>(&message);
-  if (frame == nullptr) return;
-  const PeerId worker(frame->worker.value());
-  const auto found = links_.find(worker);
-  if (found == links_.end()) return;
-  Count(worker, found->second, *frame);
-  process_receiver_(reactor_.now(), worker, std::move(message));
+  return true;
 }
 
 void WorkerLinks::Count(const PeerId& worker, const Link& link,
@@ -319,29 +298,19 @@ void WorkerLinks::OnMemoryReadable(const PeerId& worker) {
   if (link.memory->state() == ArenaLink::State::kJoining) {
     if (link.memory->OnReadable() == ArenaLink::State::kLost) LeaveMemory(link);
   } else {
-    OnFromMemory(reactor_.now(), worker);
+    on_local_(worker);
   }
 }
 
-// Handles messages of the local connection.
-void WorkerLinks::OnFromMemory(absl::Time now, const PeerId& worker) {
-  for (;;) {
-    // Looked up for each message: handling one may close the link.
-    const auto found = links_.find(worker);
-    if (found == links_.end() || found->second.memory == nullptr) return;
-    Link& link = found->second;
-    const std::vector<Buffer> parts = link.memory->Next();
-    if (!parts.empty()) {
-      OnParts(now, worker, parts);
-      continue;
-    }
-    link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)
-                                            : absl::InfiniteFuture();
-    if (link.memory->state() == ArenaLink::State::kLost ||
-        now - link.waits_since >= kAskForMemoryInterval) {
-      LeaveMemory(link);
-    }
-    return;
+void WorkerLinks::NoteLocalRead(absl::Time now, const PeerId& worker) {
+  const auto found = links_.find(worker);
+  if (found == links_.end() || found->second.memory == nullptr) return;
+  Link& link = found->second;
+  link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)
+                                          : absl::InfiniteFuture();
+  if (link.memory->state() == ArenaLink::State::kLost ||
+      now - link.waits_since >= kAskForMemoryInterval) {
+    LeaveMemory(link);
   }
 }
 

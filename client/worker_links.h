@@ -40,23 +40,19 @@ struct Transports {
 
 // A reader's connections to at most 32 workers: through this process, through
 // memory on this host, through TCP, or through the dispatcher. A connection is
-// opened by the first grant and closed after 10 s without one.
+// opened by the first grant and closed after 10 s without one. Messages of
+// workers do not pass this class: it names the route by which each one comes.
 //
 // Thread: the reactor's, except for Reports.
 class WorkerLinks {
  public:
-  // Parts of a message that came from a worker by `socket`, or by memory that
-  // the worker shares (else null).
-  struct Received {
-    const PeerId& worker;
+  // The route of a worker's messages. `memory`: the worker's, or null.
+  struct Route {
     SocketId socket;
-    const std::vector<Buffer>& parts;
-    ArenaLink* memory;
+    std::shared_ptr<ArenaLink> memory;
   };
-  using Receiver = std::function<void(absl::Time now, const Received&)>;
-  // Frames of workers in this process need no parts.
-  using ProcessReceiver =
-      std::function<void(absl::Time now, const PeerId& worker, Message)>;
+  // Called when the local connection to a worker has messages.
+  using OnLocal = std::function<void(const PeerId& worker)>;
   // Workers that do not answer.
   struct Faults {
     std::string unreachable;  // the address of one that accepts no messages
@@ -64,11 +60,11 @@ class WorkerLinks {
     absl::Status refused;  // its list of keys lacks this client's
   };
 
-  // Messages of workers go to the receivers, which may send grants. `reactor`,
-  // `messenger` and `security` must outlive this object.
+  // `channel` receives the frames of workers in this process; it is closed with
+  // this object. `reactor`, `messenger` and `security` must outlive it.
   WorkerLinks(Reactor& reactor, Messenger& messenger,
               const std::optional<Security>& security, Transports transports,
-              Receiver receiver, ProcessReceiver process_receiver);
+              std::shared_ptr<InProcessChannel> channel, OnLocal on_local);
   ~WorkerLinks();
   WorkerLinks(const WorkerLinks&) = delete;
   WorkerLinks& operator=(const WorkerLinks&) = delete;
@@ -79,15 +75,15 @@ class WorkerLinks {
   // Sends a grant, and opens the connection if there is none. If that is not
   // possible now, nothing is sent; the next heartbeat repeats the grant.
   void Send(const PeerId& worker, Grant grant);
-  // Passes on a message that came by a worker's socket, and what the memory of
-  // that worker holds.
-  void OnSocket(absl::Time now, SocketId socket,
-                const std::vector<Buffer>& parts);
-  // Passes on a message that came from the worker by any way but its process.
-  void OnParts(absl::Time now, const PeerId& worker,
-               const std::vector<Buffer>& parts);
+  // Returns the worker whose socket it is; null if it is none's.
+  const PeerId* WorkerAt(SocketId socket) const;
+  // Returns the route from a worker; nullopt if there is no connection to it.
+  std::optional<Route> RouteFrom(const PeerId& worker) const;
+  // Call when all messages of a worker's local connection were read.
+  void NoteLocalRead(absl::Time now, const PeerId& worker);
   // Reports a message of the worker that was read, and its frame if it is one.
-  void OnMessage(absl::Time now, const PeerId& worker, const Frame* frame);
+  // False: there is no connection to the worker.
+  bool NoteMessage(absl::Time now, const PeerId& worker, const Frame* frame);
   // Uses the memory that a worker offers.
   void OnOffer(const PeerId& worker, const ShareOffer& offer);
   void CloseIdle(absl::Time now);
@@ -124,23 +120,19 @@ class WorkerLinks {
   absl::StatusOr<Link> Open(const PeerId& worker, const Grant& grant);
   absl::StatusOr<Link> ConnectTo(const PeerId& worker);
   void Close(Links::iterator worker);
-  void OnFromProcess(Message message);
   void Count(const PeerId& worker, const Link& link, const Frame& frame);
 
   void AskForMemory(absl::Time now, Link& link);
   void OnMemoryReadable(const PeerId& worker);
-  void OnFromMemory(absl::Time now, const PeerId& worker);
   void LeaveMemory(Link& link);
 
   Reactor& reactor_;
   Messenger& messenger_;
   const std::optional<Security>& security_;
   const Transports transports_;
-  const Receiver receiver_;
-  const ProcessReceiver process_receiver_;
-  const std::string boot_id_;  // empty: shares no memory
-  // For workers of this process.
   const std::shared_ptr<InProcessChannel> channel_;
+  const OnLocal on_local_;
+  const std::string boot_id_;  // empty: shares no memory
   SocketId dispatcher_;
   Links links_;
   std::map<SocketId, PeerId> worker_of_;

@@ -46,31 +46,11 @@ absl::StatusOr<std::optional<Chunk>> LocalReader::Next(absl::Time deadline) {
       FM_RETURN_IF_ERROR(sequence_->FinalStatus());
       return std::optional<Chunk>();
     }
-    if (!Feed(deadline)) return DeadlineExceeded("no element came in time");
+    const ByteBudget budget(element_bytes_max_);
+    if (!sequence_->PullFrom(*maker_, deadline)) {
+      return DeadlineExceeded("no element came in time");
+    }
   }
-}
-
-// Gives the sequence its next piece or its end. False: none came in time.
-bool LocalReader::Feed(absl::Time deadline) {
-  const ByteBudget budget(element_bytes_max_);
-  if (sequence_->done()) {
-    sequence_->Finish();
-    return true;
-  }
-  Piece piece;
-  const absl::StatusOr<PieceMaker::Taken> taken = maker_->Take(deadline, piece);
-  if (!taken.ok()) {
-    sequence_->EndWith(taken.status());
-  } else if (*taken == PieceMaker::Taken::kEnd) {
-    sequence_->Finish();
-  } else if (*taken == PieceMaker::Taken::kTimedOut) {
-    return false;
-  } else {
-    const uint64_t end = piece.end.p;
-    sequence_->Push(std::move(piece));
-    if (sequence_->needed() > end) maker_->SkipTo(sequence_->needed());
-  }
-  return true;
 }
 
 absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(

@@ -78,7 +78,6 @@ class LocalReader final {
               std::unique_ptr<PieceMaker> maker, uint64_t element_bytes_max,
               std::string plan_id);
   const Plan& plan() const { return sequence_->plan(); }
-  bool Feed(absl::Time deadline);
 
   const std::unique_ptr<SequenceReader> sequence_;
   const std::unique_ptr<PieceMaker> maker_;

@@ -19,6 +19,7 @@
 #include "core/pipeline/executor.h"
 #include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/piece_sizer.h"
+#include "core/pipeline/piece_source.h"
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/worker_stage.h"
 
@@ -30,7 +31,7 @@ namespace feedmill {
 // They are then in its cache, and no other thread must be woken.
 //
 // Thread-safety: one thread calls Take and SkipTo.
-class PieceMaker {
+class PieceMaker final : public PieceSource {
  public:
   struct Options {
     int threads = 0;  // 0: AvailableCpus()
@@ -47,15 +48,10 @@ class PieceMaker {
   PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
              uint64_t size, Options options);
 
-  enum class Taken { kPiece, kEnd, kTimedOut };
-  // Takes the next piece. A Status is an error of this machine (I/O, a changed
-  // file); it comes after the pieces before it.
-  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece);
-
-  // Positions before `position` cannot change the output any more: they are not
-  // made, and an error among them does not end the pieces. REQUIRES: `position`
-  // is beyond the last piece.
-  void SkipTo(uint64_t position);
+  // A Status is an error of this machine (I/O, a changed file).
+  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) override;
+  void SkipTo(uint64_t position) override;
+  void Stop() override { SkipTo(size_); }
 
  private:
   using Clock = std::chrono::steady_clock;

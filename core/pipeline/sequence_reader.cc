@@ -53,6 +53,31 @@ void SequenceReader::EndWith(absl::Status status) {
   if (!end_) end_ = std::move(status);
 }
 
+bool SequenceReader::PullFrom(PieceSource& source, absl::Time deadline) {
+  if (done()) {
+    Finish();
+    return true;
+  }
+  Piece piece;
+  const absl::StatusOr<PieceSource::Taken> taken = source.Take(deadline, piece);
+  if (!taken.ok()) {
+    EndWith(taken.status());
+  } else if (*taken == PieceSource::Taken::kEnd) {
+    Finish();
+  } else if (*taken == PieceSource::Taken::kTimedOut) {
+    return false;
+  } else {
+    const uint64_t end = piece.end.p;
+    Push(std::move(piece));
+    if (done()) {
+      source.Stop();
+    } else if (!options_.shared && needed_ > end) {
+      source.SkipTo(needed_);
+    }
+  }
+  return true;
+}
+
 void SequenceReader::Push(Piece piece) {
   const Cursor needed{needed_, 0};
   if (piece.end < needed) return;

@@ -10,11 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/infinite_repeat_monitor.h"
+#include "core/pipeline/piece_source.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/skip_count.h"
 #include "core/plan/plan.h"
@@ -27,17 +29,16 @@ namespace feedmill {
 //   - counts elements that on_error left out
 //   - keeps the place for tokens
 //   - detects passes of an infinite sequence that make no element
-// The caller supplies the pieces. Their source is one of:
-//   local_reader.h            a worker stage in this process
-//   client/service_reader.cc  a service
-//   input_stream.h            an input of another pipeline
-//   provenance.h              a search for one element
+// Takes the pieces from a PieceSource: a PieceMaker in this process, or the
+// client's ServiceLink.
 //
 //   while (!sequence->Pop(output)) {
 //     if (sequence->end()) return *sequence->end();  // OK: the data ends
-//     if (no piece is left) sequence->Finish();
-//     else sequence->Push(next piece, from sequence->needed() on);
+//     sequence->PullFrom(source, deadline);
 //   }
+//
+// Callers that make the pieces themselves push them instead: input_stream.h for
+// an input of another pipeline, provenance.h for a search for one element.
 //
 // Not thread-safe; no I/O except `on_skipped`. An error of the data becomes
 // end() and comes after the elements before it.
@@ -74,6 +75,10 @@ class SequenceReader {
       std::shared_ptr<const FunctionRegistry> registry, Options options);
 
   // ---- pieces in
+  // Takes the next piece of `source`, or its end, unless the sequence is done.
+  // Reports to the source which positions are not needed. False: none came by
+  // `deadline`. REQUIRES: Pop returned false; no end().
+  bool PullFrom(PieceSource& source, absl::Time deadline);
   // Adds the next piece. Positions before needed() are ignored.
   // REQUIRES: Pop returned false; no end().
   void Push(Piece piece);

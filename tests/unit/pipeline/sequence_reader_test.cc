@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -139,6 +140,84 @@ TEST(SequenceReader, SharersTakePiecesInAnyOrder) {
   EXPECT_FALSE(sequence->done());
   sequence->Push(sequence.PieceOf(2, 4));
   EXPECT_EQ(sequence.PopAll(), (Numbers{2, 3}));
+}
+
+// ---- a source of pieces
+// Gives five positions of a sequence at once, from the last one skipped to.
+class FiveAtOnce final : public PieceSource {
+ public:
+  FiveAtOnce(RangeSequence& sequence, uint64_t size)
+      : sequence_(sequence), size_(size) {}
+
+  absl::StatusOr<Taken> Take(absl::Time, Piece& piece) override {
+    ++calls_;
+    if (!failure.ok()) return failure;
+    if (late) return Taken::kTimedOut;
+    if (next_ >= size_) return Taken::kEnd;
+    piece = sequence_.PieceOf(next_, std::min(size_, next_ + 5));
+    next_ = piece.end.p;
+    return Taken::kPiece;
+  }
+  void SkipTo(uint64_t position) override { next_ = position; }
+  void Stop() override { stopped_ = true; }
+
+  int calls() const { return calls_; }
+  bool stopped() const { return stopped_; }
+
+  absl::Status failure;
+  bool late = false;
+
+ private:
+  RangeSequence& sequence_;
+  const uint64_t size_;
+  uint64_t next_ = 0;
+  int calls_ = 0;
+  bool stopped_ = false;
+};
+
+// Pulls until the sequence ends; returns its elements.
+Numbers PullAll(RangeSequence& sequence, PieceSource& source) {
+  Numbers all;
+  while (!sequence->end()) {
+    EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+    for (int64_t number : sequence.PopAll()) all.push_back(number);
+  }
+  return all;
+}
+
+TEST(SequenceReader, PullsPiecesUpToTheirEnd) {
+  RangeSequence sequence(
+      "source: {range: {stop: 12}}\nsteps:\n  - filter: 'x != 4'\n", 12, {});
+  FiveAtOnce source(sequence, 12);
+  EXPECT_EQ(PullAll(sequence, source),
+            (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}));
+  EXPECT_TRUE(sequence->end()->ok());
+  EXPECT_EQ(source.calls(), 3);
+  EXPECT_TRUE(source.stopped());
+}
+
+TEST(SequenceReader, SkipsPositionsOfItsSourceThatAreNotNeeded) {
+  RangeSequence sequence(
+      "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x >= 0'\n"
+      "  - take: 3\n  - repeat: 2\n",
+      100, {});
+  FiveAtOnce source(sequence, 200);
+  EXPECT_EQ(PullAll(sequence, source), (Numbers{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(source.calls(), 2);
+  EXPECT_TRUE(source.stopped());
+}
+
+TEST(SequenceReader, EndsWithTheErrorOfItsSource) {
+  RangeSequence sequence("source: {range: {stop: 10}}\n", 10, {});
+  FiveAtOnce source(sequence, 10);
+  EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+  EXPECT_EQ(sequence.PopAll(), (Numbers{0, 1, 2, 3, 4}));
+  source.late = true;
+  EXPECT_FALSE(sequence->PullFrom(source, absl::InfinitePast()));
+  EXPECT_FALSE(sequence->end().has_value());
+  source.failure = Unavailable("the disk is gone");
+  EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+  EXPECT_EQ(sequence->end()->code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace
