@@ -10,7 +10,7 @@
 #include "core/dataset/function_registry.h"
 #include "feedmill/element.h"
 
-// Columns in memory that is shared with a process of worker_process.py. Buffers
+// Columns in memory that is shared with a process of feedmill_process. Buffers
 // are 64-byte-aligned, positions are relative to the memory's begin.
 //
 //   request  int64: the number of rows; for each column: rank, 1 if ragged,

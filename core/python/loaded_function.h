@@ -23,7 +23,7 @@ std::shared_ptr<Starter> MakeStarter();
 // Thread-safety: any thread.
 class LoadedFunction {
  public:
-  // `setup`: JSON for worker_process.py. `function`: Base64.
+  // `setup`: JSON for feedmill_process. `function`: Base64.
   LoadedFunction(PythonOptions options, std::shared_ptr<Starter> starter,
                  std::string setup, std::string function);
 

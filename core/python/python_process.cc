@@ -24,7 +24,7 @@
 #include "core/process/thread_limit.h"
 #include "core/process/write_error.h"
 #include "core/python/column_layout.h"
-#include "worker_process.h"
+#include "feedmill_process.h"
 
 namespace feedmill {
 namespace {
@@ -35,11 +35,11 @@ constexpr int kFirstFreeFd = 10;  // above those that the process gets
 constexpr absl::Duration kStopInterval = absl::Milliseconds(20);
 constexpr absl::Duration kExchangeTimeout = absl::Seconds(20);
 // Instead of a row, if the process is at the state of a generator: STATE_ROW of
-// worker_process.py.
+// generator_state.py.
 constexpr int64_t kStateRow = -2;
 constexpr char kBootstrap[] =
     "import os; exec(compile(os.fdopen(4, 'rb').read(), "
-    "'<feedmill worker_process.py>', 'exec'))";
+    "'<feedmill_process>', 'exec'))";
 
 using Clock = std::chrono::steady_clock;
 
@@ -305,7 +305,7 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::StartProcess(
     const Options& options) {
   FM_ASSIGN_OR_RETURN(auto link, MakeLink());
   const auto size = static_cast<int64_t>(options.setup.size());
-  FM_ASSIGN_OR_RETURN(const OwnedFd script, MakeFile({kWorkerProcess}));
+  FM_ASSIGN_OR_RETURN(const OwnedFd script, MakeFile({kProcessText}));
   FM_ASSIGN_OR_RETURN(
       const OwnedFd setup,
       MakeFile({{reinterpret_cast<const char*>(&size), sizeof size},

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "core/process/owned_fd.h"
 
-// Processes of worker_process.py. Private to core/python.
+// Processes of feedmill_process. Private to core/python.
 
 namespace feedmill {
 
@@ -63,7 +63,7 @@ class PythonZygote {
   struct Options {
     std::string interpreter;
     std::string modules;  // PYTHONPATH; "": that of this process
-    std::string setup;    // JSON for worker_process.py
+    std::string setup;    // JSON for feedmill_process
     std::string pickled;
     absl::Duration timeout = absl::Minutes(2);  // for loading the function
   };

@@ -251,7 +251,7 @@ def test_an_exception_comes_with_its_traceback_and_element():
     assert "Traceback (most recent call last)" in message
     assert "in sometimes" in message
     assert "in innermost" in message
-    assert "worker_process" not in message
+    assert "feedmill_process" not in message
 
 
 @pytest.mark.parametrize(

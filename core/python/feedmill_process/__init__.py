@@ -1,0 +1,20 @@
+"""The process that runs one Python function for feedmill.
+
+feedmill starts it with the interpreter of --allow-python. It needs numpy and
+cloudpickle, and never imports feedmill. It loads the function once and then
+forks a process for each slot, so that the slots share the function's memory.
+
+  main.py             the process: options, loading, zygote
+  versions.py         the interpreter's version and packages
+  loading.py          the function, and the module that it imports as feedmill
+  zygote.py           forks slots and ends them
+  slot.py             makes elements from elements
+  generator_slot.py   makes the elements of a shard
+  generator_state.py  states of iterators
+  input_columns.py    elements from feedmill
+  output_columns.py   elements for feedmill
+  error_text.py       texts of errors
+
+bundle.py imports these modules from memory. core/python/python_process.cc is the
+other side, column_layout.h the layout of columns.
+"""

@@ -1,0 +1,70 @@
+"""The process: reads its options, loads the function and becomes its zygote.
+
+  descriptor 3  control socket (SOCK_SEQPACKET) to feedmill
+  descriptor 4  the text of these modules
+  descriptor 5  the options as JSON, behind its length as int64, and the function
+
+With the option "describe" it sends the interpreter's versions and ends.
+"""
+
+import json
+import os
+import resource
+import signal
+import socket
+import struct
+import sys
+
+from feedmill_process.error_text import TEXT_MAX, cut
+from feedmill_process.loading import load
+from feedmill_process.versions import Refused, describe
+from feedmill_process.zygote import Zygote, end_with_parent
+
+CONTROL = 3
+
+
+def setup(descriptor):
+    with os.fdopen(descriptor, "rb") as file:
+        size = struct.unpack("<q", file.read(8))[0]
+        options = json.loads(file.read(size))
+        return options, file.read()
+
+
+def main():
+    os.closerange(6, min(resource.getrlimit(resource.RLIMIT_NOFILE)[0], 1 << 16))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    options, pickled = setup(5)
+    end_with_parent(options["parent"])
+    os.set_inheritable(CONTROL, False)
+    if sys.path and sys.path[0] == "":
+        del sys.path[0]
+    control = socket.socket(fileno=CONTROL)
+    if options.get("describe"):
+        describe(control)
+        return
+    try:
+        function, random = load(options, pickled)
+        slot = slot_of(options["call"])
+    except Refused as error:
+        control.send(cut(str(error)))
+        return
+    except ImportError as error:
+        control.send(
+            f"{sys.executable} lacks a package that Python functions need: {error}; install numpy "
+            "and cloudpickle there".encode()[:TEXT_MAX]
+        )
+        return
+    del pickled
+    control.send(b"ready")
+    Zygote(control, slot, options, function, random).serve()
+
+
+def slot_of(call):
+    """Returns the class of the slots of a function. Imports numpy."""
+    if call == "generator":
+        from feedmill_process.generator_slot import GeneratorSlot
+
+        return GeneratorSlot
+    from feedmill_process.slot import Slot
+
+    return Slot

@@ -1,0 +1,205 @@
+"""Elements for feedmill: checked, and written as columns of shared memory."""
+
+import mmap
+import os
+
+import numpy as np
+
+ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
+
+
+class Unfit(Exception):
+    """The function returned a value of another type."""
+
+
+def type_text(dtype, shape):
+    name = "bytes" if dtype is None else dtype.name
+    if not shape:
+        return name
+    return name + "[" + ", ".join("?" if dim < 0 else str(dim) for dim in shape) + "]"
+
+
+class Component:
+    """A declared component of the result."""
+
+    KINDS = {bool: "b", int: "biuf", float: "f"}
+
+    def __init__(self, declared):
+        self.name = declared["name"]
+        self.dtype = None if declared["dtype"] == "bytes" else np.dtype(declared["dtype"])
+        self.shape = tuple(declared["shape"])
+        self.static = all(dim >= 0 for dim in self.shape)
+        self.what = f"component '{self.name}'" if self.name else "the result"
+
+    def unfit(self, found):
+        declared = type_text(self.dtype, self.shape)
+        return Unfit(
+            f"{self.what} is {found} instead of {declared}; return {declared}, or declare the "
+            "other type with output="
+        )
+
+    def checked(self, value, leading=()):
+        """Returns the value as an array of the declared type."""
+        if isinstance(value, tuple):
+            raise Unfit(
+                f"{self.what} is a tuple: return a dict with a name for each component, or a "
+                "list for one array"
+            )
+        if self.dtype is None:
+            return self.checked_bytes(value, leading)
+        kind = type(value)
+        if kind in self.KINDS and self.dtype.kind in self.KINDS[kind] and kind is not bool:
+            array = np.array(value, self.dtype)
+        else:
+            array = value if kind is np.ndarray else np.asarray(value)
+        if array.dtype != self.dtype:
+            raise self.unfit(
+                f"a {kind.__name__}"
+                if array.dtype.kind in "OSUV"
+                else type_text(array.dtype, array.shape)
+            )
+        self.check_shape(array.shape, leading)
+        return array
+
+    def checked_bytes(self, value, leading):
+        if isinstance(value, (bytes, str, bytearray)):
+            array = np.empty((), object)
+            array[()] = value
+        else:
+            array = value if isinstance(value, np.ndarray) else np.asarray(value)
+            if array.dtype.kind not in "OSU":
+                raise self.unfit(type_text(array.dtype, array.shape))
+        self.check_shape(array.shape, leading)
+        items = []
+        for item in array.ravel().tolist():
+            if isinstance(item, str):
+                item = item.encode()
+            elif not isinstance(item, (bytes, bytearray)):
+                raise self.unfit(f"of a {type(item).__name__}")
+            items.append(bytes(item))
+        made = np.empty(array.shape, object)
+        made.ravel()[:] = items
+        return made
+
+    def check_shape(self, shape, leading):
+        wanted = (*leading, *self.shape)
+        if len(shape) != len(wanted) or any(
+            dim >= 0 and dim != here for dim, here in zip(wanted, shape)
+        ):
+            raise self.unfit(type_text(self.dtype, shape))
+
+
+class Output:
+    """The columns of a result, in shared memory."""
+
+    ALIGN = 64
+
+    def __init__(self, descriptor, components):
+        self.descriptor = descriptor
+        self.components = [Component(component) for component in components]
+        self.names = [component.name for component in self.components]
+        self.bare = self.names == [""]
+        self.memory = None
+        self.map(mmap.PAGESIZE)
+
+    def map(self, size):
+        if self.memory is not None and len(self.memory) >= size:
+            return
+        size = max(size, 2 * len(self.memory) if self.memory is not None else 0)
+        size = (size + mmap.PAGESIZE - 1) // mmap.PAGESIZE * mmap.PAGESIZE
+        os.ftruncate(self.descriptor, size)
+        self.memory = mmap.mmap(self.descriptor, size)
+        self.row = np.frombuffer(self.memory, np.int64, 1)
+
+    def head_bytes(self):
+        # For each column: bytes of values, positions of values, offsets and shapes.
+        return ROWS_WORD + 4 * 8 * len(self.components)
+
+    @classmethod
+    def aligned(cls, size):
+        return (size + cls.ALIGN - 1) // cls.ALIGN * cls.ALIGN
+
+    def values_of(self, result):
+        """Returns the components of one result in order."""
+        if self.bare:
+            return [result]
+        if not isinstance(result, dict):
+            raise Unfit(
+                f"the result is a {type(result).__name__} instead of a dict with "
+                + ", ".join(map(repr, self.names))
+            )
+        if len(result) != len(self.names) or any(name not in result for name in self.names):
+            raise Unfit(
+                "the result has the components "
+                + (", ".join(sorted(map(repr, result))) or "of nothing")
+                + " instead of "
+                + ", ".join(map(repr, self.names))
+            )
+        return [result[name] for name in self.names]
+
+    def begin(self, rows):
+        """Reserves the columns whose size is known, and returns them."""
+        at = self.aligned(self.head_bytes())
+        places = []
+        for component in self.components:
+            if component.dtype is None or not component.static:
+                places.append(None)
+                continue
+            items = rows
+            for dim in component.shape:
+                items *= dim
+            places.append((at, items))
+            at = self.aligned(at + items * component.dtype.itemsize)
+        self.map(at)
+        self.end = at
+        self.places = places
+        self.rows = rows
+        self.columns = [
+            [None] * rows
+            if place is None
+            else np.frombuffer(self.memory, component.dtype, place[1], place[0]).reshape(
+                rows, *component.shape
+            )
+            for component, place in zip(self.components, places)
+        ]
+        return self.columns
+
+    def finish(self):
+        """Writes the columns whose size was not known, and the head."""
+        head = []
+        for component, place, column in zip(self.components, self.places, self.columns):
+            if place is not None:
+                head += [place[1] * component.dtype.itemsize, place[0], -1, -1]
+                continue
+            shapes = np.array([value.shape for value in column], np.int64)
+            if component.dtype is None:
+                items = [item for value in column for item in value.ravel().tolist()]
+                offsets = np.zeros(len(items) + 1, np.int64)
+                np.cumsum([len(item) for item in items], out=offsets[1:])
+                values = self.write(b"".join(items))
+                head += [int(offsets[-1]), values, self.write(offsets), self.write(shapes)]
+            else:
+                size = sum(value.nbytes for value in column)
+                at = self.extend(size)
+                done = at
+                for value in column:
+                    to = np.frombuffer(self.memory, component.dtype, value.size, done)
+                    to.reshape(value.shape)[...] = value
+                    done += value.nbytes
+                head += [size, at, -1, self.write(shapes)]
+        # Growing the memory has moved it: take the columns' addresses again.
+        self.columns = None
+        np.frombuffer(self.memory, np.int64, len(head), ROWS_WORD)[:] = head
+
+    def extend(self, size):
+        at = self.end
+        self.end = self.aligned(at + size)
+        self.map(self.end)
+        return at
+
+    def write(self, data):
+        if not isinstance(data, bytes):
+            data = data.tobytes()
+        at = self.extend(len(data))
+        self.memory[at : at + len(data)] = data
+        return at

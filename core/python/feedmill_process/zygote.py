@@ -1,0 +1,115 @@
+"""Forks the slots, and ends them."""
+
+import array
+import ctypes
+import faulthandler
+import os
+import resource
+import signal
+import socket
+import struct
+import time
+import traceback
+
+PR_SET_PDEATHSIG = 1
+DUMP_MAX = 4_000
+
+
+def end_with_parent(parent):
+    """Ends this process when `parent` ends."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def limit_memory(more):
+    """Bounds the private memory to what there is and `more` bytes."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if more <= 0:
+        return
+    with open("/proc/self/status") as status:
+        now = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData:"))
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    most = now + more if hard == resource.RLIM_INFINITY else min(now + more, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+class Zygote:
+    """Forks the slots, and ends them."""
+
+    def __init__(self, control, slot, options, function, random):
+        self.control = control
+        self.slot = slot  # its class
+        self.options = options
+        self.function = function
+        self.random = random
+        self.dumps = {}  # pid → descriptor of the traceback of a fatal signal
+
+    def serve(self):
+        while True:
+            # Without SIGPIPE and with a parent that is gone, recv returns nothing.
+            message, ancillary, _, _ = self.control.recvmsg(64, socket.CMSG_SPACE(3 * 4))
+            if not message:
+                return
+            if message == b"fork":
+                descriptors = array.array("i")
+                for level, kind, data in ancillary:
+                    if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                        descriptors.frombytes(data[: len(data) - len(data) % descriptors.itemsize])
+                self.fork(list(descriptors))
+            else:
+                self.end(*struct.unpack("<qq", message))
+
+    def fork(self, descriptors):
+        for descriptor in descriptors:
+            os.set_inheritable(descriptor, False)
+        dump = os.memfd_create("dump", os.MFD_CLOEXEC)
+        zygote = os.getpid()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(dump)
+            pid = -error.errno
+        if pid == 0:
+            code = 1
+            try:
+                end_with_parent(zygote)
+                self.control.close()
+                for other in self.dumps.values():
+                    os.close(other)
+                faulthandler.enable(dump, all_threads=False)
+                faulthandler.register(signal.SIGUSR1, dump, all_threads=False)
+                limit_memory(self.options["memory_bytes"])
+                self.slot(self.options, self.function, self.random, descriptors).serve()
+                code = 0
+            except ConnectionError:
+                pass  # feedmill has ended
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if pid > 0:
+            self.dumps[pid] = dump
+        self.control.send(struct.pack("<q", pid))
+
+    def end(self, pid, hangs):
+        """Ends a slot, and answers how it ended and where it was."""
+        dump = self.dumps.pop(pid)
+        if hangs:
+            os.kill(pid, signal.SIGUSR1)
+            self.await_dump(dump)
+        os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        os.lseek(dump, 0, os.SEEK_SET)
+        text = os.read(dump, DUMP_MAX)
+        os.close(dump)
+        self.control.send(struct.pack("<q", status) + text)
+
+    @staticmethod
+    def await_dump(dump):
+        for _ in range(20):
+            if os.fstat(dump).st_size > 0:
+                return
+            time.sleep(0.01)
