@@ -357,6 +357,8 @@ def test_ctrl_c_ends_a_join():
     program = (
         "import os, signal, threading\n"
         "from feedmill import tf\n"
+        # A shell's background process ignores it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "server = tf.train.Server.create_local_server()\n"
         "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
         "try: server.join()\n"
