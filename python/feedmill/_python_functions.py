@@ -138,7 +138,8 @@ def generator_source(
     """Returns the options of a source of the elements that ``function`` yields."""
     if not callable(function):
         raise InvalidArgumentError(
-            f"from_generator needs a function, and {function!r} is a {type(function).__name__}"
+            f"from_generator needs a function, and {function!r} is a {type(function).__name__}; "
+            "give it the function that makes the elements, and do not call that function"
         )
     called = _of_shards(function, check.count("shards", shards))
     source: dict[str, Any] = {

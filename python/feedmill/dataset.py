@@ -390,6 +390,11 @@ class Dataset(Sources, Steps):
     def __hash__(self) -> int:
         return hash(self.to_yaml())
 
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(
+            "a Dataset describes elements and has none; read them: for element in dataset.read()"
+        )
+
     def __repr__(self) -> str:
         parts = [*self._definition["source"]]
         parts += [name for step in self._definition.get("steps", ()) for name in step]

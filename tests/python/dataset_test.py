@@ -308,3 +308,8 @@ def test_names_and_types_are_errors_that_name_the_step():
         fm.Dataset.range(3).map(label="x").map("lable").read()
     with pytest.raises(fm.NotFoundError, match="nowhere"):
         fm.Dataset.text("/nowhere/*.txt").read()
+
+
+def test_a_loop_over_a_dataset_says_how_to_read_it():
+    with pytest.raises(TypeError, match=r"read them: for element in dataset\.read\(\)"):
+        list(fm.Dataset.range(3))

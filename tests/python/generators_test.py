@@ -360,6 +360,7 @@ def test_a_generator_that_ends_earlier_the_second_time_is_noticed(tmp_path):
     ("make", "message"),
     [
         (lambda: fm.Dataset.from_generator(3), "needs a function"),
+        (lambda: fm.Dataset.from_generator(numbers(0, 1)), "do not call that function"),
         (lambda: fm.Dataset.from_generator(lambda a: [1]), "called with \\(shard, shards\\)"),
         (lambda: fm.Dataset.from_generator(lambda: [1], shards=2), "takes no arguments"),
         (lambda: fm.Dataset.from_generator(list), "has no element"),
