@@ -232,14 +232,31 @@ def _yielded(
             "the first shard has no element, so that the types are not known; declare them: "
             'output={"image": ("float32", (224, 224, 3))}'
         )
-    for holder in (iterator, source):
-        if hasattr(holder, "state_dict") and hasattr(holder, "load_state_dict"):
-            _check_state(function, holder)
+    _check_state(function, iterator, source)
     return _types_of(first[0], first[-1], None, place_of(function))
 
 
-def _check_state(function: Callable[..., Any], holder: Any) -> None:
+_STATE_METHODS = ("state_dict", "load_state_dict")
+
+
+def _check_state(function: Callable[..., Any], iterator: Any, source: Any) -> None:
     """Raises if the state of a generator's iterator cannot go to another process."""
+    found = [
+        (holder, [name for name in _STATE_METHODS if callable(getattr(holder, name, None))])
+        for holder in (iterator, source)
+    ]
+    holder = next((holder for holder, methods in found if len(methods) == 2), None)
+    if holder is None:
+        for half, methods in found:
+            if methods:
+                (missing,) = set(_STATE_METHODS) - set(methods)
+                raise InvalidArgumentError(
+                    f"{place_of(function)}the generator makes a {type(half).__qualname__} that has "
+                    f"{methods[0]}(), and no {missing}(): a shard that continues elsewhere needs "
+                    "both. Add the other one, or remove this one: then the shard is made again "
+                    "from its beginning"
+                )
+        return
     try:
         pickle.dumps(holder.state_dict())
     except Exception as error:

@@ -89,10 +89,11 @@ class Sources:
         the function returns, or its iterator, has ``state_dict()`` and
         ``load_state_dict(state)``, the process continues from the last state instead.
 
-        Raises InvalidArgumentError if the function or the state cannot be pickled, or
-        what it yields is not known. Reading raises PythonError if the function or its
-        state fails, and DataLossError if it makes another number of elements than
-        ``length`` says.
+        Raises InvalidArgumentError if the function or the state cannot be pickled, or if
+        the types of the elements are not known. An object with one of these methods only
+        is an InvalidArgumentError, or a PythonError of the reading. Reading raises
+        PythonError if the function or its state fails, and DataLossError if it makes
+        another number of elements than ``length`` says.
 
         >>> import feedmill as fm
         >>> pairs = fm.Dataset.from_generator(lambda: range(10), length=10).batch(2)

@@ -280,6 +280,44 @@ def test_a_state_that_is_not_taken_says_so():
     assert "in load_state_dict" in text
 
 
+class Saving(Failing):
+    """It lacks the second method of a state."""
+
+    load_state_dict = None
+
+
+class Loading(Failing):
+    """It lacks the first one."""
+
+    state_dict = None
+
+
+@pytest.mark.parametrize(
+    ("kind", "has", "lacks"),
+    [(Saving, "state_dict", "load_state_dict"), (Loading, "load_state_dict", "state_dict")],
+)
+def test_a_state_with_one_of_its_methods_only_is_an_error(kind, has, lacks):
+    message = rf"makes a {kind.__name__} that has {has}\(\), and no {lacks}\(\): .* Add the other"
+    with pytest.raises(
+        fm.InvalidArgumentError, match=r"generator_states_test.py:\d+: the generator " + message
+    ):
+        fm.Dataset.from_generator(lambda: kind(""))
+    dataset = fm.Dataset.from_generator(lambda: kind(""), output=("int64", ()))
+    with pytest.raises(fm.PythonError, match="the state of shard 0 .* " + message):
+        list(dataset.read())
+
+
+def test_attributes_that_are_no_methods_are_no_state():
+    class Data:
+        state_dict = {"weights": 1}  # noqa: RUF012
+
+        def __iter__(self):
+            return iter(range(3))
+
+    dataset = fm.Dataset.from_generator(lambda: Data())
+    assert [int(x) for x in dataset.read()] == [0, 1, 2]
+
+
 class Opened(Failing):
     def state_dict(self):
         return {"next": self.next, "lock": threading.Lock()}

@@ -83,6 +83,7 @@ class GeneratorSlot:
         self.iterator = iter(self.source)
         if kind == b"i":
             self.states.load(self.iterator, shard, state_row, data)
+        self.states.check(self.iterator, self.source)
         for skipped in range(state_row, row):
             self.output.row[0] = skipped
             try:

@@ -7,10 +7,16 @@ from feedmill_process.error_text import formatted, named, summary
 
 STATE_MAX = 32 << 10  # kGeneratorStateMax
 STATE_ROW = -2  # instead of a row: the state of a generator; kStateRow
+METHODS = ("state_dict", "load_state_dict")
 
 
 class StateFailed(Exception):
     """A state of a generator cannot be had or used. The text says why and what to do."""
+
+
+def state_methods(holder):
+    """Returns the names of those methods of a state that an object has."""
+    return [name for name in METHODS if callable(getattr(holder, name, None))]
 
 
 class GeneratorStates:
@@ -24,10 +30,25 @@ class GeneratorStates:
         self.output = output
         self.warned_of_size = False
 
+    def check(self, iterator, source):
+        """Raises if the shard could be continued, but a method is missing."""
+        found = [(holder, state_methods(holder)) for holder in (iterator, source)]
+        if any(len(methods) == 2 for _, methods in found):
+            return
+        for holder, methods in found:
+            if methods:
+                (missing,) = set(METHODS) - set(methods)
+                raise StateFailed(
+                    f"{named(self.function)} makes a {type(holder).__qualname__} that has "
+                    f"{methods[0]}(), and no {missing}(): a shard that continues elsewhere needs "
+                    "both. Add the other one, or remove this one: then the shard is made again "
+                    "from its beginning"
+                )
+
     def of(self, iterator, source):
         """Returns the state of the iterator, or of what it iterates over; b"" without one."""
         for kind, holder in ((b"i", iterator), (b"s", source)):
-            if callable(getattr(holder, "state_dict", None)) and hasattr(holder, "load_state_dict"):
+            if len(state_methods(holder)) == 2:
                 data = self.dumped(holder)
                 if len(data) < STATE_MAX:
                     return kind + data
