@@ -9,6 +9,7 @@ import os
 import pickle
 import platform
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -216,15 +217,15 @@ def _yielded(
             )
         iterator = iter(source)
         first = [
-            _components(element, f"{place_of(function)}the generator yielded")
+            _components(element, place_of(function), "the generator yielded")
             for element in itertools.islice(iterator, 2)
         ]
     except InvalidArgumentError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgumentError(
-            f"{place_of(function)}the generator raised {type(error).__name__}: {error}, when it "
-            "was called to find out what it yields; declare it: "
+            f"{place_of(function)}the generator raised {_text_of(error)}, when it was called to "
+            "find out what it yields; declare it: "
             'output={"image": ("float32", (224, 224, 3))}'
         ) from error
     if not first:
@@ -262,9 +263,14 @@ def _check_state(function: Callable[..., Any], iterator: Any, source: Any) -> No
     except Exception as error:
         raise InvalidArgumentError(
             f"{place_of(function)}the generator makes a {type(holder).__qualname__}, whose state "
-            f"cannot be kept: {type(error).__name__}: {error}; state_dict() must return numbers, "
-            "texts, lists and dicts; open files and connections again in load_state_dict()"
+            f"cannot be kept: {_text_of(error)}; state_dict() must return numbers, texts, lists "
+            "and dicts; open files and connections again in load_state_dict()"
         ) from error
+
+
+def _text_of(error: BaseException) -> str:
+    """Returns the type and the text of an exception, whose ``str()`` may fail."""
+    return "".join(traceback.format_exception_only(type(error), error)).strip()
 
 
 def _pickled(function: Callable[..., Any]) -> bytes:
@@ -278,7 +284,7 @@ def _pickled(function: Callable[..., Any]) -> bytes:
         return bytes(cloudpickle.dumps(function))
     except Exception as error:
         raise InvalidArgumentError(
-            f"{place_of(function)}the function cannot be pickled: {type(error).__name__}: {error}"
+            f"{place_of(function)}the function cannot be pickled: {_text_of(error)}"
             f"{_unpicklable(function)}; make the files, locks or connections that it uses inside "
             "the function"
         ) from error
@@ -375,10 +381,10 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
     _generator = np.random.default_rng(0) if call == "element" else None
     try:
         result = function(argument)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgumentError(
-            f"{place_of(function)}the function raised {type(error).__name__}: {error}, when it "
-            "was called with an example element of ones to infer its output; declare it: "
+            f"{place_of(function)}the function raised {_text_of(error)}, when it was called with "
+            "an example element of ones to infer its output; declare it: "
             'output={"image": ("float32", (224, 224, 3))}'
         ) from error
     finally:
@@ -387,24 +393,39 @@ def _trial(function: Callable[..., Any], spec: Spec, unknown: int, call: Call) -
         raise InvalidArgumentError(
             f"{place_of(function)}the function returned None: does it lack a return?"
         )
-    return _components(result, f"{place_of(function)}the function returned")
+    return _components(result, place_of(function), "the function returned")
 
 
-def _components(result: Any, made_by: str) -> dict[str, Any]:
+def _components(result: Any, place: str, made_by: str) -> dict[str, Any]:
     nested = flat_names(result, lambda value: "…")
     if nested is not None:
-        raise InvalidArgumentError(f"{made_by} {nested}")
+        raise InvalidArgumentError(f"{place}{made_by} {nested}")
     made = result if isinstance(result, Mapping) else {"": result}
-    return {str(name): _as_array(str(name), value) for name, value in made.items()}
+    for name in made:
+        if not isinstance(name, str):
+            raise InvalidArgumentError(
+                f"{place}{made_by} a dict with the key {name!r}, which is a "
+                f"{type(name).__qualname__}; names of components are texts"
+            )
+    return {name: _as_array(name, value, place) for name, value in made.items()}
 
 
-def _as_array(name: str, value: Any) -> Any:
+def _as_array(name: str, value: Any, place: str) -> Any:
     if isinstance(value, (bytes, bytearray, str)):
         return np.empty((), object)
+    if isinstance(value, np.ma.MaskedArray):
+        raise InvalidArgumentError(
+            place
+            + (f"component '{name}'" if name else "the result")
+            + " is a masked array, whose mask would be lost: return value.filled(…), and the mask "
+            "as another component if it is needed"
+        )
     try:
         return np.asarray(value)
     except ValueError as error:
-        raise InvalidArgumentError(f"component '{name}' is no array: {error}") from None
+        raise InvalidArgumentError(
+            f"{place}{f'component {name!r}' if name else 'the result'} is no array: {error}"
+        ) from None
 
 
 def _inferred(function: Callable[..., Any], spec: Spec, call: Call) -> dict[str, str]:

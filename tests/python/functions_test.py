@@ -171,6 +171,18 @@ def test_explain_tells_how_it_runs():
         ),
         (lambda d: d.map(lambda x: 1 // int(x - 1), python=True), "ZeroDivisionError"),
         (lambda d: d.map(lambda x: 1j, python=True), "complex128"),
+        (
+            lambda d: d.map(lambda x: sys.exit(3), python=True),
+            r"functions_test.py:\d+: the function raised SystemExit: 3, when it was called",
+        ),
+        (
+            lambda d: d.map(lambda x: {1: x}, python=True),
+            r"functions_test.py:\d+: the function returned a dict with the key 1, which is a int",
+        ),
+        (
+            lambda d: d.map(lambda x: np.ma.array([x]), python=True),
+            r"functions_test.py:\d+: the result is a masked array, whose mask would be lost",
+        ),
         (lambda d: d.map(square, python=True, packages="numpy"), "expected names"),
         (lambda d: d.map(square, python=True, packages=["no-such-package"]), "not installed"),
         (lambda d: d.map(square, python=True, output={"a": "int64"}), "expected .dtype, shape."),
@@ -263,6 +275,13 @@ def test_an_exception_comes_with_its_traceback_and_element():
         (lambda: None, "the result is a NoneType instead of int64"),
         (lambda: "text", "the result is a str instead of int64"),
         (lambda: True, "the result is bool instead of int64"),
+        (lambda: float("nan"), "the result is float64 instead of int64"),
+        (lambda: 2**70, "the result is the number 1180591620717411303424, which does not fit, "),
+        (lambda: 10**5000, "the result is the number of 16610 bits, which does not fit, "),
+        (lambda: (k for k in range(3)), "the result is a generator instead of int64"),
+        (lambda: np.array(object()), "the result is a ndarray instead of int64"),
+        (lambda: np.ma.array(1, mask=True), "the result is a masked array, whose mask would be"),
+        (lambda: {"a": 1}, "the result is a dict instead of int64"),
         (lambda: (1, 2), "an_error.<locals>.<lambda>, line "),
         (lambda: (1, 2), "the result is a tuple: return a dict with a name for each component"),
     ],
@@ -272,6 +291,49 @@ def test_another_dtype_shape_or_object_is_an_error(value, message):
     assert taken == list(range(33))
     assert "record 33 of the range" in text
     assert message in text
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype"), [(300, "uint8"), (-1, "uint8"), (-129, "int8"), (10**400, "float32")]
+)
+def test_a_number_that_does_not_fit_is_an_error(value, dtype):
+    _, text = failure(lambda x: value, output=(dtype, ()))
+    assert "the result is the number " in text
+    assert f"which does not fit, instead of {dtype}" in text
+
+
+def test_arrays_of_other_kinds_become_arrays():
+    class Sub(np.ndarray):
+        pass
+
+    for make in [
+        lambda x: np.array([x, 1], ">i8"),
+        lambda x: np.array([x, 1]).view(Sub),
+        lambda x: np.array([[x, 9], [1, 9]])[:, 0],
+        lambda x: [x, 1],
+    ]:
+        assert values(fm.Dataset.range(3).map(make, python=True)) == [[0, 1], [1, 1], [2, 1]]
+
+
+def test_lists_of_texts_keep_zeros_at_their_end():
+    dataset = fm.Dataset.range(1).map(
+        lambda x: [b"ab\0", "c\0\0", b""], python=True, output=("bytes", (3,))
+    )
+    assert values(dataset) == [[b"ab\0", b"c\0\0", b""]]
+
+
+def test_another_component_of_one_element_is_an_error_of_that_element():
+    def make(x):
+        return {"b": x} if x == 150_000 else {"a": x}
+
+    dataset = fm.Dataset.range(200_000).map(make, python=True, output={"a": ("int64", ())})
+    count = 0
+    with pytest.raises(fm.PythonError) as caught, dataset.read() as reader:
+        for _ in reader:
+            count += 1
+    assert count == 150_000
+    assert "record 150000 of the range" in str(caught.value)
+    assert "the result has the components 'b' instead of 'a'" in str(caught.value)
 
 
 def test_other_components_are_an_error():
@@ -291,6 +353,60 @@ def test_inputs_cannot_be_written():
         values(dataset)
 
 
+def raises(error):
+    raise error
+
+
+class NoTextError(Exception):
+    """It can neither be pickled nor printed."""
+
+    def __init__(self):
+        super().__init__(threading.Lock())
+
+    def __str__(self):
+        raise ValueError("no text")
+
+
+def test_exceptions_without_a_text_are_errors():
+    taken, text = failure(lambda x: raises(NoTextError()) if x == 3 else x)
+    assert taken == [0, 1, 2]
+    assert "raised functions_test.NoTextError: <exception str() failed>" in text
+    with pytest.raises(fm.InvalidArgumentError, match=r"raised functions_test.NoTextError: <exc"):
+        fm.Dataset.range(3).map(lambda x: raises(NoTextError()), python=True)
+
+
+def test_recursion_without_end_is_an_error():
+    def recurses(x):
+        return recurses(x) + 1
+
+    _, text = failure(recurses)
+    assert "raised RecursionError: maximum recursion depth exceeded" in text
+    assert len(text) < 20_000
+
+
+def test_printed_lines_are_in_the_log_although_the_process_is_killed(capfd):
+    def prints(x):
+        print("element", x)
+        return x
+
+    assert values(fm.Dataset.range(3).map(prints, python=True, output=("int64", ()))) == [0, 1, 2]
+    assert "element 2\n" in capfd.readouterr().err
+
+
+def test_a_function_may_change_its_process():
+    def changes(x):
+        os.chdir("/")
+        for descriptor in range(3):
+            os.close(descriptor)
+            os.open("/dev/null", os.O_RDWR)
+        threading.Thread(target=time.sleep, args=(1000,)).start()
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+        return x
+
+    dataset = fm.Dataset.range(20).map(changes, python=True, output=("int64", ()))
+    assert values(dataset) == list(range(20))
+
+
 @pytest.mark.parametrize(
     ("end", "message"),
     [
@@ -299,6 +415,8 @@ def test_inputs_cannot_be_written():
         (lambda: ctypes.string_at(0), "by signal SIGSEGV"),
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "by signal SIGKILL"),
         (lambda: os.abort(), "by signal SIGABRT"),
+        (lambda: raises(KeyboardInterrupt), "raised KeyboardInterrupt"),
+        (lambda: os.closerange(0, 1000), "the function closed the socket to feedmill"),
     ],
 )
 def test_a_process_that_ends_is_an_error_of_its_element(end, message):
@@ -392,7 +510,18 @@ def test_memory_has_a_limit():
     def large(x):
         return len(np.ones(1 << 28, np.uint8).tobytes()) if x == 8 else x
 
-    taken, text = failure(large, memory_bytes=1 << 27)
+    def many(x):
+        kept = []
+        while x == 8:
+            kept.append(bytearray(1000))
+        return x
+
+    for function in [large, many]:
+        check_limit(function)
+
+
+def check_limit(function):
+    taken, text = failure(function, memory_bytes=1 << 27)
     assert taken == list(range(8))
     assert "MemoryError" in text
 

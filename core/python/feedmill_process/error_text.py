@@ -19,6 +19,8 @@ def cut(text, most=TEXT_MAX):
 def formatted(error, own_frames):
     """Returns the traceback without the first frames, those of this process."""
     trace = error.__traceback__
+    if isinstance(error, MemoryError):
+        traceback.clear_frames(trace)  # a text needs memory, too
     for _ in range(own_frames):
         if trace is not None:
             trace = trace.tb_next

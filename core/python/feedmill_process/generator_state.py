@@ -1,5 +1,6 @@
 """States of iterators: another process continues a shard from the last one."""
 
+import contextlib
 import pickle
 import sys
 
@@ -103,13 +104,14 @@ class GeneratorStates:
         if self.warned_of_size:
             return
         self.warned_of_size = True
-        print(
-            f"feedmill: the state of {self.described(holder)} has {size} bytes and is left out, "
-            f"because at most {STATE_MAX - 1} are kept: a shard that continues elsewhere is made "
-            "again from its beginning. Keep offsets in the state, not data",
-            file=sys.stderr,
-            flush=True,
-        )
+        with contextlib.suppress(OSError, ValueError):  # the function may have closed it
+            print(
+                f"feedmill: the state of {self.described(holder)} has {size} bytes and is left "
+                f"out, because at most {STATE_MAX - 1} are kept: a shard that continues elsewhere "
+                "is made again from its beginning. Keep offsets in the state, not data",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def kind_of(state):

@@ -27,7 +27,8 @@ class Absent:
 class Random:
     """The generator of the element that is being made."""
 
-    def __init__(self):
+    def __init__(self, call):
+        self.call = call
         self.bits = None
         self.generator = None
 
@@ -38,14 +39,17 @@ class Random:
     def rng(self):
         if self.generator is None:
             if self.bits is None:
-                raise RuntimeError(
-                    "fm.rng() is for a function of one element: the numbers of a batched function "
-                    "would depend on how elements are grouped"
-                )
+                raise RuntimeError(f"fm.rng() is for a function of one element: {self.why()}")
             import numpy as np
 
             self.generator = np.random.Generator(np.random.Philox(key=self.bits.view(np.uint64)))
         return self.generator
+
+    def why(self):
+        """Returns why there are no random numbers."""
+        if self.call == "generator":
+            return "seed a generator of random numbers by the shard"
+        return "the numbers of a batched function would depend on how elements are grouped"
 
 
 def stand_in(random):
@@ -67,7 +71,7 @@ def load(options, pickled):
     check_versions(options)
     import cloudpickle
 
-    random = Random()
+    random = Random(options["call"])
     sys.modules["feedmill"] = stand_in(random)
     try:
         function = cloudpickle.loads(pickled)

@@ -38,6 +38,8 @@ def main():
     os.set_inheritable(CONTROL, False)
     if sys.path and sys.path[0] == "":
         del sys.path[0]
+    # A line that the function prints is not lost when its process is ended.
+    sys.stdout.reconfigure(line_buffering=True)
     control = socket.socket(fileno=CONTROL)
     if options.get("describe"):
         describe(control)

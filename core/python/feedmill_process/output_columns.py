@@ -2,6 +2,7 @@
 
 import mmap
 import os
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -19,10 +20,20 @@ def type_text(dtype, shape):
     return name + "[" + ", ".join("?" if dim < 0 else str(dim) for dim in shape) + "]"
 
 
+def number_text(value):
+    """Returns a number, shortened if it is long."""
+    try:
+        text = str(value)
+    except ValueError:  # Python refuses to write very long integers
+        return f"of {value.bit_length()} bits"
+    return text if len(text) <= 40 else f"{text[:30]}… of {len(text)} digits"
+
+
 class Component:
     """A declared component of the result."""
 
-    KINDS = {bool: "b", int: "biuf", float: "f"}
+    # dtype.kind to which a number is converted, by its type.
+    KINDS = {int: "biuf", float: "f"}
 
     def __init__(self, declared):
         self.name = declared["name"]
@@ -48,25 +59,48 @@ class Component:
         if self.dtype is None:
             return self.checked_bytes(value, leading)
         kind = type(value)
-        if kind in self.KINDS and self.dtype.kind in self.KINDS[kind] and kind is not bool:
-            array = np.array(value, self.dtype)
+        if kind in self.KINDS and self.dtype.kind in self.KINDS[kind]:
+            array = self.of_number(value)
         else:
-            array = value if kind is np.ndarray else np.asarray(value)
+            array = value if kind is np.ndarray else self.array_of(value)
         if array.dtype != self.dtype:
-            raise self.unfit(
-                f"a {kind.__name__}"
-                if array.dtype.kind in "OSUV"
-                else type_text(array.dtype, array.shape)
-            )
+            if array.dtype.newbyteorder("=") != self.dtype:
+                raise self.unfit(
+                    f"a {kind.__name__}"
+                    if array.dtype.kind in "OSUV"
+                    else type_text(array.dtype, array.shape)
+                )
+            array = array.astype(self.dtype)  # of the other byte order
         self.check_shape(array.shape, leading)
         return array
+
+    def of_number(self, value):
+        """Returns a number of Python as an array."""
+        try:
+            array = np.array(value, self.dtype)
+        except OverflowError:
+            array = None
+        # NumPy 1 only warns of integers that do not fit.
+        if array is None or (self.dtype.kind in "iu" and int(array) != value):
+            raise self.unfit(f"the number {number_text(value)}, which does not fit,")
+        return array
+
+    def array_of(self, value, dtype=None):
+        """Returns an object that is no plain array as one."""
+        if isinstance(value, np.ndarray) and isinstance(value, np.ma.MaskedArray):
+            raise Unfit(
+                f"{self.what} is a masked array, whose mask would be lost: return "
+                "value.filled(…), and the mask as another component if it is needed"
+            )
+        return np.asarray(value, dtype)
 
     def checked_bytes(self, value, leading):
         if isinstance(value, (bytes, str, bytearray)):
             array = np.empty((), object)
             array[()] = value
         else:
-            array = value if isinstance(value, np.ndarray) else np.asarray(value)
+            # NumPy's own texts lose zeros at their end, and objects do not.
+            array = value if type(value) is np.ndarray else self.array_of(value, object)
             if array.dtype.kind not in "OSU":
                 raise self.unfit(type_text(array.dtype, array.shape))
         self.check_shape(array.shape, leading)
@@ -75,7 +109,7 @@ class Component:
             if isinstance(item, str):
                 item = item.encode()
             elif not isinstance(item, (bytes, bytearray)):
-                raise self.unfit(f"of a {type(item).__name__}")
+                raise self.unfit(f"{'of ' if array.ndim else ''}a {type(item).__name__}")
             items.append(bytes(item))
         made = np.empty(array.shape, object)
         made.ravel()[:] = items
@@ -123,7 +157,7 @@ class Output:
         """Returns the components of one result in order."""
         if self.bare:
             return [result]
-        if not isinstance(result, dict):
+        if type(result) is not dict and not isinstance(result, Mapping):
             raise Unfit(
                 f"the result is a {type(result).__name__} instead of a dict with "
                 + ", ".join(map(repr, self.names))

@@ -1,7 +1,9 @@
 """Forks the slots, and ends them."""
 
 import array
+import contextlib
 import ctypes
+import errno
 import faulthandler
 import os
 import resource
@@ -13,6 +15,10 @@ import traceback
 
 PR_SET_PDEATHSIG = 1
 DUMP_MAX = 4_000
+LINK_LOST = 113  # exit status of a slot whose function has closed its socket
+LINK_LOST_TEXT = (
+    b"the function closed the socket to feedmill: let it close only descriptors that it opened"
+)
 
 
 def end_with_parent(parent):
@@ -44,6 +50,7 @@ class Zygote:
         self.function = function
         self.random = random
         self.dumps = {}  # pid → descriptor of the traceback of a fatal signal
+        self.links = {}  # pid → descriptor of the slot's socket in it, and its inode
 
     def serve(self):
         while True:
@@ -64,6 +71,7 @@ class Zygote:
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
         dump = os.memfd_create("dump", os.MFD_CLOEXEC)
+        link = (descriptors[0], os.fstat(descriptors[0]).st_ino)
         zygote = os.getpid()
         try:
             pid = os.fork()
@@ -84,28 +92,56 @@ class Zygote:
                 code = 0
             except ConnectionError:
                 pass  # feedmill has ended
-            except BaseException:
-                traceback.print_exc()
+            except BaseException as error:
+                if isinstance(error, OSError) and error.errno in (errno.EBADF, errno.ENOTSOCK):
+                    code = LINK_LOST
+                with contextlib.suppress(OSError, ValueError):
+                    traceback.print_exc()
             finally:
                 os._exit(code)
         for descriptor in descriptors:
             os.close(descriptor)
         if pid > 0:
             self.dumps[pid] = dump
+            self.links[pid] = link
         self.control.send(struct.pack("<q", pid))
 
     def end(self, pid, hangs):
         """Ends a slot, and answers how it ended and where it was."""
         dump = self.dumps.pop(pid)
+        link = self.links.pop(pid)
+        lost = False
         if hangs:
             os.kill(pid, signal.SIGUSR1)
             self.await_dump(dump)
+        elif not self.has_link(pid, link):
+            lost = not self.await_end(pid)
         os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         os.lseek(dump, 0, os.SEEK_SET)
         text = os.read(dump, DUMP_MAX)
         os.close(dump)
+        if lost or (os.WIFEXITED(status) and os.WEXITSTATUS(status) == LINK_LOST):
+            text = LINK_LOST_TEXT + (b"\n" + text if text else b"")
         self.control.send(struct.pack("<q", status) + text)
+
+    @staticmethod
+    def has_link(pid, link):
+        """Returns whether a slot has its socket; False, too, for one that has ended."""
+        descriptor, inode = link
+        try:
+            return os.stat(f"/proc/{pid}/fd/{descriptor}").st_ino == inode
+        except OSError:
+            return False
+
+    @staticmethod
+    def await_end(pid):
+        """Waits for a slot that seems to end; returns whether it has."""
+        for _ in range(100):
+            if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
+                return True
+            time.sleep(0.01)
+        return False
 
     @staticmethod
     def await_dump(dump):
