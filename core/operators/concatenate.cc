@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -75,6 +76,12 @@ class ConcatenateTurns final : public StreamTurns {
       if (const auto turn = Turn::Without(look, input_)) return *turn;
     }
     return Turn{};
+  }
+  std::vector<uint64_t> Save() const override { return {input_}; }
+  bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
+    if (numbers.size() != 1 || numbers[0] > inputs) return false;
+    input_ = static_cast<size_t>(numbers[0]);
+    return true;
   }
 
  private:

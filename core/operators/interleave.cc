@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -215,6 +216,29 @@ class InterleaveTurns final : public StreamTurns {
       if (++in_block_ == block_) GoOn();
       return Turn{Turn::Kind::kTake, input};
     }
+  }
+  // Numbers: next_, at_, in_block_, and for each slot 1 + its input, or 0.
+  std::vector<uint64_t> Save() const override {
+    std::vector<uint64_t> numbers{next_, at_, static_cast<uint64_t>(in_block_)};
+    for (const auto& slot : slots_) numbers.push_back(slot ? 1 + *slot : 0);
+    return numbers;
+  }
+  bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
+    if (numbers.size() != 3 + slots_.size() || numbers[0] > inputs ||
+        numbers[1] >= slots_.size() ||
+        numbers[2] >= static_cast<uint64_t>(block_)) {
+      return false;
+    }
+    next_ = static_cast<size_t>(numbers[0]);
+    at_ = static_cast<size_t>(numbers[1]);
+    in_block_ = static_cast<int64_t>(numbers[2]);
+    for (size_t k = 0; k < slots_.size(); ++k) {
+      const uint64_t input = numbers[3 + k];
+      if (input > next_) return false;
+      slots_[k].reset();
+      if (input > 0) slots_[k] = static_cast<size_t>(input - 1);
+    }
+    return true;
   }
 
  private:

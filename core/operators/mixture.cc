@@ -2,6 +2,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,30 @@ class MixtureTurns final : public StreamTurns {
     input.any = true;
     last_ = i;
     return Turn{Turn::Kind::kTake, i};
+  }
+  // Numbers: next_, 1 + last_ or 0, and for each input its turn and two bits.
+  std::vector<uint64_t> Save() const override {
+    std::vector<uint64_t> numbers{next_, last_ ? 1 + *last_ : 0};
+    for (const Input& input : inputs_) {
+      numbers.push_back(input.turn);
+      numbers.push_back((input.any ? 1U : 0U) + (input.whole ? 2U : 0U));
+    }
+    return numbers;
+  }
+  bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
+    if (inputs != inputs_.size() || numbers.size() != 2 + 2 * inputs ||
+        numbers[1] > inputs) {
+      return false;
+    }
+    next_ = numbers[0];
+    if (numbers[1] > 0) last_ = static_cast<size_t>(numbers[1] - 1);
+    for (size_t k = 0; k < inputs; ++k) {
+      const uint64_t bits = numbers[3 + 2 * k];
+      if (bits > 3) return false;
+      inputs_[k] = {numbers[2 + 2 * k], (bits & 1) != 0, (bits & 2) != 0};
+      whole_ += inputs_[k].whole ? 1 : 0;
+    }
+    return true;
   }
 
  private:

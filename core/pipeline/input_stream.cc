@@ -16,15 +16,27 @@ namespace {
 constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr uint64_t kPositionsTogether = 4'096;
 
+// An input with a place has small pieces also where its elements are small,
+// because a piece is made again.
+size_t PieceBytes(const WorkerStage& stage, bool keeps_place) {
+  const size_t each = stage.EstimatedBytes();
+  return keeps_place && each > 0
+             ? std::min<size_t>(kPieceBytes, kPositionsTogether * each)
+             : kPieceBytes;
+}
+
 }  // namespace
 
 InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
-                         std::unique_ptr<SequenceReader> sequence)
+                         std::unique_ptr<SequenceReader> sequence,
+                         bool keeps_place)
     : stage_(std::move(stage)),
       scratch_(stage_->NewScratch()),
       sequence_(std::move(sequence)),
       has_client_steps_(sequence_->plan().graph().client_begin <
                         sequence_->plan().graph().steps.size()),
+      keeps_place_(keeps_place),
+      piece_bytes_(PieceBytes(*stage_, keeps_place)),
       positions_ahead_(stage_->PositionsAhead()) {
   const AnalyzedGraph& graph = sequence_->plan().graph();
   const ElementSpec& made = graph.InputOf(graph.steps.size());
@@ -36,7 +48,8 @@ InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
 absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
     const std::shared_ptr<const AnalyzedGraph>& graph,
     std::shared_ptr<const Manifest> manifest, const StageContext& context,
-    uint64_t seed, uint64_t iteration) {
+    uint64_t seed, uint64_t iteration, bool keeps_place,
+    const std::optional<StreamPlace>& place) {
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*graph, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
@@ -47,11 +60,46 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
   options.source_round = source.round;
   options.capped = false;
   options.keeps_place = false;
+  if (place) {
+    if (place->at > Cursor{plan->size(), 0}) {
+      return InvalidArgument("the place is behind the end of its input");
+    }
+    options.resume = ReadPlace{.cursor = place->at, .stage = place->stage};
+    if (place->state != nullptr) stage->Restore(*place->state);
+  }
   FM_ASSIGN_OR_RETURN(auto sequence,
                       SequenceReader::Make(std::move(plan), context.registry,
                                            std::move(options)));
-  return std::unique_ptr<InputStream>(
-      new InputStream(std::move(stage), std::move(sequence)));
+  auto stream = std::unique_ptr<InputStream>(
+      new InputStream(std::move(stage), std::move(sequence), keeps_place));
+  if (place) stream->at_ = place->at;
+  if (keeps_place) stream->NotePlace();
+  if (place) FM_RETURN_IF_ERROR(stream->PassOver(place->taken));
+  return stream;
+}
+
+// Makes elements after a place once more, and leaves them out.
+absl::Status InputStream::PassOver(uint64_t count) {
+  while (count > 0) {
+    FM_ASSIGN_OR_RETURN(const Next next, Look());
+    if (next == Next::kEnd) return absl::OkStatus();
+    if (next == Next::kElement) {
+      const auto rows = static_cast<size_t>(std::min<uint64_t>(count, left()));
+      Take(rows);
+      count -= rows;
+    } else {
+      TakeSkipped();
+      --count;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Steps that hold rows keep the place before these rows.
+void InputStream::NotePlace() {
+  StageState stage = sequence_->SaveStage();
+  if (!HoldsNoRows(stage)) return;
+  place_ = {at_, 0, std::move(stage), stage_->StateAt(at_)};
 }
 
 const absl::Status& InputStream::error() const {
@@ -70,6 +118,7 @@ absl::StatusOr<InputStream::Next> InputStream::Look() {
 }
 
 SkippedElement InputStream::TakeSkipped() {
+  ++place_.taken;
   return *std::exchange(skipped_, std::nullopt);
 }
 
@@ -118,10 +167,11 @@ absl::Status InputStream::Feed() {
     return absl::OkStatus();
   }
   Announce(announce_count_);
+  if (keeps_place_) NotePlace();
   const Cursor end{at_.p + std::min(size - at_.p, PositionsTogether()), 0};
   bool outer = false;
   FM_ASSIGN_OR_RETURN(Piece piece,
-                      stage_->Run(at_, end, kPieceBytes, *scratch_, outer));
+                      stage_->Run(at_, end, piece_bytes_, *scratch_, outer));
   at_ = piece.end;
   std::optional<SkippedElement> skipped = std::move(piece.skipped);
   piece.skipped.reset();

@@ -14,22 +14,26 @@
 #include "core/io/manifest.h"
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/stage_input.h"
+#include "core/pipeline/stream_places.h"
 #include "core/pipeline/worker_stage.h"
 #include "feedmill/element.h"
 
 namespace feedmill {
 
 // Reads a pipeline that is an input of another pipeline's source, in order from
-// its first element. All its steps run on the calling thread. Holds one chunk
-// and the rows that its steps hold. Not thread-safe.
+// its first element or from a place. All its steps run on the calling thread.
+// Holds one chunk and the rows that its steps hold. Not thread-safe.
 class InputStream {
  public:
   // A Status that a function returns is an error of this machine, or
-  // InvalidArgument as of Plan::Make.
+  // InvalidArgument as of Plan::Make. `place`: continues there; InvalidArgument
+  // if it does not fit the steps. `keeps_place`: place() works. It costs a copy
+  // of the client steps' state for each piece.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
       std::shared_ptr<const Manifest> manifest, const StageContext& context,
-      uint64_t seed, uint64_t iteration);
+      uint64_t seed, uint64_t iteration, bool keeps_place,
+      const std::optional<StreamPlace>& place = {});
 
   enum class Next {
     kElement,  // rows [row(), chunk().rows) are ready
@@ -42,11 +46,18 @@ class InputStream {
   const Chunk& chunk() const { return chunk_; }
   size_t row() const { return row_; }
   size_t left() const { return chunk_.rows - row_; }
-  void Take(size_t count) { row_ += count; }
+  void Take(size_t count) {
+    row_ += count;
+    place_.taken += count;
+  }
   // Takes the element that was left out. REQUIRES: Look said kBad or kLeftOut.
   SkippedElement TakeSkipped();
 
   const absl::Status& error() const;
+
+  // The last place from which all elements from the next one on can be made.
+  // REQUIRES: keeps_place.
+  const StreamPlace& place() const { return place_; }
 
   // Number of positions to announce ahead of those that are made; 0 if it saves
   // no time.
@@ -57,7 +68,9 @@ class InputStream {
 
  private:
   InputStream(std::shared_ptr<const WorkerStage> stage,
-              std::unique_ptr<SequenceReader> sequence);
+              std::unique_ptr<SequenceReader> sequence, bool keeps_place);
+  absl::Status PassOver(uint64_t count);
+  void NotePlace();
   uint64_t PositionsTogether() const;
   absl::Status Feed();
   bool PopChunk();
@@ -68,10 +81,13 @@ class InputStream {
   // Columns of the pipeline's output, among those that its last step makes.
   std::vector<size_t> columns_;
   const bool has_client_steps_;
+  const bool keeps_place_;
+  const size_t piece_bytes_;
   const uint64_t positions_ahead_;
   uint64_t announced_ = 0;       // earlier positions were announced
   uint64_t announce_count_ = 0;  // of the last Announce
   Cursor at_;                    // positions before it are made
+  StreamPlace place_;
   Chunk chunk_;
   size_t row_ = 0;
   std::optional<SkippedElement> skipped_;  // comes after the ready outputs

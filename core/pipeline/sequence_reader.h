@@ -121,6 +121,9 @@ class SequenceReader {
   std::optional<ReadPlace> PlaceBefore(uint64_t unread) const {
     return tracker_.Before(unread);
   }
+  // State of the client's steps before the next piece. REQUIRES: Pop returned
+  // false.
+  StageState SaveStage() const { return stage_->Save(); }
   // Pass (Plan::ReachedPass) of the last element that Pop gave, except its last
   // `unread`. 0 before the first one.
   uint64_t PassBefore(uint64_t unread) const;

@@ -1,6 +1,7 @@
 // The input of a stage whose source combines inputs of unknown size. A position
 // is a pass over all of them. One thread at a time makes a pass, from its
-// beginning.
+// beginning. If an input has a generator, a pass also continues from a state.
+// The state has the places of all inputs, with the states of their generators.
 
 #include <algorithm>
 #include <list>
@@ -11,11 +12,14 @@
 
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
+#include "core/chunk/row_states.h"
+#include "core/dataset/generator_source.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"
+#include "core/pipeline/stream_places.h"
 #include "core/plan/input_combiner.h"
 
 namespace feedmill {
@@ -23,6 +27,15 @@ namespace {
 
 // Most interrupted passes that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
+constexpr size_t kStatesMax = 64;
+
+// True if a generator makes elements of the pipeline.
+bool HasGenerator(const AnalyzedGraph& graph) {
+  if (graph.graph.source.As<GeneratorSource>() != nullptr) return true;
+  if (graph.cached != nullptr && HasGenerator(*graph.cached)) return true;
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [](const auto& input) { return HasGenerator(*input); });
+}
 
 // Data that all passes of one plan share.
 struct Recipe {
@@ -30,12 +43,13 @@ struct Recipe {
   std::shared_ptr<const Manifest> manifest;
   StageContext context;
   std::shared_ptr<const ElementSpec> spec;
+  bool has_states = false;  // states are worth their cost
 
   const AnalyzedGraph& graph() const { return plan->graph(); }
 
-  absl::StatusOr<std::unique_ptr<InputStream>> Begin(size_t input,
-                                                     uint64_t pass,
-                                                     uint64_t turn) const {
+  absl::StatusOr<std::unique_ptr<InputStream>> Begin(
+      size_t input, uint64_t pass, uint64_t turn,
+      const std::optional<StreamPlace>& place = {}) const {
     static const std::shared_ptr<const Manifest>& none =
         *new std::shared_ptr<const Manifest>(
             std::make_shared<const Manifest>());
@@ -47,7 +61,7 @@ struct Recipe {
     const RandomKey key =
         MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
     auto stream = InputStream::Make(graph().inputs[input], files, context,
-                                    plan->seed(), key.low);
+                                    plan->seed(), key.low, has_states, place);
     if (stream.ok()) return stream;
     return Annotate(stream.status(), fmt::format("inputs[{}]", input));
   }
@@ -68,6 +82,23 @@ class Pass final : TurnStreams {
     for (size_t i = 0; i < pass->streams_.size(); ++i) {
       FM_RETURN_IF_ERROR(pass->Begin(i, 0));
     }
+    return pass;
+  }
+  // Continues a pass from its state before a row. Null: the bytes are no state
+  // of this source.
+  static absl::StatusOr<std::unique_ptr<Pass>> Resume(const Recipe& recipe,
+                                                      uint64_t number,
+                                                      const RowState& state) {
+    const std::optional<PassPlace> place = DecodePlace(state.bytes);
+    auto pass = std::unique_ptr<Pass>(new Pass(recipe, number));
+    if (!place || !pass->Fits(*place)) return nullptr;
+    for (size_t i = 0; i < place->inputs.size(); ++i) {
+      const auto& [turn, at] = place->inputs[i];
+      const absl::Status begun = pass->Begin(i, turn, at);
+      if (absl::IsInvalidArgument(begun)) return nullptr;
+      FM_RETURN_IF_ERROR(begun);
+    }
+    pass->first_row_ = state.row;
     return pass;
   }
 
@@ -106,11 +137,26 @@ class Pass final : TurnStreams {
     return absl::OkStatus();
   }
 
+  // Returns the state before next_row(); nullopt at the end, or if it would be
+  // too large.
+  std::optional<RowState> State() const {
+    if (ended_) return std::nullopt;
+    PassPlace place;
+    if (turns_ != nullptr) place.turns = turns_->Save();
+    for (size_t i = 0; i < streams_.size(); ++i) {
+      place.inputs.push_back({begun_[i], streams_[i]->place()});
+    }
+    RowState state{next_row(), EncodePlace(place)};
+    if (state.bytes.size() > kGeneratorStateMax) return std::nullopt;
+    return state;
+  }
+
  private:
   Pass(const Recipe& recipe, uint64_t number)
       : recipe_(recipe),
         number_(number),
         streams_(recipe.graph().inputs.size()),
+        begun_(streams_.size()),
         looked_at_(streams_.size()) {
     const Source& source = recipe.graph().graph.source;
     turns_ = source.kind().combiner()->MakeTurns(source.options());
@@ -119,7 +165,13 @@ class Pass final : TurnStreams {
   // ---- TurnStreams
   size_t count() const override { return streams_.size(); }
   absl::Status Begin(size_t input, uint64_t turn) override {
-    FM_ASSIGN_OR_RETURN(streams_[input], recipe_.Begin(input, number_, turn));
+    return Begin(input, turn, {});
+  }
+  absl::Status Begin(size_t input, uint64_t turn,
+                     const std::optional<StreamPlace>& place) {
+    FM_ASSIGN_OR_RETURN(streams_[input],
+                        recipe_.Begin(input, number_, turn, place));
+    begun_[input] = turn;
     ahead_ = std::max(ahead_, streams_[input]->positions_ahead());
     looked_at_[input] = false;
     next_ = std::min(next_, input);
@@ -147,6 +199,12 @@ class Pass final : TurnStreams {
                                    : TurnStreams::Next::kBad;
     }
     return TurnStreams::Next::kElement;
+  }
+
+  bool Fits(const PassPlace& place) {
+    if (place.inputs.size() != streams_.size()) return false;
+    return turns_ == nullptr ? place.turns.empty()
+                             : turns_->Restore(place.turns, streams_.size());
   }
 
   // Announces positions that are read soon, because an input needs its next
@@ -290,6 +348,7 @@ class Pass final : TurnStreams {
   const uint64_t number_;
   std::unique_ptr<StreamTurns> turns_;  // null: a zip
   std::vector<std::unique_ptr<InputStream>> streams_;
+  std::vector<uint64_t> begun_;  // turn of each input
   // Most positions to announce; 0 if no input gains by it.
   uint64_t ahead_ = 0;
   std::vector<bool> looked_at_;
@@ -324,16 +383,30 @@ class StreamedInput final : public StageInput {
                                  InputBlock& out) const override {
     std::unique_ptr<Pass> pass = TakeParked(ref.pass, row);
     if (pass == nullptr) {
+      FM_ASSIGN_OR_RETURN(pass, Resume(ref, row));
+    }
+    if (pass == nullptr) {
       FM_ASSIGN_OR_RETURN(pass, Pass::Begin(recipe_, ref.pass));
     }
     while (pass->next_row() <= row && !pass->ended()) {
       FM_RETURN_IF_ERROR(pass->Next(bytes_max));
+      if (recipe_.has_states) Keep(*pass);
     }
     auto& own = static_cast<StreamedScratch&>(scratch);
     Show(*pass, row, own, out);
     const bool more = !pass->ended() || row < pass->next_row();
     if (more || out.rows > 0) Park(std::move(pass));
     return more;
+  }
+
+  std::optional<RowState> StateBefore(const RecordRef& ref,
+                                      uint64_t row) const override {
+    const std::lock_guard lock(mutex_);
+    return states_.Before(ref.pass, row);
+  }
+  void Restore(const RecordRef& ref, RowState state) const override {
+    const std::lock_guard lock(mutex_);
+    states_.Keep(ref.pass, std::move(state));
   }
 
   std::vector<Column> Take(Scratch& scratch) const override {
@@ -379,6 +452,22 @@ class StreamedInput final : public StageInput {
     out.failed_records = left_out->element.records;
   }
 
+  // Returns a pass that continues from a state before the row; null without
+  // one.
+  absl::StatusOr<std::unique_ptr<Pass>> Resume(const RecordRef& ref,
+                                               uint64_t row) const {
+    const std::optional<RowState> state = StateBefore(ref, row);
+    if (!state) return nullptr;
+    return Pass::Resume(recipe_, ref.pass, *state);
+  }
+
+  void Keep(const Pass& pass) const {
+    std::optional<RowState> state = pass.State();
+    if (!state) return;
+    const std::lock_guard lock(mutex_);
+    states_.Keep(pass.number(), *std::move(state));
+  }
+
   std::unique_ptr<Pass> TakeParked(uint64_t number, uint64_t row) const {
     const std::lock_guard lock(mutex_);
     for (auto at = parked_.begin(); at != parked_.end(); ++at) {
@@ -401,7 +490,9 @@ class StreamedInput final : public StageInput {
 
   const Recipe recipe_;
   mutable std::mutex mutex_;
-  mutable std::list<std::unique_ptr<Pass>> parked_;  // newest first
+  // Newest first; guarded by mutex_.
+  mutable std::list<std::unique_ptr<Pass>> parked_;
+  mutable RowStates states_{kStatesMax};  // guarded by mutex_
 };
 
 }  // namespace
@@ -412,7 +503,8 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
   StageContext own = context;
   own.covered = context.covered || plan->graph().skip_before.has_value();
   Recipe recipe{plan, std::move(manifest), std::move(own),
-                std::make_shared<const ElementSpec>(plan->graph().source.spec)};
+                std::make_shared<const ElementSpec>(plan->graph().source.spec),
+                HasGenerator(plan->graph())};
   return std::unique_ptr<const StageInput>(
       std::make_unique<StreamedInput>(std::move(recipe)));
 }

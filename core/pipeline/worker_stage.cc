@@ -107,7 +107,10 @@ void WorkerStage::Restore(const GeneratorState& state) const {
 }
 
 GeneratorStatePtr WorkerStage::StateAt(Cursor end) const {
-  if (program_->naming != Naming::kRuns || end.i == 0) return nullptr;
+  if (program_->naming != Naming::kRuns || end.i == 0 ||
+      end.p >= program_->plan->size()) {
+    return nullptr;
+  }
   auto state =
       program_->source->StateBefore(program_->plan->Record(end.p, 0), end.i);
   if (!state) return nullptr;

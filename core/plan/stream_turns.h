@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -56,6 +58,12 @@ class StreamTurns {
   // Returns the next turn. The caller takes the element before it calls Next
   // again, and calls again only after kTake and kLeftOut.
   virtual absl::StatusOr<Turn> Next(TurnStreams& streams) = 0;
+
+  // Returns numbers from which other turns of the same combination continue.
+  virtual std::vector<uint64_t> Save() const = 0;
+  // Continues from the numbers of a Save, with `inputs` streams. False: they
+  // are none; the turns are then unusable. REQUIRES: Next was not called.
+  virtual bool Restore(std::span<const uint64_t> numbers, size_t inputs) = 0;
 };
 
 }  // namespace feedmill

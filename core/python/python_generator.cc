@@ -32,7 +32,8 @@ ProcessGenerator::ProcessGenerator(std::shared_ptr<LoadedFunction> loaded,
                                    GeneratorSource source)
     : loaded_(std::move(loaded)),
       source_(std::move(source)),
-      output_(SpecOfPython(source_.output)) {}
+      output_(SpecOfPython(source_.output)),
+      states_(kStatesMax) {}
 
 absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeSlot(
     const Place& place) {
@@ -75,25 +76,12 @@ void ProcessGenerator::Park(Parked parked) {
 std::optional<RowState> ProcessGenerator::StateBefore(uint64_t shard,
                                                       uint64_t row) {
   const std::lock_guard lock(mu_);
-  const auto after = states_.upper_bound({shard, row});
-  if (after == states_.begin()) return std::nullopt;
-  const auto& [at, bytes] = *std::prev(after);
-  if (at.first != shard) return std::nullopt;
-  return RowState{at.second, bytes};
+  return states_.Before(shard, row);
 }
 
 void ProcessGenerator::Restore(uint64_t shard, RowState state) {
-  KeepState({shard, state.row}, std::move(state.bytes));
-}
-
-void ProcessGenerator::KeepState(const Place& place, std::string bytes) {
   const std::lock_guard lock(mu_);
-  if (states_.try_emplace(place, std::move(bytes)).second) {
-    states_order_.push_back(place);
-  }
-  if (states_.size() <= kStatesMax) return;
-  states_.erase(states_order_.front());
-  states_order_.pop_front();
+  states_.Keep(shard, std::move(state));
 }
 
 absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
@@ -136,7 +124,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
   }
   const Place next{place.first, place.second + made.rows};
   if (outcome.text.size() > sizeof said) {
-    KeepState(next, outcome.text.substr(sizeof said));
+    Restore(next.first, {next.second, outcome.text.substr(sizeof said)});
   }
   parked.place = made.more ? std::optional(next) : std::nullopt;
   Park(std::move(parked));

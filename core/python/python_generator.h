@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 
+#include "core/chunk/row_states.h"
 #include "core/dataset/python_functions.h"
 #include "core/python/loaded_function.h"
 #include "core/python/python_process.h"
@@ -44,7 +44,6 @@ class ProcessGenerator final : public PythonGenerator {
   };
   absl::StatusOr<Parked> TakeSlot(const Place& place);
   void Park(Parked parked);
-  void KeepState(const Place& place, std::string bytes);
   // Asks a process for at most `rows` rows.
   absl::StatusOr<PythonSlot::Outcome> Ask(Parked& parked, const Place& place,
                                           uint64_t rows, size_t bytes_max);
@@ -56,9 +55,8 @@ class ProcessGenerator final : public PythonGenerator {
   const GeneratorSource source_;
   const ElementSpec output_;
   std::mutex mu_;
-  std::list<Parked> parked_;             // newest first; guarded by mu_
-  std::map<Place, std::string> states_;  // guarded by mu_
-  std::list<Place> states_order_;        // oldest first; guarded by mu_
+  std::list<Parked> parked_;  // newest first; guarded by mu_
+  RowStates states_;          // guarded by mu_
 };
 
 }  // namespace feedmill

@@ -171,6 +171,57 @@ def test_a_reading_continues_from_the_state_behind_a_cache(start, tmp_path, pred
     assert len(again) <= 3 * PIECE
 
 
+# ---- inputs of combining sources
+
+
+def inputs(folder, **steps):
+    """Two logs whose components can stand side by side."""
+    made = []
+    for k in range(2):
+        names = {f"{name}{k}": name for name in OUTPUT} if steps.get("zips") else {}
+        dataset = fm.Dataset.from_generator(
+            lambda shard, shards, k=k: Log(folder, 2 * k + shard, 0), shards=2, output=OUTPUT
+        )
+        if names:
+            dataset = dataset.map(**names)
+        made.append(dataset)
+    return made
+
+
+COMBINED = {
+    "concatenate": lambda folder: fm.Dataset.concatenate(inputs(folder)),
+    "zip": lambda folder: fm.Dataset.zip(inputs(folder, zips=True)).map(
+        shard="shard0", k="k0", pad="pad0", other="shard1"
+    ),
+    "interleave": lambda folder: fm.Dataset.interleave(inputs(folder), block_length=3),
+    "mixture": lambda folder: fm.Dataset.mixture(inputs(folder), weights=[1, 3]),
+}
+
+
+@pytest.mark.parametrize("through", ["service", "local"])
+@pytest.mark.parametrize("kind", COMBINED)
+def test_a_reading_continues_in_the_inputs_of_a_combining_source(start, tmp_path, kind, through):
+    made = Made(tmp_path / "made")
+    dataset = COMBINED[kind](made.folder).with_options(seed=1)
+
+    def read(dataset, **options):
+        if through == "local":
+            return dataset.read(**options)
+        _, target = start("dispatcher")
+        allowed(start, target)
+        return dataset.read(target, **options)
+
+    with read(dataset) as reader:
+        whole = names(reader)
+    before = made.elements()
+    assert resumed(read, dataset, made, TAKEN) == whole
+    # Without states, all elements before the place would be made again.
+    left = {"zip": 2}.get(kind, 1) * (len(whole) - TAKEN)
+    assert len(before) >= len(whole)
+    # A piece of the input whose pads are not needed has 4096 elements.
+    assert len(made.elements()) <= left + 4 * PIECE + (4096 if kind == "zip" else 0)
+
+
 # ---- states that fail
 
 

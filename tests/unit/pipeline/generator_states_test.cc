@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/dataset/combining_sources.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/python_functions.h"
 #include "core/definition/pipeline_text.h"
@@ -26,21 +27,28 @@ namespace {
 constexpr uint64_t kRows = 100;  // of each shard
 constexpr uint64_t kCall = 7;    // rows of a call
 
-// Shards of kRows numbers. A state exists after each second call.
+// Shards of kRows arrays of `width` equal numbers; 0: of numbers. A state
+// exists after each second call.
 class FakeGenerator final : public PythonGenerator {
  public:
+  explicit FakeGenerator(size_t width) : width_(width) {}
+
   absl::Status Prepare() override { return absl::OkStatus(); }
   absl::StatusOr<Rows> Read(uint64_t shard, uint64_t row, size_t,
                             std::span<OutputColumn* const> outputs) override {
-    const uint64_t end = std::min(row + kCall, kRows);
+    const uint64_t end = row < kRows ? std::min(row + kCall, kRows) : row;
     const auto place = places_.find(shard);
     const bool goes_on = place != places_.end() && place->second == row;
     const uint64_t first =
         goes_on ? row : StateBefore(shard, row).value_or(RowState()).row;
     made_ += end - first;
-    outputs[0]->Reset(DType::kInt64, {});
+    std::vector<int64_t> shape;
+    if (width_ > 0) shape.push_back(static_cast<int64_t>(width_));
+    outputs[0]->Reset(DType::kInt64, shape);
     for (uint64_t k = row; k < end; ++k) {
-      outputs[0]->values.Push(static_cast<int64_t>(shard * 1'000 + k));
+      for (size_t copies = std::max<size_t>(width_, 1); copies > 0; --copies) {
+        outputs[0]->values.Push(static_cast<int64_t>(shard * 1'000 + k));
+      }
     }
     places_[shard] = end;
     if ((end / kCall) % 2 == 0) states_.insert({{shard, end}, "state"});
@@ -62,6 +70,7 @@ class FakeGenerator final : public PythonGenerator {
   uint64_t made() const { return made_; }
 
  private:
+  const size_t width_;
   uint64_t made_ = 0;
   std::map<uint64_t, uint64_t> places_;
   std::map<std::pair<uint64_t, uint64_t>, std::string> states_;
@@ -76,11 +85,23 @@ class FakePython final : public PythonFunctions {
     return nullptr;
   }
   std::shared_ptr<PythonGenerator> LoadGenerator(
-      const GeneratorSource&) override {
+      const GeneratorSource& source) override {
+    std::shared_ptr<FakeGenerator>& generator = generators_[source.function];
+    if (generator == nullptr) {
+      const auto& shape = source.output[0].shape;
+      generator = std::make_shared<FakeGenerator>(
+          shape.empty() ? 0 : static_cast<size_t>(shape[0]));
+    }
     return generator;
   }
-  const std::shared_ptr<FakeGenerator> generator =
-      std::make_shared<FakeGenerator>();
+  // Elements that the function's generator made.
+  uint64_t made(const std::string& function) const {
+    const auto found = generators_.find(function);
+    return found == generators_.end() ? 0 : found->second->made();
+  }
+
+ private:
+  std::map<std::string, std::shared_ptr<FakeGenerator>> generators_;
 };
 
 // A process that runs generators.
@@ -114,7 +135,7 @@ LocalReaderOptions SmallPieces() {
   return options;
 }
 
-// Adds the numbers of the next elements, `count` of them or all.
+// Adds the first numbers of the next elements, `count` of them or all.
 void Read(LocalReader& reader, size_t count, std::vector<int64_t>& numbers) {
   while (numbers.size() < count) {
     const auto chunk = reader.Next(absl::InfiniteFuture());
@@ -146,7 +167,7 @@ TEST(GeneratorStates, APieceHasAStateThatLeadsToItsEnd) {
 }
 
 // Reads `taken` elements, and the others in another process. Returns the
-// number of elements that the generator made there.
+// number of elements that the generators made there.
 uint64_t ReadInTwoProcesses(const Graph& graph, size_t taken,
                             std::vector<int64_t>& numbers) {
   const Process first;
@@ -162,7 +183,7 @@ uint64_t ReadInTwoProcesses(const Graph& graph, size_t taken,
   options.resume = LocalResume{3, 0, place};
   const auto rest = LocalReader::Make(graph, second.registry, options).value();
   Read(*rest, 1'000, numbers);
-  return second.python->generator->made();
+  return second.python->made("AAAA") + second.python->made("BBBB");
 }
 
 // The numbers of both shards that `keep` keeps.
@@ -218,6 +239,149 @@ TEST(GeneratorStates, APlaceAtTheBeginOfAShardHasNone) {
   std::vector<int64_t> numbers;
   Read(*reader, 150, numbers);
   EXPECT_EQ(reader->sequence().PlaceBefore(0)->state, nullptr);
+}
+
+// ---- inputs of combining sources
+
+constexpr int64_t kWidth = 2'048;  // a piece of an input has 16 elements
+// Elements made again: the piece of each input, and the calls to its state.
+constexpr uint64_t kMadeAgain = 2 * (3 * kCall + 3 * kCall);
+
+// Two shards whose elements have one component. `steps`: in YAML.
+Graph Input(const std::string& function, const std::string& name,
+            const std::string& steps) {
+  Graph graph = TwoShards();
+  GeneratorSource source = *graph.source.As<GeneratorSource>();
+  source.function = function;
+  source.output[0].name = name;
+  source.output[0].shape = {kWidth};
+  graph.source = MakeSource(source);
+  graph.options = {};
+  graph.steps =
+      ParseGraphYaml("source: {range: 1}\nsteps: [" + steps + "]\n", ".")
+          .value()
+          .steps;
+  return graph;
+}
+
+std::vector<Graph> TwoInputs(const std::string& steps = "") {
+  return {Input("AAAA", "", steps), Input("BBBB", "", steps)};
+}
+
+template <class S>
+Graph Combined(S source) {
+  Graph graph;
+  graph.source = MakeSource(std::move(source));
+  graph.options.seed = 3;
+  return graph;
+}
+
+// Reads from several places. `left(n)`: elements of the generators that an
+// uninterrupted reading makes after the first n.
+template <class Left>
+void ExpectLittleMadeAgain(const Graph& graph, std::vector<size_t> places,
+                           Left left) {
+  std::vector<int64_t> whole;
+  const Process process;
+  Read(*LocalReader::Make(graph, process.registry, SmallPieces()).value(),
+       1'000, whole);
+  for (const size_t place : places) {
+    std::vector<int64_t> numbers;
+    const uint64_t made = ReadInTwoProcesses(graph, place, numbers);
+    EXPECT_EQ(numbers, whole) << place;
+    EXPECT_LE(made, left(place) + kMadeAgain) << place;
+  }
+}
+
+TEST(GeneratorStates, AConcatenateContinuesInTheMiddleOfAnInput) {
+  ExpectLittleMadeAgain(Combined(ConcatenateSource{TwoInputs()}),
+                        {90, 170, 290, 377}, [](size_t n) { return 400 - n; });
+}
+
+TEST(GeneratorStates, AZipContinuesInTheMiddleOfItsInputs) {
+  ExpectLittleMadeAgain(
+      Combined(ZipSource{{Input("AAAA", "a", ""), Input("BBBB", "b", "")}}),
+      {90, 170}, [](size_t n) { return 2 * (200 - n); });
+}
+
+TEST(GeneratorStates, AnInterleaveContinuesInTheMiddleOfATurn) {
+  InterleaveSource source{TwoInputs()};
+  source.block_length = 5;
+  ExpectLittleMadeAgain(Combined(std::move(source)), {93, 258, 371},
+                        [](size_t n) { return 400 - n; });
+}
+
+// The second input ends at element 266 and begins again.
+TEST(GeneratorStates, AMixtureContinuesInAnInputThatBeganAgain) {
+  MixtureSource source{TwoInputs()};
+  source.weights = {1, 3};
+  source.stop = MixtureStop::kAllExhausted;
+  ExpectLittleMadeAgain(Combined(std::move(source)), {150, 290, 600, 780},
+                        [](size_t n) { return 800 - n; });
+}
+
+TEST(GeneratorStates, InputsWithFiltersAndCountingStepsContinue) {
+  ExpectLittleMadeAgain(
+      Combined(
+          ConcatenateSource{TwoInputs("{filter: 'x[0] % 3 != 1'}, {skip: 10}, "
+                                      "{shard: {count: 2, index: 1}}, "
+                                      "{take: 50}")}),
+      {35, 80},
+      // Each input makes about 50 * 2 * 1.5 + 15 elements.
+      [](size_t n) { return (n < 50 ? 2 : 1) * 165 - 3 * (n % 50) - 15; });
+}
+
+TEST(GeneratorStates, AnInputThatCombinesInputsContinues) {
+  Graph inner = Combined(ConcatenateSource{TwoInputs()});
+  inner.options = {};
+  ConcatenateSource source;
+  source.inputs.push_back(std::move(inner));
+  source.inputs.push_back(Input("BBBB", "", ""));
+  ExpectLittleMadeAgain(Combined(std::move(source)), {90, 390, 577},
+                        [](size_t n) { return 600 - n; });
+}
+
+// Batches hold rows between the pieces, so the place is that of the last piece
+// that ended with a whole batch.
+TEST(GeneratorStates, AnInputOfBatchesGivesTheSameElements) {
+  ExpectLittleMadeAgain(Combined(ConcatenateSource{TwoInputs("{batch: 7}")}),
+                        {10, 30, 50}, [](size_t) { return 400; });
+}
+
+TEST(GeneratorStates, AStateThatIsNoPlaceIsNotUsed) {
+  const auto analyzed =
+      Analyze(Combined(ConcatenateSource{TwoInputs()}), *Process().registry)
+          .value();
+  const auto plan = Plan::Make(analyzed, 1, 3, 0).value();
+  const auto run = [&](const std::string& bytes) {
+    const Process process;
+    const auto stage =
+        WorkerStage::Make(plan, nullptr, process.registry).value();
+    const auto scratch = stage->NewScratch();
+    stage->Restore({{0, 20}, bytes});
+    return stage->Run({0, 20}, {1, 0}, 1 << 20, *scratch);
+  };
+  const Piece expected = run("").value();
+  const Process process;
+  const auto stage = WorkerStage::Make(plan, nullptr, process.registry).value();
+  const auto scratch = stage->NewScratch();
+  Piece piece;
+  while (piece.end < Cursor{0, 60}) {
+    piece = stage->Run(piece.end, {1, 0}, 1, *scratch).value();
+  }
+  ASSERT_NE(piece.state, nullptr);
+  const std::string& state = piece.state->bytes;
+  for (size_t size = 0; size < state.size(); ++size) {
+    const Piece again = run(state.substr(0, size)).value();
+    EXPECT_EQ(again.chunk.rows, expected.chunk.rows) << size;
+    EXPECT_EQ(again.chunk.columns[0].Items<int64_t>(0)[0], 20) << size;
+  }
+  for (size_t at = 0; at < state.size(); ++at) {
+    std::string damaged = state;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
+    // No crash: elements of another place, or an error.
+    static_cast<void>(run(damaged));
+  }
 }
 
 }  // namespace
