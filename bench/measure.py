@@ -1,5 +1,6 @@
 """Shared by the benchmarks: processes, rounds, medians, checks, and the pipelines and data
 that several of them read."""
+import concurrent.futures
 import glob
 import json
 import os
@@ -47,7 +48,7 @@ def run_logged(command, **options):
 
 
 class Service:
-    """A dispatcher and one worker with a thread per core, as processes."""
+    """A dispatcher and one worker, with a thread per core unless `flags` say otherwise, as processes."""
 
     def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill", dispatcher_flags=()):
         self.folder, self.processes, self.binary = pathlib.Path(folder), [], binary
@@ -130,19 +131,34 @@ def limit(name, *arguments):
     return run_json([BUILD / "bench" / f"limit_{name}", *arguments])
 
 
-def rounds(count, sides, swap=False):
-    """Runs each side once per round; a side is a function that returns a result or None. With `swap`, every second
-    round runs them in the opposite order, so that a drift of the machine favours neither side."""
+def rounds(count, sides):
+    """Runs each side once per round; a side is a function that returns a result or None."""
     results = {name: [] for name in sides}
     for number in range(count):
-        ordered = list(sides.items())
-        for name, side in reversed(ordered) if swap and number % 2 else ordered:
+        for name, side in sides.items():
             result = side()
             if result is not None:
                 results[name].append(result)
                 say(f"  round {number + 1}/{count}  {name:<14} {describe(result)}")
             elif number == 0:
                 say(f"  skipped: {name} (not installed)")
+    return results
+
+
+def rounds_at_once(count, services, sides):
+    """Runs both sides of a round at the same time, each with a service of its own; returns a list of results a side.
+
+    The speed of a shared machine drifts within seconds, and so affects both sides alike. A side is a function of its
+    service and of the number of the round. The sides change their services after each round."""
+    results = {name: [] for name in sides}
+    with concurrent.futures.ThreadPoolExecutor(len(sides)) as threads:
+        for number in range(count):
+            placed = services if number % 2 == 0 else services[::-1]
+            running = {name: threads.submit(side, service, number)
+                       for (name, side), service in zip(sides.items(), placed, strict=True)}
+            for name, result in running.items():
+                results[name].append(result.result())
+                say(f"  round {number + 1}/{count}  {name:<14} {describe(result.result())}")
     return results
 
 

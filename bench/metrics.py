@@ -1,9 +1,9 @@
 """Cost of metrics and of the page: a row of bench/run.
 
-The same reads through a service, in alternating rounds. On one side, Prometheus scrapes the dispatcher, the worker and the
-reader each second. A page is open, too: its stream of the status is read. On the other side there is none of that. Reads and
-figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out. MARK is the most that
-metrics and page may cost."""
+The same reads through two services at the same time. On one side, dispatcher, worker and reader are scraped each
+second, as Prometheus does. A page is open, too: its stream of the status is read. On the other side there is none of
+that. Reads and figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out. MARK is the
+most that metrics and page may cost."""
 import contextlib
 import json
 import pathlib
@@ -13,7 +13,7 @@ import time
 import urllib.request
 
 import measure
-from tracing import FEEDMILL, PIPELINES
+from tracing import FEEDMILL, ONE_THREAD, PIPELINES, report
 
 SCRAPE_INTERVAL = 1.0
 MARK = 0.01
@@ -28,9 +28,13 @@ class Watched:
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
+        self.folder.mkdir()
         self.urls = [self.folder / "dispatcher-http", self.folder / "worker-http"]
         flags = [["--http", "127.0.0.1:0", "--http-ready-file", url] for url in self.urls]
-        self.service = measure.Service(folder, dispatcher_flags=flags[0], flags=flags[1])
+        self.service = measure.Service(folder, dispatcher_flags=flags[0], flags=[*ONE_THREAD, *flags[1]])
+
+    def stop(self):
+        self.service.stop()
 
 
 class Observer:
@@ -89,22 +93,18 @@ def read(watched, pipeline, job, observed):
 
 def bench(folder, rounds, _rows):
     ratios = {}
-    watched = Watched(folder)
+    services = []
     try:
+        for number in range(2):
+            services.append(Watched(pathlib.Path(folder) / f"service{number}"))
         for name, text in PIPELINES.items():
             pipeline = measure.write(folder, f"{name}.yaml", text)
-            number = iter(range(2 * rounds))
 
-            def side(observed, name=name, pipeline=pipeline, number=number):
-                return read(watched, pipeline, f"{name}{next(number)}", observed)
-            got = measure.rounds(rounds, {"plain": lambda run=side: run(False), "observed": lambda run=side: run(True)}, swap=True)
-            hashes = {result["order_hash"] for results in got.values() for result in results}
-            measure.check(len(hashes) == 1, f"{name}: elements")
-            rate = measure.Paired(got["observed"], got["plain"], lambda result: measure.rate(result, "elements"))
-            cpu = measure.Paired(got["observed"], got["plain"], lambda result: result["cpu_s"])
-            measure.say(f"{name}: rate {rate} and CPU {cpu} of those that nothing observes")
-            measure.say(f"{name}: rate {rate.at_least(1 - MARK)}; CPU {cpu.at_most(1 + MARK)}")
-            ratios |= {f"{name}_rate_vs_plain": rate.median, f"{name}_cpu_vs_plain": cpu.median}
+            def side(observed, name=name, pipeline=pipeline):
+                return lambda watched, number: read(watched, pipeline, f"{name}{number}", observed)
+            got = measure.rounds_at_once(rounds, services, {"plain": side(False), "observed": side(True)})
+            ratios |= report(name, got["observed"], got["plain"], MARK, "of those that nothing observes")
     finally:
-        watched.service.stop()
+        for watched in services:
+            watched.stop()
     return ratios

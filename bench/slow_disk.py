@@ -68,26 +68,28 @@ def pauses(reader):
     return times
 
 
+def start(command, environment, log, **options):
+    return subprocess.Popen(command, env=environment, stderr=log, **options)
+
+
 def measure(binary, sync_ms, elements):
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, open(pathlib.Path(name) / "log", "wb") as log:
         folder = pathlib.Path(name)
         (folder / "slow.c").write_text(SLOW)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c", "-ldl"], check=True)
         (folder / "p.yaml").write_text(PIPELINE.format(elements))
         plain = dict(os.environ, HOME=name)
         slow = dict(plain, LD_PRELOAD=str(folder / "slow.so"), SYNC_MS=str(sync_ms))
-        log = open(folder / "log", "wb")
-        processes = [subprocess.Popen([binary, "dispatcher", "--work-dir", folder / "work", "--ready-file", folder / "at"], env=slow, stderr=log)]
+        processes = [start([binary, "dispatcher", "--work-dir", folder / "work", "--ready-file", folder / "at"], slow, log)]
         try:
             service = await_file(folder / "at")
             for k in range(2):
-                processes.append(subprocess.Popen([binary, "worker", "--dispatcher", service, "--threads", "1", "--ready-file",
-                                                   folder / f"w{k}"], env=plain, stderr=log))
-                await_file(folder / f"w{k}")
+                ready = folder / f"w{k}"
+                processes.append(start([binary, "worker", "--dispatcher", service, "--threads", "1", "--ready-file", ready], plain, log))
+                await_file(ready)
             watch = Watch(binary, service)
             begin = time.monotonic()
-            reader = subprocess.Popen([binary, "read", folder / "p.yaml", "--service", service, "--job", "train"], env=plain,
-                                      stdout=subprocess.PIPE, stderr=log)
+            reader = start([binary, "read", folder / "p.yaml", "--service", service, "--job", "train"], plain, log, stdout=subprocess.PIPE)
             processes.append(reader)
             watch.start()
             times = pauses(reader)
@@ -98,7 +100,6 @@ def measure(binary, sync_ms, elements):
             for process in reversed(processes):
                 process.terminate()
                 process.wait()
-            log.close()
     longest = max(b - a for a, b in itertools.pairwise(times))
     half = len(times) // 2
     return {"rate": (elements - 1) / (times[-1] - times[0]), "rate_of_second_half": (len(times) - half - 1) / (times[-1] - times[half]),

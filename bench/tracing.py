@@ -1,12 +1,9 @@
 """Cost of tracing a job: a row of bench/run.
 
-The same reads through a service, traced by `feedmill trace` from their begin to their end and not traced, in
-alternating rounds: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a
-second, and CPU seconds of service and reader (those of the tool are left out). The elements are checked. MARK is
-the most that a trace may cost.
-
-The reads are short and many: the speed of a shared machine drifts within seconds. Of a read of `large`, which copies
-10 GB/s, single rounds differ by 10 % and more."""
+The same reads through two services at the same time, traced by `feedmill trace` from their begin to their end and not
+traced: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a second, and CPU
+seconds of service and reader (those of the tool are left out). The elements are checked. MARK is the most that a trace
+may cost."""
 import json
 import pathlib
 import signal
@@ -15,6 +12,7 @@ import subprocess
 import measure
 
 MARK = 0.03
+ONE_THREAD = ["--threads", "1"]
 FEEDMILL = measure.BUILD / "bin" / "feedmill"
 PIPELINES = {
     "range": "source: {range: {stop: 1000000000}}\nsteps:\n  - map: 'x * x'\n  - batch: {size: 1024}\n",
@@ -62,27 +60,37 @@ def read(service, pipeline, job, folder, traced):
     return result
 
 
+def report(name, changed, plain, mark, than):
+    """Prints rate and CPU time of the reads `changed` beside those of `plain`, and whether they differ by more than
+    `mark`; returns both ratios."""
+    hashes = {result["order_hash"] for result in changed + plain}
+    measure.check(len(hashes) == 1, f"{name}: elements")
+    rate = measure.Paired(changed, plain, lambda result: measure.rate(result, "elements"))
+    cpu = measure.Paired(changed, plain, lambda result: result["cpu_s"])
+    measure.say(f"{name}: rate {rate} and CPU {cpu} {than}")
+    measure.say(f"{name}: rate {rate.at_least(1 - mark)}; CPU {cpu.at_most(1 + mark)}")
+    return {f"{name}_rate_vs_plain": rate.median, f"{name}_cpu_vs_plain": cpu.median}
+
+
 def bench(folder, rounds, _rows):
     ratios = {}
-    service = measure.Service(folder)
+    services = []
     try:
+        for number in range(2):
+            home = pathlib.Path(folder) / f"service{number}"
+            home.mkdir()
+            services.append(measure.Service(home, flags=ONE_THREAD))
         for name, text in PIPELINES.items():
             pipeline = measure.write(folder, f"{name}.yaml", text)
-            number = iter(range(2 * rounds))
 
-            def side(traced, name=name, pipeline=pipeline, number=number):
-                return read(service, pipeline, f"{name}{next(number)}", folder, traced)
-            got = measure.rounds(rounds, {"plain": lambda run=side: run(False), "traced": lambda run=side: run(True)}, swap=True)
-            hashes = {result["order_hash"] for results in got.values() for result in results}
-            measure.check(len(hashes) == 1, f"{name}: elements")
-            rate = measure.Paired(got["traced"], got["plain"], lambda result: measure.rate(result, "elements"))
-            cpu = measure.Paired(got["traced"], got["plain"], lambda result: result["cpu_s"])
+            def side(traced, name=name, pipeline=pipeline):
+                return lambda service, number: read(service, pipeline, f"{name}{number}", service.folder, traced)
+            got = measure.rounds_at_once(rounds, services, {"plain": side(False), "traced": side(True)})
             spans = measure.median(got["traced"], lambda result: result["spans"] / result["seconds"])
             lost = sum(result["lost"] for result in got["traced"])
-            measure.say(f"{name}: rate {rate} and CPU {cpu} of those without a trace; {spans:,.0f} spans/s, "
-                        f"{lost:,} dropped")
-            measure.say(f"{name}: rate {rate.at_least(1 - MARK)}; CPU {cpu.at_most(1 + MARK)}")
-            ratios |= {f"{name}_rate_vs_plain": rate.median, f"{name}_cpu_vs_plain": cpu.median}
+            measure.say(f"{name}: {spans:,.0f} spans/s, {lost:,} dropped")
+            ratios |= report(name, got["traced"], got["plain"], MARK, "of those without a trace")
     finally:
-        service.stop()
+        for service in services:
+            service.stop()
     return ratios
