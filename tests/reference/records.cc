@@ -65,6 +65,7 @@ std::vector<Field> Fields(const std::string& s) {
   for (size_t at = 0; at < s.size();) {
     const uint64_t tag = Varint(s, at);
     Field f{tag >> 3, tag & 7, 0, {}};
+    if (f.number == 0) throw DataError("a field has the number 0");
     size_t length = 0;
     if (f.type == 0)
       f.varint = Varint(s, at);
