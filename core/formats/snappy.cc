@@ -44,7 +44,7 @@ class SnappyBlock {
       case kCopyOffset11:
         return packed_.size() >= 1 &&
                PutCopy(4 + ((first >> 2) & 7),
-                       TakeNumber(1) + ((first >> 5) << 8));
+                       TakeNumber(1) + ((size_t{first} >> 5) << 8));
       case kCopyOffset16:
         return packed_.size() >= 2 && PutCopy(length, TakeNumber(2));
       default:
