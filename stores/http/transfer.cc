@@ -298,6 +298,28 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   return true;
 }
 
+void Transfer::TakeSent(uint64_t bytes, absl::Time now) {
+  last_sign_ = now;
+  if (bytes <= furthest_sent_) return;
+  NoteNewBytes(bytes - furthest_sent_, now);
+  furthest_sent_ = bytes;
+}
+
+absl::Time Transfer::aborts_at() const {
+  return std::min(last_sign_ + options_.stall,
+                  last_progress_ + options_.patience);
+}
+
+std::string Transfer::AbortReason(absl::Time now) const {
+  const absl::Duration quiet = now - last_sign_;
+  if (quiet >= options_.stall || answer() == 0) {
+    return "no byte came for " +
+           absl::FormatDuration(absl::Trunc(quiet, absl::Milliseconds(100)));
+  }
+  return fmt::format("fewer than {} bytes came in {}", kProgressBytes,
+                     absl::FormatDuration(options_.patience));
+}
+
 // Notes bytes that no earlier attempt brought. Few bytes are no progress: a
 // server that sends some and then nothing, each time, must not be asked for
 // ever.

@@ -105,13 +105,17 @@ class Transfer {
   std::string BeginAttempt(absl::Time now);
   // The header line that names the version; "" for none.
   std::string Condition() const;
-  // Notes that the attempt makes progress which is no part of the answer.
-  void TakeSign(absl::Time now) { last_sign_ = now; }
+  // Notes that the attempt has sent the first `bytes` of its body.
+  void TakeSent(uint64_t bytes, absl::Time now);
   void TakeHeaderLine(std::string_view line, absl::Time now);
   // Handles bytes of the answer. Returns false if the attempt should end.
   bool TakeBody(std::span<const std::byte> bytes, absl::Time now);
-  // Time at which an attempt without progress is aborted.
-  absl::Time stalls_at() const { return last_sign_ + options_.stall; }
+  // Time at which the attempt is aborted: no byte came for options.stall, or
+  // the transfer has made no progress for options.patience. Therefore any
+  // transfer ends within the patience after its last progress.
+  absl::Time aborts_at() const;
+  // Why the attempt is aborted now.
+  std::string AbortReason(absl::Time now) const;
   // Ends the attempt. Returns the time of the next one; nullopt if the transfer
   // has ended.
   std::optional<absl::Time> EndAttempt(absl::Time now, const AttemptEnd& end);
@@ -151,13 +155,14 @@ class Transfer {
   std::string error_body_;  // of a refusal, for a RequestMaker
   uint64_t answer_bytes_ = 0;
   uint64_t answer_bytes_max_ = 0;
-  int attempts_ = 0;          // in total
-  int failures_ = 0;          // since the last progress
-  absl::Time began_;          // time of the first attempt
-  absl::Time last_progress_;  // see NoteNewBytes
-  uint64_t new_bytes_ = 0;    // since the last progress
-  uint64_t furthest_ = 0;     // most bytes of a whole file in one attempt
-  absl::Time last_sign_;      // last byte in this attempt
+  int attempts_ = 0;            // in total
+  int failures_ = 0;            // since the last progress
+  absl::Time began_;            // time of the first attempt
+  absl::Time last_progress_;    // see NoteNewBytes
+  uint64_t new_bytes_ = 0;      // since the last progress
+  uint64_t furthest_ = 0;       // most bytes of a whole file in one attempt
+  uint64_t furthest_sent_ = 0;  // most bytes of the body in one attempt
+  absl::Time last_sign_;        // last byte in this attempt
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

@@ -72,7 +72,9 @@ size_t OnBody(char* data, size_t, size_t size, void* user) {
 int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t,
                curl_off_t sent) {
   auto& attempt = *static_cast<Attempt*>(user);
-  if (sent > attempt.sent) attempt.transfer->TakeSign(SteadyNow());
+  if (sent > attempt.sent) {
+    attempt.transfer->TakeSent(static_cast<uint64_t>(sent), SteadyNow());
+  }
   attempt.sent = sent;
   return 0;
 }
@@ -485,7 +487,7 @@ class TransferLoop::State
     attempt->new_connection = new_connection;
     if (new_connection) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_multi_add_handle(multi_, easy);
-    look_at_ = std::min(look_at_, attempt->transfer->stalls_at());
+    look_at_ = std::min(look_at_, attempt->transfer->aborts_at());
     active_[easy] = std::move(attempt);
   }
 
@@ -552,18 +554,17 @@ class TransferLoop::State
   // Ends stalled attempts, and those of abandoned transfers.
   void EndStalled(absl::Time now) {
     look_at_ = now + kMaxPollInterval;
-    std::vector<CURL*> ended;
+    std::vector<std::pair<CURL*, std::string>> ended;
     for (const auto& [easy, attempt] : active_) {
-      if (attempt->transfer->stalls_at() <= now ||
-          attempt->transfer->abandoned()) {
-        ended.push_back(easy);
+      const Transfer& transfer = *attempt->transfer;
+      if (transfer.aborts_at() <= now || transfer.abandoned()) {
+        ended.emplace_back(easy, transfer.AbortReason(now));
       } else {
-        look_at_ = std::min(look_at_, attempt->transfer->stalls_at());
+        look_at_ = std::min(look_at_, transfer.aborts_at());
       }
     }
-    for (CURL* const easy : ended) {
-      End(easy, {AttemptEnd::Kind::kCut,
-                 "no byte came for " + absl::FormatDuration(options_.stall)});
+    for (auto& [easy, reason] : ended) {
+      End(easy, {AttemptEnd::Kind::kCut, std::move(reason)});
     }
     for (auto at = paused_.begin(); at != paused_.end();) {
       if (at->second->abandoned()) {

@@ -66,6 +66,7 @@ class TransferTest : public ::testing::Test {
 
   HttpOptions options_;
   absl::Time now_ = absl::UnixEpoch();
+  std::string reason_;
   const AttemptEnd answered_{};
   const AttemptEnd cut_{AttemptEnd::Kind::kCut, "reset by peer"};
 };
@@ -166,6 +167,54 @@ TEST_F(TransferTest, FewBytesInEachAttemptDoNotRenewPatience) {
   const absl::Time begin = now_;
   EXPECT_GT(AttemptsOf(1000), 1);
   EXPECT_LE(now_ - begin, options_.patience + absl::Seconds(30));
+}
+
+TEST_F(TransferTest, AnyServerIsGivenUpWithinPatience) {
+  // Plays a server that never ends an answer, and sends a header line each
+  // `pause` if it `answers`. Returns the time until the transfer is given up.
+  const auto time_until_given_up = [&](bool answers, absl::Duration pause) {
+    const auto transfer = Range(0, 100);
+    const absl::Time begin = now_;
+    for (std::optional<absl::Time> next = now_; next;) {
+      now_ = *next;
+      transfer->BeginAttempt(now_);
+      if (answers) HeadOfRange(*transfer, 0, 100);
+      while (answers && now_ + pause < transfer->aborts_at()) {
+        now_ += pause;
+        Head(*transfer, {"X-Still: here"});
+      }
+      now_ = transfer->aborts_at();
+      next = transfer->EndAttempt(
+          now_, {AttemptEnd::Kind::kCut, transfer->AbortReason(now_)});
+    }
+    EXPECT_TRUE(absl::IsUnavailable(transfer->WaitForEnd()));
+    reason_ = ErrorText(transfer->WaitForEnd());
+    return now_ - begin;
+  };
+  EXPECT_LE(time_until_given_up(false, {}), options_.patience);
+  EXPECT_THAT(reason_, HasSubstr("no byte came for "));
+  EXPECT_LE(time_until_given_up(true, absl::Seconds(1)), options_.patience);
+  EXPECT_THAT(reason_, HasSubstr("fewer than 16384 bytes came in 1m"));
+  options_.patience = absl::Seconds(1);
+  EXPECT_LE(time_until_given_up(false, {}), options_.patience);
+  EXPECT_THAT(reason_, HasSubstr("no byte came for 1s"));
+}
+
+TEST_F(TransferTest, BytesOfABodyRenewPatienceOnce) {
+  const auto transfer = Transfer::Whole(kUrl, std::nullopt, options_);
+  transfer->BeginAttempt(now_);
+  for (uint64_t sent = 16 << 10; sent <= 100 << 10; sent += 16 << 10) {
+    now_ += absl::Seconds(14);
+    EXPECT_GT(transfer->aborts_at(), now_);
+    transfer->TakeSent(sent, now_);
+  }
+  const absl::Time last = now_;
+  while (const auto next = transfer->EndAttempt(now_, cut_)) {
+    now_ = *next + absl::Seconds(5);
+    transfer->BeginAttempt(now_);
+    transfer->TakeSent(16 << 10, now_);
+  }
+  EXPECT_LE(now_ - last, options_.patience + absl::Seconds(5));
 }
 
 TEST_F(TransferTest, TheSameBytesOfAWholeFileDoNotRenewPatience) {
