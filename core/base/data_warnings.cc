@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kKinds = 4;
+constexpr size_t kKinds = 5;
 
 struct Counted {
   std::atomic<uint64_t> count = 0;
@@ -45,6 +45,12 @@ std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
     case DataWarning::kCompressed:
       return fmt::format("{} time{}, lines were read from compressed bytes: {}",
                          count, s, first);
+    case DataWarning::kTarLink:
+      return fmt::format(
+          "{} time{}, a link in a tar archive was left out, because it has no "
+          "data, the first time {}; write the archive with tar "
+          "--dereference --hard-dereference",
+          count, s, first);
   }
   return "";
 }

@@ -19,6 +19,7 @@ enum class DataWarning {
   kTrailingBytes,  // bytes after compressed data, which are ignored
   kNoImage,        // a file in a folder of images, which is left out
   kCompressed,     // a file of lines that begins as a compressed file
+  kTarLink,        // a link in a tar archive, which is left out
 };
 
 // Counts a warning. The first example of a kind is kept for its text.

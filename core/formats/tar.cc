@@ -1,10 +1,12 @@
 #include "core/formats/tar.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <utility>
 
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/formats/tar_sparse.h"
 #include "core/io/byte_stream.h"
@@ -65,6 +67,7 @@ struct Member {
   std::string_view data;
   TarSparseMap sparse;
   bool regular = false;
+  bool link = false;  // to another member or file
 };
 
 std::string NameOf(std::string_view header) {
@@ -165,6 +168,8 @@ class Walk {
     }
     auto size = TarNumber(header.substr(124, 12));
     if (!extended && extended_.size) size = extended_.size;
+    // Some programs give a link the size of its target. No data follows it.
+    if (!HasData(type)) size = 0;
     if (!size || *size > kRecordBytesMax) {
       return Bad(fmt::format("the member \"{}\" is too large", member.name));
     }
@@ -184,10 +189,14 @@ class Walk {
     } else {
       member.regular =
           type == '0' || type == '\0' || type == '7' || type == 'S';
+      member.link = type == '1' || type == '2';
       member.data = data;
     }
     return Result::kMember;
   }
+
+  // False for links, devices, folders and pipes.
+  static bool HasData(char type) { return type < '1' || type > '6'; }
 
   void SetName(std::string_view header, Member& member) const {
     member.name = !extended_.sparse_path.empty() ? extended_.sparse_path
@@ -247,6 +256,30 @@ size_t KeySize(std::string_view name) {
   return dot == base || dot + 1 == name.size() ? std::string_view::npos : dot;
 }
 
+// Links in a part of an archive, which are left out.
+class LeftOutLinks {
+ public:
+  void Add(const Member& member) {
+    if (member.link && KeySize(member.name) != std::string_view::npos) {
+      begins_.push_back(member.begin);
+      names_.push_back(member.name);
+    }
+  }
+  // Notes those before `end`: the others are found again.
+  void NoteBefore(size_t end, const std::string& path) const {
+    const auto count = static_cast<size_t>(
+        std::lower_bound(begins_.begin(), begins_.end(), end) -
+        begins_.begin());
+    if (count == 0) return;
+    NoteDataWarning(DataWarning::kTarLink,
+                    fmt::format("{}: {}", path, names_.front()), count);
+  }
+
+ private:
+  std::vector<size_t> begins_;
+  std::vector<std::string> names_;
+};
+
 }  // namespace
 
 Framed FindTarGroups(std::string_view window, bool at_end,
@@ -254,6 +287,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
   Framed framed;
   Walk walk(window, at_end);
   Member member;
+  LeftOutLinks links;
   bool open = false;  // a group has begun, at `begin`
   std::string key;
   size_t begin = 0;
@@ -264,6 +298,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       const size_t size =
           member.regular ? KeySize(member.name) : std::string_view::npos;
       if (size == std::string_view::npos) {
+        links.Add(member);
         if (!open) framed.used = walk.at();
         continue;
       }
@@ -302,6 +337,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       // The bytes before this member are no longer needed, except its end mark.
       framed.used = std::max(framed.used, member.begin - walk.end_mark_bytes());
     }
+    links.NoteBefore(framed.used, place.path);
     return framed;
   }
 }
