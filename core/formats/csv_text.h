@@ -51,8 +51,8 @@ absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
         quote = record.find('"', begin);
         if (quote == std::string_view::npos) {
           return DataLoss(
-              "the quote of column {} is not closed in its line (quoted line "
-              "breaks need multiline: true)",
+              "the quote of column {} is not closed in its row (without "
+              "multiline: true, a row ends with its line)",
               column + 1);
         }
         if (quote + 1 == record.size() || record[quote + 1] != '"') break;
