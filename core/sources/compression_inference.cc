@@ -50,6 +50,23 @@ absl::StatusOr<std::string> FirstBytes(const FoundFile& found) {
   return bytes;
 }
 
+// Replaces an empty file, such as _SUCCESS in a folder of Spark, by the first
+// one of the pattern that has bytes.
+void SkipEmptyFiles(const std::string& pattern, FirstFile& first) {
+  constexpr size_t kFilesMax = 16;
+  const std::vector<std::string> patterns = {pattern};
+  const auto all = FindAllFiles(patterns);
+  if (!all.ok()) return;
+  const std::vector<FoundFile>& found = all->front();
+  for (size_t k = 0; k < std::min(kFilesMax, found.size()); ++k) {
+    auto bytes = FirstBytes(found[k]);
+    if (!bytes.ok()) return;
+    if (bytes->empty()) continue;
+    first = {found[k].name, std::move(bytes)};
+    return;
+  }
+}
+
 absl::StatusOr<FirstFile> Look(const std::string& pattern,
                                const std::string& first_file) {
   std::optional<ReadStop> limit;
@@ -62,7 +79,11 @@ absl::StatusOr<FirstFile> Look(const std::string& pattern,
     FM_ASSIGN_OR_RETURN(found, FindOneFile(pattern));
   }
   auto bytes = FirstBytes(found);
-  return FirstFile{std::move(found.name), std::move(bytes)};
+  FirstFile first{std::move(found.name), std::move(bytes)};
+  if (first.bytes.ok() && first.bytes->empty() && first_file.empty()) {
+    SkipEmptyFiles(pattern, first);
+  }
+  return first;
 }
 
 // True if a file that begins with these bytes is text: in UTF-8, whose last
