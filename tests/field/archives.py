@@ -121,6 +121,31 @@ def cut_tars(feedmill):
           want + [{"__key__": "z", "jpg": "1", "txt": "2"}])
 
 
+def tar_links(feedmill):
+    """Links have no data, even if their header has a size: the members behind them are read, and a warning counts them."""
+    for size in (0, 700, 5000):
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.GNU_FORMAT) as archive:
+            for k, kind in enumerate([tarfile.REGTYPE, tarfile.LNKTYPE, tarfile.SYMTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE,
+                                      tarfile.FIFOTYPE, tarfile.LNKTYPE, tarfile.REGTYPE]):
+                member = tarfile.TarInfo(f"s{k}.txt")
+                member.type = kind
+                member.linkname = "s0.txt"
+                content = b"content %d" % k if kind == tarfile.REGTYPE else b""
+                member.size = len(content) or size
+                archive.addfile(member, io.BytesIO(content) if content else None)
+        data = out.getvalue()
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            want = [{"__key__": member.name[:-4], "txt": archive.extractfile(member).read().decode()}
+                    for member in archive if member.isreg()]
+        assert len(want) == 2
+        feedmill.write("links.tar", data)
+        done = feedmill.run("{webdataset: {files: links.tar, fields: {__key__: bytes, txt: bytes}}}")
+        assert done.returncode == 0, f"size {size}: {done.stderr}"
+        equal([json.loads(line) for line in done.stdout.splitlines()], want)
+        assert "3 times, a link in a tar archive" in done.stderr and "links.tar: s1.txt" in done.stderr, done.stderr
+
+
 def sparse_files(folder):
     """Files with holes: at the beginning, at the end, many, nothing else, none."""
     shapes = {"ends": (1 << 20, [(300_000, b"middle" * 100)]), "tail": (900_001, [(0, b"first"), (900_000, b"!")]),
@@ -397,6 +422,18 @@ def first_bytes(feedmill):
     equal(feedmill.read("{tfrecord: {files: alike.tfrecord}}", "steps: [{map: length(x)}]"), [size])
 
 
+def empty_first_files(feedmill):
+    """The first file with bytes tells the compression: Spark writes an empty _SUCCESS into each folder."""
+    want = [{"a": k} for k in range(5)]
+    rows = "".join(json.dumps(row) + "\n" for row in want).encode()
+    for name, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("zst", zstandard.compress), ("plain", bytes)):
+        feedmill.write(f"{name}/_SUCCESS", b"")
+        feedmill.write(f"{name}/part-0", b"")
+        feedmill.write(f"{name}/part-1", pack(rows))
+        for files in (name, f"'{name}/*'"):
+            equal(feedmill.read(f"{{jsonl: {files}}}"), want)
+
+
 def zstd_windows(feedmill):
     lines = b"".join(b"%08d\n" % (k * 7919 % 10**8) for k in range(20_000))
     for log in (27, 28, 31):
@@ -412,7 +449,7 @@ def zstd_windows(feedmill):
     feedmill.refused("{text: {files: long.zst, zstd_window_log: 32}}", "10 to 31")
 
 
-TESTS = [tar_trailing_bytes, cut_tars, sparse_members, gzip_padding, zstd_padding, bz2_and_xz, first_bytes, zstd_windows]
+TESTS = [tar_trailing_bytes, tar_links, empty_first_files, cut_tars, sparse_members, gzip_padding, zstd_padding, bz2_and_xz, first_bytes, zstd_windows]
 
 
 if __name__ == "__main__":
