@@ -10,6 +10,7 @@
 #include "core/base/leb128.h"
 #include "core/base/status.h"
 #include "core/formats/riegeli_chunk.h"
+#include "core/io/file_errors.h"
 #include "core/sources/item_records.h"
 
 namespace feedmill {
@@ -126,20 +127,11 @@ absl::StatusOr<DecodedRecords> DecodeAt(std::string_view bytes, uint64_t begin,
   return decoded;
 }
 
-// Reads [offset, offset + size) of a file that has as many bytes.
-absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file,
-                                     uint64_t offset, uint64_t size) {
-  auto bytes = ReadWhole(file, offset, size);
-  if (!absl::IsDataLoss(bytes.status())) return bytes;
-  return FailedPrecondition("{}: changed since the job began: {}", file.name(),
-                            ErrorText(bytes.status()));
-}
-
 // Why the end of a file has no postscript.
 absl::Status NoPostscript(const RandomAccessFile& file, uint64_t size,
                           const absl::Status& why) {
   const uint64_t head_bytes = std::min(size, kFileHeadBytes);
-  FM_ASSIGN_OR_RETURN(const std::string head, ReadPart(file, 0, head_bytes));
+  FM_ASSIGN_OR_RETURN(const std::string head, ReadWhole(file, 0, head_bytes));
   std::vector<std::byte> memory;
   const auto first =
       ParseRiegeliChunk(std::as_bytes(std::span(head)), 0, memory);
@@ -225,7 +217,7 @@ absl::StatusOr<ArrayRecordIndex> ReadIndexAtEnd(const RandomAccessFile& file,
   const ByteRange tail_range{tail_begin, tail_bytes};
   if (file.ahead_bytes() > 0) file.Prefetch({&tail_range, 1});
   FM_ASSIGN_OR_RETURN(const std::string tail,
-                      ReadPart(file, tail_begin, tail_bytes));
+                      ReadWhole(file, tail_begin, tail_bytes));
   if (size < kTailBytes) {
     return NoPostscript(file, size, DataLoss("less than 128 KiB"));
   }
@@ -239,14 +231,14 @@ absl::StatusOr<ArrayRecordIndex> ReadIndexAtEnd(const RandomAccessFile& file,
   std::string footer_bytes;
   if (*footer_at < tail_begin) {
     FM_ASSIGN_OR_RETURN(footer_bytes,
-                        ReadPart(file, *footer_at, postscript - *footer_at));
+                        ReadWhole(file, *footer_at, postscript - *footer_at));
   } else {
     footer_bytes =
         tail.substr(*footer_at - tail_begin, postscript - *footer_at);
   }
   const uint64_t chunks_max = *footer_at / kRiegeliChunkHeaderBytes;
   auto footer = DecodeAt(footer_bytes, *footer_at, chunks_max + 1);
-  if (!footer.ok()) return Annotate(footer.status(), "its footer");
+  if (!footer.ok()) return CallDamaged(footer.status(), "its footer");
   return IndexOfFooter(*footer, *footer_at);
 }
 

@@ -9,6 +9,7 @@
 #include "core/formats/file_source_of.h"
 #include "core/formats/kinds.h"
 #include "core/formats/lmdb_file.h"
+#include "core/io/file_errors.h"
 
 namespace feedmill {
 namespace {
@@ -44,7 +45,7 @@ struct LmdbFormat {
                                                const RandomAccessFile& file,
                                                uint64_t size) {
     const auto count = CountLmdbEntries(file, size);
-    if (!count.ok()) return Annotate(count.status(), file.name());
+    if (!count.ok()) return NameFile(count.status(), file.name());
     return count;
   }
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(

@@ -10,6 +10,7 @@
 #include "core/formats/file_source_of.h"
 #include "core/formats/kinds.h"
 #include "core/formats/mds_shard.h"
+#include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
 #include "core/sources/item_records.h"
 
@@ -40,7 +41,7 @@ absl::StatusOr<std::vector<FoundFile>> ShardsOf(const std::string& index) {
     return InvalidArgument("{}: an index of more than 256 MiB", index);
   }
   auto text = ReadWhole(*file, 0, identity.size);
-  if (!text.ok()) return Annotate(text.status(), index);
+  if (!text.ok()) return NameFile(text.status(), index);
   const Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const auto wrong = [&](size_t shard) {
     return InvalidArgument("{}: shard {} is none that MDS writes", index,
@@ -114,14 +115,14 @@ struct MdsFormat {
     FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
     FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
     auto fields = MdsFields(*file, identity.size);
-    if (!fields.ok()) return Annotate(fields.status(), path);
+    if (!fields.ok()) return NameFile(fields.status(), path);
     return fields;
   }
   static absl::StatusOr<uint64_t> CountRecords(const MdsSource&,
                                                const RandomAccessFile& file,
                                                uint64_t size) {
     const auto count = CountMdsSamples(file, size);
-    if (!count.ok()) return Annotate(count.status(), file.name());
+    if (!count.ok()) return NameFile(count.status(), file.name());
     return count;
   }
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(

@@ -12,6 +12,7 @@
 #include "core/formats/npy_header.h"
 #include "core/formats/npz_file.h"
 #include "core/io/byte_stream.h"
+#include "core/io/file_errors.h"
 
 namespace feedmill {
 
@@ -204,11 +205,11 @@ absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
   FM_ASSIGN_OR_RETURN(const std::string magic, ReadBytesAt(file, size, 0, 4));
   if (!magic.starts_with("PK")) {
     auto arrays = ReadNpyArrays(file, NpyPlace{0, size}, "");
-    if (!arrays.ok()) return Annotate(arrays.status(), path);
+    if (!arrays.ok()) return NameFile(arrays.status(), path);
     return arrays;
   }
   auto members = ReadNpzArrays(file, size, wanted);
-  if (!members.ok()) return Annotate(members.status(), path);
+  if (!members.ok()) return NameFile(members.status(), path);
   return members;
 }
 

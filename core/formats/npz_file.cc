@@ -200,7 +200,7 @@ absl::StatusOr<std::vector<FileArray>> ReadNpzArrays(
           fmt::format("{}: {}", Shown(member.name), ErrorText(read.status()));
       continue;
     }
-    if (!read.ok()) return Annotate(read.status(), Shown(member.name));
+    FM_RETURN_IF_ERROR(read.status());
     std::move(read->begin(), read->end(), std::back_inserter(arrays));
   }
   if (wanted == nullptr) return arrays;

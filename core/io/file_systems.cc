@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/io/local_files.h"
+#include "core/io/unchanged_file.h"
 
 namespace feedmill {
 namespace {
@@ -92,7 +93,8 @@ absl::StatusOr<const FileSystem*> FileSystemOf(std::string_view name) {
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
     const std::string& name) {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(name));
-  return files->Open(name);
+  FM_ASSIGN_OR_RETURN(auto file, files->Open(name));
+  return RequireUnchanged(std::move(file));
 }
 
 absl::StatusOr<std::string> ReadFile(const std::string& name,

@@ -54,7 +54,8 @@ FileSystems& ProcessFileSystems();
 // Shorthand for ProcessFileSystems().Find(name).
 absl::StatusOr<const FileSystem*> FileSystemOf(std::string_view name);
 
-// Opens `name` by the file system of its scheme.
+// Opens `name` by the file system of its scheme. All bytes are of one version
+// (unchanged_file.h).
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
     const std::string& name);
 

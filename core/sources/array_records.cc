@@ -9,6 +9,7 @@
 #include "core/base/half_float.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/io/file_errors.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/kept_values.h"
 
@@ -275,10 +276,11 @@ absl::Status ArrayRecords::LoadRows(const Run& run, const FileArray& array,
                    auto rows = array.whole(opened);
                    FM_RETURN_IF_ERROR(files_.Check(run.file, opened));
                    if (!rows.ok()) {
-                     return Annotate(rows.status(),
-                                     fmt::format("{}{}{}", opened.name(),
-                                                 array.name.empty() ? "" : ": ",
-                                                 array.whole_name));
+                     return CallDamaged(
+                         rows.status(),
+                         fmt::format("{}{}{}", opened.name(),
+                                     array.name.empty() ? "" : ": ",
+                                     array.whole_name));
                    }
                    return std::make_shared<const WholeRows>(*std::move(rows));
                  }));

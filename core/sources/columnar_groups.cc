@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/sources/repeated_value.h"
 
 namespace feedmill {
@@ -16,9 +17,13 @@ size_t BytesOf(const Column& column) {
          column.row_starts.size();
 }
 
-// Prefixes an error about a group with the group's number.
+// Prefixes an error about the data of a group with the group's number.
 absl::Status OfGroup(const absl::Status& status, ColumnarFormat format,
                      size_t group) {
+  if (!absl::IsInvalidArgument(status) && !absl::IsDataLoss(status) &&
+      !absl::IsResourceExhausted(status)) {
+    return status;
+  }
   const bool parquet = format == ColumnarFormat::kParquet;
   return absl::Status(
       absl::IsInvalidArgument(status) ? absl::StatusCode::kDataLoss
@@ -42,7 +47,7 @@ absl::StatusOr<ColumnarGroups::OpenedFile> ColumnarGroups::Open(
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
   auto parsed = reader_.Open(format_, opened, files_.info(file).size);
   FM_RETURN_IF_ERROR(files_.Check(file, *opened));
-  FM_RETURN_IF_ERROR(Annotate(parsed.status(), files_.info(file).path));
+  FM_RETURN_IF_ERROR(NameFile(parsed.status(), files_.info(file).path));
   OpenedFile shared = *std::move(parsed);
   auto starts = std::make_shared<std::vector<uint64_t>>(1, 0);
   for (const uint64_t rows : shared->group_rows()) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/sources/record_stream.h"
 
 namespace feedmill {
@@ -26,7 +27,7 @@ absl::StatusOr<std::shared_ptr<const RecordDecoder::Head>> FileHeads::Get(
       FM_ASSIGN_OR_RETURN(text, ReadHeader(file));
     }
     auto read = decoder_.ReadHead(text);
-    if (!read.ok()) return Annotate(read.status(), files_.info(file).path);
+    if (!read.ok()) return NameFile(read.status(), files_.info(file).path);
     *head = *std::move(read);
   }
   const std::lock_guard lock(mutex_);

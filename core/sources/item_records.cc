@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/kept_values.h"
 #include "core/sources/record_decoder.h"
@@ -77,7 +78,7 @@ absl::StatusOr<ItemRecords::Items> ItemRecords::Open(size_t file) const {
   const ManifestFile& info = files_.info(file);
   auto items = open_(*opened, info.size, fields_);
   FM_RETURN_IF_ERROR(files_.Check(file, *opened));
-  if (!items.ok()) return Annotate(items.status(), info.path);
+  if (!items.ok()) return NameFile(items.status(), info.path);
   if ((*items)->records() != info.records) return files_.Changed(file);
   return Items(*std::move(items));
 }

@@ -17,6 +17,7 @@
 #include "core/io/read_stop.h"
 #include "core/io/record_index.h"
 #include "core/io/side_by_side.h"
+#include "core/io/unchanged_file.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_format.h"
 
@@ -32,6 +33,7 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFor(ManifestFile& file) {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(file.path));
   FM_ASSIGN_OR_RETURN(auto opened,
                       files->OpenKnown(file.path, file.identity()));
+  FM_ASSIGN_OR_RETURN(opened, RequireUnchanged(std::move(opened)));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   file.Set(identity);
   return opened;

@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/io/file_errors.h"
 #include "core/sources/compression_inference.h"
 #include "core/sources/line_framing.h"
 
@@ -47,7 +48,7 @@ absl::Status RecordStream::Fill(size_t bytes) {
     }
   }
   if (got.status().code() != absl::StatusCode::kDataLoss) return got.status();
-  damage_ = Annotate(got.status(), path_);
+  damage_ = NameFile(got.status(), path_);
   return absl::OkStatus();
 }
 
