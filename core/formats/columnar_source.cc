@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/dataset/nearest_name.h"
 #include "core/formats/columnar_plugin.h"
+#include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
 #include "core/sources/columnar_records.h"
 #include "core/sources/path_partitions.h"
@@ -22,6 +24,12 @@ bool Chooses(std::string_view chosen, std::string_view name) {
           name[chosen.size()] == '.');
 }
 
+bool IsBesideData(std::string_view name) {
+  return name.substr(name.rfind('/') + 1).starts_with('_') ||
+         name.find("/_delta_log/") != name.npos ||
+         name.find("/_temporary/") != name.npos;
+}
+
 // Wraps a file without owning it: ColumnarReader takes a shared_ptr. REQUIRES:
 // the file outlives the result.
 std::shared_ptr<const RandomAccessFile> Borrowed(const RandomAccessFile& file) {
@@ -34,7 +42,7 @@ absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenColumns(
   FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
   const std::string name = file->name();
   auto opened = reader->Open(format, std::move(file), size);
-  if (!opened.ok()) return Annotate(opened.status(), name);
+  if (!opened.ok()) return NameFile(opened.status(), name);
   return opened;
 }
 
@@ -140,6 +148,17 @@ absl::StatusOr<std::vector<SourceField>> InferColumns(
     fields.push_back(column->field);
   }
   return fields;
+}
+
+std::vector<FoundFile> FilesWithRows(const std::string& pattern,
+                                     std::vector<FoundFile> found) {
+  if (found.size() == 1 && found[0].name == pattern) return found;
+  std::vector<FoundFile> kept;
+  for (const FoundFile& file : found) {
+    if (!IsBesideData(file.name)) kept.push_back(file);
+  }
+  // If all names are of this kind, they are those of the data.
+  return kept.empty() ? found : kept;
 }
 
 absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,

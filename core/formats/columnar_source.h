@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,6 +26,12 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
     bool partitions, const std::string& path);
+// Returns the files of a folder or glob that have rows. Spark, Hive and Dask
+// write others beside them: names that begin with '_', as _SUCCESS and
+// _metadata, and the folders _delta_log and _temporary. A file that is named by
+// itself is read.
+std::vector<FoundFile> FilesWithRows(const std::string& pattern,
+                                     std::vector<FoundFile> found);
 absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
                                            const RandomAccessFile& file,
                                            uint64_t size);
@@ -52,6 +59,10 @@ struct ColumnarSourceOf {
   static absl::StatusOr<ElementSpec> Output(const S& s,
                                             std::span<const ElementSpec>) {
     return OutputOfColumns(s.files, s.columns, s.fields);
+  }
+  static absl::StatusOr<std::vector<FoundFile>> FilesToRead(
+      const std::string& pattern, std::vector<FoundFile> found) {
+    return FilesWithRows(pattern, std::move(found));
   }
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
       const S& s, const std::string& path) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/sources/record_decoder.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/bounded_pool.h"
@@ -122,9 +123,13 @@ absl::Status IpcFile::ReadSchema() {
 
 absl::Status IpcFile::Open() {
   FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "PAR1", "parquet"));
+  FM_RETURN_IF_ERROR(RefuseFormat(
+      *file_, "FEA1",
+      "it is a Feather file of version 1; write it as version 2, which is "
+      "Arrow IPC (pyarrow.feather.write_feather does)"));
   FM_RETURN_IF_ERROR(
-      Annotate(ReadSchema(), has_footer_ ? "it is a damaged Arrow file"
-                                         : "it is no sound Arrow stream"));
+      CallDamaged(ReadSchema(), has_footer_ ? "it is a damaged Arrow file"
+                                            : "it is no sound Arrow stream"));
   for (size_t m = 0; m < messages_.size(); ++m) {
     if (messages_[m].type != IpcMessage::Type::kRecordBatch) continue;
     batches_.push_back(m);

@@ -8,6 +8,10 @@
 
 namespace feedmill {
 
+// InvalidArgument with the text `why` if the file begins with `magic`.
+absl::Status RefuseFormat(const RandomAccessFile& file, std::string_view magic,
+                          std::string_view why);
+
 // InvalidArgument if the file begins with `magic`, which is the format of the
 // source `source`.
 absl::Status RefuseOtherFormat(const RandomAccessFile& file,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/sources/record_decoder.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/bounded_pool.h"
@@ -138,9 +139,23 @@ absl::Status ParquetFile::CountRows() {
                   metadata_->num_rows());
 }
 
+// True for Arrow's errors for a file of which a part is encrypted.
+bool IsEncrypted(const absl::Status& status) {
+  const std::string text = ErrorText(status);
+  return absl::IsDataLoss(status) &&
+         (text.find("decrypt") != std::string::npos ||
+          text.find("encrypted") != std::string::npos);
+}
+
 absl::Status ParquetFile::Open() {
   FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "ARROW1", "arrow"));
-  FM_RETURN_IF_ERROR(Annotate(ReadFooter(), "its Parquet footer is damaged"));
+  const absl::Status read = ReadFooter();
+  if (IsEncrypted(read)) {
+    return InvalidArgument(
+        "it is encrypted, and only Parquet files without encryption can be "
+        "read; write it without encryption properties");
+  }
+  FM_RETURN_IF_ERROR(CallDamaged(read, "its Parquet footer is damaged"));
   for (const FlatColumn& column : flat_) columns_.push_back(column.column);
   return absl::OkStatus();
 }

@@ -601,6 +601,50 @@ def other_schemas(feedmill):
         equal(feedmill.read(source), [*rows_of(good), {"a": 3, "b": "z"}, *rows_of(good)])
 
 
+def encodings(feedmill):
+    """Every encoding of pages and every compression that pyarrow writes."""
+    table = pa.table({"a": list(range(5000)), "s": [f"s{k % 97}" * (k % 5) for k in range(5000)], "f": [k / 3 for k in range(5000)]})
+    want = rows_of(table)
+    cases = [{"compression": name} for name in ("none", "snappy", "gzip", "brotli", "lz4", "zstd")]
+    cases += [{"use_dictionary": False, "column_encoding": {"a": a, "s": s, "f": f}} for a, s, f in (
+        ("PLAIN", "PLAIN", "PLAIN"), ("DELTA_BINARY_PACKED", "DELTA_BYTE_ARRAY", "BYTE_STREAM_SPLIT"),
+        ("BYTE_STREAM_SPLIT", "DELTA_LENGTH_BYTE_ARRAY", "PLAIN"))]
+    cases += [{"data_page_version": "2.0", "data_page_size": 1000}, {"write_page_index": True, "data_page_size": 1000},
+              {"write_page_checksum": True, "data_page_version": "2.0", "compression": "zstd"}, {"version": "1.0"},
+              {"write_statistics": False}, {"bloom_filter_options": {"a": {"ndv": 5000}, "s": {"ndv": 97}}}]
+    for case in cases:
+        write_parquet(feedmill.folder / "t.parquet", table, **case)
+        got = feedmill.read({"parquet": {"files": "t.parquet"}})
+        assert got == want, case
+
+
+def forms_that_are_not_read(feedmill):
+    """Encrypted Parquet files and Feather files of version 1: the error says what they are and what to write."""
+    import pyarrow.parquet.encryption as encryption
+
+    class Keys(encryption.KmsClient):
+        """Keys that are wrapped by their names."""
+
+        def wrap_key(self, key_bytes, master_key_identifier):
+            return base64.b64encode(key_bytes)
+
+        def unwrap_key(self, wrapped_key, master_key_identifier):
+            return base64.b64decode(wrapped_key)
+
+    table = pa.table({"a": list(range(100))})
+    factory = encryption.CryptoFactory(lambda _: Keys())
+    for plaintext_footer in (False, True):
+        properties = factory.file_encryption_properties(
+            encryption.KmsConnectionConfig(),
+            encryption.EncryptionConfiguration(footer_key="one", column_keys={"two": ["a"]}, plaintext_footer=plaintext_footer))
+        with pa.parquet.ParquetWriter(feedmill.folder / "secret.parquet", table.schema, encryption_properties=properties) as writer:
+            writer.write_table(table)
+        feedmill.refused({"parquet": {"files": "secret.parquet"}}, "secret.parquet: it is encrypted", "without encryption")
+    # The magic bytes of version 1; pyarrow is about to lose its writer.
+    (feedmill.folder / "old.feather").write_bytes(b"FEA1" + bytes(100) + b"FEA1")
+    feedmill.refused({"arrow": {"files": "old.feather"}}, "old.feather: it is a Feather file of version 1", "version 2")
+
+
 def partitions(feedmill):
     """Folders KEY=VALUE are columns, as for pyarrow's datasets."""
     table = pa.table({"a": range(40), "year": [2020 + k % 2 for k in range(40)], "who": ["ann b", "bob/c"] * 20})
@@ -615,6 +659,36 @@ def partitions(feedmill):
         equal(sorted(row["year"] for row in years), [2020] * 20 + [2021] * 20)
         equal({tuple(row) for row in feedmill.read({kind: files})}, {("a",)})
         feedmill.refused({kind: {**files, "partitions": True, "fields": {"who": "int64"}}}, "who=", '"who"', "int64", code=1)
+
+
+def folders_of_spark(feedmill):
+    """Files that Spark, Dask and Delta write beside the data are left out of folders and globs."""
+    table = pa.table({"a": list(range(10))})
+    folder = feedmill.folder / "out"
+    (folder / "y=1").mkdir(parents=True)
+    (folder / "y=2").mkdir()
+    metadata = []
+    for year in (1, 2):
+        write_parquet(folder / f"y={year}" / "part-0.snappy.parquet", table, metadata_collector=metadata)
+        metadata[-1].set_file_path(f"y={year}/part-0.snappy.parquet")
+        (folder / f"y={year}" / ".part-0.snappy.parquet.crc").write_bytes(b"crc\0")
+    (folder / "_SUCCESS").write_bytes(b"")
+    pa.parquet.write_metadata(table.schema, folder / "_common_metadata")
+    pa.parquet.write_metadata(table.schema, folder / "_metadata", metadata)
+    (folder / "_delta_log").mkdir()
+    (folder / "_delta_log" / "0.json").write_text("{}")
+    write_parquet(folder / "_delta_log" / "1.checkpoint.parquet", pa.table({"add": ["x"]}))
+    want = pa.dataset.dataset(str(folder), partitioning="hive").to_table().to_pylist()
+    assert len(want) == 20
+    for files in ("out/**", str(folder / "**")):
+        assert feedmill.read({"parquet": {"files": files, "partitions": True}}) == want, files
+    for files in ("out/y=1", "out/y=1/*"):
+        assert len(feedmill.read({"parquet": {"files": files}})) == 10
+    # A file that is named is read.
+    assert feedmill.read({"parquet": {"files": "out/_delta_log/1.checkpoint.parquet"}}) == [{"add": "x"}]
+    write_parquet(feedmill.folder / "_own.parquet", table)
+    assert len(feedmill.read({"parquet": {"files": "_own.parquet"}})) == 10
+    assert len(feedmill.read({"parquet": {"files": "_ow*"}})) == 10
 
 
 def nothing_inside(feedmill):
@@ -766,7 +840,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, filters, unread_groups, large_groups, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, nothing_inside, filters, unread_groups, large_groups, without_plugin)}
 
 
 def main():
