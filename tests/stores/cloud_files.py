@@ -63,13 +63,13 @@ FAULTS = [("status", 503), ("status", 500), ("cut", 0), ("cut", 700), ("delay", 
 
 def same_when_a_fifth_fails(feedmill):
     with objects(feedmill, fault=a_fifth(FAULTS)):
-        for workers, kinds in ((1, ("tfrecord", "parquet")), (2, ("csv", "arrow")), (3, ("webdataset",))):
+        for workers, kinds in ((1, ("tfrecord", "parquet")), (2, ("csv", "arrow")), (3, ("webdataset", "array_record"))):
             same_elements(feedmill, Store.place(), kinds, (workers,))
 
 
 def same_after_workers_are_killed(feedmill):
-    cases = ((("tfrecord", 1), ("parquet", 2), ("arrow", 3)) if Store.kind is Google
-             else (("tfrecord", 3), ("parquet", 1), ("arrow", 2)))
+    cases = ((("tfrecord", 1), ("parquet", 2), ("arrow", 3), ("array_record", 2)) if Store.kind is Google
+             else (("tfrecord", 3), ("parquet", 1), ("arrow", 2), ("array_record", 3)))
     with objects(feedmill) as (_, proxy):
         same_after_kills(feedmill, Store.place(), proxy, FAULTS, cases)
 
@@ -138,6 +138,21 @@ def refusals(feedmill):
         feedmill.refused(text_of("none/*"), f"{Store.place()}/none/*: no such file, and nothing matches it")
         feedmill.environment["FEEDMILL_ARROW_PLUGIN"] = str(feedmill.folder / "none.so")
         feedmill.refused(text_of(), f"{Store.place()}/text/0.txt: ", "libfeedmill_arrow.so", "pip install pyarrow")
+
+
+def odd_answers(feedmill):
+    """Answers with more or fewer bytes than asked for: never other lines, and an error that names the object."""
+    with objects(feedmill) as (_, proxy):
+        want = feedmill.read(text_of(), "--local").stdout
+        for fault in (("longer", 1000), ("short", 300), ("short", 0)):
+            proxy.fault = lambda request, fault=fault: fault if request.begin > 4_000_000 else None
+            done = feedmill.read(text_of(), "--local", patience="1s")
+            if done.returncode == 0:
+                assert done.stdout == want, f"{fault}: other lines"
+            else:
+                assert done.returncode == 1 and f"{Store.place()}/text/0.txt: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
+                assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
+            print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")
 
 
 def replaced_during_the_read(feedmill):
@@ -264,7 +279,7 @@ def options(feedmill):
             feedmill.refused(text_of("text/0.txt" + query + "&anonymous=true"), "refused")
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, refusals, replaced_during_the_read,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, refusals, odd_answers, replaced_during_the_read,
          stores_that_are_away, errors_through_a_service, a_signal_ends_waits, tokens, options)
 
 

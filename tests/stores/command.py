@@ -115,7 +115,7 @@ def kinds_of(feedmill):
 
 
 # Formats whose order is compared with every number of workers; the others take turns.
-ALWAYS = ("tfrecord", "parquet", "arrow")
+ALWAYS = ("tfrecord", "array_record", "parquet", "arrow")
 
 
 def same_elements(feedmill, place, kinds=None, workers=(1, 2, 3)):
@@ -127,6 +127,8 @@ def same_elements(feedmill, place, kinds=None, workers=(1, 2, 3)):
         assert want[kind][1] > 20, f"{kind}: {want[kind]}"
         got = feedmill.hash_of(pipeline(kind, place, feedmill.names[kind]))
         assert got == want[kind], f"{kind}: {got} of URLs, {want[kind]} of files"
+    if "array_record" in want and "same_records" in want:
+        assert want["array_record"] == want["same_records"], want
     for turn, count in enumerate(workers):
         with feedmill.cluster(count) as (address, _, _):
             for k, kind in enumerate(kinds):

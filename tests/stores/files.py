@@ -1,6 +1,7 @@
 """Files of every format, made without feedmill, and pipelines that read them."""
 import gzip
 import io
+import json
 import pathlib
 import struct
 import sys
@@ -30,6 +31,8 @@ PIPELINES = {
     # Labels and bytes; paths differ from one place to another.
     "images": "{images: {files: FILES}}\nsteps: [shuffle, map: {image: image, label: label}]",
     "array_record": "{array_record: {files: FILES}}\nsteps: [shuffle]",
+    # The records of the ArrayRecord files.
+    "same_records": "{tfrecord: {files: FILES}}\nsteps: [shuffle]",
     "npy": "{npy: {files: FILES}}",
     "webdataset": "{webdataset: {files: FILES}}",
     # add_columnar makes them.
@@ -82,6 +85,9 @@ def make_files(folder):
     for name in ("groups", "blocks", "one"):
         packed = (ARRAY_RECORD / f"{name}.array_record.gz").read_bytes()
         write("array_record", f"array_record/{name}.array_record", gzip.decompress(packed))
+        records = json.loads(gzip.decompress((ARRAY_RECORD / f"{name}.json.gz").read_bytes()))
+        write("same_records", f"same_records/{name}.tfrecord",
+              b"".join(tfrecord(record.encode("latin-1")) for record in records))
     for k in range(24):
         write("images", f"images/{k % 3}/{k:03}.jpg", PHOTOS[k % len(PHOTOS)].read_bytes())
     return names

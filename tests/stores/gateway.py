@@ -132,7 +132,9 @@ class FaultProxy:
            plays the server behind it, over TLS
     fault: called with each Request; None, or ("status", code, {header: value},
            body), ("cut", bytes), ("delay", seconds), ("hang",), ("stall", bytes)
-           for a hang after the head and some bytes of the answer
+           for a hang after the head and some bytes of the answer, ("longer",
+           bytes) for so many bytes more than asked for, ("short", bytes) for a
+           whole answer of so many bytes
     """
 
     def __init__(self, gateway, delay=0.0, fault=None, certificate=None):
@@ -274,6 +276,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         size = answer.getheader("Content-Length") if self.command == "HEAD" else None
         if kind == "stall":
             return self.stall(answer.status, headers, body, fault[1])
+        if kind == "longer":
+            body += b"x" * fault[1]
+        if kind == "short":
+            body = body[:fault[1]]
         return self.answer(answer.status, headers, body, fault[1] if kind == "cut" else None, size)
 
     def stall(self, status, headers, body, count):

@@ -78,7 +78,7 @@ def same_after_workers_are_killed(feedmill):
     add_columnar(feedmill)
     with RangeServer(feedmill.files) as server:
         same_after_kills(feedmill, server.url, server, FAULTS,
-                         (("text", 2), ("tfrecord", 3), ("parquet", 1), ("arrow", 2)))
+                         (("text", 2), ("tfrecord", 3), ("parquet", 1), ("arrow", 2), ("array_record", 3)))
 
 
 def same_over_tls(feedmill):

@@ -77,7 +77,7 @@ def same_when_a_fifth_fails(feedmill):
 
 def same_after_workers_are_killed(feedmill):
     with objects(feedmill) as (_, proxy):
-        same_after_kills(feedmill, PLACE, proxy, FAULTS, (("tfrecord", 2), ("parquet", 3), ("arrow", 1)))
+        same_after_kills(feedmill, PLACE, proxy, FAULTS, (("tfrecord", 2), ("parquet", 3), ("arrow", 1), ("array_record", 2)))
 
 
 def patterns(feedmill):
@@ -279,6 +279,21 @@ def refusals(feedmill):
             proxy.fault = lambda request, page=page: (("status", 200, {}, page) if "list-type" in request.path
                                                       else ("status", 404, {}, error_page("NoSuchKey")))
             feedmill.refused(text_of("text/*"), f"{PLACE}/text/: ", "listing")
+
+
+def odd_answers(feedmill):
+    """Answers with more or fewer bytes than asked for: never other lines, and an error that names the object."""
+    with objects(feedmill) as (_, proxy):
+        want = feedmill.read(text_of(), "--local").stdout
+        for fault in (("longer", 1000), ("short", 300), ("short", 0)):
+            proxy.fault = lambda request, fault=fault: fault if request.begin > 4_000_000 else None
+            done = feedmill.read(text_of(), "--local", patience="1s")
+            if done.returncode == 0:
+                assert done.stdout == want, f"{fault}: other lines"
+            else:
+                assert done.returncode == 1 and f"{PLACE}/text/0.txt: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
+                assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
+            print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")
 
 
 def replaced_during_the_read(feedmill):
@@ -500,7 +515,7 @@ def tokens(feedmill):
 
 
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, options, regions,
-         buckets_of_aws, lists, refusals,
+         buckets_of_aws, lists, refusals, odd_answers,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
          keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,
          latency_is_hidden)
