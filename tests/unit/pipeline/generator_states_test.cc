@@ -247,6 +247,12 @@ constexpr int64_t kWidth = 2'048;  // a piece of an input has 16 elements
 // Elements made again: the piece of each input, and the calls to its state.
 constexpr uint64_t kMadeAgain = 2 * (3 * kCall + 3 * kCall);
 
+std::vector<Step> StepsOf(const std::string& yaml) {
+  return ParseGraphYaml("source: {range: 1}\nsteps: [" + yaml + "]\n", ".")
+      .value()
+      .steps;
+}
+
 // Two shards whose elements have one component. `steps`: in YAML.
 Graph Input(const std::string& function, const std::string& name,
             const std::string& steps) {
@@ -257,10 +263,7 @@ Graph Input(const std::string& function, const std::string& name,
   source.output[0].shape = {kWidth};
   graph.source = MakeSource(source);
   graph.options = {};
-  graph.steps =
-      ParseGraphYaml("source: {range: 1}\nsteps: [" + steps + "]\n", ".")
-          .value()
-          .steps;
+  graph.steps = StepsOf(steps);
   return graph;
 }
 
@@ -329,6 +332,22 @@ TEST(GeneratorStates, InputsWithFiltersAndCountingStepsContinue) {
       {35, 80},
       // Each input makes about 50 * 2 * 1.5 + 15 elements.
       [](size_t n) { return (n < 50 ? 2 : 1) * 165 - 3 * (n % 50) - 15; });
+}
+
+// Each 11th element is bad. The other elements of its call are made again, also
+// by an uninterrupted reading.
+TEST(GeneratorStates, InputsThatSkipElementsContinue) {
+  const std::string fails = "{map: 'x + 1 // (x[0] % 11)'}";
+  InterleaveSource own{TwoInputs(fails + ", {on_error: skip}")};
+  own.block_length = 5;
+  InterleaveSource outer{TwoInputs(fails)};
+  outer.block_length = 5;
+  Graph whole = Combined(std::move(outer));
+  whole.steps = StepsOf("{map: 'x + 0'}, {on_error: skip}");
+  for (const Graph& graph : {Combined(std::move(own)), whole}) {
+    ExpectLittleMadeAgain(graph, {60, 93, 258, 351},
+                          [](size_t n) { return 2 * (400 - n); });
+  }
 }
 
 TEST(GeneratorStates, AnInputThatCombinesInputsContinues) {
