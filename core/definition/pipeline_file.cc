@@ -48,13 +48,13 @@ absl::Status WithFile(const absl::Status& status, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
-  constexpr size_t kTextMax =
+  constexpr size_t kReadMax =
       (size_t{1} << 20) + 1;  // one more than the parser accepts
-  std::string text(kTextMax, '\0');
+  std::string text(kReadMax, '\0');
   std::error_code error;
   std::string directory = std::filesystem::current_path(error).string();
   if (path == "-") {
-    std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
+    std::cin.read(text.data(), static_cast<std::streamsize>(kReadMax));
     text.resize(static_cast<size_t>(std::cin.gcount()));
     auto pipeline = ParsePipelineYaml(text, directory);
     if (!pipeline.ok()) return WithFile(pipeline.status(), path);
@@ -68,7 +68,7 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   }
   std::ifstream file(path, std::ios::binary);
   if (!file) return InvalidArgument("{}: no permission to read it", path);
-  file.read(text.data(), static_cast<std::streamsize>(kTextMax));
+  file.read(text.data(), static_cast<std::streamsize>(kReadMax));
   text.resize(static_cast<size_t>(file.gcount()));
   directory = std::filesystem::absolute(path, error).parent_path().string();
   auto pipeline = ParsePipelineYaml(text, directory);
