@@ -30,6 +30,9 @@ bool IsBehindUrl(const std::string& pattern) {
 // this process does not.
 constexpr std::chrono::seconds kLookTime(5);
 
+// Most files that are looked at for bytes.
+constexpr size_t kFilesMax = 16;
+
 // The first file of a source.
 struct FirstFile {
   std::string name;
@@ -50,40 +53,38 @@ absl::StatusOr<std::string> FirstBytes(const FoundFile& found) {
   return bytes;
 }
 
-// Replaces an empty file, such as _SUCCESS in a folder of Spark, by the first
-// one of the pattern that has bytes.
-void SkipEmptyFiles(const std::string& pattern, FirstFile& first) {
-  constexpr size_t kFilesMax = 16;
-  const std::vector<std::string> patterns = {pattern};
-  const auto all = FindAllFiles(patterns);
-  if (!all.ok()) return;
-  const std::vector<FoundFile>& found = all->front();
-  for (size_t k = 0; k < std::min(kFilesMax, found.size()); ++k) {
-    auto bytes = FirstBytes(found[k]);
-    if (!bytes.ok()) return;
-    if (bytes->empty()) continue;
-    first = {found[k].name, std::move(bytes)};
-    return;
+// Returns the first of the files that has bytes: Spark writes an empty _SUCCESS
+// into each folder. Without any, returns the first file. REQUIRES: not empty.
+FirstFile FirstWithBytes(std::span<const FoundFile> files) {
+  for (const FoundFile& file : files.first(std::min(kFilesMax, files.size()))) {
+    auto bytes = FirstBytes(file);
+    if (!bytes.ok() || !bytes->empty()) return {file.name, std::move(bytes)};
   }
+  return {files.front().name, ""};
 }
 
+// `found`: the files of the source, if they are known.
 absl::StatusOr<FirstFile> Look(const std::string& pattern,
-                               const std::string& first_file) {
+                               std::span<const std::string> found) {
+  if (!found.empty()) {
+    std::vector<FoundFile> files;
+    for (const std::string& name :
+         found.first(std::min(kFilesMax, found.size()))) {
+      files.push_back({name});
+    }
+    return FirstWithBytes(files);
+  }
   std::optional<ReadStop> limit;
-  if (first_file.empty() &&
-      (IsBehindUrl(pattern) || !FileListOf(pattern).empty())) {
+  if (IsBehindUrl(pattern) || !FileListOf(pattern).empty()) {
     limit.emplace(std::chrono::steady_clock::now() + kLookTime);
   }
-  FoundFile found{first_file};
-  if (first_file.empty()) {
-    FM_ASSIGN_OR_RETURN(found, FindOneFile(pattern));
-  }
-  auto bytes = FirstBytes(found);
-  FirstFile first{std::move(found.name), std::move(bytes)};
-  if (first.bytes.ok() && first.bytes->empty() && first_file.empty()) {
-    SkipEmptyFiles(pattern, first);
-  }
-  return first;
+  FM_ASSIGN_OR_RETURN(const FoundFile one, FindOneFile(pattern));
+  FirstFile first = FirstWithBytes({&one, 1});
+  if (!first.bytes.ok() || !first.bytes->empty()) return first;
+  const std::vector<std::string> patterns = {pattern};
+  const auto all = FindAllFiles(patterns);
+  if (!all.ok() || all->front().empty()) return first;
+  return FirstWithBytes(all->front());
 }
 
 // True if a file that begins with these bytes is text: in UTF-8, whose last
@@ -116,7 +117,7 @@ std::optional<Compression> CompressionBy(const FirstFile& first) {
 
 }  // namespace
 
-void InferCompression(Source& source, const std::string& first_file) {
+void InferCompression(Source& source, std::span<const std::string> found) {
   const Compression* const written = WrittenCompression(source);
   if (written == nullptr || *written != Compression::kByName) return;
   const std::vector<std::string>& files = *SourceFiles(source);
@@ -126,7 +127,7 @@ void InferCompression(Source& source, const std::string& first_file) {
     if (file.empty() || CompressionOf(file) != named) return;
   }
   const bool list = !FileListOf(files.front()).empty();
-  const auto first = Look(files.front(), first_file);
+  const auto first = Look(files.front(), found);
   if (!first.ok()) return;
   if (const auto told = CompressionBy(*first)) {
     *MutableCompression(source) = *told;

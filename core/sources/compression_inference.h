@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_SOURCES_COMPRESSION_INFERENCE_H_
 #define FEEDMILL_CORE_SOURCES_COMPRESSION_INFERENCE_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -9,18 +10,20 @@
 namespace feedmill {
 
 // Sets the compression of a source that has Compression::kByName, from the
-// first bytes of its first file: a compression, or kNone. The file's name does
-// not matter, except in these cases, where the compression is that of the name:
+// first bytes of its first file with bytes: a compression, or kNone. Only the
+// first 16 files are looked at. The file's name does not matter, except in
+// these cases, where the compression is that of the name:
 //   - this process cannot find or read the file; a store has kLookTime
-//   - the file is empty
+//   - the files are empty
 //   - the bytes show no compression and are no text, but the name says that
 //     the file is compressed: it is damaged, which is an error later
 //   - the names of the files differ in their compression, which is an error,
 //   too
 //
-// `first_file`: the name of the first file, if it is known; "": it is looked
-// for, unless all files behind a URL had to be listed for that.
-void InferCompression(Source& source, const std::string& first_file = "");
+// `found`: the names of the source's files, if they are known. Without them,
+// the files are looked for: all of them only if the first one is empty, or if
+// that is the only way.
+void InferCompression(Source& source, std::span<const std::string> found = {});
 
 // Returns advice for an error or a warning about a file that is read as it is
 // and begins with these bytes (CompressionOfBytes): "it begins as a gzip file

@@ -118,7 +118,7 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
 // Sets the compression, too, by the files that were found.
 absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
-  InferCompression(source, files.front());
+  InferCompression(source, files);
   FM_ASSIGN_OR_RETURN(auto fields,
                       FormatOf(source).InferFields(source.options(), files));
   FM_RETURN_IF_ERROR(CheckFound(fields, files[0]));
