@@ -229,7 +229,8 @@ def lists(feedmill):
         for kind in kinds_of(feedmill):
             write([sized(name) for name in feedmill.names[kind]])
             steps = PIPELINES[kind].partition("\n")[2] + "\n"
-            text = of("list.jsonl", "text" if kind == "gzip" else kind, steps)
+            source = PIPELINES[kind].partition(":")[0].removeprefix("{")
+            text = of("list.jsonl", source, steps)
             assert feedmill.hash_of(text) == feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind])), kind
         # Lists that are wrong.
         for lines, parts in (([], ("the list names no files",)), ([{"url": ""}], ("line 1", "'url' is empty")),
