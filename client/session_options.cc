@@ -48,8 +48,6 @@ absl::Status CheckRanks(const ReadOptions& options) {
 
 }  // namespace
 
-static_assert(JobOptions().weight == kDefaultWeight);
-
 absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     const AnalyzedGraph& graph, const ReadOptions& options,
     const ReadRules& rules, const std::optional<ReadToken>& token) {

@@ -4,7 +4,7 @@
 #define FEEDMILL_TEXT_OF(x) #x
 #define FEEDMILL_TEXT(x) FEEDMILL_TEXT_OF(x)
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
 #define FEEDMILL_CHECKED ", AddressSanitizer"
 #else
 #define FEEDMILL_CHECKED ""

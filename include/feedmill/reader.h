@@ -47,7 +47,7 @@
 namespace feedmill {
 class EvenReader;
 class FunctionRegistry;
-class MeasuredRead;
+struct MeasuredRead;
 }  // namespace feedmill
 
 // Exported from libfeedmill.so.

@@ -396,7 +396,7 @@ TEST(AutoscalerSimulation, FindsTheHandTunedNumberWhereElementsComeInLumps) {
 // Workers that work ahead are busy while readers wait for the first lump. Such
 // waits are no reason to double the fleet again.
 TEST(AutoscalerSimulation, DoesNotGrowForLumpsThatWorkersMakeAhead) {
-  for (const size_t lease : {2, 3, 4}) {
+  for (const size_t lease : {2U, 3U, 4U}) {
     for (uint32_t seed = 0; seed < 40; ++seed) {
       Situation at{"trainer", 0.5, 0.2};
       at.lump = 5;
@@ -600,7 +600,7 @@ TEST(Autoscaler, KeepsItsNumberWhileAllWorkersAreRestarted) {
 
 // A dry run: the figures are those of a fleet that nothing changes.
 TEST(Autoscaler, SaysAStableNumberIfNothingActsOnIt) {
-  for (const uint64_t workers : {1, 2, 12}) {
+  for (const uint64_t workers : {1U, 2U, 12U}) {
     Service service(1, workers, Settings());
     service.SetNoise(0);
     service.Freeze();

@@ -15,6 +15,10 @@
 namespace feedmill {
 namespace {
 
+std::vector<int64_t> From(const std::vector<int64_t>& values, size_t begin) {
+  return {values.begin() + static_cast<ptrdiff_t>(begin), values.end()};
+}
+
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -121,8 +125,7 @@ TEST(EvenReader, ContinuesFromEachPlace) {
             dataset, {.rank = {.index = rank, .count = 3, .even = even},
                       .resume = {.token = whole.tokens[k]}});
         EXPECT_TRUE(rest.status.ok()) << rest.status;
-        EXPECT_EQ(rest.values, std::vector<int64_t>(whole.values.begin() + k,
-                                                    whole.values.end()));
+        EXPECT_EQ(rest.values, From(whole.values, k));
       }
     }
   }
@@ -174,8 +177,7 @@ TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
     options.resume.token = padded.tokens.at(k);
     const Part rest = ReadPart(dataset, options);
     EXPECT_TRUE(rest.status.ok()) << rest.status;
-    EXPECT_EQ(rest.values, std::vector<int64_t>(padded.values.begin() + k,
-                                                padded.values.end()));
+    EXPECT_EQ(rest.values, From(padded.values, k));
   }
   options.resume.token.clear();
   options.rank.agree = [](bool) -> absl::StatusOr<RanksWithElement> {

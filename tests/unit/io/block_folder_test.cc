@@ -85,7 +85,7 @@ TEST_F(BlockFolderTest, KeepsBlocksByFileVersionAndNumber) {
 TEST_F(BlockFolderTest, RemovesDamagedBlocks) {
   const std::string key = BlockFolder::KeyOf("x", kVersion, 0);
   const std::string path = PathOf(key);
-  for (const size_t at : {0, 8, 16, 23, 24, 600, 1023}) {
+  for (const size_t at : {0U, 8U, 16U, 23U, 24U, 600U, 1023U}) {
     const BlockFolder blocks = Make();
     blocks.Store(key, Bytes(kBlockFileSize, 1));
     ASSERT_TRUE(std::filesystem::exists(path));

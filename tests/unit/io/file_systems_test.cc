@@ -155,9 +155,9 @@ class AnnouncedFile final : public RandomAccessFile {
 
 TEST(ReadAhead, AnnouncesEachByteOnceAndNotTooEarly) {
   constexpr uint64_t kBegin = 1000;
-  for (const uint64_t ahead : {1, 3, 100, 4096, 100'000}) {
-    for (const uint64_t size : {1, 99, 100, 101, 4096, 20'000}) {
-      for (const uint64_t step : {1, 70, 5000}) {
+  for (const uint64_t ahead : {1U, 3U, 100U, 4096U, 100'000U}) {
+    for (const uint64_t size : {1U, 99U, 100U, 101U, 4096U, 20'000U}) {
+      for (const uint64_t step : {1U, 70U, 5000U}) {
         if (step > ahead) continue;  // beyond the announced ranges
         const AnnouncedFile file(ahead);
         ReadAhead reader(file, kBegin, kBegin + size);

@@ -22,6 +22,9 @@ namespace feedmill {
 // thread.
 class MemoryFiles final : public FileSystem {
  public:
+  using FileSystem::Remove;
+  using FileSystem::Write;
+
   // Numbers of calls since Reset().
   struct Calls {
     size_t opens = 0;        // of files with unknown identity

@@ -71,7 +71,8 @@ class BatchCopies : public ::testing::Test {
 TEST_F(BatchCopies, FilesOfBytesAreCopiedOnce) {
   std::string all;
   for (int k = 0; k < 8; ++k) {
-    const std::string bytes(1'000'000 + 10'000 * k, static_cast<char>('a' + k));
+    const std::string bytes(1'000'000U + 10'000U * static_cast<size_t>(k),
+                            static_cast<char>('a' + k));
     folder_.Write("a" + std::to_string(k) + ".jpg", bytes);
     all += bytes;
   }

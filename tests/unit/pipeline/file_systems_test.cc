@@ -223,7 +223,7 @@ TEST_P(StoredSource, IsReadAsFilesAre) {
     }
     ASSERT_TRUE(files.status.ok()) << files.status;
     EXPECT_GT(files.lines.size(), 100u);
-    for (const uint64_t ahead : {0, 1 << 16, 4 << 20}) {
+    for (const uint64_t ahead : {0U, 1U << 16, 4U << 20}) {
       Store().Reset();
       Store().SetAhead(ahead);
       const StoreRead objects = ReadFromStore(pipeline);

@@ -292,7 +292,7 @@ void ExpectLittleMadeAgain(const Graph& graph, std::vector<size_t> places,
     std::vector<int64_t> numbers;
     const uint64_t made = ReadInTwoProcesses(graph, place, numbers);
     EXPECT_EQ(numbers, whole) << place;
-    EXPECT_LE(made, left(place) + kMadeAgain) << place;
+    EXPECT_LE(made, static_cast<uint64_t>(left(place)) + kMadeAgain) << place;
   }
 }
 

@@ -91,8 +91,9 @@ TEST(StoredRows, AreWhatWasWritten) {
         ASSERT_TRUE(read.ok()) << read.status();
         ASSERT_TRUE(read->Validate().ok()) << read->Validate();
         ASSERT_EQ(JsonLines(*read),
-                  std::vector<std::string>(expected.begin() + begin,
-                                           expected.begin() + end));
+                  std::vector<std::string>(
+                      expected.begin() + static_cast<ptrdiff_t>(begin),
+                      expected.begin() + static_cast<ptrdiff_t>(end)));
       }
     }
   }

@@ -113,8 +113,8 @@ TEST(TopViewTest, FitsScreensOfAllSizesAndTakesAnyStatus) {
         std::string(R"({"jobs": [{"name": "é…", "verdict": {}}]})")}) {
     TopView view("d0:5050");
     view.Add(kBegun, absl::OkStatus(), status);
-    for (const size_t width : {0, 1, 2, 3, 20, 80, 300}) {
-      for (const size_t height : {0, 1, 2, 5, 24, 100}) {
+    for (const size_t width : {0U, 1U, 2U, 3U, 20U, 80U, 300U}) {
+      for (const size_t height : {0U, 1U, 2U, 5U, 24U, 100U}) {
         const std::vector<TopLine> lines = view.Lines(kBegun, width, height);
         EXPECT_LE(lines.size(), height);
         for (const TopLine& line : lines) {
