@@ -36,22 +36,26 @@ target_include_directories(feedmill_flags INTERFACE
 set_property(GLOBAL PROPERTY FEEDMILL_LIBRARIES feedmill_flags)
 set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
 
-# feedmill_library(NAME core_chunk [PURE] [LOOPS] SOURCES a.cc b.h [PUBLIC c.h] DEPENDS core_base absl::status)
+# feedmill_library(NAME core_chunk [PURE] [LOOPS] [OPTIMISED] SOURCES a.cc b.h [PUBLIC c.h] DEPENDS core_base absl::status)
 # Declares the static library feedmill_NAME, also known as feedmill::NAME.
 # A dependency written without "::" is one of ours. PUBLIC: its headers in
 # include/feedmill, which users of the library include. PURE libraries link neither
 # sockets, threads nor OpenMP and read no clock; tests/lint checks them. LOOPS
 # libraries run loops over elements and bytes: Release compiles them with -O3, and
 # each file alone unless feedmill_unite follows; all others with -O2 and several
-# files together.
+# files together. OPTIMISED libraries are optimised in builds with -O0, too:
+# tests run them for minutes.
 function(feedmill_library)
-  cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;PUBLIC;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PURE;LOOPS;OPTIMISED" "NAME" "SOURCES;PUBLIC;DEPENDS" ${ARGN})
   set(target feedmill_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX
     # libfeedmill.so exports what headers in include/feedmill declare.
     CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   feedmill_precompile(${target} library)
+  if(ARG_OPTIMISED)
+    feedmill_optimise(${target})
+  endif()
   feedmill_unite(${target})
   if(ARG_LOOPS)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
@@ -74,6 +78,15 @@ function(feedmill_library)
   set_property(GLOBAL PROPERTY FEEDMILL_DEPENDS_${target} ${ARG_DEPENDS})
   if(ARG_PURE)
     set_property(GLOBAL APPEND PROPERTY FEEDMILL_PURE_LIBRARIES ${target})
+  endif()
+endfunction()
+
+# feedmill_optimise(TARGET): -O1 where the preset says -O0. clang refuses a
+# precompiled header of another optimisation.
+function(feedmill_optimise target)
+  if(CMAKE_CXX_FLAGS_RELWITHDEBINFO MATCHES "-O0")
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+    set_target_properties(${target} PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
@@ -100,18 +113,24 @@ function(feedmill_link target)
   endforeach()
 endfunction()
 
-# feedmill_test(NAME plan_test SOURCES plan_test.cc DEPENDS core_plan LABELS unit [TIMEOUT 60])
-# One gtest binary, registered with ctest as one test.
+# feedmill_test(NAME plan_test [OPTIMISED] SOURCES plan_test.cc DEPENDS core_plan LABELS unit [TIMEOUT 60])
+# One gtest binary, registered with ctest as one test. OPTIMISED: as of a library.
 function(feedmill_test)
-  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "NAME;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 60)
+  endif()
+  if(FEEDMILL_SANITIZE)
+    math(EXPR ARG_TIMEOUT "4 * ${ARG_TIMEOUT}")
   endif()
   feedmill_binary(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   # Code that a test runs once need not be fast, and the code that it tests is in
   # libraries. g++ compiles it fastest with -Og: with -O0 the code is larger.
   target_compile_options(${ARG_NAME} PRIVATE $<$<CONFIG:Release>:-Og>)
+  if(ARG_OPTIMISED)
+    feedmill_optimise(${ARG_NAME})
+  endif()
   add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
   set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
