@@ -3,9 +3,11 @@
 The same reads through two services at the same time. On one side, dispatcher, worker and reader are scraped each
 second, as Prometheus does. A page is open, too: its stream of the status is read. On the other side there is none of
 that. Reads and figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out. MARK is the
-most that metrics and page may cost."""
+most that metrics and page may cost. The load of a machine hides it, so there is a third figure: by how much more of
+a core the threads of dispatcher and worker run that make no elements."""
 import contextlib
 import json
+import os
 import pathlib
 import subprocess
 import threading
@@ -17,6 +19,7 @@ from tracing import FEEDMILL, ONE_THREAD, PIPELINES, report
 
 SCRAPE_INTERVAL = 1.0
 MARK = 0.01
+MAKER = "fm-maker"  # the threads that make elements
 
 
 def asked(file, path):
@@ -32,6 +35,12 @@ class Watched:
         self.urls = [self.folder / "dispatcher-http", self.folder / "worker-http"]
         flags = [["--http", "127.0.0.1:0", "--http-ready-file", url] for url in self.urls]
         self.service = measure.Service(folder, dispatcher_flags=flags[0], flags=[*ONE_THREAD, *flags[1]])
+
+    def answering_cpu(self):
+        """CPU seconds of the threads that make no elements."""
+        threads = [thread for process in self.service.processes for thread in pathlib.Path(f"/proc/{process.pid}/task").iterdir()]
+        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads
+                   if (thread / "comm").read_text().strip() != MAKER) / 1e9
 
     def stop(self):
         self.service.stop()
@@ -73,7 +82,7 @@ def read(watched, pipeline, job, observed):
     if observed:
         command += ["--http", "127.0.0.1:0", "--http-ready-file", reader_http]
     observer = Observer([*watched.urls, reader_http]) if observed else None
-    before = service.cpu()
+    before, answering = service.cpu(), watched.answering_cpu()
     begun = time.monotonic()
     try:
         reader = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
@@ -84,11 +93,16 @@ def read(watched, pipeline, job, observed):
     measure.check(reader.returncode == 0, f"{job}: the read failed")
     result = json.loads(out.strip().splitlines()[-1])
     result["cpu_s"] = service.cpu() - before + used
+    result["answering"] = (watched.answering_cpu() - answering) / (time.monotonic() - begun)
     if observer:
         seconds = time.monotonic() - begun
         measure.check(observer.scrapes >= seconds, f"{job}: {observer.scrapes} scrapes in {seconds:.0f} s")
         measure.check(observer.messages >= seconds, f"{job}: {observer.messages} messages of the stream")
     return result
+
+
+def answering(result):
+    return result["answering"]
 
 
 def bench(folder, rounds, _rows):
@@ -104,6 +118,9 @@ def bench(folder, rounds, _rows):
                 return lambda watched, number: read(watched, pipeline, f"{name}{number}", observed)
             got = measure.rounds_at_once(rounds, services, {"plain": side(False), "observed": side(True)})
             ratios |= report(name, got["observed"], got["plain"], MARK, "of those that nothing observes")
+            more = (measure.median(got["observed"], answering) - measure.median(got["plain"], answering)) / os.cpu_count()
+            measure.say(f"{name}: threads that make no elements take {more:.2%} more of the machine's CPU time")
+            ratios[f"{name}_answering"] = round(more, 5)
     finally:
         for watched in services:
             watched.stop()
