@@ -63,8 +63,7 @@ def indexed_files(feedmill):
 class Replacement:
     """A fault: replaces a file before request `number`, unless that begins to read it: then no version is known.
 
-    A request that was sent ahead may come after one that begins to read the file again. Then the new file is read from
-    its beginning, and `read_anew` is true."""
+    If a later request begins to read the file again, the new file may be read from its beginning: `read_anew`."""
 
     def __init__(self, path, number, data):
         self.path = path
@@ -74,7 +73,7 @@ class Replacement:
 
     def __call__(self, request):
         begins = request.headers.get("Range") == "bytes=0-0"
-        self.read_anew |= self.done and begins
+        self.read_anew |= begins and request.number > self.number
         if request.number == self.number and not begins:
             other = self.path.with_name("other")
             other.write_bytes(self.data)
