@@ -42,9 +42,6 @@ class Watched:
         return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads
                    if (thread / "comm").read_text().strip() != MAKER) / 1e9
 
-    def stop(self):
-        self.service.stop()
-
 
 class Observer:
     """Scrapes what the files name, and reads the page's stream, until it is closed."""
@@ -82,7 +79,7 @@ def read(watched, pipeline, job, observed):
     if observed:
         command += ["--http", "127.0.0.1:0", "--http-ready-file", reader_http]
     observer = Observer([*watched.urls, reader_http]) if observed else None
-    before, answering = service.cpu(), watched.answering_cpu()
+    before, answering_before = service.cpu(), watched.answering_cpu()
     begun = time.monotonic()
     try:
         reader = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, text=True)
@@ -93,7 +90,7 @@ def read(watched, pipeline, job, observed):
     measure.check(reader.returncode == 0, f"{job}: the read failed")
     result = json.loads(out.strip().splitlines()[-1])
     result["cpu_s"] = service.cpu() - before + used
-    result["answering"] = (watched.answering_cpu() - answering) / (time.monotonic() - begun)
+    result["answering"] = (watched.answering_cpu() - answering_before) / (time.monotonic() - begun)
     if observer:
         seconds = time.monotonic() - begun
         measure.check(observer.scrapes >= seconds, f"{job}: {observer.scrapes} scrapes in {seconds:.0f} s")
@@ -123,5 +120,5 @@ def bench(folder, rounds, _rows):
             ratios[f"{name}_answering"] = round(more, 5)
     finally:
         for watched in services:
-            watched.stop()
+            watched.service.stop()
     return ratios

@@ -118,31 +118,26 @@ ServiceLink::View ServiceLink::Await(absl::Duration at_most, bool for_piece) {
   return view;
 }
 
-std::optional<ServiceLink::NextPiece> ServiceLink::Next() {
-  const std::lock_guard lock(mu_);
-  if (queue_.empty()) return std::nullopt;
-  const QueuedPiece& next = queue_.front();
-  return NextPiece{next.first_row, next.piece.chunk.rows, next.drops,
-                   next.split,     next.piece.begin,      next.piece.end};
-}
-
-void ServiceLink::DropNext() {
-  Piece dropped;
-  Take(absl::InfinitePast(), dropped).IgnoreError();
-}
-
-absl::StatusOr<PieceSource::Taken> ServiceLink::Take(absl::Time, Piece& piece) {
+const ServiceLink::QueuedPiece* ServiceLink::Next() {
+  if (next_) return &*next_;
   bool refill = false;
   {
     const std::lock_guard lock(mu_);
-    if (queue_.empty()) return Taken::kTimedOut;
-    piece = std::move(queue_.front().piece);
-    queue_bytes_ -= queue_.front().bytes;
+    if (queue_.empty()) return nullptr;
+    next_ = std::move(queue_.front());
     queue_.pop_front();
+    queue_bytes_ -= next_->bytes;
     refill = full_ && queue_bytes_ <= kQueueBytes / 2;
     if (refill) full_ = false;
   }
   if (refill) reactor_.Wake();
+  return &*next_;
+}
+
+absl::StatusOr<PieceSource::Taken> ServiceLink::Take(absl::Time, Piece& piece) {
+  if (!next_) return Taken::kTimedOut;
+  piece = std::move(next_->piece);
+  next_.reset();
   // The run failed as a whole.
   if (piece.chunk.spec == nullptr && !piece.error.ok()) return piece.error;
   return Taken::kPiece;
@@ -208,7 +203,10 @@ void ServiceLink::OnFromDispatcher(absl::Time now,
       messenger_.Receive(now, dispatcher_, "", parts, /*answer=*/false);
   if (message.ok()) {
     if (const auto* relay = std::get_if<Relay>(&*message)) {
-      return Receive(now, PeerId(relay->worker.value()), relay->parts);
+      const PeerId worker(relay->worker.value());
+      const auto route = links_.RouteFrom(worker);
+      if (route) Receive(now, worker, *route, relay->parts);
+      return;
     }
     split_log_.Came("", *message);
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
@@ -225,7 +223,9 @@ void ServiceLink::OnFromSocket(absl::Time now, SocketId socket,
   if (found == nullptr) return;
   const PeerId worker = *found;
   ReceiveLocal(now, worker);
-  Receive(now, worker, parts);
+  const auto route = links_.RouteFrom(worker);
+  if (!route) return;
+  Receive(now, worker, *route, parts);
   ReceiveLocal(now, worker);
 }
 
@@ -237,16 +237,16 @@ void ServiceLink::ReceiveLocal(absl::Time now, const PeerId& worker) {
     if (!route || route->memory == nullptr) return;
     const std::vector<Buffer> parts = route->memory->Next();
     if (parts.empty()) return links_.NoteLocalRead(now, worker);
-    Receive(now, worker, parts);
+    Receive(now, worker, *route, parts);
   }
 }
 
+// Handles a message that came by the route.
 void ServiceLink::Receive(absl::Time now, const PeerId& worker,
+                          const WorkerLinks::Route& route,
                           const std::vector<Buffer>& parts) {
-  const auto route = links_.RouteFrom(worker);
-  if (!route) return;
   absl::StatusOr<Message> message = messenger_.Receive(
-      now, route->socket, "", parts, /*answer=*/false, route->memory.get());
+      now, route.socket, "", parts, /*answer=*/false, route.memory.get());
   if (!message.ok()) {
     links_.NoteMessage(now, worker, /*frame=*/nullptr);
   } else if (const auto* offer = std::get_if<ShareOffer>(&*message)) {

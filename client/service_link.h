@@ -36,14 +36,13 @@ namespace feedmill {
 // State from any.
 class ServiceLink final : public PieceSource, private ReactorHandler {
  public:
-  // The next piece, as far as its reader has to know it.
-  struct NextPiece {
+  // A piece for the client stage.
+  struct QueuedPiece {
+    Piece piece;
     uint64_t first_row = 0;  // rows pulled before the piece
-    uint64_t rows = 0;
-    uint64_t drops = 0;  // ReadSession::drops when it was pulled
+    uint64_t drops = 0;      // ReadSession::drops when it was pulled
+    uint64_t bytes = 0;      // of its elements
     SplitId split{};
-    Cursor begin;
-    Cursor end;
   };
   // State at the reactor's last iteration.
   struct View {
@@ -82,13 +81,13 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   // Waits for at most `at_most` until one of the first seven fields of the view
   // (except `turn`) changes. If `for_piece`, a next piece ends the wait, too.
   View Await(absl::Duration at_most, bool for_piece);
-  // Describes the piece that Take returns; nullopt if none is queued. Its
-  // `drops` may be newer than that of the last view.
-  std::optional<NextPiece> Next();
+  // Returns the piece that Take takes; null if none is queued. Its `drops` may
+  // be newer than that of the last view. Valid until Take or DropNext.
+  const QueuedPiece* Next();
   // Drops the next piece, which is another reader's by now.
-  void DropNext();
-  // Takes the next piece if one is queued; never waits: Await does. A Status is
-  // an error of the whole run.
+  void DropNext() { next_.reset(); }
+  // Takes the piece that Next returned; never waits: Await does. A Status is an
+  // error of the whole run.
   absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) override;
   // Deterministic order: positions before `position` are not needed.
   void SkipTo(uint64_t position) override;
@@ -119,15 +118,6 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   void AddSpan(const TraceSpan& span);
 
  private:
-  // A piece for the client stage.
-  struct QueuedPiece {
-    Piece piece;
-    uint64_t first_row = 0;
-    uint64_t drops = 0;
-    uint64_t bytes = 0;  // of its elements
-    SplitId split{};
-  };
-
   ServiceLink(std::string service, std::string cluster_id,
               std::optional<Security> security, ReadSessionSettings settings,
               Transports transports);
@@ -151,6 +141,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
                     const std::vector<Buffer>& parts);
   void ReceiveLocal(absl::Time now, const PeerId& worker);
   void Receive(absl::Time now, const PeerId& worker,
+               const WorkerLinks::Route& route,
                const std::vector<Buffer>& parts);
   void OnFromProcess(absl::Time now, Message message);
   void Handle(absl::Time now, const PeerId& worker, Message message);
@@ -172,6 +163,9 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   Cursor cursor_;
   uint64_t pulled_rows_ = 0;
   SplitLog split_log_;
+
+  // The application's thread: the piece that Next returned.
+  std::optional<QueuedPiece> next_;
 
   ReadTimes times_;
   std::atomic<bool> traced_{false};  // set by the reactor's thread

@@ -115,7 +115,7 @@ class ServiceReader : public Reader {
   bool AwaitOutput();
   // Waits for a piece; an error ends the sequence.
   void Fetch();
-  void Advance(const ServiceLink::NextPiece& next);
+  void Advance(const ServiceLink::QueuedPiece& next);
   void EndHandingOut();
   void LetGo();
   void WatchPasses();
@@ -341,7 +341,7 @@ bool ServiceReader::AwaitOutput() {
       if (!shared_) link_->Leave(false, WhyLeaves());
       continue;
     }
-    if (const auto next = link_->Next()) {
+    if (const auto* next = link_->Next()) {
       Advance(*next);
     } else {
       Fetch();
@@ -352,22 +352,22 @@ bool ServiceReader::AwaitOutput() {
 }
 
 // Lets the sequence take its next piece, unless the piece is another reader's.
-void ServiceReader::Advance(const ServiceLink::NextPiece& next) {
+void ServiceReader::Advance(const ServiceLink::QueuedPiece& next) {
   if (next.drops != drops_) {
     view_ = link_->Await(absl::ZeroDuration(), /*for_piece=*/false);
     LookForDrops(view_);
     if (next.drops != drops_) return link_->DropNext();
   }
   if (!stage_base_.has_value()) stage_base_ = next.first_row;
-  taken_to_ = next.first_row + next.rows;
+  taken_to_ = next.first_row + next.piece.chunk.rows;
   std::optional<TraceSpan> span;
   if (link_->traced()) {
     span = TraceSpan{.kind = SpanKind::kClientSteps,
                      .split = next.split,
                      .begin = SteadyNow(),
-                     .from = next.begin,
-                     .to = next.end,
-                     .rows = next.rows};
+                     .from = next.piece.begin,
+                     .to = next.piece.end,
+                     .rows = next.piece.chunk.rows};
   }
   InStage([&] { sequence_->PullFrom(*link_, absl::InfinitePast()); });
   if (!span.has_value()) return;

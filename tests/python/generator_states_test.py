@@ -118,9 +118,8 @@ def resumed(read, dataset, made, count=TAKEN):
     return taken
 
 
-@pytest.mark.parametrize("through", ["service", "local"])
-def test_a_reading_continues_from_the_state_in_its_token(start, tmp_path, through):
-    made = Made(tmp_path / "made")
+def reading(start, through):
+    """Returns a function that reads a dataset, each time through a new service, or without one."""
 
     def read(dataset, **options):
         if through == "local":
@@ -129,6 +128,13 @@ def test_a_reading_continues_from_the_state_in_its_token(start, tmp_path, throug
         allowed(start, target)
         return dataset.read(target, **options)
 
+    return read
+
+
+@pytest.mark.parametrize("through", ["service", "local"])
+def test_a_reading_continues_from_the_state_in_its_token(start, tmp_path, through):
+    made = Made(tmp_path / "made")
+    read = reading(start, through)
     assert resumed(read, log(made.folder), made) == EXPECTED
     again = [element for element in made.elements() if element < EXPECTED[TAKEN]]
     assert len(again) <= 2 * PIECE
@@ -203,14 +209,7 @@ COMBINED = {
 def test_a_reading_continues_in_the_inputs_of_a_combining_source(start, tmp_path, kind, through):
     made = Made(tmp_path / "made")
     dataset = COMBINED[kind](made.folder).with_options(seed=1)
-
-    def read(dataset, **options):
-        if through == "local":
-            return dataset.read(**options)
-        _, target = start("dispatcher")
-        allowed(start, target)
-        return dataset.read(target, **options)
-
+    read = reading(start, through)
     with read(dataset) as reader:
         whole = names(reader)
     before = made.elements()

@@ -16,7 +16,8 @@ import pyarrow.fs
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cloud_servers import ACCOUNT, KEY, Azure, Google  # noqa: E402
-from command import Feedmill, a_fifth, same_after_kills, same_elements, save_in_steps, wait_for  # noqa: E402
+from command import (Feedmill, a_fifth, same_after_kills, same_after_odd_answers, same_elements,  # noqa: E402
+                     save_in_steps, wait_for)
 from files import add_columnar  # noqa: E402
 from gateway import FaultProxy  # noqa: E402
 
@@ -141,18 +142,8 @@ def refusals(feedmill):
 
 
 def odd_answers(feedmill):
-    """Answers with more or fewer bytes than asked for: never other lines, and an error that names the object."""
     with objects(feedmill) as (_, proxy):
-        want = feedmill.read(text_of(), "--local").stdout
-        for fault in (("longer", 1000), ("short", 300), ("short", 0)):
-            proxy.fault = lambda request, fault=fault: fault if request.begin > 4_000_000 else None
-            done = feedmill.read(text_of(), "--local", patience="1s")
-            if done.returncode == 0:
-                assert done.stdout == want, f"{fault}: other lines"
-            else:
-                assert done.returncode == 1 and f"{Store.place()}/text/0.txt: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
-                assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
-            print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")
+        same_after_odd_answers(feedmill, proxy, text_of(), f"{Store.place()}/text/0.txt")
 
 
 def replaced_during_the_read(feedmill):

@@ -195,3 +195,17 @@ def same_after_kills(feedmill, place, server, faults, cases):
             assert process.returncode == 0, f"{kind}: {error}"
             summary = json.loads(out)
             assert (summary["order_hash"], summary["elements"]) == want, f"{kind}, {count} workers: {summary}"
+
+
+def same_after_odd_answers(feedmill, proxy, text, name):
+    """Answers with more or fewer bytes than asked for: never other lines, and an error that names the object."""
+    want = feedmill.read(text, "--local").stdout
+    for fault in (("longer", 1000), ("short", 300), ("short", 0)):
+        proxy.fault = lambda request, fault=fault: fault if request.begin > 4_000_000 else None
+        done = feedmill.read(text, "--local", patience="1s")
+        if done.returncode == 0:
+            assert done.stdout == want, f"{fault}: other lines"
+        else:
+            assert done.returncode == 1 and f"{name}: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
+            assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
+        print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")

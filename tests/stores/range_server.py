@@ -2,6 +2,7 @@
 fails as a test says. Its port is chosen by the system."""
 import email.utils
 import http.server
+import os
 import pathlib
 import re
 import socket
@@ -140,12 +141,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             time.sleep(fault[1])
         path = self.owner.folder / urllib.parse.unquote(urllib.parse.urlsplit(self.path).path).lstrip("/")
         try:
-            stat = path.stat()
             file = open(path, "rb")
         except OSError:
             return self.empty(404)
         with file:
-            return self.send_file(file, stat, kind, fault)
+            # The name may mean another file by now, and its version would stand before the content of this one.
+            return self.send_file(file, os.fstat(file.fileno()), kind, fault)
 
     def send_file(self, file, stat, kind, fault):
         size = stat.st_size

@@ -18,8 +18,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import (Feedmill, a_fifth, kinds_of, same_after_kills, same_elements, save_in_steps,  # noqa: E402
-                     wait_for)
+from command import (Feedmill, a_fifth, kinds_of, same_after_kills, same_after_odd_answers,  # noqa: E402
+                     same_elements, save_in_steps, wait_for)
 from files import PIPELINES, add_columnar, pipeline  # noqa: E402
 from gateway import ACCESS_KEY, SECRET_KEY, FaultProxy, Gateway  # noqa: E402
 
@@ -283,18 +283,8 @@ def refusals(feedmill):
 
 
 def odd_answers(feedmill):
-    """Answers with more or fewer bytes than asked for: never other lines, and an error that names the object."""
     with objects(feedmill) as (_, proxy):
-        want = feedmill.read(text_of(), "--local").stdout
-        for fault in (("longer", 1000), ("short", 300), ("short", 0)):
-            proxy.fault = lambda request, fault=fault: fault if request.begin > 4_000_000 else None
-            done = feedmill.read(text_of(), "--local", patience="1s")
-            if done.returncode == 0:
-                assert done.stdout == want, f"{fault}: other lines"
-            else:
-                assert done.returncode == 1 and f"{PLACE}/text/0.txt: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
-                assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
-            print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")
+        same_after_odd_answers(feedmill, proxy, text_of(), f"{PLACE}/text/0.txt")
 
 
 def replaced_during_the_read(feedmill):
