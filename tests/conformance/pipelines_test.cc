@@ -17,6 +17,7 @@
 #include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
+#include "tests/conformance/fixture_files.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
 

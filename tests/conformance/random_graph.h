@@ -9,12 +9,9 @@
 
 namespace feedmill::testing {
 
-// Makes small files for random pipelines below `directory`: text/, records/
-// (TFRecords of tf.train.Examples) and photos/ (JPEGs in two folders).
-void MakeFixtureFiles(const std::string& directory);
-
-// Returns a pipeline that Analyze accepts, with any source and steps in any
-// order. Equal seeds give equal pipelines. options.seed is set.
+// Returns a pipeline over the files that MakeFixtureFiles made in `directory`.
+// Analyze accepts it; it has any source, and steps in any order. Equal seeds
+// give equal pipelines. options.seed is set.
 Graph RandomGraph(uint64_t seed, const std::string& directory,
                   const FunctionRegistry& registry);
 
