@@ -10,9 +10,9 @@
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/random_use.h"
 #include "core/io/manifest.h"
 #include "core/io/read_stop.h"
 #include "core/operators/slotted_graph.h"
@@ -82,7 +82,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
     shown.iteration = token.iteration;
   } else if (read.options.seed.has_value()) {
     shown.seed = *read.options.seed;
-  } else if (Draws(read, *registry)) {
+  } else if (UsesRandomNumbers(read, *registry)) {
     return InvalidArgument(
         "the batches depend on a seed that was drawn: write the seed that was "
         "printed as options.seed, or give a token of that reading");

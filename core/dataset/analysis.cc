@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/dataset/draws.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"
 #include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
+#include "core/dataset/random_use.h"
 #include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
@@ -475,7 +475,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     size_t& steps_before) {
   auto out = std::make_shared<AnalyzedGraph>();
   out->graph = graph;
-  out->draws = Draws(graph, registry);
+  out->random = UsesRandomNumbers(graph, registry);
   FM_RETURN_IF_ERROR(AnalyzeSource(registry, steps_before, *out));
   out->first_step = steps_before;
   steps_before += graph.steps.size();

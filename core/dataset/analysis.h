@@ -56,7 +56,7 @@ struct AnalyzedGraph {
   // Unless source.streamed, the plan of an input alone counts its elements, and
   // all its steps belong to the plan or the worker.
   std::vector<std::shared_ptr<const AnalyzedGraph>> inputs;
-  bool draws = false;  // uses random numbers (draws.h): passes differ
+  bool random = false;  // uses random numbers (random_use.h): passes differ
   // The number of steps[0] among all steps as written; steps of inputs come
   // before those of the whole. It keys random choices.
   size_t first_step = 0;

@@ -52,11 +52,11 @@ class FlipImages final : public Instruction {
       state.values[outputs[0]] = state.values[inputs[0]];
     }
     const Records records(*state.values[outputs[0]], state.rows, batches_);
-    RandomBlocks draws(*plan_, step, /*ordinal=*/0);
+    RandomBlocks random(*plan_, step, /*ordinal=*/0);
     for (size_t k = 0; k < records.count(); ++k) {
       const auto [row, within] =
           batches_ == 0 ? std::pair(k, size_t{0}) : records.RowOf(k);
-      if (draws.Of(state, row, within)[0] < below_) {
+      if (random.Of(state, row, within)[0] < below_) {
         FlipRecord(records.column(), k);
       }
     }

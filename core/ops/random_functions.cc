@@ -43,9 +43,9 @@ absl::StatusOr<Shape> SizeOf(std::string_view function, const ValueType& type) {
 }
 
 // Infers f(), f(low, high) or f(low, high, size).
-absl::StatusOr<ValueType> InferDraws(std::string_view function, DType dtype,
-                                     const std::vector<ValueType>& given,
-                                     bool may_have_no_bounds) {
+absl::StatusOr<ValueType> InferRandomNumbers(
+    std::string_view function, DType dtype, const std::vector<ValueType>& given,
+    bool may_have_no_bounds) {
   const Types types = Types(given).subspan(1);
   ValueType result;
   result.dtype = dtype;
@@ -95,7 +95,7 @@ absl::Status DrawRows(std::span<const Argument> arguments, size_t rows,
 constexpr std::string_view kUniform = "random.uniform";
 
 absl::StatusOr<ValueType> InferUniform(const std::vector<ValueType>& given) {
-  return InferDraws(kUniform, DType::kFloat64, given, true);
+  return InferRandomNumbers(kUniform, DType::kFloat64, given, true);
 }
 
 absl::Status ComputeUniform(std::span<const Argument> arguments, size_t rows,
@@ -119,7 +119,7 @@ absl::StatusOr<ValueType> InferIntegers(const std::vector<ValueType>& given) {
     return InvalidArgument("{}: bounds are integers, not {}", kIntegers,
                            DTypeName(given[k].dtype));
   }
-  return InferDraws(kIntegers, DType::kInt64, given, false);
+  return InferRandomNumbers(kIntegers, DType::kInt64, given, false);
 }
 
 absl::Status ComputeIntegers(std::span<const Argument> arguments, size_t rows,
@@ -146,7 +146,7 @@ absl::Status ComputeIntegers(std::span<const Argument> arguments, size_t rows,
 constexpr std::string_view kNormal = "random.normal";
 
 absl::StatusOr<ValueType> InferNormal(const std::vector<ValueType>& given) {
-  return InferDraws(kNormal, DType::kFloat64, given, true);
+  return InferRandomNumbers(kNormal, DType::kFloat64, given, true);
 }
 
 double Polynomial(double x, const std::array<double, 8>& coefficients) {

@@ -1,10 +1,10 @@
 #include "core/pipeline/cache_key.h"
 
 #include "core/base/status.h"
-#include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/random_use.h"
 #include "core/pipeline/cache_file_text.h"
 #include "core/plan/plan_id.h"
 
@@ -26,7 +26,7 @@ std::string CacheKey(const Plan& plan, const Manifest& manifest,
       text += fmt::format("{} {}\n", content.hash_high, content.hash_low);
     }
   }
-  if (Draws(graph, registry)) {
+  if (UsesRandomNumbers(graph, registry)) {
     text += fmt::format("{} {}\n", plan.seed(), analyzed.first_step);
   }
   return PlanIdOf(IdentityText(graph) + "\n" + text, manifest.Hash(), 0, 0);

@@ -81,7 +81,7 @@ InfiniteRepeatMonitor::InfiniteRepeatMonitor(const Plan& plan,
     drawn = std::max(SaturatingMultiply(kDrawnRounds, period_),
                      kDrawnRoundsPatience);
   }
-  patience_ = graph.draws || apart ? drawn : period_;
+  patience_ = graph.random || apart ? drawn : period_;
   output_patience_ = stays ? drawn : patience_;
 }
 

@@ -205,9 +205,9 @@ class RandomBits final : public Instruction {
     OutputColumn& own = state.registers[registers[0]].storage;
     const ValueType type = RandomBitsType();
     own.Reset(type.dtype, type.shape);
-    RandomBlocks draws(*plan_, step, ordinal_);
+    RandomBlocks random(*plan_, step, ordinal_);
     for (size_t row = 0; row < state.rows; ++row) {
-      own.values.Push(draws.Of(state, row, 0));
+      own.values.Push(random.Of(state, row, 0));
     }
     state.values[outputs[0]] = &own.View();
     return absl::OkStatus();

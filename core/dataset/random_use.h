@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_DATASET_DRAWS_H_
-#define FEEDMILL_CORE_DATASET_DRAWS_H_
+#ifndef FEEDMILL_CORE_DATASET_RANDOM_USE_H_
+#define FEEDMILL_CORE_DATASET_RANDOM_USE_H_
 
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
@@ -8,8 +8,8 @@ namespace feedmill {
 
 // True if the graph uses random numbers (random functions and steps, shuffles).
 // Then its passes differ, and its elements depend on the seed.
-bool Draws(const Graph& graph, const FunctionRegistry& registry);
+bool UsesRandomNumbers(const Graph& graph, const FunctionRegistry& registry);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_DATASET_DRAWS_H_
+#endif  // FEEDMILL_CORE_DATASET_RANDOM_USE_H_
