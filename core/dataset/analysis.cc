@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/dataset/column_pruning.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"
-#include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/random_use.h"
 #include "core/dataset/skipping.h"
@@ -550,7 +550,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
   size_t steps_before = 0;
   FM_ASSIGN_OR_RETURN(const auto whole,
                       AnalyzePipeline(graph, registry, false, steps_before));
-  return WithoutDeadComponents(*whole);
+  return PruneColumns(*whole);
 }
 
 }  // namespace feedmill

@@ -33,7 +33,7 @@ struct SourceTraits {
 struct AnalyzedStep {
   Placement placement = Placement::kPlan;
   std::shared_ptr<const ElementSpec> output;  // spec of its output
-  // Same, including components that no later step needs (live_components.h).
+  // Same, including components that no later step needs (column_pruning.h).
   std::shared_ptr<const ElementSpec> written;
   // Number of batch steps before this one. As many leading dims of a component
   // are batches; steps on single records (decode_image …) act below them.

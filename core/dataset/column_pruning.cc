@@ -1,4 +1,4 @@
-#include "core/dataset/live_components.h"
+#include "core/dataset/column_pruning.h"
 
 #include <algorithm>
 #include <utility>
@@ -31,8 +31,8 @@ std::shared_ptr<const ElementSpec> Selected(
              : std::make_shared<const ElementSpec>(Selected(*written, made));
 }
 
-std::shared_ptr<const AnalyzedGraph> WithoutDead(const AnalyzedGraph& graph,
-                                                 const Mask& wanted) {
+std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
+                                            const Mask& wanted) {
   auto out = std::make_shared<AnalyzedGraph>(graph);
   const size_t count = graph.steps.size();
   std::vector<Mask> needed(count + 1);  // before each step, and at the end
@@ -51,11 +51,11 @@ std::shared_ptr<const AnalyzedGraph> WithoutDead(const AnalyzedGraph& graph,
           needed[0].begin() + static_cast<ptrdiff_t>(made.size());
       const Mask of_input =
           FirstIfNone({begin, begin + static_cast<ptrdiff_t>(components)});
-      input = WithoutDead(*input, of_input);
+      input = Pruned(*input, of_input);
       made.insert(made.end(), of_input.begin(), of_input.end());
     }
   } else {
-    for (auto& input : out->inputs) input = WithoutDead(*input, made);
+    for (auto& input : out->inputs) input = Pruned(*input, made);
   }
   out->source.spec = Selected(graph.source.spec, made);
   out->source.live = made;
@@ -67,17 +67,16 @@ std::shared_ptr<const AnalyzedGraph> WithoutDead(const AnalyzedGraph& graph,
   }
   out->output = Selected(graph.output, wanted);
   if (graph.cached != nullptr) {  // a cache keeps all components
-    out->cached = WithoutDead(
-        *graph.cached, Mask(graph.cached->output->components.size(), true));
+    out->cached = Pruned(*graph.cached,
+                         Mask(graph.cached->output->components.size(), true));
   }
   return out;
 }
 
 }  // namespace
 
-std::shared_ptr<const AnalyzedGraph> WithoutDeadComponents(
-    const AnalyzedGraph& graph) {
-  return WithoutDead(graph, Mask(graph.output->components.size(), true));
+std::shared_ptr<const AnalyzedGraph> PruneColumns(const AnalyzedGraph& graph) {
+  return Pruned(graph, Mask(graph.output->components.size(), true));
 }
 
 }  // namespace feedmill

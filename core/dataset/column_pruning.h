@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_DATASET_LIVE_COMPONENTS_H_
-#define FEEDMILL_CORE_DATASET_LIVE_COMPONENTS_H_
+#ifndef FEEDMILL_CORE_DATASET_COLUMN_PRUNING_H_
+#define FEEDMILL_CORE_DATASET_COLUMN_PRUNING_H_
 
 #include <memory>
 
@@ -12,9 +12,8 @@ namespace feedmill {
 // (docs/semantics/needed_components.md). The result depends on the graph alone,
 // so that all processes drop the same components. The last step's components
 // all stay. REQUIRES: `graph` still has all written components.
-std::shared_ptr<const AnalyzedGraph> WithoutDeadComponents(
-    const AnalyzedGraph& graph);
+std::shared_ptr<const AnalyzedGraph> PruneColumns(const AnalyzedGraph& graph);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_DATASET_LIVE_COMPONENTS_H_
+#endif  // FEEDMILL_CORE_DATASET_COLUMN_PRUNING_H_
