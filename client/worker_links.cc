@@ -194,10 +194,10 @@ void WorkerLinks::Count(const PeerId& worker, const Link& link,
   if (reports_.size() >= kReportsMax && !reports_.contains(worker)) return;
   LinkReport& report = reports_[worker];
   report.worker = worker.value();
-  report.kind =
-      link.memory != nullptr && link.memory->state() == ArenaLink::State::kUp
-          ? LinkKind::kMemory
-          : link.kind;
+  report.kind = link.memory != nullptr &&
+                        link.memory->state() == SharedMemoryClient::State::kUp
+                    ? LinkKind::kMemory
+                    : link.kind;
   report.compression = frame.came;
   ++report.frames;
   if (chunk.rows > 0) report.element_bytes += chunk.ElementBytes();
@@ -275,10 +275,10 @@ void WorkerLinks::OnOffer(const PeerId& worker, const ShareOffer& offer) {
   if (found == links_.end()) return;
   Link& link = found->second;
   if (link.memory != nullptr || boot_id_.empty()) return;
-  absl::StatusOr<std::shared_ptr<ArenaLink>> joined =
+  absl::StatusOr<std::shared_ptr<SharedMemoryClient>> joined =
       offer.socket_name.empty()
           ? Unavailable("it is on another host, or shares nothing")
-          : ArenaLink::Join(offer);
+          : SharedMemoryClient::Join(offer);
   if (!joined.ok()) {
     LogDebug("{} sends all through TCP: {}", worker.value(),
              ErrorText(joined.status()));
@@ -295,8 +295,9 @@ void WorkerLinks::OnMemoryReadable(const PeerId& worker) {
   if (found == links_.end()) return;
   Link& link = found->second;
   if (link.memory == nullptr) return;
-  if (link.memory->state() == ArenaLink::State::kJoining) {
-    if (link.memory->OnReadable() == ArenaLink::State::kLost) LeaveMemory(link);
+  if (link.memory->state() == SharedMemoryClient::State::kJoining) {
+    if (link.memory->OnReadable() == SharedMemoryClient::State::kLost)
+      LeaveMemory(link);
   } else {
     on_local_(worker);
   }
@@ -308,7 +309,7 @@ void WorkerLinks::NoteLocalRead(absl::Time now, const PeerId& worker) {
   Link& link = found->second;
   link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)
                                           : absl::InfiniteFuture();
-  if (link.memory->state() == ArenaLink::State::kLost ||
+  if (link.memory->state() == SharedMemoryClient::State::kLost ||
       now - link.waits_since >= kAskForMemoryInterval) {
     LeaveMemory(link);
   }

@@ -14,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/net/address.h"
-#include "core/net/arena_link.h"
 #include "core/net/in_process_channel.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
+#include "core/net/shared_memory_client.h"
 #include "core/wire/message.h"
 #include "feedmill/reader.h"
 
@@ -49,7 +49,7 @@ class WorkerLinks {
   // The route of a worker's messages. `memory`: the worker's, or null.
   struct Route {
     SocketId socket;
-    std::shared_ptr<ArenaLink> memory;
+    std::shared_ptr<SharedMemoryClient> memory;
   };
   // Called when the local connection to a worker has messages.
   using OnLocal = std::function<void(const PeerId& worker)>;
@@ -107,7 +107,7 @@ class WorkerLinks {
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory; null before it is offered and after it is lost.
-    std::shared_ptr<ArenaLink> memory;
+    std::shared_ptr<SharedMemoryClient> memory;
     absl::Time ask_at;  // next request for the memory
     // Bytes that the socket had received at the last look.
     std::optional<uint64_t> received{};

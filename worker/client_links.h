@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "core/net/arena_host.h"
 #include "core/net/in_process_channel.h"
 #include "core/net/reactor.h"
+#include "core/net/shared_memory_server.h"
 #include "core/wire/packing.h"
 #include "worker/codec_chooser.h"
 #include "worker/worker_agent.h"
@@ -35,7 +35,7 @@ class ClientLinks {
   };
 
   // All arguments must outlive it. `clients`: the socket of direct clients.
-  ClientLinks(Reactor& reactor, ArenaHost& memory, SocketId clients)
+  ClientLinks(Reactor& reactor, SharedMemoryServer& memory, SocketId clients)
       : reactor_(reactor), memory_(memory), clients_(clients) {}
 
   // Names of senders.
@@ -62,7 +62,7 @@ class ClientLinks {
                                uint64_t reported);
 
   Reactor& reactor_;
-  ArenaHost& memory_;
+  SharedMemoryServer& memory_;
   const SocketId clients_;
   CodecChooser chooser_;
   std::map<PeerId, Rate> rates_;

@@ -20,7 +20,6 @@
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
 #include "core/net/address.h"
-#include "core/net/arena_host.h"
 #include "core/net/clock.h"
 #include "core/net/in_process_channel.h"
 #include "core/net/lifecycle.h"
@@ -28,6 +27,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
+#include "core/net/shared_memory_server.h"
 #include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/executor.h"
@@ -138,7 +138,7 @@ class WorkerServer::Shell : public ReactorHandler {
   // Made by Begin; used on the reactor's thread from then on.
   std::optional<Security> security_;
   std::unique_ptr<Messenger> messenger_;
-  std::unique_ptr<ArenaHost> memory_;
+  std::unique_ptr<SharedMemoryServer> memory_;
   // Memory for pieces that no client reads in place.
   const std::shared_ptr<KeptBlocks> own_memory_ =
       std::make_shared<KeptBlocks>();
@@ -213,14 +213,14 @@ absl::Status WorkerServer::Shell::Begin() {
   messenger_ =
       std::make_unique<Messenger>(*reactor_, config_.endpoint.cluster_id);
   // With keys, the sender's identity is proved by its socket only.
-  ArenaHost::Heard heard;
+  SharedMemoryServer::MessageHandler on_message;
   if (!security_.has_value()) {
-    heard = [this](std::string_view peer, std::vector<Buffer> parts) {
+    on_message = [this](std::string_view peer, std::vector<Buffer> parts) {
       OnMessage(reactor_->now(), clients_, peer, std::move(parts));
     };
   }
-  memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes,
-                                        std::move(heard));
+  memory_ = std::make_unique<SharedMemoryServer>(
+      *reactor_, config_.shared_bytes, std::move(on_message));
   MakeAgent();
   last_answer_ = SteadyNow();
   say_at_ = last_answer_ + kAnswerLate;

@@ -511,7 +511,8 @@ struct Relay {
 };
 
 // Asks for access to the worker's memory. Only processes of one host can have
-// it: the boot id identifies the host, core/net/arena_host.h checks the rest.
+// it: the boot id identifies the host, core/net/shared_memory_server.h checks
+// the rest.
 struct ShareRequest {
   std::string boot_id;
 };

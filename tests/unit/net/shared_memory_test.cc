@@ -12,15 +12,15 @@
 #include <thread>
 
 #include "core/base/status.h"
-#include "core/net/arena_host.h"
-#include "core/net/arena_link.h"
 #include "core/net/clock.h"
+#include "core/net/shared_memory_client.h"
+#include "core/net/shared_memory_server.h"
 #include "tests/unit/net/buffers.h"
 
 namespace feedmill {
 namespace {
 
-// An ArenaHost on a reactor, called on the reactor's thread.
+// A SharedMemoryServer on a reactor, called on the reactor's thread.
 class Links : public ::testing::Test, private ReactorHandler {
  protected:
   Links()
@@ -74,15 +74,15 @@ class Links : public ::testing::Test, private ReactorHandler {
     return On([&] { return host_.LenderTo(peer) != nullptr; });
   }
   // Returns a link that is ready.
-  std::shared_ptr<ArenaLink> Linked(const std::string& peer) {
-    auto link = ArenaLink::Join(OfferTo(peer));
+  std::shared_ptr<SharedMemoryClient> Linked(const std::string& peer) {
+    auto link = SharedMemoryClient::Join(OfferTo(peer));
     EXPECT_TRUE(link.ok()) << link.status();
     EXPECT_TRUE(Await([&] { return ReadyAt(**link); }));
     EXPECT_TRUE(Await([&] { return host_.LenderTo(peer) != nullptr; }));
     return *link;
   }
-  static bool ReadyAt(ArenaLink& link) {
-    return link.OnReadable() != ArenaLink::State::kJoining;
+  static bool ReadyAt(SharedMemoryClient& link) {
+    return link.OnReadable() != SharedMemoryClient::State::kJoining;
   }
   SharedParts Lend(const std::string& peer, std::vector<Buffer> parts) {
     return On([&] {
@@ -120,7 +120,7 @@ class Links : public ::testing::Test, private ReactorHandler {
   }
 
   Reactor reactor_;
-  ArenaHost host_;
+  SharedMemoryServer host_;
   std::vector<std::string> heard_;  // of the reactor's thread
 
  private:
@@ -132,7 +132,7 @@ class Links : public ::testing::Test, private ReactorHandler {
 
 TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
   const auto link = Linked("a");
-  ASSERT_EQ(link->state(), ArenaLink::State::kUp);
+  ASSERT_EQ(link->state(), SharedMemoryClient::State::kUp);
   const SharedParts shared = Lend(
       "a", {Filled(Blocks(), 100 * kKiB, 3), Filled(nullptr, 100 * kKiB, 4),
             Filled(Blocks(), 200 * kKiB, 5)});
@@ -157,7 +157,7 @@ TEST_F(Links, BuffersMadeAfterTheOfferAreShared) {
   EXPECT_EQ(Blocks(), nullptr);
   const ShareOffer offer = OfferTo("a");
   const Buffer first = Filled(Blocks(), 100 * kKiB, 3);
-  const auto link = ArenaLink::Join(offer);
+  const auto link = SharedMemoryClient::Join(offer);
   ASSERT_TRUE(link.ok()) << link.status();
   EXPECT_NE(Blocks(), nullptr);  // before and after the greeting
   ASSERT_TRUE(Await([&] { return ReadyAt(**link); }));
@@ -236,8 +236,9 @@ TEST_F(Links, AClientThatDiesGivesEverythingBack) {
   const ShareOffer offer = OfferTo("a");
   const pid_t child = fork();
   if (child == 0) {
-    auto link = ArenaLink::Join(offer);
-    while (link.ok() && (*link)->state() == ArenaLink::State::kJoining) {
+    auto link = SharedMemoryClient::Join(offer);
+    while (link.ok() &&
+           (*link)->state() == SharedMemoryClient::State::kJoining) {
       (*link)->OnReadable();
     }
     if (write(up[1], "u", 1) != 1) _exit(1);
@@ -274,18 +275,18 @@ TEST_F(Links, AdmitOnlyAClientThatKnowsTheNonce) {
   ShareOffer offer = OfferTo("a");
   ShareOffer wrong = offer;
   ++wrong.nonce;
-  const auto stranger = ArenaLink::Join(wrong);
+  const auto stranger = SharedMemoryClient::Join(wrong);
   ASSERT_TRUE(stranger.ok());
   EXPECT_TRUE(Await([&] { return ReadyAt(**stranger); }));
-  EXPECT_EQ((*stranger)->state(), ArenaLink::State::kLost);
+  EXPECT_EQ((*stranger)->state(), SharedMemoryClient::State::kLost);
   EXPECT_FALSE(IsLinked("a"));
   // An offer can be used only once.
-  const auto link = ArenaLink::Join(offer);
+  const auto link = SharedMemoryClient::Join(offer);
   EXPECT_TRUE(Await([&] { return ReadyAt(**link); }));
-  EXPECT_EQ((*link)->state(), ArenaLink::State::kUp);
-  const auto again = ArenaLink::Join(offer);
+  EXPECT_EQ((*link)->state(), SharedMemoryClient::State::kUp);
+  const auto again = SharedMemoryClient::Join(offer);
   EXPECT_TRUE(Await([&] { return ReadyAt(**again); }));
-  EXPECT_EQ((*again)->state(), ArenaLink::State::kLost);
+  EXPECT_EQ((*again)->state(), SharedMemoryClient::State::kLost);
 }
 
 TEST_F(Links, NoiseAtTheLocalSocketChangesNothing) {
@@ -309,13 +310,14 @@ TEST_F(Links, RefuseOtherHostsAndOffersWithoutMemory) {
               return host_.OnRequest(reactor_.now(), "a", {"another boot"});
             }).socket_name,
             "");
-  ArenaHost none(reactor_, 0);
+  SharedMemoryServer none(reactor_, 0);
   EXPECT_EQ(On([&] {
               return none.OnRequest(reactor_.now(), "a", {BootId()});
             }).socket_name,
             "");
-  EXPECT_FALSE(ArenaLink::Join({"feedmill-nobody-listens-here", 1}).ok());
-  EXPECT_FALSE(ArenaLink::Join({std::string(200, 'x'), 1}).ok());
+  EXPECT_FALSE(
+      SharedMemoryClient::Join({"feedmill-nobody-listens-here", 1}).ok());
+  EXPECT_FALSE(SharedMemoryClient::Join({std::string(200, 'x'), 1}).ok());
 }
 
 TEST_F(Links, MessagesGoThroughOneConnectionInOrder) {
@@ -368,7 +370,7 @@ TEST_F(Links, AClientThatLosesTheSocketLosesTheLinkAndKeepsItsBytes) {
   });
   EXPECT_FALSE(IsLinked("a"));
   EXPECT_TRUE(link->Next().empty());
-  EXPECT_EQ(link->state(), ArenaLink::State::kLost);
+  EXPECT_EQ(link->state(), SharedMemoryClient::State::kLost);
   for (int k = 0; k < 20; ++k) Filled(Blocks(), kMiB, 9);
   EXPECT_TRUE(AllAre(borrowed->front(), 6));
   EXPECT_EQ(LentBytes(), kMiB);
@@ -377,10 +379,10 @@ TEST_F(Links, AClientThatLosesTheSocketLosesTheLinkAndKeepsItsBytes) {
 }
 
 TEST_F(Links, AHostThatDoesNotListenSaysNothingThere) {
-  std::optional<ArenaHost> quiet(std::in_place, reactor_, kArenaBytes);
+  std::optional<SharedMemoryServer> quiet(std::in_place, reactor_, kArenaBytes);
   const ShareOffer offer =
       On([&] { return quiet->OnRequest(reactor_.now(), "a", {BootId()}); });
-  auto link = ArenaLink::Join(offer);
+  auto link = SharedMemoryClient::Join(offer);
   ASSERT_TRUE(link.ok()) << link.status();
   ASSERT_TRUE(Await([&] { return ReadyAt(**link); }));
   ASSERT_TRUE(Await([&] { return quiet->LenderTo("a") != nullptr; }));

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_ARENA_LINK_H_
-#define FEEDMILL_CORE_NET_ARENA_LINK_H_
+#ifndef FEEDMILL_CORE_NET_SHARED_MEMORY_CLIENT_H_
+#define FEEDMILL_CORE_NET_SHARED_MEMORY_CLIENT_H_
 
 #include <sys/types.h>
 
@@ -26,14 +26,15 @@ namespace feedmill {
 // Transport::kTcp.
 //
 // Thread: the reactor's; Buffers: any.
-class ArenaLink : public PartBorrower,
-                  public std::enable_shared_from_this<ArenaLink> {
+class SharedMemoryClient
+    : public PartBorrower,
+      public std::enable_shared_from_this<SharedMemoryClient> {
  public:
   enum class State { kJoining, kUp, kLost };
 
   // Connects to the socket that the offer names; never blocks. Unavailable if
   // this process cannot connect: another host, container or user.
-  static absl::StatusOr<std::shared_ptr<ArenaLink>> Join(
+  static absl::StatusOr<std::shared_ptr<SharedMemoryClient>> Join(
       const ShareOffer& offer);
 
   int fd() const { return connection_.get(); }
@@ -62,7 +63,7 @@ class ArenaLink : public PartBorrower,
       const SharedParts& shared) override;
 
  private:
-  explicit ArenaLink(OwnedFd connection);
+  explicit SharedMemoryClient(OwnedFd connection);
   // Received messages whose predecessors have not arrived.
   static constexpr size_t kEarlyMax = 1'024;
 
@@ -87,4 +88,4 @@ class ArenaLink : public PartBorrower,
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_ARENA_LINK_H_
+#endif  // FEEDMILL_CORE_NET_SHARED_MEMORY_CLIENT_H_

@@ -1,4 +1,4 @@
-#include "core/net/arena_host.h"
+#include "core/net/shared_memory_server.h"
 
 #include <sys/socket.h>
 
@@ -30,16 +30,17 @@ uint64_t RandomBits() {
 
 }  // namespace
 
-ArenaHost::ArenaHost(Reactor& reactor, uint64_t bytes, Heard heard)
-    : reactor_(reactor), bytes_(bytes), heard_(std::move(heard)) {}
+SharedMemoryServer::SharedMemoryServer(Reactor& reactor, uint64_t bytes,
+                                       MessageHandler on_message)
+    : reactor_(reactor), bytes_(bytes), on_message_(std::move(on_message)) {}
 
-ArenaHost::~ArenaHost() {
-  while (!guests_.empty()) Drop(guests_.begin()->first);
+SharedMemoryServer::~SharedMemoryServer() {
+  while (!clients_.empty()) Drop(clients_.begin()->first);
   if (listener_.valid()) reactor_.Unwatch(listener_.get());
 }
 
-ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
-                                const ShareRequest& request) {
+ShareOffer SharedMemoryServer::OnRequest(absl::Time now, std::string_view peer,
+                                         const ShareRequest& request) {
   if (bytes_ == 0 || failed_) return {};
   // The peer has no link, or has given up its previous one.
   const auto linked = by_peer_.find(peer);
@@ -53,16 +54,16 @@ ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
     }
   }
   if (boot_id_.empty() || request.boot_id != boot_id_) return {};
-  std::erase_if(asked_,
+  std::erase_if(requesters_,
                 [&](const auto& entry) { return entry.second.peer == peer; });
-  if (asked_.size() >= kMaxPendingOffers) return {};
+  if (requesters_.size() >= kMaxPendingOffers) return {};
   Prepare(now);
   const uint64_t nonce = RandomBits();
-  asked_[nonce] = {std::string(peer), now};
+  requesters_[nonce] = {std::string(peer), now};
   return {name_, nonce};
 }
 
-absl::Status ArenaHost::Open() {
+absl::Status SharedMemoryServer::Open() {
   boot_id_ = BootId();
   name_ = fmt::format("feedmill-{:016x}{:016x}", RandomBits(), RandomBits());
   FM_ASSIGN_OR_RETURN(listener_, ListenLocally(name_));
@@ -72,148 +73,153 @@ absl::Status ArenaHost::Open() {
 
 // Makes the arena for the client that will join. If that fails, Greet tries
 // again and reports the error.
-void ArenaHost::Prepare(absl::Time now) {
+void SharedMemoryServer::Prepare(absl::Time now) {
   if (arena_ == nullptr) {
     auto made = SharedArena::Make(bytes_);
     if (!made.ok()) return;
     arena_ = *std::move(made);
   }
-  if (!HasLoans()) drop_arena_at_ = now + kKeepArena;
+  if (!HasLeases()) drop_arena_at_ = now + kKeepArena;
 }
 
-bool ArenaHost::HasLoans() const {
-  return std::any_of(guests_.begin(), guests_.end(), [](const auto& entry) {
-    return entry.second.loan != nullptr;
+bool SharedMemoryServer::HasLeases() const {
+  return std::any_of(clients_.begin(), clients_.end(), [](const auto& entry) {
+    return entry.second.lease != nullptr;
   });
 }
 
-void ArenaHost::Accept() {
+void SharedMemoryServer::Accept() {
   OwnedFd connection = AcceptLocally(listener_.get());
   if (!connection.valid() || !IsOwnUser(connection.get()) ||
-      guests_.size() >= kMaxClients) {
+      clients_.size() >= kMaxClients) {
     return;
   }
   const int fd = connection.get();
-  guests_[fd] = {std::move(connection), reactor_.now(), {}, nullptr, false};
+  clients_[fd] = {std::move(connection), reactor_.now(), {}, nullptr, false};
   reactor_.Watch(fd, [this, fd] { OnReadable(fd); });
 }
 
-void ArenaHost::OnReadable(int fd) {
-  const auto found = guests_.find(fd);
-  if (found == guests_.end()) return;
-  Guest& guest = found->second;
-  const absl::Status status = guest.up ? Hear(guest) : Greet(guest);
+void SharedMemoryServer::OnReadable(int fd) {
+  const auto found = clients_.find(fd);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  const absl::Status status =
+      client.up ? HandleMessages(client) : Handshake(client);
   if (status.ok()) return;
   LogDebug("a reader no longer shares this worker's memory: {}",
            ErrorText(status));
   Drop(fd);
 }
 
-absl::Status ArenaHost::Greet(Guest& guest) {
+absl::Status SharedMemoryServer::Handshake(Client& client) {
   FM_ASSIGN_OR_RETURN(const LocalMessage message,
-                      ReceiveLocally(guest.connection.get()));
+                      ReceiveLocally(client.connection.get()));
   if (message.bytes.empty()) return absl::OkStatus();
-  if (guest.loan == nullptr) {
+  if (client.lease == nullptr) {
     LinkGreeting greeting;
     if (message.bytes.size() != sizeof(greeting) || !message.fds.empty()) {
       return InvalidArgument("a greeting of {} bytes", message.bytes.size());
     }
     std::memcpy(&greeting, message.bytes.data(), sizeof(greeting));
-    const auto asked = asked_.find(greeting.nonce);
-    if (asked == asked_.end()) {
+    const auto asked = requesters_.find(greeting.nonce);
+    if (asked == requesters_.end()) {
       return InvalidArgument("a greeting with an unknown nonce");
     }
-    guest.peer = std::move(asked->second.peer);
-    asked_.erase(asked);
+    client.peer = std::move(asked->second.peer);
+    requesters_.erase(asked);
     if (arena_ == nullptr) {
       FM_ASSIGN_OR_RETURN(arena_, SharedArena::Make(bytes_));
     }
     drop_arena_at_ = absl::InfiniteFuture();
-    FM_ASSIGN_OR_RETURN(guest.loan,
-                        ArenaLoan::Make(RandomBits(), arena_, bytes_ / 2));
-    const LinkTerms terms = guest.loan->terms();
-    return SendLocally(guest.connection.get(),
-                       std::as_bytes(std::span(&terms, 1)), guest.loan->fds());
+    FM_ASSIGN_OR_RETURN(client.lease, SharedMemoryLease::Make(
+                                          RandomBits(), arena_, bytes_ / 2));
+    const LinkTerms terms = client.lease->terms();
+    return SendLocally(client.connection.get(),
+                       std::as_bytes(std::span(&terms, 1)),
+                       client.lease->fds());
   }
   if (message.bytes.size() != 1 || message.bytes[0] != kLinkReady ||
       !message.fds.empty()) {
     return InvalidArgument("an unexpected message on the local connection");
   }
-  guest.up = true;
-  by_peer_[guest.peer] = &guest;
+  client.up = true;
+  by_peer_[client.peer] = &client;
   LogInfo("a reader on this host shares this worker's memory ({} in all)",
           by_peer_.size());
   return absl::OkStatus();
 }
 
-// Handles a bounded number of messages of a ready guest, so that no guest
+// Handles a bounded number of messages of a ready client, so that no client
 // starves the others.
-absl::Status ArenaHost::Hear(const Guest& guest) {
+absl::Status SharedMemoryServer::HandleMessages(const Client& client) {
   for (int k = 0; k < kMessagesPerTurn; ++k) {
     FM_ASSIGN_OR_RETURN(LocalParts message,
-                        ReceivePartsLocally(guest.connection.get()));
+                        ReceivePartsLocally(client.connection.get()));
     if (message.parts.empty()) return absl::OkStatus();
-    // Checked for each message: the handler may end the guest's link.
-    if (heard_ && IsServed(guest)) heard_(guest.peer, std::move(message.parts));
+    // Checked for each message: the handler may end the client's link.
+    if (on_message_ && IsServed(client)) {
+      on_message_(client.peer, std::move(message.parts));
+    }
   }
   return absl::OkStatus();
 }
 
-// True if the guest's link is the current one of its routing id.
-bool ArenaHost::IsServed(const Guest& guest) const {
-  const auto found = by_peer_.find(guest.peer);
-  return found != by_peer_.end() && found->second == &guest;
+// True if the client's link is the current one of its routing id.
+bool SharedMemoryServer::IsServed(const Client& client) const {
+  const auto found = by_peer_.find(client.peer);
+  return found != by_peer_.end() && found->second == &client;
 }
 
-void ArenaHost::Drop(int fd) {
-  const auto found = guests_.find(fd);
+void SharedMemoryServer::Drop(int fd) {
+  const auto found = clients_.find(fd);
   reactor_.Unwatch(fd);
   if (IsServed(found->second)) by_peer_.erase(found->second.peer);
-  guests_.erase(found);
-  if (!HasLoans()) drop_arena_at_ = reactor_.now() + kKeepArena;
+  clients_.erase(found);
+  if (!HasLeases()) drop_arena_at_ = reactor_.now() + kKeepArena;
 }
 
-PartLender* ArenaHost::LenderTo(std::string_view peer) const {
+PartLender* SharedMemoryServer::LenderTo(std::string_view peer) const {
   const auto found = by_peer_.find(peer);
-  return found == by_peer_.end() || found->second->loan->retired()
+  return found == by_peer_.end() || found->second->lease->retired()
              ? nullptr
-             : found->second->loan.get();
+             : found->second->lease.get();
 }
 
-bool ArenaHost::Send(std::string_view peer, const std::vector<Buffer>& parts) {
+bool SharedMemoryServer::Send(std::string_view peer,
+                              const std::vector<Buffer>& parts) {
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return false;
-  Guest& guest = *found->second;
-  const uint64_t sequence = guest.loan->sequence();
-  if (heard_ && sequence > guest.elsewhere &&
-      SendPartsLocally(guest.connection.get(), guest.elsewhere, parts)) {
+  Client& client = *found->second;
+  const uint64_t sequence = client.lease->sequence();
+  if (on_message_ && sequence > client.elsewhere &&
+      SendPartsLocally(client.connection.get(), client.elsewhere, parts)) {
     return true;
   }
-  guest.elsewhere = sequence;
+  client.elsewhere = sequence;
   return false;
 }
 
 // Ends the worker's side only. The buffers that the client still reads stay
 // valid until the client closes its side.
-void ArenaHost::Leave(std::string_view peer) {
+void SharedMemoryServer::Leave(std::string_view peer) {
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return;
   shutdown(found->second->connection.get(), SHUT_WR);
   by_peer_.erase(found);
 }
 
-std::shared_ptr<BlockSource> ArenaHost::blocks() const {
-  return asked_.empty() && !HasLoans() ? nullptr : arena_;
+std::shared_ptr<BlockSource> SharedMemoryServer::blocks() const {
+  return requesters_.empty() && !HasLeases() ? nullptr : arena_;
 }
 
-void ArenaHost::OnTurn(absl::Time now) {
+void SharedMemoryServer::OnTurn(absl::Time now) {
   std::vector<int> late;
-  for (auto& [fd, guest] : guests_) {
-    if (guest.loan != nullptr) guest.loan->Reap();
-    if (!guest.up && now - guest.since > kJoinTime) late.push_back(fd);
+  for (auto& [fd, client] : clients_) {
+    if (client.lease != nullptr) client.lease->Reap();
+    if (!client.up && now - client.since > kJoinTime) late.push_back(fd);
   }
   for (const int fd : late) Drop(fd);
-  std::erase_if(asked_, [&](const auto& entry) {
+  std::erase_if(requesters_, [&](const auto& entry) {
     return now - entry.second.when > kJoinTime;
   });
   if (now >= drop_arena_at_) {
@@ -223,10 +229,10 @@ void ArenaHost::OnTurn(absl::Time now) {
   }
 }
 
-uint64_t ArenaHost::lent_bytes() const {
+uint64_t SharedMemoryServer::lent_bytes() const {
   uint64_t bytes = 0;
-  for (const auto& [fd, guest] : guests_) {
-    if (guest.loan != nullptr) bytes += guest.loan->lent_bytes();
+  for (const auto& [fd, client] : clients_) {
+    if (client.lease != nullptr) bytes += client.lease->lent_bytes();
   }
   return bytes;
 }

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_ARENA_LOAN_H_
-#define FEEDMILL_CORE_NET_ARENA_LOAN_H_
+#ifndef FEEDMILL_CORE_NET_SHARED_MEMORY_LEASE_H_
+#define FEEDMILL_CORE_NET_SHARED_MEMORY_LEASE_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,10 +17,10 @@ namespace feedmill {
 // lost, or the link ends.
 //
 // Thread: the reactor's.
-class ArenaLoan : public PartLender {
+class SharedMemoryLease : public PartLender {
  public:
   // Lends at most `bytes_max` at the same time.
-  static absl::StatusOr<std::unique_ptr<ArenaLoan>> Make(
+  static absl::StatusOr<std::unique_ptr<SharedMemoryLease>> Make(
       uint64_t link, std::shared_ptr<SharedArena> arena, uint64_t bytes_max);
 
   uint64_t link() const { return link_; }
@@ -44,8 +44,9 @@ class ArenaLoan : public PartLender {
     uint64_t sequence = 0;
   };
 
-  ArenaLoan(uint64_t link, std::shared_ptr<SharedArena> arena,
-            uint64_t bytes_max, OwnedFd slot_table_fd, Mapping slot_table);
+  SharedMemoryLease(uint64_t link, std::shared_ptr<SharedArena> arena,
+                    uint64_t bytes_max, OwnedFd slot_table_fd,
+                    Mapping slot_table);
   SlotTable& slot_table() const {
     return *reinterpret_cast<SlotTable*>(slot_table_.data());
   }
@@ -64,4 +65,4 @@ class ArenaLoan : public PartLender {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_ARENA_LOAN_H_
+#endif  // FEEDMILL_CORE_NET_SHARED_MEMORY_LEASE_H_

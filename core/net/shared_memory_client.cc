@@ -1,4 +1,4 @@
-#include "core/net/arena_link.h"
+#include "core/net/shared_memory_client.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-absl::StatusOr<std::shared_ptr<ArenaLink>> ArenaLink::Join(
+absl::StatusOr<std::shared_ptr<SharedMemoryClient>> SharedMemoryClient::Join(
     const ShareOffer& offer) {
   FM_ASSIGN_OR_RETURN(OwnedFd connection, ConnectLocally(offer.socket_name));
   if (!IsOwnUser(connection.get())) {
@@ -20,13 +20,14 @@ absl::StatusOr<std::shared_ptr<ArenaLink>> ArenaLink::Join(
   const LinkGreeting greeting{offer.nonce};
   FM_RETURN_IF_ERROR(SendLocally(connection.get(),
                                  std::as_bytes(std::span(&greeting, 1)), {}));
-  return std::shared_ptr<ArenaLink>(new ArenaLink(std::move(connection)));
+  return std::shared_ptr<SharedMemoryClient>(
+      new SharedMemoryClient(std::move(connection)));
 }
 
-ArenaLink::ArenaLink(OwnedFd connection)
+SharedMemoryClient::SharedMemoryClient(OwnedFd connection)
     : connection_(std::move(connection)), process_(getpid()) {}
 
-ArenaLink::State ArenaLink::OnReadable() {
+SharedMemoryClient::State SharedMemoryClient::OnReadable() {
   absl::StatusOr<LocalMessage> message = ReceiveLocally(connection_.get());
   if (message.ok() && message->bytes.empty()) return state_;
   absl::Status status = message.status();
@@ -43,7 +44,7 @@ ArenaLink::State ArenaLink::OnReadable() {
   return state_;
 }
 
-absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
+absl::Status SharedMemoryClient::TakeTerms(const LocalMessage& message) {
   LinkTerms terms;
   if (message.bytes.size() != sizeof(terms) || message.fds.size() != 2) {
     return InvalidArgument("terms of {} bytes and {} descriptors",
@@ -63,14 +64,14 @@ absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
   return SendLocally(connection_.get(), {&kLinkReady, 1}, {});
 }
 
-void ArenaLink::Retire() {
+void SharedMemoryClient::Retire() {
   if (state_ == State::kUp) {
     slot_table().received.store(SlotTable::kRetired, std::memory_order_release);
   }
   state_ = State::kLost;
 }
 
-std::vector<Buffer> ArenaLink::Next() {
+std::vector<Buffer> SharedMemoryClient::Next() {
   if (state_ != State::kUp) return {};
   while (early_.empty() || early_.front().after > received_) {
     absl::StatusOr<LocalParts> message = ReceivePartsLocally(connection_.get());
@@ -93,12 +94,12 @@ std::vector<Buffer> ArenaLink::Next() {
   return parts;
 }
 
-bool ArenaLink::Send(const std::vector<Buffer>& parts) {
+bool SharedMemoryClient::Send(const std::vector<Buffer>& parts) {
   return state_ == State::kUp && carries_ &&
          SendPartsLocally(connection_.get(), 0, parts);
 }
 
-absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(
+absl::StatusOr<std::vector<Buffer>> SharedMemoryClient::Borrow(
     const SharedParts& shared) {
   if (state_ != State::kUp || shared.link != link_ ||
       shared.sequence <= received_) {
@@ -126,7 +127,7 @@ absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(
   return borrowed;
 }
 
-absl::StatusOr<Buffer> ArenaLink::BorrowOne(const SharedPart& part) {
+absl::StatusOr<Buffer> SharedMemoryClient::BorrowOne(const SharedPart& part) {
   if (part.ticket >= SlotTable::kSlots || part.offset > arena_.size() ||
       part.size > arena_.size() - part.offset) {
     return InvalidArgument(
@@ -145,7 +146,7 @@ absl::StatusOr<Buffer> ArenaLink::BorrowOne(const SharedPart& part) {
 
 // The slot table is shared across a fork: the parent still uses what its child
 // releases.
-void ArenaLink::GiveBack(uint32_t slot) const {
+void SharedMemoryClient::GiveBack(uint32_t slot) const {
   if (getpid() != process_) return;
   slot_table().states[slot].store(SlotTable::kBack, std::memory_order_release);
 }

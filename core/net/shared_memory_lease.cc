@@ -1,4 +1,4 @@
-#include "core/net/arena_loan.h"
+#include "core/net/shared_memory_lease.h"
 
 #include <fcntl.h>
 
@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-absl::StatusOr<std::unique_ptr<ArenaLoan>> ArenaLoan::Make(
+absl::StatusOr<std::unique_ptr<SharedMemoryLease>> SharedMemoryLease::Make(
     uint64_t link, std::shared_ptr<SharedArena> arena, uint64_t bytes_max) {
   FM_ASSIGN_OR_RETURN(const int file,
                       MakeSharedFile("feedmill-tickets", sizeof(SlotTable)));
@@ -23,13 +23,14 @@ absl::StatusOr<std::unique_ptr<ArenaLoan>> ArenaLoan::Make(
   FM_ASSIGN_OR_RETURN(Mapping slot_table,
                       Mapping::Of(fd.get(), sizeof(SlotTable),
                                   /*writable=*/true));
-  return std::unique_ptr<ArenaLoan>(new ArenaLoan(
+  return std::unique_ptr<SharedMemoryLease>(new SharedMemoryLease(
       link, std::move(arena), bytes_max, std::move(fd), std::move(slot_table)));
 }
 
-ArenaLoan::ArenaLoan(uint64_t link, std::shared_ptr<SharedArena> arena,
-                     uint64_t bytes_max, OwnedFd slot_table_fd,
-                     Mapping slot_table)
+SharedMemoryLease::SharedMemoryLease(uint64_t link,
+                                     std::shared_ptr<SharedArena> arena,
+                                     uint64_t bytes_max, OwnedFd slot_table_fd,
+                                     Mapping slot_table)
     : link_(link),
       arena_(std::move(arena)),
       bytes_max_(bytes_max),
@@ -41,16 +42,16 @@ ArenaLoan::ArenaLoan(uint64_t link, std::shared_ptr<SharedArena> arena,
   }
 }
 
-LinkTerms ArenaLoan::terms() const {
+LinkTerms SharedMemoryLease::terms() const {
   return {link_, arena_->size(), sizeof(SlotTable)};
 }
 
-bool ArenaLoan::retired() const {
+bool SharedMemoryLease::retired() const {
   return slot_table().received.load(std::memory_order_acquire) ==
          SlotTable::kRetired;
 }
 
-SharedParts ArenaLoan::Lend(std::span<const Buffer> parts) {
+SharedParts SharedMemoryLease::Lend(std::span<const Buffer> parts) {
   SharedParts shared{link_, ++sequence_, {}};
   for (size_t k = 1; k < parts.size() && !free_.empty(); ++k) {
     const Buffer& part = parts[k];
@@ -72,7 +73,7 @@ SharedParts ArenaLoan::Lend(std::span<const Buffer> parts) {
   return shared;
 }
 
-void ArenaLoan::Reap() {
+void SharedMemoryLease::Reap() {
   const uint64_t received =
       slot_table().received.load(std::memory_order_acquire);
   std::erase_if(in_use_, [&](uint32_t slot) {

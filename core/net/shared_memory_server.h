@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_NET_ARENA_HOST_H_
-#define FEEDMILL_CORE_NET_ARENA_HOST_H_
+#ifndef FEEDMILL_CORE_NET_SHARED_MEMORY_SERVER_H_
+#define FEEDMILL_CORE_NET_SHARED_MEMORY_SERVER_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/net/arena_loan.h"
 #include "core/net/reactor.h"
+#include "core/net/shared_memory_lease.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -28,19 +28,21 @@ namespace feedmill {
 // arena, are served through the reactor's sockets.
 //
 // Thread: the reactor's, or any thread before it starts and after it ends.
-class ArenaHost {
+class SharedMemoryServer {
  public:
   // Handles a message from a client, on the reactor's thread.
-  using Heard =
+  using MessageHandler =
       std::function<void(std::string_view peer, std::vector<Buffer> parts)>;
 
   // `reactor` must outlive the host. `bytes`: size of the arena; 0 disables
-  // sharing. The arena exists while a client shares it and 10 s more. `heard`
-  // gets the messages of the local connections; if null, none carries messages.
-  ArenaHost(Reactor& reactor, uint64_t bytes, Heard heard = nullptr);
-  ~ArenaHost();
-  ArenaHost(const ArenaHost&) = delete;
-  ArenaHost& operator=(const ArenaHost&) = delete;
+  // sharing. The arena exists while a client shares it and 10 s more.
+  // `on_message` gets the messages of the local connections; if null, none
+  // carries messages.
+  SharedMemoryServer(Reactor& reactor, uint64_t bytes,
+                     MessageHandler on_message = nullptr);
+  ~SharedMemoryServer();
+  SharedMemoryServer(const SharedMemoryServer&) = delete;
+  SharedMemoryServer& operator=(const SharedMemoryServer&) = delete;
 
   // Answers a share request. `peer`: routing id of the requester.
   ShareOffer OnRequest(absl::Time now, std::string_view peer,
@@ -66,17 +68,17 @@ class ArenaHost {
   uint64_t lent_bytes() const;
 
  private:
-  struct Asked {
+  struct ShareRequester {
     std::string peer;
     absl::Time when;
   };
   // A local connection. The client sends its nonce, receives the terms, and
   // reports that it is ready.
-  struct Guest {
+  struct Client {
     OwnedFd connection;
     absl::Time since;
     std::string peer;
-    std::unique_ptr<ArenaLoan> loan;  // null: no greeting received yet
+    std::unique_ptr<SharedMemoryLease> lease;  // null: no greeting received yet
     bool up = false;
     // Sequence number of the last message sent through the reactor's socket.
     // Starts at 1: messages sent before the link existed precede it.
@@ -85,28 +87,29 @@ class ArenaHost {
 
   absl::Status Open();
   void Prepare(absl::Time now);
-  bool HasLoans() const;
+  bool HasLeases() const;
   void Accept();
   void OnReadable(int fd);
-  absl::Status Greet(Guest& guest);
-  absl::Status Hear(const Guest& guest);
-  bool IsServed(const Guest& guest) const;
+  absl::Status Handshake(Client& client);
+  absl::Status HandleMessages(const Client& client);
+  bool IsServed(const Client& client) const;
   void Drop(int fd);
 
   Reactor& reactor_;
   const uint64_t bytes_;
-  const Heard heard_;
+  const MessageHandler on_message_;
   std::string boot_id_;
   std::string name_;
   OwnedFd listener_;
   bool failed_ = false;
   std::shared_ptr<SharedArena> arena_;
-  absl::Time drop_arena_at_ = absl::InfiniteFuture();   // set without loans
-  std::map<uint64_t, Asked> asked_;                     // by nonce
-  std::map<int, Guest> guests_;                         // by descriptor
-  std::map<std::string, Guest*, std::less<>> by_peer_;  // guests that are ready
+  absl::Time drop_arena_at_ = absl::InfiniteFuture();  // set without leases
+  std::map<uint64_t, ShareRequester> requesters_;      // by nonce
+  std::map<int, Client> clients_;                      // by descriptor
+  std::map<std::string, Client*, std::less<>>
+      by_peer_;  // clients that are ready
 };
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_NET_ARENA_HOST_H_
+#endif  // FEEDMILL_CORE_NET_SHARED_MEMORY_SERVER_H_
