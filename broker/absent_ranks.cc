@@ -77,9 +77,9 @@ void AbsentRanks::ForgetSilent(absl::Time now, const DispatcherState& state) {
 
 // Walks the known ranks once, in ascending order: each of many waiting ranks
 // asks several times a second.
-AwaitedRanks AbsentRanks::Behind(absl::Time now, const ClientHello& hello,
+PendingRanks AbsentRanks::Behind(absl::Time now, const ClientHello& hello,
                                  const JobState& job) const {
-  AwaitedRanks behind;
+  PendingRanks behind;
   if (job.order != Order::kDeterministic || job.phase == RunPhase::kFailed ||
       hello.share.ranks != job.ranks) {
     return behind;
@@ -126,8 +126,8 @@ AwaitedRanks AbsentRanks::Behind(absl::Time now, const ClientHello& hello,
   return behind;
 }
 
-AwaitedRanks AbsentRanks::Unmet(const JobState& job) {
-  AwaitedRanks unmet;
+PendingRanks AbsentRanks::Unmet(const JobState& job) {
+  PendingRanks unmet;
   unmet.count = job.ranks - job.finished.size();
   const uint64_t named = std::min(unmet.count, kNamedMax);
   for (uint64_t rank = 0; unmet.ranks.size() < named; ++rank) {

@@ -17,7 +17,7 @@
 namespace feedmill {
 
 // Ranks that another rank waits for: their number, and the first few of them.
-struct AwaitedRanks {
+struct PendingRanks {
   uint64_t count = 0;
   std::vector<uint64_t> ranks{};
 };
@@ -64,10 +64,10 @@ class AbsentRanks {
 
   // Returns the ranks that have not finished the run before the run that a
   // hello asks for.
-  AwaitedRanks Behind(absl::Time now, const ClientHello& hello,
+  PendingRanks Behind(absl::Time now, const ClientHello& hello,
                       const JobState& job) const;
   // Returns the ranks that this store has not met.
-  static AwaitedRanks Unmet(const JobState& job);
+  static PendingRanks Unmet(const JobState& job);
   RanksLeft ToEnd(const JobState& job) const;
 
  private:

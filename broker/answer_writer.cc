@@ -37,7 +37,7 @@ ClientAnswer AnswerWriter::AnswerFor(const JobState& job,
 }
 
 void AnswerWriter::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
-                                  const JobState& job, AwaitedRanks behind) {
+                                  const JobState& job, PendingRanks behind) {
   ClientAnswer answer = AnswerFor(job, hello.session);
   answer.awaited = behind.count;
   answer.awaited_ranks = std::move(behind.ranks);
@@ -68,7 +68,7 @@ void AnswerWriter::AnswerReader(absl::Time now, const SessionKey& key,
   }
   AddSplits(session, answer);
   if (settler_.Awaits(key.job)) {
-    AwaitedRanks unmet = AbsentRanks::Unmet(*job);
+    PendingRanks unmet = AbsentRanks::Unmet(*job);
     answer.awaited = unmet.count;
     answer.awaited_ranks = std::move(unmet.ranks);
   }

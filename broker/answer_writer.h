@@ -44,7 +44,7 @@ class AnswerWriter {
   // Answers a hello at the end of the call without a session; the reader
   // repeats its hello.
   void AnswerAwaiting(const PeerId& to, const ClientHello& hello,
-                      const JobState& job, AwaitedRanks behind);
+                      const JobState& job, PendingRanks behind);
 
  private:
   void AnswerReader(absl::Time now, const SessionKey& key, KnownReader& reader);

@@ -45,7 +45,7 @@ std::string JobVerdicts::WaitsFor(const JobState& job) const {
                : WorkerText(manifests_.PythonNeedsOf(job.fingerprint));
   }
   if (settler_.Awaits(job.name)) {
-    const AwaitedRanks unmet = AbsentRanks::Unmet(job);
+    const PendingRanks unmet = AbsentRanks::Unmet(job);
     return RanksText(unmet.ranks, job.ranks) + " to say how far they are";
   }
   if (job.order == Order::kDeterministic && job.ranks > 1) {

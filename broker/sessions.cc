@@ -112,7 +112,7 @@ bool Sessions::MustWait(absl::Time now, const PeerId& from,
     return true;
   }
   if (!rules_.WaitsForRanks(hello)) return false;
-  AwaitedRanks behind = ranks_.Behind(now, hello, job);
+  PendingRanks behind = ranks_.Behind(now, hello, job);
   if (behind.count == 0) return false;
   ranks_.Note(job, hello.share.rank,
               {hello.session.incarnation, now, RunOf(hello, job)});

@@ -179,7 +179,7 @@ absl::Status ServiceReader::WaitForRun() {
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     if (Interrupted()) return feedmill::Cancelled("reading was interrupted");
     FM_RETURN_IF_ERROR(waits_.Late(view, made_, had_element_));
-    waits_.Tell(view, made_);
+    waits_.Report(view, made_);
     view = link_->Await(kAwaitInterval, /*for_piece=*/false);
   }
   view_ = view;
@@ -425,7 +425,7 @@ void ServiceReader::Fetch() {
     wait = kAwaitInterval;
     LookForDrops(view_);
     if (view_.queued) return;
-    waits_.Tell(view_, begun);
+    waits_.Report(view_, begun);
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
     } else if (view_.state == ReadSession::State::kEnded) {

@@ -37,13 +37,13 @@ WaitLimits::WaitLimits(std::string service, const ReadOptions& options)
     : service_(std::move(service)),
       first_timeout_(options.limits.first_timeout),
       timeout_(options.limits.timeout),
-      awaited_(options.job.name, options.rank.index, options.rank.count),
-      teller_(ReaderName(options), options.hooks.on_wait) {}
+      pending_ranks_(options.job.name, options.rank.index, options.rank.count),
+      reporter_(ReaderName(options), options.hooks.on_wait) {}
 
-void WaitLimits::Tell(const ServiceLink::View& view, absl::Time begun) {
-  awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks,
-                AwaitedRanks::Why(view.run.has_value()));
-  teller_.Tell(SteadyNow(), begun, [&] { return WaitsFor(view); });
+void WaitLimits::Report(const ServiceLink::View& view, absl::Time begun) {
+  pending_ranks_.Log(SteadyNow(), view.awaited, view.awaited_ranks,
+                     PendingRankReporter::Why(view.run.has_value()));
+  reporter_.Report(SteadyNow(), begun, [&] { return WaitsFor(view); });
 }
 
 std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
@@ -54,7 +54,7 @@ std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
         view.handshake.ok() ? "" : "; " + ErrorText(view.handshake));
   }
   if (view.awaited > 0) {
-    return awaited_.Text(view.awaited, view.awaited_ranks) +
+    return pending_ranks_.Text(view.awaited, view.awaited_ranks) +
            (view.run.has_value() ? " to tell how far they are"
                                  : " to finish the iteration before its own");
   }
@@ -106,8 +106,9 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
                                   absl::Duration patience) const {
   const absl::Time now = SteadyNow();
   if (view.awaited > 0 && now - begun >= std::max(timeout_, patience)) {
-    return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun,
-                            AwaitedRanks::Why(view.run.has_value()));
+    return pending_ranks_.TooLong(
+        view.awaited, view.awaited_ranks, now - begun,
+        PendingRankReporter::Why(view.run.has_value()));
   }
   // Planning is done by workers, and workers are present.
   if (!view.run.has_value()) return absl::OkStatus();

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "client/awaited_ranks.h"
+#include "client/pending_rank_reporter.h"
 #include "client/service_link.h"
 #include "client/wait_reporter.h"
 #include "feedmill/reader.h"
@@ -23,7 +23,7 @@ class WaitLimits {
   absl::Status Late(const ServiceLink::View& view, absl::Time begun,
                     bool had_element) const;
   // Reports the cause of the wait from time to time.
-  void Tell(const ServiceLink::View& view, absl::Time begun);
+  void Report(const ServiceLink::View& view, absl::Time begun);
   // Describes the cause of the wait.
   std::string WaitsFor(const ServiceLink::View& view) const;
 
@@ -34,8 +34,8 @@ class WaitLimits {
   const std::string service_;
   const absl::Duration first_timeout_;
   const absl::Duration timeout_;
-  AwaitedRanks awaited_;
-  WaitReporter teller_;
+  PendingRankReporter pending_ranks_;
+  WaitReporter reporter_;
 };
 
 }  // namespace feedmill

@@ -5,19 +5,19 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kFirstWaitLine = absl::Seconds(2);
-constexpr absl::Duration kWaitLineInterval = absl::Seconds(10);
+constexpr absl::Duration kFirstReport = absl::Seconds(2);
+constexpr absl::Duration kReportInterval = absl::Seconds(10);
 
 }  // namespace
 
-void WaitReporter::Tell(absl::Time now, absl::Time begun,
-                        const std::function<std::string()>& what) {
+void WaitReporter::Report(absl::Time now, absl::Time begun,
+                          const std::function<std::string()>& what) {
   if (begun != begun_) {
     begun_ = begun;
-    tell_at_ = begun + kFirstWaitLine;
+    next_report_ = begun + kFirstReport;
   }
-  if (now < tell_at_) return;
-  tell_at_ = now + kWaitLineInterval;
+  if (now < next_report_) return;
+  next_report_ = now + kReportInterval;
   const ReadWait wait{what(), now - begun};
   LogWarning("{} has waited {:.0f} s for {}", reader_,
              absl::ToDoubleSeconds(wait.waited), wait.what);

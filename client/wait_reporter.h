@@ -18,14 +18,14 @@ class WaitReporter {
       : reader_(std::move(reader)), on_wait_(std::move(on_wait)) {}
 
   // The reader has waited since `begun`; `what` describes the cause.
-  void Tell(absl::Time now, absl::Time begun,
-            const std::function<std::string()>& what);
+  void Report(absl::Time now, absl::Time begun,
+              const std::function<std::string()>& what);
 
  private:
   const std::string reader_;  // "the reader of job 'x'"
   const std::function<void(const ReadWait&)> on_wait_;
   absl::Time begun_ = absl::InfinitePast();
-  absl::Time tell_at_ = absl::InfiniteFuture();
+  absl::Time next_report_ = absl::InfiniteFuture();
 };
 
 }  // namespace feedmill

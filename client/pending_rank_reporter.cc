@@ -1,4 +1,4 @@
-#include "client/awaited_ranks.h"
+#include "client/pending_rank_reporter.h"
 
 #include "core/base/status.h"
 #include "core/net/log.h"
@@ -6,12 +6,12 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kTellInterval = absl::Seconds(10);
+constexpr absl::Duration kRankLogInterval = absl::Seconds(10);
 
 }  // namespace
 
-std::string AwaitedRanks::Text(uint64_t count,
-                               const std::vector<uint64_t>& first) const {
+std::string PendingRankReporter::Text(
+    uint64_t count, const std::vector<uint64_t>& first) const {
   if (first.empty()) return fmt::format("{} of {} consumers", count, ranks_);
   std::string text = count == 1 ? "consumer " : "consumers ";
   for (size_t k = 0; k < first.size(); ++k) {
@@ -24,24 +24,26 @@ std::string AwaitedRanks::Text(uint64_t count,
   return text + fmt::format(" of {}", ranks_);
 }
 
-void AwaitedRanks::Tell(absl::Time now, uint64_t count,
-                        const std::vector<uint64_t>& first, Reason reason) {
-  if (count == 0 || now < tell_from_) return;
+void PendingRankReporter::Log(absl::Time now, uint64_t count,
+                              const std::vector<uint64_t>& first,
+                              Reason reason) {
+  if (count == 0 || now < next_log_) return;
   std::string text = Text(count, first);
-  if (text == told_) return;
+  if (text == logged_) return;
   LogWarning("consumer {} of job \"{}\" waits for {} to {}", rank_, job_, text,
              reason == Reason::kIteration
                  ? "finish the iteration before its own"
                  : "report their positions to the dispatcher, which lost its "
                    "state: it then settles how many passes the iteration has "
                    "(processing_mode off)");
-  told_ = std::move(text);
-  tell_from_ = now + kTellInterval;
+  logged_ = std::move(text);
+  next_log_ = now + kRankLogInterval;
 }
 
-absl::Status AwaitedRanks::TooLong(uint64_t count,
-                                   const std::vector<uint64_t>& first,
-                                   absl::Duration waited, Reason reason) const {
+absl::Status PendingRankReporter::TooLong(uint64_t count,
+                                          const std::vector<uint64_t>& first,
+                                          absl::Duration waited,
+                                          Reason reason) const {
   const std::string time =
       absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(10)));
   if (reason == Reason::kPasses) {

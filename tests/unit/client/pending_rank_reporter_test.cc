@@ -1,4 +1,4 @@
-#include "client/awaited_ranks.h"
+#include "client/pending_rank_reporter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-TEST(AwaitedRanksTest, AreNamedByNumber) {
-  const AwaitedRanks ranks("j", 0, 20);
+TEST(PendingRankReporterTest, AreNamedByNumber) {
+  const PendingRankReporter ranks("j", 0, 20);
   EXPECT_EQ(ranks.Text(1, {7}), "consumer 7 of 20");
   EXPECT_EQ(ranks.Text(2, {1, 2}), "consumers 1 and 2 of 20");
   EXPECT_EQ(ranks.Text(3, {1, 2, 9}), "consumers 1, 2 and 9 of 20");
@@ -23,30 +23,30 @@ TEST(AwaitedRanksTest, AreNamedByNumber) {
   EXPECT_EQ(ranks.Text(3, {}), "3 of 20 consumers");
 }
 
-TEST(AwaitedRanksTest, AreLoggedOnceWhileUnchangedAndAtLongIntervals) {
-  AwaitedRanks ranks("j", 0, 3);
+TEST(PendingRankReporterTest, AreLoggedOnceWhileUnchangedAndAtLongIntervals) {
+  PendingRankReporter ranks("j", 0, 3);
   const absl::Time begin = absl::UnixEpoch();
   ::testing::internal::CaptureStderr();
-  ranks.Tell(begin, 0, {});
-  ranks.Tell(begin, 2, {1, 2});
-  ranks.Tell(begin + absl::Seconds(1), 1, {2});
-  ranks.Tell(begin + absl::Seconds(11), 1, {2});
-  ranks.Tell(begin + absl::Seconds(30), 1, {2});
+  ranks.Log(begin, 0, {});
+  ranks.Log(begin, 2, {1, 2});
+  ranks.Log(begin + absl::Seconds(1), 1, {2});
+  ranks.Log(begin + absl::Seconds(11), 1, {2});
+  ranks.Log(begin + absl::Seconds(30), 1, {2});
   const std::string text = ::testing::internal::GetCapturedStderr();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("waits for consumers 1 and 2 of 3 to"),
                           HasSubstr("waits for consumer 2 of 3 to")));
 }
 
-TEST(AwaitedRanksTest, ATimeoutNamesThemAndTheRemedy) {
-  const AwaitedRanks ranks("j", 0, 3);
+TEST(PendingRankReporterTest, ATimeoutNamesThemAndTheRemedy) {
+  const PendingRankReporter ranks("j", 0, 3);
   const absl::Status status = ranks.TooLong(1, {2}, absl::Seconds(60));
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(ErrorText(status),
               AllOf(HasSubstr("consumer 0 of job \"j\""), HasSubstr("1m"),
                     HasSubstr("consumer 2 of 3"), HasSubstr("--take-over")));
-  const absl::Status passes =
-      ranks.TooLong(1, {2}, absl::Seconds(60), AwaitedRanks::Reason::kPasses);
+  const absl::Status passes = ranks.TooLong(
+      1, {2}, absl::Seconds(60), PendingRankReporter::Reason::kPasses);
   EXPECT_THAT(ErrorText(passes),
               AllOf(HasSubstr("consumer 2 of 3 to report their"),
                     HasSubstr("--client-timeout")));

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CLIENT_AWAITED_RANKS_H_
-#define FEEDMILL_CLIENT_AWAITED_RANKS_H_
+#ifndef FEEDMILL_CLIENT_PENDING_RANK_REPORTER_H_
+#define FEEDMILL_CLIENT_PENDING_RANK_REPORTER_H_
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace feedmill {
 
 // Reports, on stderr and in errors, which ranks a rank waits for.
-class AwaitedRanks {
+class PendingRankReporter {
  public:
   // kIteration: the ranks have not finished the previous iteration. kPasses: a
   // dispatcher that lost its state has not heard of the ranks; they may know
@@ -23,14 +23,14 @@ class AwaitedRanks {
     return has_run ? Reason::kPasses : Reason::kIteration;
   }
 
-  AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)
+  PendingRankReporter(std::string job, uint64_t rank, uint64_t ranks)
       : job_(std::move(job)), rank_(rank), ranks_(ranks) {}
 
   // Reports on stderr that the reader waits for `count` ranks, of which `first`
   // lists the first few. Reported at once, and after a change at most every 10
   // s.
-  void Tell(absl::Time now, uint64_t count, const std::vector<uint64_t>& first,
-            Reason reason = Reason::kIteration);
+  void Log(absl::Time now, uint64_t count, const std::vector<uint64_t>& first,
+           Reason reason = Reason::kIteration);
 
   // Error for a wait that has lasted too long.
   absl::Status TooLong(uint64_t count, const std::vector<uint64_t>& first,
@@ -44,10 +44,10 @@ class AwaitedRanks {
   const std::string job_;
   const uint64_t rank_;
   const uint64_t ranks_;
-  std::string told_;
-  absl::Time tell_from_ = absl::InfinitePast();
+  std::string logged_;
+  absl::Time next_log_ = absl::InfinitePast();
 };
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CLIENT_AWAITED_RANKS_H_
+#endif  // FEEDMILL_CLIENT_PENDING_RANK_REPORTER_H_
