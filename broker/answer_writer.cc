@@ -72,7 +72,7 @@ void AnswerWriter::AnswerReader(absl::Time now, const SessionKey& key,
     answer.awaited = unmet.count;
     answer.awaited_ranks = std::move(unmet.ranks);
   }
-  answer.dry = job->dry();
+  answer.exhausted = job->exhausted();
   answer.finished = job->phase == RunPhase::kFinished;
   if (!traces_.empty()) answer.tracing = traces_.OrderFor(now, key.job);
   outbox_.Send(reader.address, std::move(answer));

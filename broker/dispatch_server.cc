@@ -193,7 +193,7 @@ class DispatchServer::Shell : public ReactorHandler {
   bool must_sync_ = false;
   absl::Time sync_by_ = absl::InfiniteFuture();
   bool compacts_ = false;  // the journal wants a snapshot
-  bool behind_said_ = false;
+  bool behind_logged_ = false;
   ShellLoad load_;
   absl::Time measured_at_ = absl::InfinitePast();  // load_.busy
   absl::Duration measured_cpu_;
@@ -395,7 +395,7 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
     std::move(effects.sends.begin(), effects.sends.end(),
               std::back_inserter(unsent_));
   }
-  if (!dispatcher_->behind().ok() && !std::exchange(behind_said_, true)) {
+  if (!dispatcher_->behind().ok() && !std::exchange(behind_logged_, true)) {
     LogError("{}", ErrorText(dispatcher_->behind()));
   }
 }

@@ -32,7 +32,7 @@ uint64_t JobState::DoneRanks() const {
                     [&](const auto& entry) { return entry.second >= run; }));
 }
 
-bool JobState::dry() const {
+bool JobState::exhausted() const {
   if (phase == RunPhase::kPlanning) return false;
   if (order == Order::kAny) {
     const RangePool::Range left = Unbound();

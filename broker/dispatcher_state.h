@@ -115,7 +115,7 @@ struct JobState {
   uint64_t DoneRanks() const;
   // True if no position is left to bind, not even to a rank that has not joined
   // yet.
-  bool dry() const;
+  bool exhausted() const;
   // Sharers: the range from which the next split is bound. Returned positions
   // come first. begin ≥ end if no position is left.
   RangePool::Range Unbound() const;

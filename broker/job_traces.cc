@@ -96,12 +96,12 @@ absl::Status JobTraces::Begin(absl::Time now, const TraceRequest& request) {
       NoteLeases(now, trace, id);
     }
   }
-  TellPeers(request.job);
+  NotifyPeers(request.job);
   return absl::OkStatus();
 }
 
 // Has the processes of the job hear that its trace begins or ends.
-void JobTraces::TellPeers(const JobName& name) {
+void JobTraces::NotifyPeers(const JobName& name) {
   for (const auto& [id, worker] : leases_.workers()) {
     outbox_.AnswerWorker(id);
   }
@@ -116,7 +116,7 @@ void JobTraces::EndDue(absl::Time now) {
     const bool forgotten = now - trace->second.asked() > kTraceForgotten;
     const bool ends = trace->second.TakeEnd(now);
     if (forgotten) traces_.erase(trace);
-    if (ends || forgotten) TellPeers(job);
+    if (ends || forgotten) NotifyPeers(job);
   }
 }
 

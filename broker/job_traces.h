@@ -55,7 +55,7 @@ class JobTraces {
 
  private:
   absl::Status Begin(absl::Time now, const TraceRequest& request);
-  void TellPeers(const JobName& job);
+  void NotifyPeers(const JobName& job);
   void NoteLeases(absl::Time now, JobTrace& trace, const SplitId& id);
 
   const PeerClock& clock_;

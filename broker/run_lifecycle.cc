@@ -166,7 +166,7 @@ void RunLifecycle::FinishIfComplete(absl::Time now, const JobName& name) {
   const JobState& job = *state_->FindJob(name);
   if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
   if (job.order == Order::kDeterministic && job.sessions.empty()) return;
-  if (job.dry()) Finish(name, true);
+  if (job.exhausted()) Finish(name, true);
 }
 
 void RunLifecycle::NoteEnding(const JobState& job, LeaveReason why) {

@@ -298,7 +298,7 @@ void Sessions::Close(const SessionKey& key, bool for_good) {
   state_.Commit(SessionClosed{key, for_good});
   readers_.Drop(key);
   // The session's splits may be free to bind again.
-  binder_.NoteDryTold(*state_->FindJob(key.job));
+  binder_.NoteExhaustionSent(*state_->FindJob(key.job));
 }
 
 void Sessions::ReleaseSilent(absl::Time now) {

@@ -53,7 +53,7 @@ void SlotSettler::Extend(const JobName& name, uint64_t slots, bool last) {
     }
   }
   state_.Commit(RunExtended{name, slots, last});
-  binder_.NoteDryTold(job);
+  binder_.NoteExhaustionSent(job);
   if (last) awaiting_.erase(name);
   outbox_.AnswerSessions(job);
 }

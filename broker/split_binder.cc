@@ -75,7 +75,7 @@ void SplitBinder::Bind(absl::Time now, const SessionKey& key) {
        used = rules_.WindowUsed(session)) {
     if (!BindSome(now, key, run->second, window - used)) break;
   }
-  TellIfDry(job, run->second);
+  SendIfExhausted(job, run->second);
 }
 
 // Binds up to `room` splits of one size. False if no position is left.
@@ -142,16 +142,16 @@ std::optional<SharedRange> SplitBinder::Remember(const JobState& job,
   return SharedRange{job.plan, split.end.p};
 }
 
-void SplitBinder::TellIfDry(const JobState& job, Run& run) {
-  const bool dry = job.dry();
-  if (std::exchange(run.dry_told, dry) == dry) return;
+void SplitBinder::SendIfExhausted(const JobState& job, Run& run) {
+  const bool exhausted = job.exhausted();
+  if (std::exchange(run.exhaustion_sent, exhausted) == exhausted) return;
   // If new positions have come, the answer with their splits has the news.
-  if (dry) outbox_.AnswerSessions(job);
+  if (exhausted) outbox_.AnswerSessions(job);
 }
 
-void SplitBinder::NoteDryTold(const JobState& job) {
+void SplitBinder::NoteExhaustionSent(const JobState& job) {
   const auto run = runs_.find(job.name);
-  if (run != runs_.end()) run->second.dry_told = job.dry();
+  if (run != runs_.end()) run->second.exhaustion_sent = job.exhausted();
 }
 
 }  // namespace feedmill

@@ -54,12 +54,12 @@ class SplitBinder {
   void BindJob(absl::Time now, const JobName& job);
   void Bind(absl::Time now, const SessionKey& key);
   // The sessions hear otherwise whether no position is left to bind.
-  void NoteDryTold(const JobState& job);
+  void NoteExhaustionSent(const JobState& job);
 
  private:
   struct Run {
     SplitSizer sizer;
-    bool dry_told = false;
+    bool exhaustion_sent = false;
     // For ranks that need the same data: position ranges [begin, end) bound to
     // one rank, by begin. The other ranks get splits with the same ranges.
     std::map<uint64_t, uint64_t> ranges{};
@@ -71,7 +71,7 @@ class SplitBinder {
   bool Together(const JobState& job);
   std::optional<SharedRange> Remember(const JobState& job, const SplitId& id,
                                       Run& run);
-  void TellIfDry(const JobState& job, Run& run);
+  void SendIfExhausted(const JobState& job, Run& run);
 
   const DispatcherSettings& settings_;
   const DeliveryRules& rules_;

@@ -33,7 +33,7 @@ bool ReadSession::Valid(absl::Time now) const {
 }
 
 bool ReadSession::idle() const {
-  return shared() && state_ == State::kLive && dry_ &&
+  return shared() && state_ == State::kLive && exhausted_ &&
          splits_.head() == nullptr && rules_->HandsOutShortBatches();
 }
 
@@ -137,7 +137,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
     }
   }
   if (state_ == State::kJoin) return;  // still being planned
-  dry_ = answer.dry;
+  exhausted_ = answer.exhausted;
   finished_ = answer.finished;
   splits_.Bind(now, answer.splits);
   splits_.Advance();
@@ -238,7 +238,7 @@ void ReadSession::Rejoin(absl::Time now) {
   ++losses_;
   state_ = State::kJoin;
   leave_.SetKnown(false);
-  dry_ = false;
+  exhausted_ = false;
   lease_.Lose();
   next_hello_ = now;
 }

@@ -90,7 +90,7 @@ class ReadSession {
   // True if the session has left and the dispatcher knows, or never knew of it.
   bool left() const { return leave_.left(); }
   // Unacknowledged leaves: of earlier readers and its own.
-  std::vector<ClientLeave> UnsaidLeaves() const {
+  std::vector<ClientLeave> UnacknowledgedLeaves() const {
     return leave_.Unacknowledged();
   }
 
@@ -189,7 +189,7 @@ class ReadSession {
   uint64_t drops_ = 0;
   // sharing readers: elements pulled before it are valid
   bool pulled_error_ = false;
-  bool dry_ = false;
+  bool exhausted_ = false;
   bool finished_ = false;
   bool answered_ = false;
   uint32_t workers_ = 0;

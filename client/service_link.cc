@@ -4,7 +4,7 @@
 #include <variant>
 
 #include "client/quarantine.h"
-#include "client/unsaid_leaves.h"
+#include "client/unacknowledged_leaves.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
 #include "core/net/log.h"
@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kTellLinks = absl::Milliseconds(500);
+constexpr absl::Duration kLinkReportInterval = absl::Milliseconds(500);
 // Bytes queued between the buffer, which credit bounds, and the application.
 // The queue is filled again when half of it is empty, so that the event loop is
 // not woken for each piece.
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
   TuneMalloc();
   const std::string service = dispatcher.ToString();
   settings.former_leaves =
-      UnsaidLeaves::OfThisProcess().Of(service, settings.job);
+      UnacknowledgedLeaves::OfThisProcess().Of(service, settings.job);
   auto link = std::unique_ptr<ServiceLink>(
       new ServiceLink(service, std::move(cluster_id), std::move(security),
                       std::move(settings), std::move(transports)));
@@ -74,7 +74,7 @@ ServiceLink::~ServiceLink() {
   // thread would only check later.
   reactor_.Turn(absl::InfinitePast());
   reactor_.Join();
-  KeepUnsaidLeaves();
+  KeepUnacknowledgedLeaves();
 }
 
 bool ServiceLink::Anonymous() const {
@@ -95,10 +95,11 @@ void ServiceLink::AwaitLeft() {
   }
 }
 
-void ServiceLink::KeepUnsaidLeaves() {
+void ServiceLink::KeepUnacknowledgedLeaves() {
   if (Anonymous()) return;
-  UnsaidLeaves::OfThisProcess().Replace(
-      service_, session_.settings().former_leaves, session_.UnsaidLeaves());
+  UnacknowledgedLeaves::OfThisProcess().Replace(
+      service_, session_.settings().former_leaves,
+      session_.UnacknowledgedLeaves());
 }
 
 // ---- the application's thread
@@ -414,8 +415,8 @@ void ServiceLink::Perform(ReadEffects effects) {
 
 void ServiceLink::SendToDispatcher(Message message) {
   if (auto* beat = std::get_if<ClientBeat>(&message);
-      beat != nullptr && reactor_.now() >= tell_links_at_) {
-    tell_links_at_ = reactor_.now() + kTellLinks;
+      beat != nullptr && reactor_.now() >= next_link_report_) {
+    next_link_report_ = reactor_.now() + kLinkReportInterval;
     beat->links = links_.Reports();
     beat->load = Load();
   } else if (auto* leave = std::get_if<ClientLeave>(&message);

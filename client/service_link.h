@@ -123,7 +123,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
               Transports transports);
   bool Anonymous() const;
   void AwaitLeft();
-  void KeepUnsaidLeaves();
+  void KeepUnacknowledgedLeaves();
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -157,7 +157,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   ReadSession session_;
   SocketId dispatcher_;
   WorkerLinks links_;
-  absl::Time tell_links_at_ = absl::InfinitePast();
+  absl::Time next_link_report_ = absl::InfinitePast();
   absl::Status refusal_;  // of a dispatcher with another protocol version
   absl::Time progress_;
   Cursor cursor_;

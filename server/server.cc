@@ -153,7 +153,7 @@ class Server::Shell {
   ServerDef def_;
   std::string target_;
   absl::Time waits_since_;
-  absl::Time say_at_;
+  absl::Time next_log_;
   bool ready_ = false;
   bool draining_ = false;
   bool stopping_ = false;
@@ -220,7 +220,7 @@ absl::Status Server::Shell::Begin() {
       FM_RETURN_IF_ERROR(BeginPlain());
       break;
   }
-  waits_since_ = say_at_ = SteadyNow();
+  waits_since_ = next_log_ = SteadyNow();
   tender_ = std::thread([this] { Tend(); });
   return absl::OkStatus();
 }
@@ -483,10 +483,10 @@ absl::Status Server::Shell::AwaitDispatcher() {
         config_.publish,
         absl::FormatDuration(config_.worker.dispatcher_timeout));
   }
-  if (now >= say_at_) {
+  if (now >= next_log_) {
     LogWarning("waiting for a dispatcher to publish its address in '{}'",
                config_.publish);
-    say_at_ = now + kLogInterval;
+    next_log_ = now + kLogInterval;
   }
   return absl::OkStatus();
 }

@@ -73,14 +73,14 @@ std::optional<WorkerLoad> LoadReport::TakeNews(WorkerLoad load) {
     for (const auto& [place, cost] : plan.measured) each.steps.push_back(cost);
     plan.measured.clear();
     const bool news = each.streams > 0 || !each.steps.empty() ||
-                      plan.told_elements != plan.sent_elements;
-    plan.told_elements = plan.sent_elements;
+                      plan.reported_elements != plan.sent_elements;
+    plan.reported_elements = plan.sent_elements;
     return !news;
   });
   if (load.plans.size() > kMaxReportedPlans)
     load.plans.resize(kMaxReportedPlans);
   const bool faults =
-      std::exchange(told_faults_, cache_faults_) != cache_faults_;
+      std::exchange(reported_faults_, cache_faults_) != cache_faults_;
   const bool idle = load.tasks == 0 && load.plans.empty() && !faults;
   if (std::exchange(was_idle_, idle) && idle) return std::nullopt;
   return load;

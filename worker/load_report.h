@@ -48,7 +48,7 @@ class LoadReport {
   struct Plan {
     uint64_t sent_elements = 0;
     uint64_t sent_bytes = 0;
-    uint64_t told_elements = 0;
+    uint64_t reported_elements = 0;
     absl::Time measure_at = absl::InfinitePast();
     std::map<uint32_t, StepCost> measured{};  // since the last report
     std::map<uint32_t, StepCost> measured_ever{};
@@ -59,7 +59,7 @@ class LoadReport {
   absl::Time next_ = absl::InfinitePast();
   bool was_idle_ = false;  // in the last report
   uint64_t cache_faults_ = 0;
-  uint64_t told_faults_ = 0;
+  uint64_t reported_faults_ = 0;
   std::string cache_fault_;
 };
 

@@ -159,8 +159,8 @@ class WorkerServer::Shell : public ReactorHandler {
   std::string dispatcher_address_;
   absl::Time last_answer_;  // or the start
   bool answered_ = false;
-  bool waiting_said_ = false;
-  absl::Time say_at_;
+  bool wait_logged_ = false;
+  absl::Time next_log_;
   std::optional<absl::Time> drain_end_;
   absl::Status refusal_;  // last one of the dispatcher
   std::map<PlanId, std::vector<std::string>> places_;  // for metrics
@@ -223,7 +223,7 @@ absl::Status WorkerServer::Shell::Begin() {
       *reactor_, config_.shared_bytes, std::move(on_message));
   MakeAgent();
   last_answer_ = SteadyNow();
-  say_at_ = last_answer_ + kAnswerLate;
+  next_log_ = last_answer_ + kAnswerLate;
   follows_local_address_ = !own.has_value();
   if (own.has_value()) {
     TakeAddress(last_answer_, *own);
@@ -472,13 +472,13 @@ void WorkerServer::Shell::LeaveProcess() {
 void WorkerServer::Shell::OnAnswered(absl::Time now) {
   if (!answered_) {
     LogInfo("registered with the dispatcher at {}", dispatcher_address_);
-  } else if (waiting_said_) {
+  } else if (wait_logged_) {
     LogInfo("the dispatcher at {} answers again", dispatcher_address_);
   }
   answered_ = true;
-  waiting_said_ = false;
+  wait_logged_ = false;
   last_answer_ = now;
-  say_at_ = now + std::max(kAnswerLost, agent_->AnswerDue());
+  next_log_ = now + std::max(kAnswerLost, agent_->AnswerDue());
   refusal_ = absl::OkStatus();
   {
     const std::lock_guard lock(mu_);
@@ -514,15 +514,15 @@ void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
   }
   const absl::Status handshake = reactor_->HandshakeFailure(dispatcher_);
   if (absl::IsFailedPrecondition(handshake)) OnDispatcherRefuses(handshake);
-  if (now < say_at_) return;
+  if (now < next_log_) return;
   LogWarning("waiting for the dispatcher at {}: no answer for {}{}",
              dispatcher_address_,
              absl::FormatDuration(
                  absl::Trunc(now - last_answer_, absl::Milliseconds(100))),
              refusal_.ok() ? handshake.ok() ? "" : "; " + ErrorText(handshake)
                            : "; it said: " + ErrorText(refusal_));
-  waiting_said_ = true;
-  say_at_ = now + kWaitLogInterval;
+  wait_logged_ = true;
+  next_log_ = now + kWaitLogInterval;
 }
 
 void WorkerServer::Shell::OnTurn(absl::Time now) {
@@ -554,7 +554,7 @@ void WorkerServer::Shell::LogDataWarnings(absl::Time now) {
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {
-  absl::Time next = std::min(agent_->NextDeadline(), say_at_);
+  absl::Time next = std::min(agent_->NextDeadline(), next_log_);
   next = std::min(next, DispatcherLost());
   return drain_end_.has_value() ? std::min(next, *drain_end_) : next;
 }

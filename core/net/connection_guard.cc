@@ -307,8 +307,8 @@ void ConnectionGuard::Serve(absl::Time now) {
         now + std::max(kBoundInterval,
                        kBoundIntervalEach * static_cast<int64_t>(connections_));
   }
-  const absl::Duration interval = OfNewKey() ? kLogInterval : say_interval_;
-  if (refused_ != said_ && now - said_at_ >= interval) Say(now);
+  const absl::Duration interval = OfNewKey() ? kLogInterval : log_interval_;
+  if (refused_ != logged_ && now - last_log_ >= interval) LogRefusals(now);
 }
 
 // ---- keys (ZeroMQ's RFC 27)
@@ -541,19 +541,19 @@ void ConnectionGuard::NoteFailure(Followed& connection, uint16_t event,
 
 // Port probes that connect and hang up count too. Without limits they would
 // fill the log.
-void ConnectionGuard::Say(absl::Time now) {
-  const bool first = OfNewKey() || now - said_at_ > 2 * say_interval_;
+void ConnectionGuard::LogRefusals(absl::Time now) {
+  const bool first = OfNewKey() || now - last_log_ > 2 * log_interval_;
   LogWarning(
-      "dropped {} connection(s) in the handshake{}{}", refused_ - said_,
+      "dropped {} connection(s) in the handshake{}{}", refused_ - logged_,
       first ? ""
             : fmt::format(" in {}", absl::FormatDuration(absl::Trunc(
-                                        now - said_at_, absl::Seconds(1)))),
+                                        now - last_log_, absl::Seconds(1)))),
       last_key_.empty() ? "" : "; the last key was " + last_key_);
-  say_interval_ = first ? kFirstRepeatInterval
-                        : std::min(2 * say_interval_, kMaxRepeatInterval);
-  said_at_ = now;
-  said_ = refused_;
-  if (!last_key_.empty()) said_key_ = std::exchange(last_key_, {});
+  log_interval_ = first ? kFirstRepeatInterval
+                        : std::min(2 * log_interval_, kMaxRepeatInterval);
+  last_log_ = now;
+  logged_ = refused_;
+  if (!last_key_.empty()) logged_key_ = std::exchange(last_key_, {});
 }
 
 absl::Status ConnectionGuard::HandshakeFailure(SocketId id) const {

@@ -154,8 +154,10 @@ class ConnectionGuard {
   static void NoteLocalHost(Followed& connection, uint32_t fd);
   void BoundConnections(Followed& listener);
   void BoundMessages(Followed& listener);
-  bool OfNewKey() const { return !last_key_.empty() && last_key_ != said_key_; }
-  void Say(absl::Time now);
+  bool OfNewKey() const {
+    return !last_key_.empty() && last_key_ != logged_key_;
+  }
+  void LogRefusals(absl::Time now);
 
   zmq::context_t& context_;
   zmq::socket_t keys_;  // ZAP handler; made for the first listener
@@ -174,11 +176,11 @@ class ConnectionGuard {
 
   // Connections that ended in the handshake, and messages with revoked keys.
   uint64_t refused_ = 0;
-  uint64_t said_ = 0;     // refused_ when it was last logged
-  std::string last_key_;  // the last refused key, and its address
-  std::string said_key_;  // the last key that was logged
-  absl::Time said_at_ = absl::InfinitePast();
-  absl::Duration say_interval_ = absl::ZeroDuration();  // after said_at_
+  uint64_t logged_ = 0;     // refused_ when it was last logged
+  std::string last_key_;    // the last refused key, and its address
+  std::string logged_key_;  // the last key that was logged
+  absl::Time last_log_ = absl::InfinitePast();
+  absl::Duration log_interval_ = absl::ZeroDuration();  // after last_log_
 };
 
 }  // namespace feedmill

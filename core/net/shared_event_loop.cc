@@ -22,57 +22,57 @@ constexpr absl::Duration kSleepMax = absl::Minutes(1);
 void SharedEventLoop::Run() {
   Lock lock(mu_);
   while (!stopping()) {
-    const bool lends = in_turn_ || waiting_ > 0;
+    const bool lends = in_iteration_ || waiting_ > 0;
     if (lends) Lend(lock);
     if (stopping()) break;
     // If borrowers ran the loop, run once without blocking: the last one may
     // have left events unhandled.
     TakeOne(lock, lends ? absl::InfinitePast() : absl::InfiniteFuture());
   }
-  over_.wait(lock, [&] { return !in_turn_; });
+  over_.wait(lock, [&] { return !in_iteration_; });
 }
 
 // REQUIRES: no iteration is in progress.
 void SharedEventLoop::TakeOne(Lock& lock, absl::Time until) {
-  in_turn_ = true;
-  ++taken_;
+  in_iteration_ = true;
+  ++iterations_;
   lock.unlock();
-  turn_(until);
+  iterate_(until);
   lock.lock();
-  in_turn_ = false;
+  in_iteration_ = false;
   if (waiting_ > 0 || stopping()) over_.notify_all();
-  if (std::exchange(tell_, false)) told_.notify_one();
+  if (std::exchange(notify_ended_, false)) iteration_ended_.notify_one();
 }
 
 // Waits until no borrower has run an iteration for a while.
 void SharedEventLoop::Lend(Lock& lock) {
   over_.notify_all();
   absl::Duration away = kIdleTimeout;
-  for (int looks = 0; !stopping();) {
-    const uint64_t seen = taken_;
-    if (looks < kMaxPolls) {
-      told_.wait_for(lock, absl::ToChronoNanoseconds(away));
-      if (taken_ == seen && !in_turn_) return;
-      looks = taken_ == seen ? looks + 1 : 0;
-      away =
-          taken_ == seen ? kIdleTimeout : std::min(2 * away, kMaxIdleTimeout);
+  for (int polls = 0; !stopping();) {
+    const uint64_t seen = iterations_;
+    if (polls < kMaxPolls) {
+      iteration_ended_.wait_for(lock, absl::ToChronoNanoseconds(away));
+      if (iterations_ == seen && !in_iteration_) return;
+      polls = iterations_ == seen ? polls + 1 : 0;
+      away = iterations_ == seen ? kIdleTimeout
+                                 : std::min(2 * away, kMaxIdleTimeout);
     } else {  // the iteration waits for an event, possibly for long
-      tell_ = true;
-      told_.wait(lock, [&] { return !tell_ || stopping(); });
-      looks = kMaxPolls - 1;  // the next iteration may be long too
+      notify_ended_ = true;
+      iteration_ended_.wait(lock, [&] { return !notify_ended_ || stopping(); });
+      polls = kMaxPolls - 1;  // the next iteration may be long too
     }
   }
 }
 
 bool SharedEventLoop::Take(absl::Time until) {
   Lock lock(mu_);
-  if (in_turn_ && !stopping()) {
+  if (in_iteration_ && !stopping()) {
     ++waiting_;
     wake_();
     over_.wait_for(
         lock,
         absl::ToChronoNanoseconds(std::min(until - SteadyNow(), kSleepMax)),
-        [&] { return !in_turn_ || stopping(); });
+        [&] { return !in_iteration_ || stopping(); });
     --waiting_;
     // The event that the caller waits for may have been handled in that
     // iteration.
@@ -88,7 +88,7 @@ void SharedEventLoop::Stop() {
     stopping_.store(true);
   }
   over_.notify_all();
-  told_.notify_all();
+  iteration_ended_.notify_all();
   wake_();
 }
 

@@ -22,12 +22,12 @@ namespace feedmill {
 // not inside an iteration.
 class SharedEventLoop {
  public:
-  // `turn` runs one iteration: waits for an event, at most until the given
+  // `iterate` runs one iteration: waits for an event, at most until the given
   // time, and handles it. `wake` ends the present or the next wait; called from
   // any thread.
-  SharedEventLoop(std::function<void(absl::Time)> turn,
+  SharedEventLoop(std::function<void(absl::Time)> iterate,
                   std::function<void()> wake)
-      : turn_(std::move(turn)), wake_(std::move(wake)) {}
+      : iterate_(std::move(iterate)), wake_(std::move(wake)) {}
   SharedEventLoop(const SharedEventLoop&) = delete;
   SharedEventLoop& operator=(const SharedEventLoop&) = delete;
 
@@ -46,18 +46,18 @@ class SharedEventLoop {
   void TakeOne(Lock& lock, absl::Time until);
   void Lend(Lock& lock);
 
-  const std::function<void(absl::Time)> turn_;
+  const std::function<void(absl::Time)> iterate_;
   const std::function<void()> wake_;
 
   std::mutex mu_;
   std::condition_variable
       over_;  // notified at the end of an iteration, for waiting borrowers
   std::condition_variable
-      told_;              // notified at the end of an iteration, for Run
-  bool in_turn_ = false;  // guarded by mu_
-  uint64_t taken_ = 0;    // guarded by mu_
-  int waiting_ = 0;       // guarded by mu_: borrowers waiting in Take
-  bool tell_ = false;     // guarded by mu_: notify told_ next
+      iteration_ended_;        // notified at the end of an iteration, for Run
+  bool in_iteration_ = false;  // guarded by mu_
+  uint64_t iterations_ = 0;    // guarded by mu_
+  int waiting_ = 0;            // guarded by mu_: borrowers waiting in Take
+  bool notify_ended_ = false;  // guarded by mu_: notify iteration_ended_ next
   std::atomic<bool> stopping_{false};
 };
 

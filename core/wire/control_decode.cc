@@ -283,7 +283,7 @@ ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
   out.splits = reader.All(answer.splits(), [&](const fb::BoundSplit* split) {
     return ReadBoundSplit(reader, *split);
   });
-  out.dry = answer.dry();
+  out.exhausted = answer.dry();
   out.finished = answer.finished();
   out.awaited = answer.awaited();
   const auto* const ranks = answer.awaited_ranks();

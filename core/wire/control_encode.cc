@@ -220,9 +220,10 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
   return MakeBody(
       fb::Body::ClientAnswer,
       fb::CreateClientAnswer(
-          builder, job, session, sent, run, splits, answer.dry, answer.workers,
-          ToWire(answer.heartbeat_interval), ToWire(answer.client_timeout),
-          &seen, answer.finished, answer.awaited, awaited, tracing));
+          builder, job, session, sent, run, splits, answer.exhausted,
+          answer.workers, ToWire(answer.heartbeat_interval),
+          ToWire(answer.client_timeout), &seen, answer.finished, answer.awaited,
+          awaited, tracing));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {

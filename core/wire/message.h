@@ -236,8 +236,8 @@ struct ClientAnswer {
   std::optional<absl::Time> beat_sent;  // sent time of the answered heartbeat
   std::optional<RunInfo> run;           // absent: not planned yet
   std::vector<BoundSplit> splits;
-  bool dry = false;       // exhausted: no split is left to bind
-  bool finished = false;  // and all were reported as out: the run is over
+  bool exhausted = false;  // no split is left to bind
+  bool finished = false;   // and all were reported as out: the run is over
   uint32_t workers = 0;
   absl::Duration heartbeat_interval;
   absl::Duration client_timeout;

@@ -209,7 +209,7 @@ arrow::Result<int64_t> SplicedStream::Read(int64_t bytes, void* out) {
     done += got;
     inside_ += got;
   }
-  told_ += done;
+  position_ += done;
   return done;
 }
 

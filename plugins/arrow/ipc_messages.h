@@ -41,7 +41,7 @@ class SplicedStream final : public arrow::io::InputStream {
 
   arrow::Status Close() override;
   bool closed() const override { return closed_; }
-  arrow::Result<int64_t> Tell() const override { return told_; }
+  arrow::Result<int64_t> Tell() const override { return position_; }
   arrow::Result<int64_t> Read(int64_t bytes, void* out) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t bytes) override;
 
@@ -52,7 +52,7 @@ class SplicedStream final : public arrow::io::InputStream {
   const std::vector<IpcMessage> messages_;
   size_t message_ = 0;
   int64_t inside_ = 0;  // bytes read of the message
-  int64_t told_ = 0;
+  int64_t position_ = 0;
   bool closed_ = false;
 };
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/unsaid_leaves.h"
+#include "client/unacknowledged_leaves.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
 #include "core/definition/pipeline_text.h"
@@ -289,7 +289,7 @@ TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
 TEST_F(Durable, AReaderWaitsAtItsEndForARestartedDispatcher) {
   constexpr char kFew[] = "source: {range: {stop: 1000}}\noptions: {seed: 7}\n";
   const auto unsaid = [&] {
-    return UnsaidLeaves::OfThisProcess()
+    return UnacknowledgedLeaves::OfThisProcess()
         .Of(dispatcher_.target(), JobName("few"))
         .size();
   };

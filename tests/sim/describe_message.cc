@@ -62,7 +62,7 @@ struct Describer {
       }
       if (!s.error.ok()) Add(line, "!{}", ErrorText(s.error));
     }
-    if (m.dry) Add(line, " dry");
+    if (m.exhausted) Add(line, " dry");
     if (m.finished) Add(line, " finished");
   }
   void operator()(const ClientReject& m) const {
@@ -200,7 +200,7 @@ struct Folder {
         Add(lease.attempt.value());
       }
     }
-    Add(m.dry);
+    Add(m.exhausted);
     Add(m.finished);
   }
   void operator()(const ClientReject& m) {

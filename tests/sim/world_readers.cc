@@ -92,7 +92,7 @@ std::optional<World::Former> World::EndFormer(size_t slot) {
   if (former.empty()) return std::nullopt;
   const auto it = readers_.find(former.mapped().name);
   if (it != readers_.end()) {
-    former.mapped().unsaid = it->second.core->UnsaidLeaves();
+    former.mapped().unsaid = it->second.core->UnacknowledgedLeaves();
     KillReader(it->first);
   }
   return std::move(former.mapped());
@@ -101,7 +101,7 @@ std::optional<World::Former> World::EndFormer(size_t slot) {
 void World::LetExit(const ReaderProcess& reader) {
   for (auto& [slot, former] : former_) {
     if (former.name != reader.name) continue;
-    former.unsaid = reader.core->UnsaidLeaves();
+    former.unsaid = reader.core->UnacknowledgedLeaves();
   }
   KillReader(std::string(reader.name));
 }
@@ -422,7 +422,8 @@ void World::CheckOpened(const SessionOpened& event) {
 // True if everything is bound and not everything handed out.
 bool World::RunIsDry() const {
   const JobState* job = replica_.FindJob(kJob);
-  return job != nullptr && job->run == kFirstRun && !job->over() && job->dry();
+  return job != nullptr && job->run == kFirstRun && !job->over() &&
+         job->exhausted();
 }
 
 bool World::RunIsOver() const {

@@ -273,7 +273,7 @@ TEST(Slots, AreAllReadBySharersBeforeTheRunIsFinished) {
   Reader& reader = cluster.AddReader("j", "a", kGraph, Order::kAny).Hello();
   EXPECT_EQ(reader.answer->run->positions, 20);
   cluster.AddWorker("w2", 8);
-  EXPECT_FALSE(reader.answer->dry && reader.splits().empty());
+  EXPECT_FALSE(reader.answer->exhausted && reader.splits().empty());
   uint64_t last = 0;
   for (int turn = 0; turn < 1'000 && !reader.answer->finished; ++turn) {
     if (!reader.splits().empty()) last = reader.splits().back().end.p;

@@ -68,7 +68,7 @@ TEST(Joining, EveryPositionComesOnceAndInOrder) {
     next = end;
   }
   EXPECT_EQ(next, 1000);
-  EXPECT_TRUE(reader.answer->dry);
+  EXPECT_TRUE(reader.answer->exhausted);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
   EXPECT_EQ(cluster.job("j")->ending, RunEnding::kFinished);
 }
@@ -98,7 +98,7 @@ TEST(Joining, AnEmptyJobIsFinishedAtOnce) {
   Cluster cluster;
   Reader& reader = cluster.AddReader("j", "solo", "range 0").Hello();
   EXPECT_TRUE(reader.live());
-  EXPECT_TRUE(reader.answer->dry);
+  EXPECT_TRUE(reader.answer->exhausted);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
 }
 
@@ -389,13 +389,13 @@ TEST(Sharers, GetDryAtOnceWhenNoSplitIsLeft) {  // rule 19
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "s1", "range 7", Order::kAny).Hello();
   Reader& two = cluster.AddReader("j", "s2", "range 7", Order::kAny).Hello();
-  for (int turn = 0; turn < 20 && !two.answer->dry; ++turn) {
+  for (int turn = 0; turn < 20 && !two.answer->exhausted; ++turn) {
     one.FinishAll().Beat();
     two.FinishAll();
-    if (!one.answer->dry) two.Beat();
+    if (!one.answer->exhausted) two.Beat();
   }
-  EXPECT_TRUE(one.answer->dry);
-  EXPECT_TRUE(two.answer->dry);
+  EXPECT_TRUE(one.answer->exhausted);
+  EXPECT_TRUE(two.answer->exhausted);
 }
 
 TEST(Sharers, AreFinishedWhenAllIsReportedOut) {

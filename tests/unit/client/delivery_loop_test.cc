@@ -223,8 +223,8 @@ class DeliveryLoop {
     answer.run->positions = world_.positions;
     answer.run->plan = kPlan;
     for (const auto& [id, split] : splits_) answer.splits.push_back(split.info);
-    answer.dry = bound_ >= world_.positions;
-    answer.finished = answer.dry && splits_.empty();
+    answer.exhausted = bound_ >= world_.positions;
+    answer.finished = answer.exhausted && splits_.empty();
     answer.heartbeat_interval = absl::Milliseconds(200);
     answer.client_timeout = absl::Seconds(30);
     letters_.push_back({kDispatcherPeer, PeerId{"client"}, answer});

@@ -151,7 +151,7 @@ TEST_F(LaterReaderTest, SaysHelloWhenTheLeavesBeforeAreAcknowledged) {
   Acknowledge(2);
   Tick();
   EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
-  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  EXPECT_THAT(session_.UnacknowledgedLeaves(), IsEmpty());
   Acknowledge(2);  // a duplicate
   EXPECT_EQ(session_.state(), State::kJoin);
 }
@@ -160,17 +160,18 @@ TEST_F(LaterReaderTest, LeavesThemToTheNextIfItEndsBefore) {
   Tick();
   Acknowledge(1);
   Keep(session_.Leave(now_));
-  EXPECT_THAT(session_.UnsaidLeaves(), SizeIs(1)) << "nobody knows of this one";
+  EXPECT_THAT(session_.UnacknowledgedLeaves(), SizeIs(1))
+      << "nobody knows of this one";
 }
 
 TEST_F(ReadSessionTest, ItsOwnLeaveIsUnsaidUntilItIsAcknowledged) {
   GivenSplits({Bound(1, 0, 10)});
-  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  EXPECT_THAT(session_.UnacknowledgedLeaves(), IsEmpty());
   Keep(session_.Leave(now_));
-  ASSERT_THAT(session_.UnsaidLeaves(), SizeIs(1));
-  EXPECT_EQ(session_.UnsaidLeaves()[0].session, session_.session());
+  ASSERT_THAT(session_.UnacknowledgedLeaves(), SizeIs(1));
+  EXPECT_EQ(session_.UnacknowledgedLeaves()[0].session, session_.session());
   Reject(RejectReason::kReleased);
-  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  EXPECT_THAT(session_.UnacknowledgedLeaves(), IsEmpty());
 }
 
 }  // namespace

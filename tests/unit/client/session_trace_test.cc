@@ -64,7 +64,7 @@ TEST_F(SessionTraceTest, SendsNothingUnlessItIsTraced) {
 
 TEST_F(SessionTraceTest, ALeaveHasTheLastSpansAndALateOneHasNone) {
   positions_ = 10;
-  dry_ = true;
+  exhausted_ = true;
   const BoundSplit split = Bound(1, 0, 10);
   GivenSplits({split});
   AnswerTraced({split});
@@ -74,8 +74,8 @@ TEST_F(SessionTraceTest, ALeaveHasTheLastSpansAndALateOneHasNone) {
   ASSERT_THAT(leaves, SizeIs(1));
   ASSERT_TRUE(leaves[0].spans.has_value());
   EXPECT_THAT(leaves[0].spans->spans, SizeIs(1));
-  ASSERT_THAT(session_.UnsaidLeaves(), SizeIs(1));
-  EXPECT_FALSE(session_.UnsaidLeaves()[0].spans.has_value());
+  ASSERT_THAT(session_.UnacknowledgedLeaves(), SizeIs(1));
+  EXPECT_FALSE(session_.UnacknowledgedLeaves()[0].spans.has_value());
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ class SessionTest : public ::testing::Test {
     run.settled = settled_;
     answer.run = run;
     answer.splits = std::move(splits);
-    answer.dry = dry_;
+    answer.exhausted = exhausted_;
     answer.finished = finished_;
     answer.workers = 2;
     answer.heartbeat_interval = absl::Milliseconds(200);
@@ -176,7 +176,7 @@ class SessionTest : public ::testing::Test {
   uint64_t positions_ = 1000;
   uint64_t slots_ = 0;
   bool settled_ = true;
-  bool dry_ = false;
+  bool exhausted_ = false;
   bool finished_ = false;
   ReadSession session_;
   std::vector<Outgoing> sends_;

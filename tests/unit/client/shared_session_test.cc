@@ -33,7 +33,7 @@ TEST_F(SharedSessionTest, ReportsWhatWasHandedOut) {
 TEST_F(SharedSessionTest, IsIdleWhenDryAndEndsWhenAllIsFinished) {
   GivenSplits({Bound(1, 0, 4)});
   Receive(1, MakePiece(0, 4));
-  dry_ = true;
+  exhausted_ = true;
   Answer({Bound(1, 0, 4)});
   EXPECT_FALSE(session_.idle());
   EXPECT_THAT(PullAll(), SizeIs(4));
@@ -54,7 +54,7 @@ TEST_F(SharedSessionTest, ContinuesWithSplitsOfADeadReader) {
   Receive(1, MakePiece(0, 4));
   EXPECT_THAT(PullAll(), SizeIs(4));
   session_.HandedOut(4);
-  dry_ = true;
+  exhausted_ = true;
   Answer({});
   EXPECT_TRUE(session_.idle());
   Answer({Bound(2, 6, 8)});

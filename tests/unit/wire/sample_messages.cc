@@ -75,7 +75,7 @@ ClientAnswer Answer() {
   failed.end = {160, 0};
   failed.error = DataLoss("a.tfrecord: record 7: the checksum is wrong");
   answer.splits = {good, failed};
-  answer.dry = true;
+  answer.exhausted = true;
   answer.workers = 2;
   answer.heartbeat_interval = absl::Milliseconds(200);
   answer.client_timeout = absl::InfiniteDuration();
@@ -296,7 +296,7 @@ std::vector<Sample> UntracedMessages() {
   planning.job = JobName("photos");
   planning.session = TheSession();
   ClientAnswer finished = planning;
-  finished.dry = finished.finished = true;
+  finished.exhausted = finished.finished = true;
   ClientAnswer slots = planning;
   slots.run = RunInfo{RunNumber(1), 0, 7, 10, 30, PlanId("ab12"), 3, false};
   return {

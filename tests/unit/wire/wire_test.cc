@@ -180,7 +180,7 @@ TEST(Codec, ClientAnswerHasAllItsFields) {
   EXPECT_EQ(back.splits[0].end, (Cursor{128, 0}));
   EXPECT_TRUE(back.splits[0].error.ok());
   EXPECT_EQ(back.splits[1].error, answer.splits[1].error);
-  EXPECT_TRUE(back.dry);
+  EXPECT_TRUE(back.exhausted);
   EXPECT_EQ(back.workers, 2u);
   EXPECT_EQ(back.heartbeat_interval, absl::Milliseconds(200));
   EXPECT_EQ(back.client_timeout, absl::InfiniteDuration());

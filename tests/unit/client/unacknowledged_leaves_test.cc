@@ -1,4 +1,4 @@
-#include "client/unsaid_leaves.h"
+#include "client/unacknowledged_leaves.h"
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -15,31 +15,32 @@ ClientLeave LeaveOf(const JobName& job, uint64_t life) {
   return {job, RunNumber{1}, {ConsumerId{"solo"}, Incarnation{life}}, {}};
 }
 
-TEST(UnsaidLeavesTest, AreOfOneServiceAndJob) {
-  UnsaidLeaves leaves;
+TEST(UnacknowledgedLeavesTest, AreOfOneServiceAndJob) {
+  UnacknowledgedLeaves leaves;
   leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 1)});
   EXPECT_THAT(leaves.Of("tcp://a:1", kLeftJob), SizeIs(1));
   EXPECT_THAT(leaves.Of("tcp://a:2", kLeftJob), IsEmpty());
   EXPECT_THAT(leaves.Of("tcp://a:1", JobName("other")), IsEmpty());
 }
 
-TEST(UnsaidLeavesTest, GoWhenAReaderHasSaidThem) {
-  UnsaidLeaves leaves;
+TEST(UnacknowledgedLeavesTest, AreDroppedWhenAReaderHasSentThem) {
+  UnacknowledgedLeaves leaves;
   leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 1)});
   leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 2)});
-  const auto told = leaves.Of("tcp://a:1", kLeftJob);
-  ASSERT_THAT(told, SizeIs(2));
-  leaves.Replace("tcp://a:2", told, {});
+  const auto acknowledged = leaves.Of("tcp://a:1", kLeftJob);
+  ASSERT_THAT(acknowledged, SizeIs(2));
+  leaves.Replace("tcp://a:2", acknowledged, {});
   EXPECT_THAT(leaves.Of("tcp://a:1", kLeftJob), SizeIs(2)) << "another service";
-  leaves.Replace("tcp://a:1", told, {told[1], LeaveOf(kLeftJob, 3)});
+  leaves.Replace("tcp://a:1", acknowledged,
+                 {acknowledged[1], LeaveOf(kLeftJob, 3)});
   const auto left = leaves.Of("tcp://a:1", kLeftJob);
   ASSERT_THAT(left, SizeIs(2));
   EXPECT_EQ(left[0].session.incarnation, Incarnation{2});
   EXPECT_EQ(left[1].session.incarnation, Incarnation{3});
 }
 
-TEST(UnsaidLeavesTest, TheOldestAreForgotten) {
-  UnsaidLeaves leaves;
+TEST(UnacknowledgedLeavesTest, TheOldestAreForgotten) {
+  UnacknowledgedLeaves leaves;
   for (uint64_t life = 1; life <= 1'500; ++life) {
     leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, life)});
   }

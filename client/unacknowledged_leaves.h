@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CLIENT_UNSAID_LEAVES_H_
-#define FEEDMILL_CLIENT_UNSAID_LEAVES_H_
+#ifndef FEEDMILL_CLIENT_UNACKNOWLEDGED_LEAVES_H_
+#define FEEDMILL_CLIENT_UNACKNOWLEDGED_LEAVES_H_
 
 #include <deque>
 #include <mutex>
@@ -17,18 +17,19 @@ namespace feedmill {
 // or that its elements are unread.
 //
 // Thread-safety: any thread.
-class UnsaidLeaves {
+class UnacknowledgedLeaves {
  public:
-  static UnsaidLeaves& OfThisProcess();
+  static UnacknowledgedLeaves& OfThisProcess();
 
   // Leaves of a job at an address (Address::ToString).
   std::vector<ClientLeave> Of(const std::string& service,
                               const JobName& job) const;
   // Called when a reader ends: replaces the leaves that it took over by
-  // `unsaid`, those still unacknowledged, its own included. The newest 1,000
-  // are kept.
-  void Replace(const std::string& service, const std::vector<ClientLeave>& told,
-               std::vector<ClientLeave> unsaid);
+  // `unacknowledged`, those still unacknowledged, its own included. The newest
+  // 1,000 are kept.
+  void Replace(const std::string& service,
+               const std::vector<ClientLeave>& taken_over,
+               std::vector<ClientLeave> unacknowledged);
 
  private:
   mutable std::mutex mu_;
@@ -37,4 +38,4 @@ class UnsaidLeaves {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CLIENT_UNSAID_LEAVES_H_
+#endif  // FEEDMILL_CLIENT_UNACKNOWLEDGED_LEAVES_H_

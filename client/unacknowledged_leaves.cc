@@ -1,4 +1,4 @@
-#include "client/unsaid_leaves.h"
+#include "client/unacknowledged_leaves.h"
 
 #include <algorithm>
 
@@ -9,13 +9,14 @@ constexpr size_t kKept = 1'000;
 
 }  // namespace
 
-UnsaidLeaves& UnsaidLeaves::OfThisProcess() {
-  static auto* const leaves = new UnsaidLeaves;  // readers may outlive main
+UnacknowledgedLeaves& UnacknowledgedLeaves::OfThisProcess() {
+  static auto* const leaves =
+      new UnacknowledgedLeaves;  // readers may outlive main
   return *leaves;
 }
 
-std::vector<ClientLeave> UnsaidLeaves::Of(const std::string& service,
-                                          const JobName& job) const {
+std::vector<ClientLeave> UnacknowledgedLeaves::Of(const std::string& service,
+                                                  const JobName& job) const {
   const std::lock_guard lock(mu_);
   std::vector<ClientLeave> found;
   for (const auto& [at, leave] : leaves_) {
@@ -24,9 +25,9 @@ std::vector<ClientLeave> UnsaidLeaves::Of(const std::string& service,
   return found;
 }
 
-void UnsaidLeaves::Replace(const std::string& service,
-                           const std::vector<ClientLeave>& told,
-                           std::vector<ClientLeave> unsaid) {
+void UnacknowledgedLeaves::Replace(const std::string& service,
+                                   const std::vector<ClientLeave>& taken_over,
+                                   std::vector<ClientLeave> unacknowledged) {
   const std::lock_guard lock(mu_);
   const auto is_of = [](const std::vector<ClientLeave>& some,
                         const ClientLeave& leave) {
@@ -35,10 +36,10 @@ void UnsaidLeaves::Replace(const std::string& service,
     });
   };
   std::erase_if(leaves_, [&](const auto& kept) {
-    return kept.first == service &&
-           (is_of(told, kept.second) || is_of(unsaid, kept.second));
+    return kept.first == service && (is_of(taken_over, kept.second) ||
+                                     is_of(unacknowledged, kept.second));
   });
-  for (ClientLeave& leave : unsaid) {
+  for (ClientLeave& leave : unacknowledged) {
     leaves_.emplace_back(service, std::move(leave));
   }
   while (leaves_.size() > kKept) leaves_.pop_front();
