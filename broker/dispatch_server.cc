@@ -315,7 +315,7 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                   std::move(*relay));
     return;
   }
-  split_log_.Came(from, *message);
+  split_log_.Received(from, *message);
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 

@@ -110,7 +110,7 @@ Dispatcher::Parts::Parts(const DispatcherSettings& its_settings,
     ranks.NoteAll(now, job);
     settler.NoteRestart(now, job);
     for (const auto& [consumer, session] : job.sessions) {
-      readers.Hear({name, consumer}, PeerId(), now);
+      readers.NoteHeard({name, consumer}, PeerId(), now);
       binder.Restore(now, job, session);
     }
   }

@@ -7,8 +7,8 @@ KnownReader* ReaderTable::Find(const SessionKey& key) {
   return it == readers_.end() ? nullptr : &it->second;
 }
 
-KnownReader& ReaderTable::Hear(const SessionKey& key, const PeerId& from,
-                               absl::Time now) {
+KnownReader& ReaderTable::NoteHeard(const SessionKey& key, const PeerId& from,
+                                    absl::Time now) {
   KnownReader& reader = readers_[key];
   reader.address = from;
   reader.heard = now;

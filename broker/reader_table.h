@@ -40,7 +40,8 @@ class ReaderTable {
     return readers_.at(key);
   }
   // Records a message of the reader, and adds the reader if it is new.
-  KnownReader& Hear(const SessionKey& key, const PeerId& from, absl::Time now);
+  KnownReader& NoteHeard(const SessionKey& key, const PeerId& from,
+                         absl::Time now);
   void Drop(const SessionKey& key) { readers_.erase(key); }
   // Drops the readers of all sessions of the job.
   void DropAll(const JobState& job);

@@ -91,7 +91,7 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   } else {
     outbox_.CancelSendLast(from);
   }
-  readers_.Hear(key, from, now);
+  readers_.NoteHeard(key, from, now);
   settler_.Learn(hello);
   // Also for a repeated hello: a crash may have lost the plan.
   runs_.PlanIfDue(now, hello.job);
@@ -180,7 +180,7 @@ void Sessions::Take(absl::Time now, const PeerId& from,
     return RejectOver(from, beat.job, beat.session,
                       rules_.WhyUnknown(*state_, beat));
   }
-  KnownReader& reader = readers_.Hear(key, from, now);
+  KnownReader& reader = readers_.NoteHeard(key, from, now);
   reader.beat_sent = beat.sent;
   if (!beat.links.empty()) reader.links = beat.links;
   if (beat.load.has_value()) TakeLoad(now, key, reader, *beat.load);

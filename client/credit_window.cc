@@ -64,7 +64,7 @@ void CreditWindow::Receive(absl::Time now, uint64_t positions, uint64_t bytes) {
   }
   if (measured_from_ == absl::InfinitePast()) measured_from_ = now;
   received_ += bytes;
-  NoteCame(positions, bytes);
+  NoteReceived(positions, bytes);
 }
 
 void CreditWindow::ReceiveFrame(absl::Time now, const WorkerId& worker,
@@ -72,7 +72,7 @@ void CreditWindow::ReceiveFrame(absl::Time now, const WorkerId& worker,
   arrivals_.Arrive(now, worker, wire_bytes, bytes);
 }
 
-void CreditWindow::NoteCame(uint64_t positions, uint64_t bytes) {
+void CreditWindow::NoteReceived(uint64_t positions, uint64_t bytes) {
   positions_came_ += positions;
   bytes_came_ += bytes;
   if (positions_came_ < kCamePositions) return;

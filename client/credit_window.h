@@ -76,7 +76,7 @@ class CreditWindow {
   void Set(uint64_t bytes);
   void Narrow();
   bool WiderIsNoFaster(absl::Time now, double rate);
-  void NoteCame(uint64_t positions, uint64_t bytes);
+  void NoteReceived(uint64_t positions, uint64_t bytes);
 
   const uint64_t budget_bytes_;
   const uint64_t reserve_bytes_;  // part of the window reserved for the head

@@ -209,7 +209,7 @@ void ServiceLink::OnFromDispatcher(absl::Time now,
       if (route) Receive(now, worker, *route, relay->parts);
       return;
     }
-    split_log_.Came("", *message);
+    split_log_.Received("", *message);
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
   } else if (absl::IsFailedPrecondition(message.status())) {
     refusal_ = message.status();
@@ -269,7 +269,7 @@ void ServiceLink::OnFromProcess(absl::Time now, Message message) {
 void ServiceLink::Handle(absl::Time now, const PeerId& worker,
                          Message message) {
   if (std::holds_alternative<Frame>(message)) progress_ = now;
-  split_log_.Came("", message);
+  split_log_.Received("", message);
   Perform(session_.Handle(now, worker, std::move(message)));
 }
 

@@ -117,7 +117,7 @@ class ServiceReader : public Reader {
   void Fetch();
   void Advance(const ServiceLink::QueuedPiece& next);
   void EndHandingOut();
-  void LetGo();
+  void FlushStage();
   void WatchPasses();
   // True if this reader may hand out elements. Waits for a fresh permission of
   // the event loop.
@@ -441,7 +441,7 @@ void ServiceReader::Fetch() {
                !late.ok()) {
       EndWith(std::move(late));
     } else if (view_.idle && flushed_to_ < taken_to_) {
-      return LetGo();
+      return FlushStage();
     } else if (view_.idle && settled_to_ < flushed_to_) {
       settled_to_ = flushed_to_;
       reported_ = std::max(reported_, flushed_to_);
@@ -453,7 +453,7 @@ void ServiceReader::Fetch() {
 // Releases short batches: no more pieces may come, and no reader of the job
 // ends before all elements are handed out. Rows that the stage dropped count as
 // used.
-void ServiceReader::LetGo() {
+void ServiceReader::FlushStage() {
   flushed_to_ = taken_to_;
   InStage([&] { sequence_->Flush(); });
 }

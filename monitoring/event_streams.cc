@@ -129,14 +129,14 @@ class EventStreams::Loop {
       if (read(wake_, &count, sizeof(count)) < 0) return;
     }
     for (size_t k = 0; k < streams_.size(); ++k) {
-      if ((items[k + 1].revents & ~POLLOUT) != 0) Hear(streams_[k]);
+      if ((items[k + 1].revents & ~POLLOUT) != 0) CheckClosed(streams_[k]);
     }
     Sweep();
   }
 
   // Clients send nothing after the request: incoming bytes are ignored, and an
   // end of file or an error ends the stream.
-  void Hear(OpenStream& stream) {
+  void CheckClosed(OpenStream& stream) {
     char bytes[1024];
     const ssize_t got = recv(stream.fd, bytes, sizeof(bytes), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;

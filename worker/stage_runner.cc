@@ -242,7 +242,7 @@ void StageRunner::MakeAtOnce() {
   }
 }
 
-void StageRunner::HandOn() {
+void StageRunner::SubmitQueued() {
   const std::lock_guard lock(at_once_mu_);
   if (!making_) return;
   for (; !at_once_.empty(); at_once_.pop_front()) {

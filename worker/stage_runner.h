@@ -83,7 +83,7 @@ class StageRunner {
   void MakeAtOnce();
   // Call in each iteration: while MakeAtOnce is busy, passes queued requests to
   // other threads.
-  void HandOn();
+  void SubmitQueued();
 
  private:
   struct CompiledStage;

@@ -447,7 +447,7 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
   } else if (const auto* relay = std::get_if<Relay>(&*message)) {
     return OnRelay(now, *relay);
   }
-  split_log_.Came("", *message);
+  split_log_.Received("", *message);
   Perform(agent_->Handle(now, kDispatcherPeer, *message));
 }
 
@@ -535,7 +535,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   }
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
-  runner_->HandOn();
+  runner_->SubmitQueued();
   if (const uint64_t faults = CacheFaultsNoted(); faults > 0) {
     agent_->NoteCacheFaults(faults, FirstCacheFault());
   }

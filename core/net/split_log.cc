@@ -84,7 +84,7 @@ void SplitLog::Sent(std::string_view to, const Message& message) {
   }
 }
 
-void SplitLog::Came(std::string_view from, const Message& message) {
+void SplitLog::Received(std::string_view from, const Message& message) {
   if (const auto* beat = std::get_if<WorkerBeat>(&message)) {
     const std::string worker = NameOf(beat->worker);
     if (LogEnabled(LogLevel::kDebug)) workers_[std::string(from)] = worker;

@@ -26,7 +26,7 @@ class SplitLog {
   // `to` and `from` are the peer's routing id. Messages that concern no split
   // are ignored.
   void Sent(std::string_view to, const Message& message);
-  void Came(std::string_view from, const Message& message);
+  void Received(std::string_view from, const Message& message);
 
  private:
   void Leased(const std::string& way, const WorkerAnswer& answer);

@@ -202,7 +202,7 @@ class InterleaveTurns final : public StreamTurns {
         const bool any = std::any_of(slots_.begin(), slots_.end(),
                                      [](const auto& s) { return !!s; });
         if (!any) return Turn{};
-        GoOn();
+        NextSlot();
         continue;
       }
       const size_t input = *slot;
@@ -210,10 +210,10 @@ class InterleaveTurns final : public StreamTurns {
       if (const auto turn = Turn::Without(look, input)) return *turn;
       if (look == Look::kEnd) {
         slot.reset();
-        GoOn();
+        NextSlot();
         continue;
       }
-      if (++in_block_ == block_) GoOn();
+      if (++in_block_ == block_) NextSlot();
       return Turn{Turn::Kind::kTake, input};
     }
   }
@@ -242,7 +242,7 @@ class InterleaveTurns final : public StreamTurns {
   }
 
  private:
-  void GoOn() {
+  void NextSlot() {
     at_ = (at_ + 1) % slots_.size();
     in_block_ = 0;
   }

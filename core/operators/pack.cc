@@ -68,7 +68,7 @@ class PackedRows final : public CombiningStep {
     used_[bin] += length;
     return absl::OkStatus();
   }
-  void LetGo() override {
+  void QueueIncomplete() override {
     while (!used_.empty()) QueueOldest();
   }
   absl::Status Combine(const Chunk& rows, std::span<const size_t> groups,

@@ -60,8 +60,8 @@ class TokenBatchRows final : public LengthBatches {
     return absl::OkStatus();
   }
   void Begin() override { longest_ = sum_ = 0; }
-  void LetGo() override {
-    LengthBatches::LetGo();
+  void QueueIncomplete() override {
+    LengthBatches::QueueIncomplete();
     Begin();
   }
 

@@ -46,7 +46,7 @@ class WindowRows final : public CombiningStep {
     if (rows_.groups[0].size() == span_) Next();
     return absl::OkStatus();
   }
-  void LetGo() override {
+  void QueueIncomplete() override {
     while (!drop_remainder_ && !rows_.groups[0].empty()) Next();
   }
   void Begin() override { skip_ = 0; }

@@ -47,10 +47,10 @@ class ProgramRows final : public ClientStep {
       }
       if (at == flow.chunk.rows || builder.bytes() >= kFlowBytes ||
           (at < end && step == 1)) {
-        FM_RETURN_IF_ERROR(HandOn(builder, out));
+        FM_RETURN_IF_ERROR(PushRows(builder, out));
       }
     }
-    FM_RETURN_IF_ERROR(HandOn(builder, out));
+    FM_RETURN_IF_ERROR(PushRows(builder, out));
     return Report(error);
   }
 
@@ -59,7 +59,7 @@ class ProgramRows final : public ClientStep {
   static constexpr size_t kFlowBytes = size_t{4} << 20;
 
   // Passes the rows made so far to the next step.
-  absl::Status HandOn(ChunkBuilder& builder, Flow& out) {
+  absl::Status PushRows(ChunkBuilder& builder, Flow& out) {
     Flow made = std::exchange(out, {});
     made.chunk =
         std::move(std::exchange(builder, ChunkBuilder(output_))).Finish();

@@ -37,7 +37,7 @@ class CombiningStep : public ClientStep {
     return Report(error);
   }
   absl::Status OnFlush() final {
-    LetGo();
+    QueueIncomplete();
     FM_RETURN_IF_ERROR(Send());
     for (auto& group : rows_.groups) group.clear();
     rows_.Compact();
@@ -62,7 +62,7 @@ class CombiningStep : public ClientStep {
   // Adds the next row to a group, and queues groups that are complete.
   virtual absl::Status Take(RowRef row) = 0;
   // Queues all groups that have to be emitted although more rows may come.
-  virtual void LetGo() = 0;
+  virtual void QueueIncomplete() = 0;
   // Begins a pass.
   virtual void Begin() {}
   // Makes one row of each group; after an error, of the groups before the

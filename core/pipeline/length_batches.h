@@ -40,7 +40,7 @@ class LengthBatches : public CombiningStep {
     const std::vector<RowRef> group = std::exchange(rows_.groups[k], {});
     Queue(group);
   }
-  void LetGo() override {
+  void QueueIncomplete() override {
     for (size_t k = 0; k < rows_.groups.size(); ++k) {
       if (!drop_remainder_ && !rows_.groups[k].empty()) QueueGroup(k);
     }

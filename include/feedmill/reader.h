@@ -426,7 +426,7 @@ class Reader::Iterator {
   Element operator*() const { return {chunk_, row_}; }
   Iterator& operator++() {
     if (++row_ == end_) [[unlikely]] {
-      GoOn();
+      BeginNextRun();
     } else {
       reader_->last_ = row_;
     }
@@ -444,7 +444,7 @@ class Reader::Iterator {
     chunk_ = reader_->NextChunk();
     end_ = chunk_ == nullptr ? 0 : reader_->StrideEnd(0);
   }
-  void GoOn() {
+  void BeginNextRun() {
     if (row_ < chunk_->rows) {
       end_ = reader_->NextStride(row_);
       if (end_ != 0) return;

@@ -38,16 +38,16 @@ TEST_F(SplitLogTest, FollowsASplitThroughDispatcherWorkerAndReader) {
   SplitLog dispatcher;
   WorkerBeat beat;
   beat.worker = WorkerId("tcp://w0:7000");
-  dispatcher.Came("peer", beat);
+  dispatcher.Received("peer", beat);
   for (int k = 0; k < 3; ++k) dispatcher.Sent("peer", Leasing());
-  SplitLog().Came("", Leasing());
+  SplitLog().Received("", Leasing());
   Frame frame;
   frame.split = kSplit;
   frame.worker = WorkerId("tcp://w0:7000");
   frame.attempt = Attempt(2);
   frame.piece.begin = {100, 0};
   frame.piece.end = {200, 0};
-  SplitLog().Came("", frame);
+  SplitLog().Received("", frame);
   const std::string text = GetCapturedStderr();
   const std::string leased = "split 17: leased to worker tcp://w0:7000";
   EXPECT_THAT(

@@ -113,12 +113,12 @@ TEST_F(StageRunnerTest, WhileTheCallerIsBusyAnotherThreadMakesTheRest) {
   Ask(20, true);
   {
     const std::lock_guard lock(mu_);
-    then_ = [this] { runner_->HandOn(); };
+    then_ = [this] { runner_->SubmitQueued(); };
   }
   runner_->MakeAtOnce();
   ExpectMade({10, 20});
   EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
-  runner_->HandOn();  // nothing is queued
+  runner_->SubmitQueued();  // nothing is queued
 }
 
 // Computes one piece of a pipeline with a runner.
