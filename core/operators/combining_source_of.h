@@ -23,7 +23,7 @@ concept CombinesInputs = requires(const typename S::Options& options,
   {
     S::Combine(options, sizes, limit)
   } -> std::same_as<absl::StatusOr<std::shared_ptr<const Combination>>>;
-  { S::MakeTurns(options) } -> std::same_as<std::unique_ptr<StreamTurns>>;
+  { S::MakeSelector(options) } -> std::same_as<std::unique_ptr<InputSelector>>;
 };
 
 // Makes a SourceKind from the static members of `S` (concatenate.cc is the
@@ -42,8 +42,9 @@ class CombiningSourceOf final : public SourceKindOf<S>, private InputCombiner {
       uint64_t limit) const override {
     return S::Combine(Cast(options), std::move(sizes), limit);
   }
-  std::unique_ptr<StreamTurns> MakeTurns(const void* options) const override {
-    return S::MakeTurns(Cast(options));
+  std::unique_ptr<InputSelector> MakeSelector(
+      const void* options) const override {
+    return S::MakeSelector(Cast(options));
   }
 };
 

@@ -16,7 +16,7 @@
 namespace feedmill {
 namespace {
 
-using Look = TurnStreams::Next;
+using Look = SelectableInputs::Next;
 
 class Concatenation final : public Combination {
  public:
@@ -67,15 +67,17 @@ class Concatenation final : public Combination {
       ends_;  // end of each input; an empty one ends where it begins
 };
 
-class ConcatenateTurns final : public StreamTurns {
+class ConcatenateSelector final : public InputSelector {
  public:
-  absl::StatusOr<Turn> Next(TurnStreams& streams) override {
+  absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
     for (; input_ < streams.count(); ++input_) {
       FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input_));
-      if (look == Look::kElement) return Turn{Turn::Kind::kTake, input_};
-      if (const auto turn = Turn::Without(look, input_)) return *turn;
+      if (look == Look::kElement) {
+        return Selection{Selection::Kind::kTake, input_};
+      }
+      if (const auto turn = Selection::Without(look, input_)) return *turn;
     }
-    return Turn{};
+    return Selection{};
   }
   std::vector<uint64_t> Save() const override { return {input_}; }
   bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
@@ -119,8 +121,8 @@ struct ConcatenateOperator {
     return std::make_shared<const Concatenation>(std::move(sizes),
                                                  std::min(sum, limit));
   }
-  static std::unique_ptr<StreamTurns> MakeTurns(const ConcatenateSource&) {
-    return std::make_unique<ConcatenateTurns>();
+  static std::unique_ptr<InputSelector> MakeSelector(const ConcatenateSource&) {
+    return std::make_unique<ConcatenateSelector>();
   }
 };
 

@@ -16,7 +16,7 @@
 namespace feedmill {
 namespace {
 
-using Look = TurnStreams::Next;
+using Look = SelectableInputs::Next;
 
 // The order is periodic until an input ends: each slot of the cycle gives a
 // block in each round. A new segment begins where an input ends.
@@ -189,32 +189,32 @@ size_t CycleLength(const InterleaveSource& source) {
                                  : std::min(source.cycle_length, inputs));
 }
 
-class InterleaveTurns final : public StreamTurns {
+class InterleaveSelector final : public InputSelector {
  public:
-  explicit InterleaveTurns(const InterleaveSource& source)
+  explicit InterleaveSelector(const InterleaveSource& source)
       : block_(source.block_length), slots_(CycleLength(source)) {}
 
-  absl::StatusOr<Turn> Next(TurnStreams& streams) override {
+  absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
     while (true) {
       std::optional<size_t>& slot = slots_[at_];
       if (!slot && next_ < streams.count()) slot = next_++;
       if (!slot) {
         const bool any = std::any_of(slots_.begin(), slots_.end(),
                                      [](const auto& s) { return !!s; });
-        if (!any) return Turn{};
+        if (!any) return Selection{};
         NextSlot();
         continue;
       }
       const size_t input = *slot;
       FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input));
-      if (const auto turn = Turn::Without(look, input)) return *turn;
+      if (const auto turn = Selection::Without(look, input)) return *turn;
       if (look == Look::kEnd) {
         slot.reset();
         NextSlot();
         continue;
       }
       if (++in_block_ == block_) NextSlot();
-      return Turn{Turn::Kind::kTake, input};
+      return Selection{Selection::Kind::kTake, input};
     }
   }
   // Numbers: next_, at_, in_block_, and for each slot 1 + its input, or 0.
@@ -294,8 +294,9 @@ struct InterleaveOperator {
         std::move(sizes), std::min(sum, limit), CycleLength(s),
         static_cast<uint64_t>(s.block_length));
   }
-  static std::unique_ptr<StreamTurns> MakeTurns(const InterleaveSource& s) {
-    return std::make_unique<InterleaveTurns>(s);
+  static std::unique_ptr<InputSelector> MakeSelector(
+      const InterleaveSource& s) {
+    return std::make_unique<InterleaveSelector>(s);
   }
 };
 

@@ -19,7 +19,7 @@
 namespace feedmill {
 namespace {
 
-using Look = TurnStreams::Next;
+using Look = SelectableInputs::Next;
 
 class Mixing final : public Combination {
  public:
@@ -81,40 +81,40 @@ class Mixing final : public Combination {
   const MixtureSchedule schedule_;
 };
 
-class MixtureTurns final : public StreamTurns {
+class MixtureSelector final : public InputSelector {
  public:
-  MixtureTurns(const MixtureSource& source, std::vector<uint64_t> shares)
+  MixtureSelector(const MixtureSource& source, std::vector<uint64_t> shares)
       : stop_(source.stop),
         schedule_(std::move(shares)),
         inputs_(source.inputs.size()) {}
 
-  absl::StatusOr<Turn> Next(TurnStreams& streams) override {
+  absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
     if (stop_ == MixtureSource::Stop::kAllExhausted && last_) {
       Input& last = inputs_[*last_];
       if (!last.whole) {
         FM_ASSIGN_OR_RETURN(const Look look, streams.Look(*last_));
-        if (look == Look::kLeftOut) return *Turn::Without(look, *last_);
+        if (look == Look::kLeftOut) return *Selection::Without(look, *last_);
         last.whole = look == Look::kEnd;
         whole_ += last.whole ? 1 : 0;
       }
-      if (whole_ == inputs_.size()) return Turn{};
+      if (whole_ == inputs_.size()) return Selection{};
     }
     const size_t i = schedule_.At(next_).input;
     Input& input = inputs_[i];
     FM_ASSIGN_OR_RETURN(Look look, streams.Look(i));
     if (look == Look::kEnd) {
-      if (stop_ == MixtureSource::Stop::kFirstExhausted) return Turn{};
-      if (!input.any) return Turn{Turn::Kind::kNothing, i};
+      if (stop_ == MixtureSource::Stop::kFirstExhausted) return Selection{};
+      if (!input.any) return Selection{Selection::Kind::kNothing, i};
       input.any = false;
       FM_RETURN_IF_ERROR(streams.Begin(i, ++input.turn));
       FM_ASSIGN_OR_RETURN(look, streams.Look(i));
-      if (look == Look::kEnd) return Turn{Turn::Kind::kNothing, i};
+      if (look == Look::kEnd) return Selection{Selection::Kind::kNothing, i};
     }
-    if (const auto turn = Turn::Without(look, i)) return *turn;
+    if (const auto turn = Selection::Without(look, i)) return *turn;
     ++next_;
     input.any = true;
     last_ = i;
-    return Turn{Turn::Kind::kTake, i};
+    return Selection{Selection::Kind::kTake, i};
   }
   // Numbers: next_, 1 + last_ or 0, and for each input its turn and two bits.
   std::vector<uint64_t> Save() const override {
@@ -201,10 +201,10 @@ struct MixtureOperator {
     FM_RETURN_IF_ERROR(mixing->Stop(s.stop, limit));
     return mixing;
   }
-  static std::unique_ptr<StreamTurns> MakeTurns(const MixtureSource& s) {
+  static std::unique_ptr<InputSelector> MakeSelector(const MixtureSource& s) {
     auto shares = MixtureShares(s);
     FM_CHECK(shares.ok());
-    return std::make_unique<MixtureTurns>(s, *std::move(shares));
+    return std::make_unique<MixtureSelector>(s, *std::move(shares));
   }
 };
 

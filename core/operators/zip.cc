@@ -85,7 +85,7 @@ struct ZipOperator {
       const ZipSource&, std::vector<uint64_t> sizes, uint64_t limit) {
     return std::make_shared<const Zipping>(std::move(sizes), limit);
   }
-  static std::unique_ptr<StreamTurns> MakeTurns(const ZipSource&) {
+  static std::unique_ptr<InputSelector> MakeSelector(const ZipSource&) {
     return nullptr;
   }
 };

@@ -28,7 +28,7 @@ struct PassPlace {
     uint64_t turn = 0;  // earlier starts of the input in this pass
     StreamPlace place;
   };
-  std::vector<uint64_t> turns;  // StreamTurns::Save; none for a zip
+  std::vector<uint64_t> turns;  // InputSelector::Save; none for a zip
   std::vector<Input> inputs;
 };
 

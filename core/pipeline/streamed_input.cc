@@ -74,7 +74,7 @@ struct LeftOut {
 };
 
 // A pass and its last rows.
-class Pass final : TurnStreams {
+class Pass final : SelectableInputs {
  public:
   static absl::StatusOr<std::unique_ptr<Pass>> Begin(const Recipe& recipe,
                                                      uint64_t number) {
@@ -124,7 +124,7 @@ class Pass final : TurnStreams {
     builder_ = &builder;
     while (!ended_ && !left_out_ && made_ < kBlockRows &&
            (made_ == 0 || builder.bytes() < bytes_max)) {
-      FM_RETURN_IF_ERROR(turns_ == nullptr ? AddAlike() : AddInTurn());
+      FM_RETURN_IF_ERROR(selector_ == nullptr ? AddAlike() : AddInTurn());
     }
     Append();
     builder.FinishRows(made_);
@@ -142,7 +142,7 @@ class Pass final : TurnStreams {
   std::optional<RowState> State() const {
     if (ended_) return std::nullopt;
     PassPlace place;
-    if (turns_ != nullptr) place.turns = turns_->Save();
+    if (selector_ != nullptr) place.turns = selector_->Save();
     for (size_t i = 0; i < streams_.size(); ++i) {
       place.inputs.push_back({begun_[i], streams_[i]->place()});
     }
@@ -159,10 +159,10 @@ class Pass final : TurnStreams {
         begun_(streams_.size()),
         looked_at_(streams_.size()) {
     const Source& source = recipe.graph().graph.source;
-    turns_ = source.kind().combiner()->MakeTurns(source.options());
+    selector_ = source.kind().combiner()->MakeSelector(source.options());
   }
 
-  // ---- TurnStreams
+  // ---- SelectableInputs
   size_t count() const override { return streams_.size(); }
   absl::Status Begin(size_t input, uint64_t turn) override {
     return Begin(input, turn, {});
@@ -177,7 +177,7 @@ class Pass final : TurnStreams {
     next_ = std::min(next_, input);
     return absl::OkStatus();
   }
-  absl::StatusOr<TurnStreams::Next> Look(size_t input) override {
+  absl::StatusOr<SelectableInputs::Next> Look(size_t input) override {
     InputStream& stream = *streams_[input];
     // Look replaces the stream's chunk, so taken rows have to be appended
     // first.
@@ -189,22 +189,23 @@ class Pass final : TurnStreams {
     switch (next) {
       case InputStream::Next::kLeftOut:
         LeaveOut(input, false);
-        return TurnStreams::Next::kLeftOut;
+        return SelectableInputs::Next::kLeftOut;
       case InputStream::Next::kElement:
       case InputStream::Next::kBad:  // a bad element takes its turn
         break;
       case InputStream::Next::kEnd:
         std::erase(open_, input);
-        return stream.error().ok() ? TurnStreams::Next::kEnd
-                                   : TurnStreams::Next::kBad;
+        return stream.error().ok() ? SelectableInputs::Next::kEnd
+                                   : SelectableInputs::Next::kBad;
     }
-    return TurnStreams::Next::kElement;
+    return SelectableInputs::Next::kElement;
   }
 
   bool Fits(const PassPlace& place) {
     if (place.inputs.size() != streams_.size()) return false;
-    return turns_ == nullptr ? place.turns.empty()
-                             : turns_->Restore(place.turns, streams_.size());
+    return selector_ == nullptr
+               ? place.turns.empty()
+               : selector_->Restore(place.turns, streams_.size());
   }
 
   // Announces positions that are read soon, because an input needs its next
@@ -245,11 +246,12 @@ class Pass final : TurnStreams {
   }
 
   absl::Status AddInTurn() {
-    FM_ASSIGN_OR_RETURN(const StreamTurns::Turn turn, turns_->Next(*this));
+    FM_ASSIGN_OR_RETURN(const InputSelector::Selection turn,
+                        selector_->Next(*this));
     switch (turn.kind) {
-      case StreamTurns::Turn::Kind::kLeftOut:
+      case InputSelector::Selection::Kind::kLeftOut:
         break;
-      case StreamTurns::Turn::Kind::kTake: {
+      case InputSelector::Selection::Kind::kTake: {
         InputStream& stream = *streams_[turn.input];
         if (stream.left() == 0) {
           LeaveOut(turn.input, true);
@@ -264,13 +266,13 @@ class Pass final : TurnStreams {
         stream.Take(1);
         break;
       }
-      case StreamTurns::Turn::Kind::kEnd:
+      case InputSelector::Selection::Kind::kEnd:
         End(absl::OkStatus());
         break;
-      case StreamTurns::Turn::Kind::kBad:
+      case InputSelector::Selection::Kind::kBad:
         EndBad(turn.input);
         break;
-      case StreamTurns::Turn::Kind::kNothing:
+      case InputSelector::Selection::Kind::kNothing:
         End(FailedPrecondition(
             "{} inputs[{}] has no elements, so it cannot be repeated",
             recipe_.graph().graph.source.name(), turn.input));
@@ -295,10 +297,10 @@ class Pass final : TurnStreams {
     std::optional<size_t> bad;
     for (size_t i = 0; i < streams_.size(); ++i) {
       FM_ASSIGN_OR_RETURN(const auto next, Look(i));
-      if (next == TurnStreams::Next::kLeftOut) return absl::OkStatus();
-      if (next == TurnStreams::Next::kBad && !bad) bad = i;
-      if (next == TurnStreams::Next::kEnd) {  // the shortest input ends a zip,
-                                              // also before a bad element
+      if (next == SelectableInputs::Next::kLeftOut) return absl::OkStatus();
+      if (next == SelectableInputs::Next::kBad && !bad) bad = i;
+      // The shortest input ends a zip, also before a bad element.
+      if (next == SelectableInputs::Next::kEnd) {
         End(absl::OkStatus());
         return absl::OkStatus();
       }
@@ -346,7 +348,7 @@ class Pass final : TurnStreams {
 
   const Recipe& recipe_;
   const uint64_t number_;
-  std::unique_ptr<StreamTurns> turns_;  // null: a zip
+  std::unique_ptr<InputSelector> selector_;  // null: a zip
   std::vector<std::unique_ptr<InputStream>> streams_;
   std::vector<uint64_t> begun_;  // turn of each input
   // Most positions to announce; 0 if no input gains by it.

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/plan/combination.h"
-#include "core/plan/stream_turns.h"
+#include "core/plan/input_selector.h"
 
 namespace feedmill {
 
@@ -29,7 +29,8 @@ class InputCombiner {
       uint64_t limit) const = 0;
   // Returns the same order for inputs of unknown size; null for a source that
   // pairs its inputs. REQUIRES: the options were checked.
-  virtual std::unique_ptr<StreamTurns> MakeTurns(const void* options) const = 0;
+  virtual std::unique_ptr<InputSelector> MakeSelector(
+      const void* options) const = 0;
 };
 
 }  // namespace feedmill

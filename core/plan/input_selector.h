@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PLAN_STREAM_TURNS_H_
-#define FEEDMILL_CORE_PLAN_STREAM_TURNS_H_
+#ifndef FEEDMILL_CORE_PLAN_INPUT_SELECTOR_H_
+#define FEEDMILL_CORE_PLAN_INPUT_SELECTOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace feedmill {
 
 // The inputs of a combination, seen as streams that have a next element or end.
-class TurnStreams {
+class SelectableInputs {
  public:
   enum class Next {
     kElement,
@@ -22,7 +22,7 @@ class TurnStreams {
     kLeftOut,  // an element was skipped; call Look again
   };
 
-  virtual ~TurnStreams() = default;
+  virtual ~SelectableInputs() = default;
   virtual size_t count() const = 0;
   // Returns the state of the input's next element. An error Status concerns
   // this process only, not the data.
@@ -36,9 +36,9 @@ class TurnStreams {
 // that Combination (core/plan/combination.h) computes from the sizes.
 // Takes constant memory, except for a table of a mixture's period. Not
 // thread-safe.
-class StreamTurns {
+class InputSelector {
  public:
-  struct Turn {
+  struct Selection {
     enum class Kind {
       kTake,     // take the next element of `input`
       kEnd,      // the combination has ended
@@ -50,14 +50,15 @@ class StreamTurns {
 
     // Returns the turn for an input that has no element now; nullopt if it has
     // ended.
-    static std::optional<Turn> Without(TurnStreams::Next look, size_t input);
+    static std::optional<Selection> Without(SelectableInputs::Next look,
+                                            size_t input);
   };
 
-  virtual ~StreamTurns() = default;
+  virtual ~InputSelector() = default;
 
   // Returns the next turn. The caller takes the element before it calls Next
   // again, and calls again only after kTake and kLeftOut.
-  virtual absl::StatusOr<Turn> Next(TurnStreams& streams) = 0;
+  virtual absl::StatusOr<Selection> Next(SelectableInputs& streams) = 0;
 
   // Returns numbers from which other turns of the same combination continue.
   virtual std::vector<uint64_t> Save() const = 0;
@@ -68,4 +69,4 @@ class StreamTurns {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PLAN_STREAM_TURNS_H_
+#endif  // FEEDMILL_CORE_PLAN_INPUT_SELECTOR_H_
