@@ -30,8 +30,8 @@
 #include "core/net/shared_memory_server.h"
 #include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
+#include "core/pipeline/block_cache.h"
 #include "core/pipeline/executor.h"
-#include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/process_quota.h"
 #include "core/process/thread_limit.h"
 #include "core/python/python_pool.h"
@@ -140,8 +140,8 @@ class WorkerServer::Shell : public ReactorHandler {
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<SharedMemoryServer> memory_;
   // Memory for pieces that no client reads in place.
-  const std::shared_ptr<KeptBlocks> own_memory_ =
-      std::make_shared<KeptBlocks>();
+  const std::shared_ptr<BlockCache> own_memory_ =
+      std::make_shared<BlockCache>();
   std::unique_ptr<WorkerAgent> agent_;
   // The address for clients: the configured one, or this machine's on the
   // connection to the dispatcher. nullopt: not known yet.

@@ -12,8 +12,8 @@
 #include "core/formats/array_record_index.h"
 #include "core/formats/riegeli_chunk.h"
 #include "core/io/manifest_files.h"
-#include "core/sources/kept_values.h"
 #include "core/sources/record_decoder.h"
+#include "core/sources/value_cache.h"
 
 namespace feedmill {
 namespace {
@@ -95,8 +95,8 @@ class ArrayRecordRecords final : public RecordSource {
                           Memory& memory, RecordBlock& out) const;
 
   const ManifestFiles files_;
-  const KeptValues<size_t, ArrayRecordIndex> indexes_{kIndexBytesKept};
-  const KeptValues<std::pair<size_t, size_t>, DecodedChunk> chunks_{
+  const ValueCache<size_t, ArrayRecordIndex> indexes_{kIndexBytesKept};
+  const ValueCache<std::pair<size_t, size_t>, DecodedChunk> chunks_{
       kChunkBytesKept};  // by file and chunk
 };
 

@@ -38,7 +38,7 @@ class CacheFolder final : public CacheStorage {
               std::shared_ptr<const ElementSpec> spec);
 
   // Also deletes files whose head is damaged, marks the folder as used now
-  // (kept_caches.h), and removes unfinished files of killed writers.
+  // (stored_caches.h), and removes unfinished files of killed writers.
   std::vector<CacheSegment> ReadNew() override;
   absl::StatusOr<std::vector<CacheSegment>> Write(
       const std::vector<CacheSegment>& segments) override;

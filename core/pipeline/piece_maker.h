@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
+#include "core/pipeline/block_cache.h"
 #include "core/pipeline/executor.h"
-#include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/piece_source.h"
 #include "core/pipeline/read_profile.h"
@@ -120,7 +120,7 @@ class PieceMaker final : public PieceSource {
   double seconds_ = 0;       // average time to make a piece
   size_t largest_ = 0;       // bytes of a piece
 
-  const std::shared_ptr<KeptBlocks> blocks_ = std::make_shared<KeptBlocks>();
+  const std::shared_ptr<BlockCache> blocks_ = std::make_shared<BlockCache>();
   // One for each thread; the last one is the caller's.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
   std::vector<ReadProfile::Lane*> lanes_;  // null: not measured

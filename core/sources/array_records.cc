@@ -11,7 +11,7 @@
 #include "core/base/utf8.h"
 #include "core/io/file_errors.h"
 #include "core/io/manifest_files.h"
-#include "core/sources/kept_values.h"
+#include "core/sources/value_cache.h"
 
 namespace feedmill {
 namespace {
@@ -191,7 +191,7 @@ class ArrayRecords final : public RecordSource {
   // By file; the error of a damaged one.
   mutable std::map<size_t, KnownArrays> arrays_;
   // By file and name of the array.
-  const KeptValues<std::pair<size_t, std::string>, WholeRows> whole_{
+  const ValueCache<std::pair<size_t, std::string>, WholeRows> whole_{
       kWholeBytesKept};
 };
 

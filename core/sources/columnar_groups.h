@@ -16,9 +16,9 @@
 #include "core/dataset/fields.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/columnar_file.h"
-#include "core/sources/kept_values.h"
 #include "core/sources/path_partitions.h"
 #include "core/sources/row_filter.h"
+#include "core/sources/value_cache.h"
 
 namespace feedmill {
 
@@ -103,7 +103,7 @@ class ColumnarGroups {
   const ManifestFiles& files_;
   const RowFilter filter_;
 
-  const KeptValues<Key, DecodedGroup> groups_{kBytesMax};
+  const ValueCache<Key, DecodedGroup> groups_{kBytesMax};
 
   mutable std::mutex mutex_;
   mutable std::map<size_t, Starts> starts_;  // by file

@@ -8,8 +8,8 @@
 #include "core/base/status.h"
 #include "core/io/file_errors.h"
 #include "core/io/manifest_files.h"
-#include "core/sources/kept_values.h"
 #include "core/sources/record_decoder.h"
+#include "core/sources/value_cache.h"
 
 namespace feedmill {
 namespace {
@@ -70,7 +70,7 @@ class ItemRecords final : public RecordSource {
   const OpenItemFile open_;
   const std::vector<SourceField> fields_;
   const ManifestFiles files_;
-  const KeptValues<size_t, ItemFile> known_{kKnownBytesMax};  // by file
+  const ValueCache<size_t, ItemFile> known_{kKnownBytesMax};  // by file
 };
 
 absl::StatusOr<ItemRecords::Items> ItemRecords::Open(size_t file) const {

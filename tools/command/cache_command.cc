@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/base/status.h"
-#include "core/pipeline/kept_caches.h"
+#include "core/pipeline/stored_caches.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_sizes.h"
 #include "tools/command/exit_code.h"
@@ -72,13 +72,13 @@ struct CacheFlags {
   }
 };
 
-absl::Time TimeOf(const KeptCache& cache) {
+absl::Time TimeOf(const StoredCache& cache) {
   return absl::FromChrono(
       std::chrono::time_point_cast<std::chrono::system_clock::duration>(
           std::chrono::file_clock::to_sys(cache.used)));
 }
 
-void Print(const KeptCache& cache, const char* abandoned_deleted,
+void Print(const StoredCache& cache, const char* abandoned_deleted,
            const char* deleted, bool json) {
   if (json) {
     fmt::print(
@@ -122,29 +122,30 @@ absl::StatusOr<int> RunCache(const Invocation& invocation) {
   if (cache.dry_run && !deletes) {
     return flags.Error("--dry-run is for --unused-days or --max-size");
   }
-  std::vector<KeptCache> found;
+  std::vector<StoredCache> found;
   uint64_t bytes = 0;
   for (const std::string& folder : cache.folders) {
-    FM_ASSIGN_OR_RETURN(const auto in_it, FindKeptCaches(folder));
-    for (const KeptCache& one : in_it) {
+    FM_ASSIGN_OR_RETURN(const auto in_it, FindCaches(folder));
+    for (const StoredCache& one : in_it) {
       bytes += one.bytes - (deletes ? one.abandoned_bytes : 0);
     }
     found.insert(found.end(), in_it.begin(), in_it.end());
   }
-  std::stable_sort(
-      found.begin(), found.end(),
-      [](const KeptCache& a, const KeptCache& b) { return a.used < b.used; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const StoredCache& a, const StoredCache& b) {
+                     return a.used < b.used;
+                   });
   const absl::Time since =
       absl::Now() - absl::Hours(24) * static_cast<int64_t>(cache.unused_days);
   const char* const word = cache.dry_run ? "; to be deleted" : "; deleted";
   size_t left = found.size();
-  for (KeptCache& one : found) {
-    const KeptCache listed = one;
+  for (StoredCache& one : found) {
+    const StoredCache listed = one;
     if (deletes && !cache.dry_run) DropAbandoned(one);
     const bool goes = (by_age && TimeOf(one) <= since) ||
                       (cache.max_size > 0 && bytes > cache.max_size);
     if (goes) {
-      if (!cache.dry_run) FM_RETURN_IF_ERROR(DropKeptCache(one));
+      if (!cache.dry_run) FM_RETURN_IF_ERROR(DropCache(one));
       bytes -= listed.bytes - listed.abandoned_bytes;
       --left;
     }

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
-#define FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
+#ifndef FEEDMILL_CORE_SOURCES_VALUE_CACHE_H_
+#define FEEDMILL_CORE_SOURCES_VALUE_CACHE_H_
 
 #include <cstddef>
 #include <list>
@@ -20,9 +20,9 @@ namespace feedmill {
 //
 // Thread-safety: any thread.
 template <class Key, class Value>
-class KeptValues {
+class ValueCache {
  public:
-  explicit KeptValues(size_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit ValueCache(size_t bytes_max) : bytes_max_(bytes_max) {}
 
   // Returns the value of `key`: the kept one, or else that of make(), which
   // returns an absl::StatusOr of a shared pointer.
@@ -121,4 +121,4 @@ class KeptValues {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_KEPT_VALUES_H_
+#endif  // FEEDMILL_CORE_SOURCES_VALUE_CACHE_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PIPELINE_KEPT_CACHES_H_
-#define FEEDMILL_CORE_PIPELINE_KEPT_CACHES_H_
+#ifndef FEEDMILL_CORE_PIPELINE_STORED_CACHES_H_
+#define FEEDMILL_CORE_PIPELINE_STORED_CACHES_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace feedmill {
 
 // One cache on disk or in a store: the folder of its key (CacheFolder,
 // CacheObjects).
-struct KeptCache {
+struct StoredCache {
   std::filesystem::path path;  // or URL
   // URLs of the objects, if the cache is in a store.
   std::vector<std::string> objects{};
@@ -31,17 +31,16 @@ struct KeptCache {
 // first. Other contents of the folder are ignored. `folder` may be a URL; a
 // folder of a store that does not exist has no caches. Unavailable if the
 // folder cannot be read.
-absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
-    const std::string& folder);
+absl::StatusOr<std::vector<StoredCache>> FindCaches(const std::string& folder);
 
 // Deletes the files that killed writers left in the cache, and updates `cache`.
-void DropAbandoned(KeptCache& cache);
+void DropAbandoned(StoredCache& cache);
 
 // Deletes the cache's files, except files being written. Processes that read
 // the cache continue with the rows they have. Unavailable if a file cannot be
 // deleted.
-absl::Status DropKeptCache(const KeptCache& cache);
+absl::Status DropCache(const StoredCache& cache);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PIPELINE_KEPT_CACHES_H_
+#endif  // FEEDMILL_CORE_PIPELINE_STORED_CACHES_H_

@@ -1,4 +1,4 @@
-#include "core/pipeline/kept_blocks.h"
+#include "core/pipeline/block_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-TEST(KeptBlocks, AreTakenAgainNewestFirst) {
-  KeptBlocks blocks;
+TEST(BlockCache, TakesTheNewestBlockFirst) {
+  BlockCache blocks;
   std::byte* const a = blocks.Take(kMiB);
   std::byte* const b = blocks.Take(kMiB);
   ASSERT_NE(a, b);
@@ -31,38 +31,39 @@ TEST(KeptBlocks, AreTakenAgainNewestFirst) {
   blocks.Return(b, kMiB);
 }
 
-TEST(KeptBlocks, HaveRoomForAllThatWasAskedFor) {
-  KeptBlocks blocks;
+TEST(BlockCache, GivesBlocksOfAtLeastTheRequestedSize) {
+  BlockCache blocks;
   for (size_t bytes = BlockSource::kBytesMin;
-       bytes <= KeptBlocks::kBlockBytesMax; bytes += bytes / 3) {
+       bytes <= BlockCache::kBlockBytesMax; bytes += bytes / 3) {
     std::byte* const block = blocks.Take(bytes);
     ASSERT_NE(block, nullptr) << bytes;
     std::memset(block, 2, bytes);
     blocks.Return(block, bytes);
   }
-  EXPECT_EQ(blocks.Take(KeptBlocks::kBlockBytesMax + 1), nullptr);
+  EXPECT_EQ(blocks.Take(BlockCache::kBlockBytesMax + 1), nullptr);
 }
 
-TEST(KeptBlocks, KeepABoundedNumberOfBytes) {
-  KeptBlocks blocks;
+TEST(BlockCache, KeepsABoundedNumberOfBytes) {
+  BlockCache blocks;
   std::vector<std::byte*> taken;
-  for (size_t bytes = 0; bytes < 2 * KeptBlocks::kKeptBytesMax; bytes += kMiB) {
+  for (size_t bytes = 0; bytes < 2 * BlockCache::kCachedBytesMax;
+       bytes += kMiB) {
     taken.push_back(blocks.Take(kMiB));
   }
   for (std::byte* const block : taken) blocks.Return(block, kMiB);
-  EXPECT_EQ(blocks.kept_bytes(), KeptBlocks::kKeptBytesMax);
+  EXPECT_EQ(blocks.cached_bytes(), BlockCache::kCachedBytesMax);
 }
 
 // A chunk may outlive its reader and be destroyed on any thread.
-TEST(KeptBlocks, LiveAsLongAsABufferOfThem) {
-  auto blocks = std::make_shared<KeptBlocks>();
+TEST(BlockCache, LivesAsLongAsABufferOfItsBlocks) {
+  auto blocks = std::make_shared<BlockCache>();
   Buffer buffer;
   {
     BufferBuilder builder(blocks);
     std::memset(builder.Extend(kMiB), 3, kMiB);
     buffer = std::move(builder).Freeze();
   }
-  std::weak_ptr<KeptBlocks> there = blocks;
+  std::weak_ptr<BlockCache> there = blocks;
   std::byte* const other = blocks->Take(kMiB);
   EXPECT_NE(other, buffer.data());
   blocks->Return(other, kMiB);

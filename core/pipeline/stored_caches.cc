@@ -1,4 +1,4 @@
-#include "core/pipeline/kept_caches.h"
+#include "core/pipeline/stored_caches.h"
 
 #include <algorithm>
 #include <chrono>
@@ -27,9 +27,9 @@ bool IsKey(std::string_view name) {
          name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-void SortByUse(std::vector<KeptCache>& caches) {
+void SortByUse(std::vector<StoredCache>& caches) {
   std::sort(caches.begin(), caches.end(),
-            [](const KeptCache& a, const KeptCache& b) {
+            [](const StoredCache& a, const StoredCache& b) {
               return std::tie(a.used, a.path) < std::tie(b.used, b.path);
             });
 }
@@ -42,7 +42,7 @@ fs::file_time_type FileTimeOf(int64_t ns_since_1970) {
 }
 
 // Lists all objects below the folder and groups them by key.
-absl::StatusOr<std::vector<KeptCache>> FindStoredCaches(
+absl::StatusOr<std::vector<StoredCache>> FindStoredCaches(
     const std::string& url) {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(url));
   const std::string options = url.substr(FindUrlOptions(url));
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<KeptCache>> FindStoredCaches(
   while (folder.ends_with('/')) folder.pop_back();
   FM_ASSIGN_OR_RETURN(const std::vector<FoundFile> objects,
                       files->Glob(EscapedPattern(folder) + "/**" + options));
-  std::map<std::string, KeptCache> by_key;
+  std::map<std::string, StoredCache> by_key;
   for (const FoundFile& object : objects) {
     const size_t begin = folder.size() + 1;
     if (object.name.size() < begin) continue;
@@ -59,7 +59,7 @@ absl::StatusOr<std::vector<KeptCache>> FindStoredCaches(
     const std::string key = object.name.substr(begin, slash - begin);
     if (!IsKey(key)) continue;
     const auto [at, is_new] = by_key.try_emplace(key);
-    KeptCache& cache = at->second;
+    StoredCache& cache = at->second;
     if (is_new) cache.used = fs::file_time_type::min();
     cache.path = object.name.substr(0, slash) + options;
     ++cache.files;
@@ -67,14 +67,14 @@ absl::StatusOr<std::vector<KeptCache>> FindStoredCaches(
     cache.used = std::max(cache.used, FileTimeOf(object.written_ns));
     cache.objects.push_back(object.name);
   }
-  std::vector<KeptCache> found;
+  std::vector<StoredCache> found;
   for (auto& [key, cache] : by_key) found.push_back(std::move(cache));
   SortByUse(found);
   return found;
 }
 
 // Manifests go first, so that no process finds rows that are deleted next.
-absl::Status DropStoredCache(const KeptCache& cache) {
+absl::Status DropStoredCache(const StoredCache& cache) {
   constexpr size_t kTogether = 16;
   FM_ASSIGN_OR_RETURN(const FileSystem* const files,
                       FileSystemOf(cache.path.string()));
@@ -96,10 +96,9 @@ absl::Status DropStoredCache(const KeptCache& cache) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
-    const std::string& folder) {
+absl::StatusOr<std::vector<StoredCache>> FindCaches(const std::string& folder) {
   if (!SchemeOf(folder).empty()) return FindStoredCaches(folder);
-  std::vector<KeptCache> found;
+  std::vector<StoredCache> found;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end;
        at.increment(error)) {
@@ -107,7 +106,7 @@ absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     if (!at->is_directory(gone) || !IsKey(at->path().filename().string())) {
       continue;
     }
-    KeptCache cache;
+    StoredCache cache;
     cache.path = at->path();
     cache.used = at->last_write_time(gone);
     if (gone) continue;
@@ -132,7 +131,7 @@ absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
   return found;
 }
 
-void DropAbandoned(KeptCache& cache) {
+void DropAbandoned(StoredCache& cache) {
   if (cache.abandoned == 0) return;
   std::error_code error;
   for (fs::directory_iterator at(cache.path, error), end; !error && at != end;
@@ -145,7 +144,7 @@ void DropAbandoned(KeptCache& cache) {
   cache.abandoned = cache.abandoned_bytes = 0;
 }
 
-absl::Status DropKeptCache(const KeptCache& cache) {
+absl::Status DropCache(const StoredCache& cache) {
   if (!cache.objects.empty()) return DropStoredCache(cache);
   std::error_code error;
   std::vector<fs::path> files;

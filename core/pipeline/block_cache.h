@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_
-#define FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_
+#ifndef FEEDMILL_CORE_PIPELINE_BLOCK_CACHE_H_
+#define FEEDMILL_CORE_PIPELINE_BLOCK_CACHE_H_
 
 #include <array>
 #include <cstddef>
@@ -17,26 +17,26 @@ namespace feedmill {
 // each piece elsewhere.
 //
 // Thread-safety: any thread.
-class KeptBlocks final : public BlockSource {
+class BlockCache final : public BlockSource {
  public:
   // Most bytes of unused blocks.
-  static constexpr size_t kKeptBytesMax = size_t{32} << 20;
+  static constexpr size_t kCachedBytesMax = size_t{32} << 20;
   // Larger blocks come from malloc.
   static constexpr size_t kBlockBytesMax = size_t{8} << 20;
 
-  KeptBlocks() = default;
-  KeptBlocks(const KeptBlocks&) = delete;
-  KeptBlocks& operator=(const KeptBlocks&) = delete;
-  ~KeptBlocks() override;
+  BlockCache() = default;
+  BlockCache(const BlockCache&) = delete;
+  BlockCache& operator=(const BlockCache&) = delete;
+  ~BlockCache() override;
 
   std::byte* Take(size_t bytes) override;
   // The freed rest stays with the block.
   void Shrink(std::byte*, size_t, size_t) override {}
   void Return(std::byte* block, size_t bytes) override;
 
-  size_t kept_bytes() {
+  size_t cached_bytes() {
     const std::lock_guard lock(mutex_);
-    return kept_bytes_;
+    return cached_bytes_;
   }
 
  private:
@@ -45,9 +45,9 @@ class KeptBlocks final : public BlockSource {
 
   std::mutex mutex_;
   std::array<std::vector<std::byte*>, kSizes> kept_;  // by size, newest last
-  size_t kept_bytes_ = 0;
+  size_t cached_bytes_ = 0;
 };
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_
+#endif  // FEEDMILL_CORE_PIPELINE_BLOCK_CACHE_H_

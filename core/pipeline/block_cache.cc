@@ -1,7 +1,7 @@
-#include "core/pipeline/kept_blocks.h"
-
 #include <cstdlib>
 #include <cstring>
+
+#include "core/pipeline/block_cache.h"
 
 namespace feedmill {
 namespace {
@@ -17,13 +17,13 @@ size_t SizeOf(const std::byte* block) {
 
 }  // namespace
 
-KeptBlocks::~KeptBlocks() {
+BlockCache::~BlockCache() {
   for (const std::vector<std::byte*>& blocks : kept_) {
     for (std::byte* const block : blocks) std::free(block - kHeaderBytes);
   }
 }
 
-std::byte* KeptBlocks::Take(size_t bytes) {
+std::byte* BlockCache::Take(size_t bytes) {
   if (bytes > kBlockBytesMax) return nullptr;
   size_t size = 0;
   while (kBytesMin << size < bytes) ++size;
@@ -33,7 +33,7 @@ std::byte* KeptBlocks::Take(size_t bytes) {
     if (!blocks.empty()) {
       std::byte* const block = blocks.back();
       blocks.pop_back();
-      kept_bytes_ -= kBytesMin << size;
+      cached_bytes_ -= kBytesMin << size;
       return block;
     }
   }
@@ -44,12 +44,12 @@ std::byte* KeptBlocks::Take(size_t bytes) {
   return memory + kHeaderBytes;
 }
 
-void KeptBlocks::Return(std::byte* block, size_t) {
+void BlockCache::Return(std::byte* block, size_t) {
   const size_t size = SizeOf(block);
   {
     const std::lock_guard lock(mutex_);
-    if (kept_bytes_ + (kBytesMin << size) <= kKeptBytesMax) {
-      kept_bytes_ += kBytesMin << size;
+    if (cached_bytes_ + (kBytesMin << size) <= kCachedBytesMax) {
+      cached_bytes_ += kBytesMin << size;
       kept_[size].push_back(block);
       return;
     }
