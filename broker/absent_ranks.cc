@@ -14,16 +14,18 @@ constexpr absl::Duration kForgetInterval = absl::Seconds(10);
 
 }  // namespace
 
-void AbsentRanks::Note(const JobState& job, uint64_t rank, Word word) {
+void AbsentRanks::Note(const JobState& job, uint64_t rank,
+                       LastMessage message) {
   if (job.order != Order::kDeterministic || job.ranks == 1) return;
   const std::pair key(job.name, rank);
-  const auto known = words_.find(key);
-  if (known == words_.end()) {
-    if (job.finished.contains(rank) || words_.size() < settings_.sessions_max) {
-      words_.emplace(key, word);
+  const auto known = messages_.find(key);
+  if (known == messages_.end()) {
+    if (job.finished.contains(rank) ||
+        messages_.size() < settings_.sessions_max) {
+      messages_.emplace(key, message);
     }
-  } else if (known->second.incarnation <= word.incarnation) {
-    known->second = word;  // not a late copy from an earlier life
+  } else if (known->second.incarnation <= message.incarnation) {
+    known->second = message;  // not a late copy from an earlier life
   }
 }
 
@@ -39,9 +41,9 @@ void AbsentRanks::NoteAll(absl::Time now, const JobState& job) {
 void AbsentRanks::NoteRunsEnd(const JobState& job, ReaderTable& readers) {
   for (const auto& [consumer, session] : job.sessions) {
     const SessionKey key{job.name, consumer};
-    const auto word = words_.find({job.name, session.share.rank});
-    if (word != words_.end() &&
-        session.incarnation < word->second.incarnation) {
+    const auto message = messages_.find({job.name, session.share.rank});
+    if (message != messages_.end() &&
+        session.incarnation < message->second.incarnation) {
       readers.NoteReplaced({key, session.incarnation},
                            TakenOver(job.name, consumer));
     } else {
@@ -59,14 +61,14 @@ void AbsentRanks::NoteLastLife(absl::Time now, const JobState& job,
 }
 
 void AbsentRanks::Forget(const JobName& job) {
-  words_.erase(words_.lower_bound({job, 0}),
-               words_.upper_bound({job, ~uint64_t{0}}));
+  messages_.erase(messages_.lower_bound({job, 0}),
+                  messages_.upper_bound({job, ~uint64_t{0}}));
 }
 
 void AbsentRanks::ForgetSilent(absl::Time now, const DispatcherState& state) {
   if (now < next_forget_) return;
   next_forget_ = now + kForgetInterval;
-  std::erase_if(words_, [&](const auto& entry) {
+  std::erase_if(messages_, [&](const auto& entry) {
     const auto& [job_name, rank] = entry.first;
     const JobState* job = state.FindJob(job_name);
     return job == nullptr ||
@@ -97,29 +99,30 @@ PendingRanks AbsentRanks::Behind(absl::Time now, const ClientHello& hello,
     }
   };
   auto known = job.finished.begin();
-  auto word = words_.lower_bound({job.name, 0});
+  auto message = messages_.lower_bound({job.name, 0});
   for (uint64_t rank = 0; rank < job.ranks; ++rank) {
-    const bool more = word != words_.end() && word->first.first == job.name;
+    const bool more =
+        message != messages_.end() && message->first.first == job.name;
     const uint64_t next =
         std::min(known == job.finished.end() ? job.ranks : known->first,
-                 more ? word->first.second : job.ranks);
+                 more ? message->first.second : job.ranks);
     if (all) add(rank, next - rank);  // ranks that have not joined yet
     rank = next;
     if (rank == job.ranks) break;
     const bool met = known != job.finished.end() && known->first == rank;
     const RunNumber finished = met ? (known++)->second : RunNumber();
-    const bool said = more && word->first.second == rank;
-    const Word* const says = said ? &(word++)->second : nullptr;
-    const bool heard = said && silent < says->heard;
+    const bool sent = more && message->first.second == rank;
+    const LastMessage* const last = sent ? &(message++)->second : nullptr;
+    const bool heard = sent && silent < last->heard;
     if (rank == hello.share.rank) continue;
-    if (heard && says->wants) {
+    if (heard && last->wants) {
       // The rank has finished the run before the run that it wants, even if an
       // earlier life is still in it.
-      if (*says->wants < wanted) add(rank, 1);
+      if (*last->wants < wanted) add(rank, 1);
     } else if (!met) {
       if (all) add(rank, 1);
     } else if (finished.value() + 1 < wanted.value()) {
-      const bool gone = said && !heard && clock_.MayJudge(now);
+      const bool gone = sent && !heard && clock_.MayJudge(now);
       if (!gone || !hello.take_over) add(rank, 1);
     }
   }
@@ -149,9 +152,10 @@ RanksLeft AbsentRanks::ToEnd(const JobState& job) const {
       left.missing.push_back(rank);
     }
   }
-  auto word = words_.lower_bound({job.name, 0});
-  for (; word != words_.end() && word->first.first == job.name; ++word) {
-    const std::optional<RunNumber>& wants = word->second.wants;
+  auto message = messages_.lower_bound({job.name, 0});
+  for (; message != messages_.end() && message->first.first == job.name;
+       ++message) {
+    const std::optional<RunNumber>& wants = message->second.wants;
     left.next_is_asked_for =
         left.next_is_asked_for || (wants && job.run < *wants);
   }

@@ -39,12 +39,12 @@ class AbsentRanks {
       : settings_(settings), clock_(clock) {}
 
   // If `heard` is older than the client timeout, the rank may be dead.
-  struct Word {
+  struct LastMessage {
     Incarnation incarnation;
     absl::Time heard;
     std::optional<RunNumber> wants{};
   };
-  void Note(const JobState& job, uint64_t rank, Word word);
+  void Note(const JobState& job, uint64_t rank, LastMessage message);
   // After a restart, all ranks without a session count as heard now.
   void NoteAll(absl::Time now, const JobState& job);
   // Records the ranks' last messages when another run begins. Its ranks report
@@ -56,7 +56,9 @@ class AbsentRanks {
                     const Session& session);
 
   // The rank has a session now.
-  void Erase(const JobName& job, uint64_t rank) { words_.erase({job, rank}); }
+  void Erase(const JobName& job, uint64_t rank) {
+    messages_.erase({job, rank});
+  }
   void Forget(const JobName& job);
   // Drops ranks that are silent and have finished no run. Silent ranks that
   // have finished a run are kept.
@@ -73,7 +75,7 @@ class AbsentRanks {
  private:
   const DispatcherSettings& settings_;
   const PeerClock& clock_;
-  std::map<std::pair<JobName, uint64_t>, Word> words_;
+  std::map<std::pair<JobName, uint64_t>, LastMessage> messages_;
   absl::Time next_forget_ = absl::InfinitePast();  // next ForgetSilent
 };
 

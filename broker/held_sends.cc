@@ -40,10 +40,12 @@ uint64_t MessageBytesOf(const std::vector<Outgoing>& sends) {
 }  // namespace
 
 bool HeldSends::Holds(const PeerId& peer) const {
-  return std::any_of(turns_.begin(), turns_.end(), [&](const Turn& turn) {
-    return std::any_of(turn.sends.begin(), turn.sends.end(),
-                       [&](const Outgoing& each) { return each.to == peer; });
-  });
+  return std::any_of(
+      batches_.begin(), batches_.end(), [&](const HeldBatch& batch) {
+        return std::any_of(
+            batch.sends.begin(), batch.sends.end(),
+            [&](const Outgoing& each) { return each.to == peer; });
+      });
 }
 
 // Moves the status replies out of `sends` whose peers get nothing else: a peer
@@ -70,28 +72,29 @@ void HeldSends::Hold(uint64_t after, std::vector<Outgoing> sends) {
   const uint64_t bytes = MessageBytesOf(sends);
   count_ += sends.size();
   bytes_ += bytes;
-  turns_.push_back({.after = after, .sends = std::move(sends), .bytes = bytes});
+  batches_.push_back(
+      {.after = after, .sends = std::move(sends), .bytes = bytes});
 }
 
 void HeldSends::Hold(uint64_t after, std::function<void()> answer) {
-  turns_.push_back({.after = after, .answer = std::move(answer)});
+  batches_.push_back({.after = after, .answer = std::move(answer)});
 }
 
 void HeldSends::Release(uint64_t durable,
                         const std::function<void(const Outgoing&)>& send) {
   for (const Outgoing& each : std::exchange(passing_, {})) send(each);
-  while (!turns_.empty() && turns_.front().after <= durable) {
-    const Turn turn = std::move(turns_.front());
-    turns_.pop_front();
-    count_ -= turn.sends.size();
-    bytes_ -= turn.bytes;
-    for (const Outgoing& each : turn.sends) send(each);
-    if (turn.answer) turn.answer();
+  while (!batches_.empty() && batches_.front().after <= durable) {
+    const HeldBatch batch = std::move(batches_.front());
+    batches_.pop_front();
+    count_ -= batch.sends.size();
+    bytes_ -= batch.bytes;
+    for (const Outgoing& each : batch.sends) send(each);
+    if (batch.answer) batch.answer();
   }
 }
 
 void HeldSends::Clear() {
-  turns_.clear();
+  batches_.clear();
   passing_.clear();
   count_ = 0;
   bytes_ = 0;

@@ -36,7 +36,7 @@ class HeldSends {
   uint64_t bytes() const { return bytes_; }
 
  private:
-  struct Turn {
+  struct HeldBatch {
     uint64_t after = 0;
     std::vector<Outgoing> sends{};
     std::function<void()> answer{};
@@ -46,7 +46,7 @@ class HeldSends {
   bool Holds(const PeerId& peer) const;
   void LetPass(std::vector<Outgoing>& sends);
 
-  std::deque<Turn> turns_;
+  std::deque<HeldBatch> batches_;
   std::vector<Outgoing> passing_;
   size_t count_ = 0;
   uint64_t bytes_ = 0;

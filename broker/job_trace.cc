@@ -35,24 +35,24 @@ void JobTrace::Keep(const TraceSpan& span) {
 }
 
 // Returns null if there are too many processes.
-JobTrace::Known* JobTrace::Find(const Process& process) {
+JobTrace::KnownProcess* JobTrace::Find(const Process& process) {
   const auto found = processes_.find(process);
   if (found != processes_.end()) return &found->second;
   if (processes_.size() >= kProcessesMax) return nullptr;
-  Known& known = processes_[process];
+  KnownProcess& known = processes_[process];
   known.index = static_cast<uint32_t>(processes_.size());
   return &known;
 }
 
 void JobTrace::NoteBound(absl::Time now, const SplitId& split, Cursor from,
                          Cursor to) {
-  if (now < end_) open_.insert_or_assign(split, Open{from, to, now});
+  if (now < end_) open_.insert_or_assign(split, OpenSplit{from, to, now});
 }
 
 void JobTrace::KeepLeased(absl::Time until, const SplitId& split,
-                          const Open& open, const LeaseRef& lease,
+                          const OpenSplit& open, const LeaseRef& lease,
                           absl::Time since) {
-  const Known* const worker =
+  const KnownProcess* const worker =
       Find({WorkerProcess(lease.worker), lease.incarnation});
   Keep({.kind = SpanKind::kLeased,
         .split = split,
@@ -71,9 +71,9 @@ void JobTrace::NoteLeases(absl::Time now, const SplitId& split, Cursor from,
   auto found = open_.find(split);
   if (found == open_.end()) {
     if (leases.empty() || now >= end_) return;
-    found = open_.emplace(split, Open{from, to, now, false}).first;
+    found = open_.emplace(split, OpenSplit{from, to, now, false}).first;
   }
-  Open& open = found->second;
+  OpenSplit& open = found->second;
   std::erase_if(open.leases, [&](const auto& entry) {
     const auto& [lease, since] = entry;
     const bool held =
@@ -119,7 +119,7 @@ std::vector<SplitId> JobTrace::open() const {
 
 void JobTrace::Add(absl::Time now, const Process& process,
                    const SpanBatch& batch) {
-  Known* const known = Find(process);
+  KnownProcess* const known = Find(process);
   if (known == nullptr) {
     lost_ += batch.spans.size();
     return;

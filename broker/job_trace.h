@@ -57,14 +57,14 @@ class JobTrace {
   TraceReport Report(absl::Time now, uint64_t from);
 
  private:
-  struct Open {
+  struct OpenSplit {
     Cursor from;
     Cursor to;
     absl::Time bound;
     bool planned = true;  // waits for a lease since `bound`
     std::map<LeaseRef, absl::Time> leases{};
   };
-  struct Known {
+  struct KnownProcess {
     uint32_t index = 0;
     uint64_t next = 0;  // number of its next span
     uint64_t lost = 0;
@@ -73,9 +73,9 @@ class JobTrace {
     absl::Duration down = absl::InfiniteDuration();
   };
 
-  Known* Find(const Process& process);
+  KnownProcess* Find(const Process& process);
   void Keep(const TraceSpan& span);
-  void KeepLeased(absl::Time until, const SplitId& split, const Open& open,
+  void KeepLeased(absl::Time until, const SplitId& split, const OpenSplit& open,
                   const LeaseRef& lease, absl::Time since);
 
   const uint64_t id_;
@@ -84,8 +84,8 @@ class JobTrace {
   const absl::Duration grace_;
   absl::Time asked_;
   bool ended_ = false;
-  std::map<SplitId, Open> open_;
-  std::map<Process, Known> processes_;
+  std::map<SplitId, OpenSplit> open_;
+  std::map<Process, KnownProcess> processes_;
   std::deque<TraceSpan> spans_;
   uint64_t first_ = 0;  // number of spans_.front()
   uint64_t lost_ = 0;   // spans without room

@@ -135,13 +135,14 @@ const ServiceLink::QueuedPiece* ServiceLink::Next() {
   return &*next_;
 }
 
-absl::StatusOr<PieceSource::Taken> ServiceLink::Take(absl::Time, Piece& piece) {
-  if (!next_) return Taken::kTimedOut;
+absl::StatusOr<PieceSource::TakeResult> ServiceLink::Take(absl::Time,
+                                                          Piece& piece) {
+  if (!next_) return TakeResult::kTimedOut;
   piece = std::move(next_->piece);
   next_.reset();
   // The run failed as a whole.
   if (piece.chunk.spec == nullptr && !piece.error.ok()) return piece.error;
-  return Taken::kPiece;
+  return TakeResult::kPiece;
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {

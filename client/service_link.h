@@ -88,7 +88,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   void DropNext() { next_.reset(); }
   // Takes the piece that Next returned; never waits: Await does. A Status is an
   // error of the whole run.
-  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) override;
+  absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override;
   // Deterministic order: positions before `position` are not needed.
   void SkipTo(uint64_t position) override;
   // The reader leaves; see Leave.

@@ -69,7 +69,9 @@ std::optional<Cursor> SharedResults::NextAfter(const Key& key,
 void SharedResults::Begin(const Key& key, Cursor begin, Cursor end,
                           TaskId task) {
   const bool fresh =
-      rows_[key].try_emplace(begin, Place{.entry = {begin, end, task}}).second;
+      rows_[key]
+          .try_emplace(begin, SharedResult{.entry = {begin, end, task}})
+          .second;
   FM_CHECK(fresh);
 }
 
@@ -108,7 +110,7 @@ void SharedResults::Took(const Key& key, Cursor cursor) {
 
 bool SharedResults::DropIdle() {
   for (const auto& [number, where] : order_) {
-    const Place& place = rows_.at(where.first).at(where.second);
+    const SharedResult& place = rows_.at(where.first).at(where.second);
     if (place.entry.made.use_count() > 1) continue;
     DropNumber(number);
     return true;

@@ -92,13 +92,13 @@ class SharedResults {
   size_t kept() const { return order_.size(); }
 
  private:
-  struct Place {
+  struct SharedResult {
     Entry entry;
     uint64_t wanted = 0;  // ranks that still need it
     uint64_t number = 0;  // key in order_, once it is computed
     absl::Time since{};
   };
-  using Row = std::map<Cursor, Place>;
+  using Row = std::map<Cursor, SharedResult>;
 
   void Drop(std::map<Key, Row>::iterator row, Row::iterator place);
   void DropNumber(uint64_t number);

@@ -211,12 +211,12 @@ void LogLeftOut() {
   const int64_t now_ns = absl::ToUnixNanos(now);
   if (now_ns < limits.look_at_ns) return;
   limits.look_at_ns = now_ns + 1'000'000'000;
-  std::vector<LogThrottle::LeftOut> ended;
+  std::vector<LogThrottle::SuppressedLines> ended;
   {
     const std::lock_guard lock(limits.mu);
-    ended = limits.throttle.TakeLeftOut(now);
+    ended = limits.throttle.TakeSuppressed(now);
   }
-  for (const LogThrottle::LeftOut& each : ended) {
+  for (const LogThrottle::SuppressedLines& each : ended) {
     Write(LogLevel::kInfo, LeftOutText(each.lines, each.within, each.key));
   }
 }

@@ -33,8 +33,9 @@ LogThrottle::Answer LogThrottle::Ask(absl::Time now, const std::string& key,
   return answer;
 }
 
-std::vector<LogThrottle::LeftOut> LogThrottle::TakeLeftOut(absl::Time now) {
-  std::vector<LeftOut> ended;
+std::vector<LogThrottle::SuppressedLines> LogThrottle::TakeSuppressed(
+    absl::Time now) {
+  std::vector<SuppressedLines> ended;
   for (auto& [key, window] : windows_) {
     if (window.left_out == 0 || now - window.begun < window.interval) continue;
     ended.push_back({key, window.left_out, now - window.begun});

@@ -24,12 +24,12 @@ class LogThrottle {
   Answer Ask(absl::Time now, const std::string& key, uint32_t burst);
 
   // Returns and resets the keys whose interval has ended with suppressed lines.
-  struct LeftOut {
+  struct SuppressedLines {
     std::string key;
     uint64_t lines = 0;
     absl::Duration within{};
   };
-  std::vector<LeftOut> TakeLeftOut(absl::Time now);
+  std::vector<SuppressedLines> TakeSuppressed(absl::Time now);
 
   static constexpr size_t kKeysMax = 256;  // the oldest is forgotten first
   static constexpr absl::Duration kFirstInterval = absl::Seconds(10);

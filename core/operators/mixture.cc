@@ -54,7 +54,7 @@ class Mixing final : public Combination {
   void Find(std::span<const uint64_t> indexes,
             std::span<InputPlace> out) const override {
     for (size_t k = 0; k < indexes.size(); ++k) {
-      const MixtureSchedule::Place place = schedule_.At(indexes[k]);
+      const MixtureSchedule::InputElement place = schedule_.At(indexes[k]);
       const uint64_t size = sizes_[place.input];
       out[k] = {place.input, place.count, 0};
       if (place.count >= size) {  // avoids most divisions

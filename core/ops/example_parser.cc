@@ -204,7 +204,7 @@ inline absl::Status ExampleParser::ReadRow(std::string_view record,
 inline bool ExampleParser::ReadLikeLearnt(std::string_view record, size_t row) {
   if (!layout_.Fits(record)) return false;
   for (Wanted& wanted : wanted_) {
-    const auto part = [&](const Place& place) {
+    const auto part = [&](const ByteSpan& place) {
       return std::string_view(record.data() + place.begin, place.size);
     };
     switch (KindOf(wanted.feature.dtype)) {
@@ -238,7 +238,8 @@ void ExampleParser::LearnLayout(std::string_view record) {
   layout_.Begin(record);
   const auto leave = [&](std::string_view part) {
     layout_.Leave(part);
-    return Place{static_cast<size_t>(part.data() - record.data()), part.size()};
+    return ByteSpan{static_cast<size_t>(part.data() - record.data()),
+                    part.size()};
   };
   FM_CHECK(UsualReader(record).TakeLast(1, features));
   UsualReader entries(features);

@@ -47,7 +47,7 @@ class ExampleParser {
 
  private:
   // The place of a value's bytes in a record.
-  struct Place {
+  struct ByteSpan {
     size_t begin = 0;
     size_t size = 0;
   };
@@ -84,7 +84,7 @@ class ExampleParser {
     // for more.
     Values rows;
     // Places in the layout: of each string, or of all numbers.
-    std::vector<Place> places;
+    std::vector<ByteSpan> places;
 
     // True if each row has the same number of items.
     bool fixed() const { return !open && !listed; }

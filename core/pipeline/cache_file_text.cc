@@ -144,7 +144,7 @@ absl::Status ReadColumns(HeadReader& head, uint64_t begin, uint64_t size,
     StoredRows::StoredColumn& column = rows.columns.emplace_back();
     const auto shape = head.Numbers<int64_t>(kCachedRankMax);
     column.shape.assign(shape.begin(), shape.end());
-    for (StoredRows::Place& place : column.places) {
+    for (StoredRows::FileRange& place : column.places) {
       const uint64_t at = head.Number();
       place.size = head.Number();
       if (!head.ok()) return Contradiction();

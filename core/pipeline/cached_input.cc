@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-using Found = ElementCache::Found;
+using Lookup = ElementCache::Lookup;
 
 // Consecutive rows of a chunk.
 struct Stretch {
@@ -74,7 +74,7 @@ class CachedInput final : public StageInput {
       FM_RETURN_IF_ERROR(MakeMissing(bytes_max, own, out));
       out.rows = Choose(bytes_max, own, out);
       if (out.rows < refs.size() &&
-          own.found.places[out.rows].row != Found::kMissing) {
+          own.found.rows[out.rows].row != Lookup::kMissing) {
         out.error = absl::OkStatus();  // the error belongs to a later position
       }
       if (Show(own, out, reads)) return out.rows;
@@ -146,7 +146,7 @@ class CachedInput final : public StageInput {
   struct CachedScratch final : StageInput::Scratch {
     std::unique_ptr<WorkerStage::Scratch> stage;
     std::vector<uint64_t> positions;  // requested positions
-    Found found;
+    Lookup found;
     // Missing positions, each once, and pairs that map requested positions to
     // them.
     std::vector<uint64_t> missing;
@@ -155,7 +155,7 @@ class CachedInput final : public StageInput {
         numbers;  // index of each missing position
     std::vector<uint32_t> rows_of_missing;
     std::vector<Stretch> stretches;
-    std::vector<StoredReader::Wanted> wanted;
+    std::vector<StoredReader::RowRange> wanted;
     StoredReader stored;
     std::vector<Column> columns;
   };
@@ -168,7 +168,7 @@ class CachedInput final : public StageInput {
         std::adjacent_find(own.positions.begin(), own.positions.end(),
                            std::greater_equal<>()) == own.positions.end();
     for (uint32_t k = 0; k < own.positions.size(); ++k) {
-      if (own.found.places[k].row != Found::kMissing) continue;
+      if (own.found.rows[k].row != Lookup::kMissing) continue;
       const uint64_t position = own.positions[k];
       auto number = static_cast<uint32_t>(own.missing.size());
       if (!distinct) {
@@ -192,14 +192,14 @@ class CachedInput final : public StageInput {
         {std::make_shared<const Chunk>(std::move(made.chunk)), nullptr});
     size_t row = 0;
     std::vector<uint32_t>& rows = own.rows_of_missing;
-    rows.assign(made.count, Found::kDropped);
+    rows.assign(made.count, Lookup::kDropped);
     for (uint32_t k = 0; k < made.count; ++k) {
       const bool kept = !made.dropped ||
                         (row < made.origins.size() && made.origins[row] == k);
       if (kept) rows[k] = static_cast<uint32_t>(row++);
     }
     for (const auto& [at, number] : own.missing_at) {
-      if (number < made.count) own.found.places[at] = {chunk, rows[number]};
+      if (number < made.count) own.found.rows[at] = {chunk, rows[number]};
     }
     cache_->Add(std::span(own.missing).first(made.count), made.origins,
                 made.dropped, *own.found.chunks.back().chunk);
@@ -218,18 +218,17 @@ class CachedInput final : public StageInput {
     uint32_t chunk = 0;
     size_t row_bytes = 0;
     for (; k < own.positions.size(); ++k) {
-      const Found::Place& place = own.found.places[k];
-      if (place.row == Found::kMissing || bytes >= bytes_max) break;
-      if (place.row == Found::kDropped) continue;
-      if (own.stretches.empty() || chunk != place.chunk ||
-          own.stretches.back().end != place.row) {
+      const Lookup::Row& at = own.found.rows[k];
+      if (at.row == Lookup::kMissing || bytes >= bytes_max) break;
+      if (at.row == Lookup::kDropped) continue;
+      if (own.stretches.empty() || chunk != at.chunk ||
+          own.stretches.back().end != at.row) {
         if (own.stretches.size() == 1 && bytes >= kKeptBytes) break;
-        if (own.stretches.empty() || chunk != place.chunk) {
-          row_bytes = RowBytes(own.found.chunks[place.chunk]);
+        if (own.stretches.empty() || chunk != at.chunk) {
+          row_bytes = RowBytes(own.found.chunks[at.chunk]);
         }
-        chunk = place.chunk;
-        own.stretches.push_back(
-            {&own.found.chunks[chunk], place.row, place.row});
+        chunk = at.chunk;
+        own.stretches.push_back({&own.found.chunks[chunk], at.row, at.row});
       }
       ++own.stretches.back().end;
       out.origins.push_back(static_cast<uint32_t>(k));

@@ -94,8 +94,9 @@ bool ElementCache::Has(std::span<const uint64_t> positions) const {
       });
 }
 
-void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
-  out.places.assign(positions.size(), {});
+void ElementCache::Find(std::span<const uint64_t> positions,
+                        Lookup& out) const {
+  out.rows.assign(positions.size(), {});
   out.chunks.clear();
   const std::shared_lock lock(mutex_);
   const Page* page = nullptr;
@@ -112,7 +113,7 @@ void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
     const uint64_t entry = (*page)[positions[k] % kPageEntries];
     if (entry == 0) continue;
     if (entry == kDroppedEntry) {
-      out.places[k].row = Found::kDropped;
+      out.rows[k].row = Lookup::kDropped;
       continue;
     }
     if ((entry >> kRowBits) - 1 != number) {
@@ -121,7 +122,7 @@ void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
       if (usable) out.chunks.push_back(kept_[number].rows);
     }
     if (!usable) continue;
-    out.places[k] = {
+    out.rows[k] = {
         static_cast<uint32_t>(out.chunks.size() - 1),
         static_cast<uint32_t>(entry & ((uint64_t{1} << kRowBits) - 1))};
   }
@@ -316,7 +317,7 @@ class ProcessCaches {
     std::shared_ptr<ElementCache> cache;
     {
       const std::lock_guard lock(mutex_);
-      Kept& kept = kept_[fmt::format("{} {} {}", key, memory_bytes, path)];
+      OpenCache& kept = kept_[fmt::format("{} {} {}", key, memory_bytes, path)];
       if (kept.cache == nullptr) {
         kept.cache = std::make_shared<ElementCache>(memory_bytes,
                                                     StorageOf(key, path, spec));
@@ -333,7 +334,7 @@ class ProcessCaches {
   }
 
  private:
-  struct Kept {
+  struct OpenCache {
     std::shared_ptr<ElementCache> cache;
     uint64_t opened = 0;
   };
@@ -342,7 +343,7 @@ class ProcessCaches {
     std::vector<std::shared_ptr<ElementCache>>
         dropped;  // destroyed outside the lock
     const std::lock_guard lock(mutex_);
-    std::vector<std::map<std::string, Kept>::iterator> unused;
+    std::vector<std::map<std::string, OpenCache>::iterator> unused;
     size_t bytes = 0;
     for (auto it = kept_.begin(); it != kept_.end(); ++it) {
       if (it->second.cache.use_count() > 1) continue;
@@ -361,7 +362,7 @@ class ProcessCaches {
   }
 
   std::mutex mutex_;
-  std::map<std::string, Kept> kept_;
+  std::map<std::string, OpenCache> kept_;
   uint64_t opened_ = 0;
 };
 

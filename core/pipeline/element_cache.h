@@ -45,15 +45,15 @@ struct CachedRows {
 class ElementCache {
  public:
   // The place of each requested position.
-  struct Found {
+  struct Lookup {
     static constexpr uint32_t kMissing = 0xFFFFFFFF;
     static constexpr uint32_t kDropped =
         0xFFFFFFFE;  // the position made no element
-    struct Place {
+    struct Row {
       uint32_t chunk = 0;  // index into `chunks`
       uint32_t row = kMissing;
     };
-    std::vector<Place> places;
+    std::vector<Row> rows;
     std::vector<KeptRows> chunks;
   };
 
@@ -63,7 +63,7 @@ class ElementCache {
   ElementCache& operator=(const ElementCache&) = delete;
 
   // ---- positions that make at most one element
-  void Find(std::span<const uint64_t> positions, Found& out) const;
+  void Find(std::span<const uint64_t> positions, Lookup& out) const;
   // Keeps the elements of `positions`. If `dropped`, chunk row r belongs to
   // positions[origins[r]], and the other positions made no element.
   void Add(std::span<const uint64_t> positions,

@@ -81,7 +81,7 @@ bool FusedItems::AddFilter(Instruction& instruction, size_t& register_count) {
     return false;
   }
   for (size_t k = 0; k < instruction.outputs.size(); ++k) {
-    Kept kept{};
+    KeptValue kept{};
     kept.from = instruction.inputs[k + 1];
     kept.to = instruction.outputs[k];
     kept.in_slot = Find(kept.from, kept.slot);
@@ -137,7 +137,7 @@ std::unique_ptr<const FusedItems> FusedItems::Make(
   for (const Output& output : fused->outputs_) given.push_back(output.slot);
   std::vector<ElementwiseChain::Slot> read;
   if (fused->filters_) read.push_back(fused->predicate_);
-  for (const Kept& kept : fused->kept_) {
+  for (const KeptValue& kept : fused->kept_) {
     if (kept.in_slot) read.push_back(kept.slot);
   }
   fused->chain_.Finish(given, read);
@@ -150,7 +150,7 @@ bool FusedItems::ReadsByTiles(ValueId value) const {
       chain_.dtype(slot) != DType::kInt64) {
     return false;
   }
-  return std::all_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+  return std::all_of(kept_.begin(), kept_.end(), [&](const KeptValue& kept) {
     return kept.from != value || kept.in_slot;
   });
 }
@@ -212,7 +212,7 @@ bool FusedItems::Prepare(BlockState& state) const {
                                items * ItemSize(output.dtype), state);
   }
   state.targets.clear();
-  for (const Kept& kept : kept_) {
+  for (const KeptValue& kept : kept_) {
     const DType dtype = kept.in_slot ? chain_.dtype(kept.slot) : DType::kBool;
     state.targets.push_back(kept.in_slot
                                 ? Place(kept.to, kept.reg, dtype, shape_,
@@ -250,7 +250,7 @@ size_t FusedItems::KeepTile(size_t begin, size_t n, size_t kept,
 }
 
 void FusedItems::FinishFilter(size_t kept, BlockState& state) const {
-  for (const Kept& one : kept_) {
+  for (const KeptValue& one : kept_) {
     if (one.in_slot) {
       const DType dtype = chain_.dtype(one.slot);
       Show(one.to, one.reg, dtype, shape_, kept * ItemSize(dtype), state);

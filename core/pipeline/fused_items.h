@@ -54,7 +54,7 @@ class FusedItems {
   };
   // A value that the filter keeps: from a slot, or from a value outside of the
   // chain.
-  struct Kept {
+  struct KeptValue {
     bool in_slot;
     ElementwiseChain::Slot slot;
     ValueId from;
@@ -87,7 +87,7 @@ class FusedItems {
   std::vector<Output> outputs_;
   bool filters_ = false;
   ElementwiseChain::Slot predicate_ = 0;
-  std::vector<Kept> kept_;
+  std::vector<KeptValue> kept_;
   size_t end_ = 0;
 };
 

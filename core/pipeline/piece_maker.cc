@@ -92,8 +92,8 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
   }
 }
 
-absl::StatusOr<PieceMaker::Taken> PieceMaker::Take(absl::Time deadline,
-                                                   Piece& piece) {
+absl::StatusOr<PieceMaker::TakeResult> PieceMaker::Take(absl::Time deadline,
+                                                        Piece& piece) {
   const ProfileSpan span(ReadProfile::kWaiting);
   std::unique_lock lock(mutex_);
   AddToAverage(SecondsSince(left_), away_);
@@ -101,7 +101,7 @@ absl::StatusOr<PieceMaker::Taken> PieceMaker::Take(absl::Time deadline,
     takes_part_ = TakesPart() && absl::Now() < deadline;
     DropUnneeded();
     Schedule();
-    if (slots_.empty() && AddSlot() == nullptr) return Taken::kEnd;
+    if (slots_.empty() && AddSlot() == nullptr) return TakeResult::kEnd;
     Slot& head = *slots_.front();
     if (!head.pieces.empty()) {
       piece = std::move(head.pieces.front());
@@ -109,7 +109,7 @@ absl::StatusOr<PieceMaker::Taken> PieceMaker::Take(absl::Time deadline,
       buffered_ -= BytesOf(piece);
       Schedule();
       left_ = Clock::now();
-      return Taken::kPiece;
+      return TakeResult::kPiece;
     }
     if (!head.status.ok()) return head.status;
     if (takes_part_ && MakeHere(lock)) continue;
@@ -118,7 +118,7 @@ absl::StatusOr<PieceMaker::Taken> PieceMaker::Take(absl::Time deadline,
     } else if (ready_.wait_until(lock, absl::ToChronoTime(deadline)) ==
                    std::cv_status::timeout &&
                head.pieces.empty() && !head.finished()) {
-      return Taken::kTimedOut;
+      return TakeResult::kTimedOut;
     }
   }
 }

@@ -49,7 +49,7 @@ class PieceMaker final : public PieceSource {
              uint64_t size, Options options);
 
   // A Status is an error of this machine (I/O, a changed file).
-  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) override;
+  absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override;
   void SkipTo(uint64_t position) override;
   void Stop() override { SkipTo(size_); }
 

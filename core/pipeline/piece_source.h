@@ -12,12 +12,13 @@ namespace feedmill {
 // The pieces of a sequence, from which a SequenceReader takes them.
 class PieceSource {
  public:
-  enum class Taken { kPiece, kEnd, kTimedOut };
+  enum class TakeResult { kPiece, kEnd, kTimedOut };
 
   virtual ~PieceSource() = default;
   // Takes the next piece. A Status ends the sequence: it is no error of the
   // data, and comes after the pieces before it.
-  virtual absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece) = 0;
+  virtual absl::StatusOr<TakeResult> Take(absl::Time deadline,
+                                          Piece& piece) = 0;
   // Positions before `position` cannot change the output any more: they are not
   // needed, and an error among them does not end the pieces. REQUIRES:
   // `position` is beyond the last piece.

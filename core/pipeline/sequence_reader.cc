@@ -59,12 +59,13 @@ bool SequenceReader::PullFrom(PieceSource& source, absl::Time deadline) {
     return true;
   }
   Piece piece;
-  const absl::StatusOr<PieceSource::Taken> taken = source.Take(deadline, piece);
+  const absl::StatusOr<PieceSource::TakeResult> taken =
+      source.Take(deadline, piece);
   if (!taken.ok()) {
     EndWith(taken.status());
-  } else if (*taken == PieceSource::Taken::kEnd) {
+  } else if (*taken == PieceSource::TakeResult::kEnd) {
     Finish();
-  } else if (*taken == PieceSource::Taken::kTimedOut) {
+  } else if (*taken == PieceSource::TakeResult::kTimedOut) {
     return false;
   } else {
     const uint64_t end = piece.end.p;

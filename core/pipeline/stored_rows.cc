@@ -272,7 +272,7 @@ absl::Status StoredReader::Fetch(uint64_t at, std::span<std::byte> out) const {
 }
 
 // Appends bytes [from, to) of `place`.
-absl::Status StoredReader::FetchRange(const StoredRows::Place& place,
+absl::Status StoredReader::FetchRange(const StoredRows::FileRange& place,
                                       uint64_t from, uint64_t to,
                                       BufferBuilder& out) const {
   if (from > to || to > place.size) return Damaged();
@@ -362,16 +362,16 @@ bool StoredReader::OpenRemote(const StoredRows& rows) {
   return Open(rows).ok() && opened_->ahead_bytes() > 0;
 }
 
-void StoredReader::Prefetch(std::span<const Wanted> wanted) {
+void StoredReader::Prefetch(std::span<const RowRange> wanted) {
   if (wanted.empty() || !OpenRemote(*wanted.front().rows)) return;
-  for (const Wanted& each : wanted) PrefetchPlaces(each);
-  for (const Wanted& each : wanted) PrefetchValues(each);
+  for (const RowRange& each : wanted) PrefetchPlaces(each);
+  for (const RowRange& each : wanted) PrefetchValues(each);
 }
 
 namespace {
 
 // Adds bytes [from, to) of a place, if it has them.
-void AddPlace(const StoredRows::Place& place, uint64_t from, uint64_t to,
+void AddPlace(const StoredRows::FileRange& place, uint64_t from, uint64_t to,
               std::vector<ByteRange>& ranges) {
   if (from < to && to <= place.size) {
     ranges.push_back({place.at + from, to - from});
@@ -383,7 +383,7 @@ void AddPlace(const StoredRows::Place& place, uint64_t from, uint64_t to,
 // Announces the ranges that add(places, column, from, to, ranges) adds for each
 // column; [from, to): rows of whole parts.
 template <class AddRanges>
-void StoredReader::Announce(const Wanted& wanted, const AddRanges& add) {
+void StoredReader::Announce(const RowRange& wanted, const AddRanges& add) {
   const StoredRows& rows = *wanted.rows;
   if (wanted.begin >= wanted.end || !OpenRemote(rows)) return;
   const auto [from, to] = WholeParts(rows, wanted.begin, wanted.end);
@@ -400,7 +400,7 @@ void StoredReader::Announce(const Wanted& wanted, const AddRanges& add) {
 }
 
 // Announces values of one size, and the places of others.
-void StoredReader::PrefetchPlaces(const Wanted& wanted) {
+void StoredReader::PrefetchPlaces(const RowRange& wanted) {
   Announce(
       wanted, [](const auto& places, const LoadedColumn& column, uint64_t from,
                  uint64_t to, std::vector<ByteRange>& ranges) {
@@ -419,8 +419,8 @@ void StoredReader::PrefetchPlaces(const Wanted& wanted) {
       });
 }
 
-absl::StatusOr<uint64_t> StoredReader::NumberIn(const StoredRows::Place& place,
-                                                uint64_t index) const {
+absl::StatusOr<uint64_t> StoredReader::NumberIn(
+    const StoredRows::FileRange& place, uint64_t index) const {
   uint64_t number = 0;
   if (index >= place.size / kIntBytes) return CutShort();
   FM_RETURN_IF_ERROR(
@@ -430,7 +430,7 @@ absl::StatusOr<uint64_t> StoredReader::NumberIn(const StoredRows::Place& place,
 }
 
 // Announces values whose places were announced.
-void StoredReader::PrefetchValues(const Wanted& wanted) {
+void StoredReader::PrefetchValues(const RowRange& wanted) {
   Announce(wanted,
            [this](const auto& places, const LoadedColumn& column, uint64_t from,
                   uint64_t to, std::vector<ByteRange>& ranges) {

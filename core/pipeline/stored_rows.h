@@ -65,14 +65,14 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
 struct StoredRows {
   static constexpr size_t kPartBytes = 1024;
 
-  struct Place {
+  struct FileRange {
     uint64_t at = 0;  // offset in the file
     uint64_t size = 0;
   };
   struct StoredColumn {
     Shape shape;
     // Places of values, offsets, row_shapes and row_starts, in that order.
-    std::array<Place, 4> places;
+    std::array<FileRange, 4> places;
   };
 
   // The number of parts that `rows` rows have.
@@ -140,7 +140,7 @@ class StoredReader {
                                 uint64_t end);
 
   // Rows [begin, end).
-  struct Wanted {
+  struct RowRange {
     const StoredRows* rows = nullptr;
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -148,7 +148,7 @@ class StoredReader {
   // Begins to fetch rows that are read next, if their files are in a store. The
   // places of values of different sizes must be read before the values are
   // fetched, so it may wait for one request. Errors show at the reads.
-  void Prefetch(std::span<const Wanted> wanted);
+  void Prefetch(std::span<const RowRange> wanted);
 
   // Checks whether short ranges may be copied from mappings. Call it before a
   // series of reads; takes two system calls.
@@ -161,17 +161,17 @@ class StoredReader {
   // Opens the file. True if reads of it should be announced.
   bool OpenRemote(const StoredRows& rows);
   template <class AddRanges>
-  void Announce(const Wanted& wanted, const AddRanges& add);
-  void PrefetchPlaces(const Wanted& wanted);
-  void PrefetchValues(const Wanted& wanted);
-  absl::StatusOr<uint64_t> NumberIn(const StoredRows::Place& place,
+  void Announce(const RowRange& wanted, const AddRanges& add);
+  void PrefetchPlaces(const RowRange& wanted);
+  void PrefetchValues(const RowRange& wanted);
+  absl::StatusOr<uint64_t> NumberIn(const StoredRows::FileRange& place,
                                     uint64_t index) const;
   absl::Status Load(const StoredRows& rows, size_t c, uint64_t from,
                     uint64_t to, Loading& column) const;
   absl::Status LoadParts(const StoredRows& rows, uint64_t begin, uint64_t end,
                          std::span<Loading> columns, Chunk& chunk,
                          uint64_t& from);
-  absl::Status FetchRange(const StoredRows::Place& place, uint64_t from,
+  absl::Status FetchRange(const StoredRows::FileRange& place, uint64_t from,
                           uint64_t to, BufferBuilder& out) const;
   absl::Status Fetch(uint64_t at, std::span<std::byte> out) const;
 

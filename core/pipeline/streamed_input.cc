@@ -68,7 +68,7 @@ struct Recipe {
 };
 
 // A skipped element of an input: it uses a row number, but has no row.
-struct LeftOut {
+struct SkippedRow {
   SkippedElement element;
   bool outer = false;  // an on_error of the whole skipped it, not of the input
 };
@@ -108,7 +108,7 @@ class Pass final : SelectableInputs {
   uint64_t end_row() const { return first_row_ + rows_.rows; }
   const Chunk& rows() const { return rows_; }
   // The element of row end_row(), if it was skipped.
-  const std::optional<LeftOut>& left_out() const { return left_out_; }
+  const std::optional<SkippedRow>& left_out() const { return left_out_; }
   // The first row that the pass has not reached.
   uint64_t next_row() const { return end_row() + (left_out_ ? 1 : 0); }
   // True if no rows follow: because of error(), if that is not OK.
@@ -340,7 +340,7 @@ class Pass final : SelectableInputs {
     }
   }
 
-  struct Taken {
+  struct TakenRows {
     size_t input = 0;
     size_t begin = 0;  // in the current chunk of the stream
     size_t count = 0;
@@ -360,11 +360,11 @@ class Pass final : SelectableInputs {
   uint64_t first_row_ = 0;
   bool ended_ = false;
   absl::Status error_;
-  std::optional<LeftOut> left_out_;
+  std::optional<SkippedRow> left_out_;
   // Used while rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;
-  Taken taken_;  // not appended yet
+  TakenRows taken_;  // not appended yet
 };
 
 class StreamedInput final : public StageInput {
@@ -446,7 +446,7 @@ class StreamedInput final : public StageInput {
     out.ends_block = !out.error.ok();
     out.left_out = false;
     out.failed_records.clear();
-    const std::optional<LeftOut>& left_out = pass.left_out();
+    const std::optional<SkippedRow>& left_out = pass.left_out();
     if (!left_out || row > pass.end_row()) return;
     out.error = DataLoss("{}", left_out->element.error);
     out.ends_block = false;

@@ -21,7 +21,7 @@ namespace feedmill {
 // Immutable; any thread.
 class MixtureSchedule {
  public:
-  struct Place {
+  struct InputElement {
     uint32_t input = 0;
     uint64_t count = 0;  // elements of the input before this one
   };
@@ -30,7 +30,7 @@ class MixtureSchedule {
   explicit MixtureSchedule(std::vector<uint64_t> shares);
 
   // Returns the input of element n of the mixture.
-  Place At(uint64_t n) const {
+  InputElement At(uint64_t n) const {
     const uint64_t period = n / inputs_.size();
     const uint64_t within = n % inputs_.size();
     const uint16_t input = inputs_[within];

@@ -24,7 +24,7 @@ class HttpFiles final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
     FM_RETURN_IF_ERROR(CheckUrl(name));
-    const HttpStore::Found found = FindAll({&name, 1}).front();
+    const HttpStore::ProbeResult found = FindAll({&name, 1}).front();
     FM_RETURN_IF_ERROR(found.status);
     return std::make_unique<HttpFile>(name, found.identity, found.whole,
                                       store_);
@@ -44,7 +44,7 @@ class HttpFiles final : public FileSystem {
       std::span<const std::string> names) const override {
     std::vector<absl::StatusOr<FileStat>> stats;
     stats.reserve(names.size());
-    for (const HttpStore::Found& found : FindAll(names)) {
+    for (const HttpStore::ProbeResult& found : FindAll(names)) {
       if (found.status.ok()) {
         stats.emplace_back(FileStat{found.identity, false});
       } else {
@@ -74,9 +74,9 @@ class HttpFiles final : public FileSystem {
 
  private:
   // Probes all files in parallel.
-  std::vector<HttpStore::Found> FindAll(
+  std::vector<HttpStore::ProbeResult> FindAll(
       std::span<const std::string> urls) const {
-    std::vector<HttpStore::Found> all(urls.size());
+    std::vector<HttpStore::ProbeResult> all(urls.size());
     std::vector<RemoteFile> files;
     std::vector<size_t> places;
     for (size_t k = 0; k < urls.size(); ++k) {
@@ -85,7 +85,7 @@ class HttpFiles final : public FileSystem {
       files.emplace_back(urls[k]);
       places.push_back(k);
     }
-    std::vector<HttpStore::Found> found = store_->FindAll(files);
+    std::vector<HttpStore::ProbeResult> found = store_->FindAll(files);
     for (size_t k = 0; k < places.size(); ++k) {
       all[places[k]] = std::move(found[k]);
     }

@@ -91,7 +91,8 @@ absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
   return whole;
 }
 
-void HttpStore::FindOne(const RemoteFile& file, Transfer& probe, Found& found) {
+void HttpStore::FindOne(const RemoteFile& file, Transfer& probe,
+                        ProbeResult& found) {
   found.status = probe.WaitForEnd();
   if (!found.status.ok()) return probe.Abandon();
   if (probe.answer() == 206) {
@@ -106,9 +107,9 @@ void HttpStore::FindOne(const RemoteFile& file, Transfer& probe, Found& found) {
   found.whole = *std::move(whole);
 }
 
-std::vector<HttpStore::Found> HttpStore::FindAll(
+std::vector<HttpStore::ProbeResult> HttpStore::FindAll(
     std::span<const RemoteFile> files) {
-  std::vector<Found> all(files.size());
+  std::vector<ProbeResult> all(files.size());
   std::vector<std::shared_ptr<Transfer>> probes(files.size());
   std::vector<std::shared_ptr<Transfer>> begun;
   for (size_t k = 0; k < files.size(); ++k) {

@@ -61,17 +61,17 @@ class HttpStore {
       const RemoteFile& file, const std::optional<FileIdentity>& known);
 
   // Result of a probe of a file.
-  struct Found {
+  struct ProbeResult {
     absl::Status status{};
     FileIdentity identity{};
     // if the server does not support ranges
     std::shared_ptr<const WholeFile> whole{};
   };
   // Probes all files in parallel; results are in their order.
-  std::vector<Found> FindAll(std::span<const RemoteFile> files);
+  std::vector<ProbeResult> FindAll(std::span<const RemoteFile> files);
 
  private:
-  void FindOne(const RemoteFile& file, Transfer& probe, Found& found);
+  void FindOne(const RemoteFile& file, Transfer& probe, ProbeResult& found);
   std::shared_ptr<const WholeFile> FindKept(const std::string& url,
                                             const FileIdentity& known);
   void Keep(std::shared_ptr<const WholeFile> file);

@@ -32,7 +32,7 @@ class S3Files final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
     FM_ASSIGN_OR_RETURN(const RemoteFile object, ObjectOf(name));
-    const HttpStore::Found found = store_->FindAll({&object, 1}).front();
+    const HttpStore::ProbeResult found = store_->FindAll({&object, 1}).front();
     FM_RETURN_IF_ERROR(found.status);
     return std::make_unique<HttpFile>(object, found.identity, found.whole,
                                       store_);

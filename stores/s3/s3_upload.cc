@@ -169,7 +169,7 @@ class Upload {
                              "</CompleteMultipartUpload>")});
     if (absl::IsNotFound(outcome.made.status())) {
       const RemoteFile object = bucket_.Object(key_);
-      const HttpStore::Found found = store_.FindAll({&object, 1}).front();
+      const HttpStore::ProbeResult found = store_.FindAll({&object, 1}).front();
       if (found.status.ok() && found.identity.size == size) return true;
     }
     if (!outcome.made.ok() || !*outcome.made) return outcome.made;

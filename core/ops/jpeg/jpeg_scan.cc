@@ -45,12 +45,12 @@ constexpr int32_t Extend(uint32_t bits, uint32_t size) {
 
 // The symbols of a code, found by the next kLookupBits bits.
 struct Symbols {
-  struct Found {
+  struct Symbol {
     uint8_t bits = 0;  // of the code; 0: longer than kLookupBits, or none
     uint8_t symbol = 0;
   };
   JpegCode code;
-  std::array<Found, kLookupEntries> found{};
+  std::array<Symbol, kLookupEntries> found{};
   // For longer codes: codes of n bits are below limit[n] (as 16 bits), and code
   // c is symbols[c + offset[n]].
   std::array<uint32_t, kCodeBitsMax + 1> limit{};
@@ -88,7 +88,7 @@ std::array<Coefficient, kLookupEntries> CoefficientsOf(const Symbols& symbols) {
   std::array<Coefficient, kLookupEntries> coefficients;
   // All looks that begin with one code and value are consecutive.
   for (size_t look = 0; look < kLookupEntries;) {
-    const Symbols::Found found = symbols.found[look];
+    const Symbols::Symbol found = symbols.found[look];
     const uint32_t size = found.symbol & 15U;
     const uint32_t bits = found.bits + size;
     if (found.bits == 0 || bits > kLookupBits ||
@@ -132,7 +132,7 @@ struct JpegScan::DcTable {
 
 JpegScan::DcTable::DcTable(const JpegCode& code) : symbols(code) {
   for (uint32_t look = 0; look < kLookupEntries; ++look) {
-    const Symbols::Found found = symbols.found[look];
+    const Symbols::Symbol found = symbols.found[look];
     const uint32_t bits = found.bits + found.symbol;
     if (found.bits == 0 || bits > kLookupBits) continue;
     const uint32_t raw =
@@ -220,7 +220,7 @@ struct JpegScan::Bits {
   }
   // Returns the next symbol or kNoSymbol.
   [[gnu::always_inline]] inline uint32_t TakeSymbol(const Symbols& symbols) {
-    const Symbols::Found found = symbols.found[Look()];
+    const Symbols::Symbol found = symbols.found[Look()];
     if (found.bits == 0) return TakeLongSymbol(symbols);
     Drop(found.bits);
     return found.symbol;

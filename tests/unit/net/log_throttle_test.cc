@@ -46,12 +46,12 @@ TEST(LogThrottle, CountsSuppressedLinesAtTheEndOfTheInterval) {
   throttle.Ask(At(0), "joined", 1);
   throttle.Ask(At(1), "joined", 1);
   throttle.Ask(At(1), "lost", 1);
-  EXPECT_TRUE(throttle.TakeLeftOut(At(9)).empty());
-  const auto left_out = throttle.TakeLeftOut(At(10));
+  EXPECT_TRUE(throttle.TakeSuppressed(At(9)).empty());
+  const auto left_out = throttle.TakeSuppressed(At(10));
   ASSERT_EQ(left_out.size(), 1u);
   EXPECT_EQ(left_out[0].key, "joined");
   EXPECT_EQ(left_out[0].lines, 1u);
-  EXPECT_TRUE(throttle.TakeLeftOut(At(100)).empty());
+  EXPECT_TRUE(throttle.TakeSuppressed(At(100)).empty());
 }
 
 TEST(LogThrottle, RemembersABoundedNumberOfKeys) {

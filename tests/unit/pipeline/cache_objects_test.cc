@@ -153,7 +153,7 @@ class CacheInStore : public ::testing::Test {
       if (rows.chunk != nullptr) {
         one = rows.chunk->Slice(row, row + 1);
       } else {
-        const StoredReader::Wanted wanted{rows.stored.get(), row, row + 1};
+        const StoredReader::RowRange wanted{rows.stored.get(), row, row + 1};
         reader.Prefetch({&wanted, 1});
         auto read = reader.Read(*rows.stored, row, row + 1, nullptr);
         if (!read.ok()) {

@@ -379,12 +379,12 @@ TEST(ElementCache, IsSharedByKeyAndHoldsNoMoreThanItMay) {
   for (uint64_t& position : positions) position += 5000;
   cache->Add(positions, {}, false, chunk);  // no room
   EXPECT_EQ(cache->bytes(), bytes);
-  ElementCache::Found found;
+  ElementCache::Lookup found;
   const std::vector<uint64_t> asked = {1003, 6003, 1099};
   OpenElementCache("a test's", "", 10'000, spec)->Find(asked, found);
-  EXPECT_EQ(found.places[0].row, 3u);
-  EXPECT_EQ(found.places[1].row, ElementCache::Found::kMissing);
-  EXPECT_EQ(found.places[2].row, 99u);
+  EXPECT_EQ(found.rows[0].row, 3u);
+  EXPECT_EQ(found.rows[1].row, ElementCache::Lookup::kMissing);
+  EXPECT_EQ(found.rows[2].row, 99u);
   EXPECT_EQ(OpenElementCache("another", "", 10'000, spec)->bytes(), 0u);
 }
 

@@ -149,14 +149,14 @@ class FiveAtOnce final : public PieceSource {
   FiveAtOnce(RangeSequence& sequence, uint64_t size)
       : sequence_(sequence), size_(size) {}
 
-  absl::StatusOr<Taken> Take(absl::Time, Piece& piece) override {
+  absl::StatusOr<TakeResult> Take(absl::Time, Piece& piece) override {
     ++calls_;
     if (!failure.ok()) return failure;
-    if (late) return Taken::kTimedOut;
-    if (next_ >= size_) return Taken::kEnd;
+    if (late) return TakeResult::kTimedOut;
+    if (next_ >= size_) return TakeResult::kEnd;
     piece = sequence_.PieceOf(next_, std::min(size_, next_ + 5));
     next_ = piece.end.p;
-    return Taken::kPiece;
+    return TakeResult::kPiece;
   }
   void SkipTo(uint64_t position) override { next_ = position; }
   void Stop() override { stopped_ = true; }

@@ -36,7 +36,7 @@ void ExpectFair(const Shares& shares, uint64_t elements) {
   const uint64_t sum = Sum(shares);
   Shares given(shares.size(), 0);
   for (uint64_t n = 0; n < elements; ++n) {
-    const MixtureSchedule::Place place = schedule.At(n);
+    const MixtureSchedule::InputElement place = schedule.At(n);
     ASSERT_LT(place.input, shares.size());
     ASSERT_EQ(place.count, given[place.input]) << n;
     ++given[place.input];
