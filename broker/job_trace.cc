@@ -160,14 +160,15 @@ TraceReport JobTrace::Report(absl::Time now, uint64_t from) {
   report.processes.resize(processes_.size() + 1);
   report.processes[kDispatcherProcess].name = "dispatcher";
   for (const auto& [process, known] : processes_) {
-    TracedProcess& told = report.processes[known.index];
-    told.name = process.first;
-    told.lost = known.lost;
+    TracedProcess& traced = report.processes[known.index];
+    traced.name = process.first;
+    traced.lost = known.lost;
     const bool measured = known.up < absl::InfiniteDuration() &&
                           known.down < absl::InfiniteDuration();
-    told.offset = measured ? (known.up - known.down) / 2 : absl::ZeroDuration();
-    told.uncertainty = measured ? absl::AbsDuration(known.up + known.down) / 2
-                                : absl::InfiniteDuration();
+    traced.offset =
+        measured ? (known.up - known.down) / 2 : absl::ZeroDuration();
+    traced.uncertainty = measured ? absl::AbsDuration(known.up + known.down) / 2
+                                  : absl::InfiniteDuration();
   }
   return report;
 }

@@ -290,9 +290,9 @@ ReaderState ServiceLink::State() {
 
 void ServiceLink::OnTurn(absl::Time now) {
   const uint64_t handed_out = handed_out_.load();
-  if (handed_out != handed_out_told_) {
+  if (handed_out != handed_out_sent_) {
     session_.HandedOut(handed_out);
-    handed_out_told_ = handed_out;
+    handed_out_sent_ = handed_out;
   }
   if (session_.traced() != traced()) traced_.store(session_.traced());
   if (session_.traced()) TakeSpans(now);

@@ -170,7 +170,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   ReadTimes times_;
   std::atomic<bool> traced_{false};  // set by the reactor's thread
   std::atomic<uint64_t> handed_out_{0};
-  uint64_t handed_out_told_ = 0;  // the reactor's; last value sent
+  uint64_t handed_out_sent_ = 0;  // the reactor's; last value sent
 
   std::mutex mu_;
   View view_;          // guarded by mu_

@@ -24,9 +24,9 @@ LogThrottle::Answer LogThrottle::Ask(absl::Time now, const std::string& key,
             : kFirstInterval;
     window = Window{.begun = now, .interval = next};
   }
-  answer.say = window.said < burst;
+  answer.say = window.logged < burst;
   if (answer.say) {
-    ++window.said;
+    ++window.logged;
   } else {
     ++window.left_out;
   }

@@ -39,7 +39,7 @@ class LogThrottle {
   struct Window {
     absl::Time begun;
     absl::Duration interval = kFirstInterval;
-    uint32_t said = 0;
+    uint32_t logged = 0;
     uint64_t left_out = 0;
   };
   void MakeRoom();

@@ -24,7 +24,7 @@ constexpr size_t kQueueMaxPerThread = 256;
 // that reads their output. Threads that transport data do not use it: on a busy
 // machine, a chain of threads that each wait for the end of a time slice is
 // slow. Does nothing if the kernel refuses or the policy is not SCHED_OTHER.
-void InterruptNobody() {
+void UseBatchScheduling() {
   int policy = SCHED_OTHER;
   sched_param priority{};
   if (pthread_getschedparam(pthread_self(), &policy, &priority) != 0) return;
@@ -74,7 +74,7 @@ struct Executor::State {
 Executor::Executor(int threads)
     : state_(std::make_shared<State>(threads > 0 ? threads : AvailableCpus())) {
   state_->region = std::thread([state = state_.get()] {
-    InterruptNobody();
+    UseBatchScheduling();
     omp_set_dynamic(0);  // for this thread only: it gets num_threads threads
     ++g_starting;
     // If the runtime gives fewer threads, they still serve the whole queue.

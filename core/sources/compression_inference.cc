@@ -108,9 +108,9 @@ bool BeginsAsText(std::string_view bytes) {
 // unknown, as that of the name is all there is.
 std::optional<Compression> CompressionBy(const FirstFile& first) {
   if (!first.bytes.ok() || first.bytes->empty()) return std::nullopt;
-  const Compression told = CompressionOfBytes(*first.bytes);
-  if (told != Compression::kNone) return told;
-  if (CompressionOf(first.name) == Compression::kNone) return told;
+  const Compression compression = CompressionOfBytes(*first.bytes);
+  if (compression != Compression::kNone) return compression;
+  if (CompressionOf(first.name) == Compression::kNone) return compression;
   if (BeginsAsText(*first.bytes)) return Compression::kNone;
   return std::nullopt;
 }
@@ -129,8 +129,8 @@ void InferCompression(Source& source, std::span<const std::string> found) {
   const bool list = !FileListOf(files.front()).empty();
   const auto first = Look(files.front(), found);
   if (!first.ok()) return;
-  if (const auto told = CompressionBy(*first)) {
-    *MutableCompression(source) = *told;
+  if (const auto compression = CompressionBy(*first)) {
+    *MutableCompression(source) = *compression;
   } else if (list) {
     // The name of the list says nothing about its files.
     *MutableCompression(source) = CompressionOf(first->name);
@@ -138,11 +138,11 @@ void InferCompression(Source& source, std::span<const std::string> found) {
 }
 
 std::string CompressionAdvice(std::string_view first_bytes) {
-  const Compression told = CompressionOfBytes(first_bytes);
-  if (told == Compression::kNone) return "";
+  const Compression compression = CompressionOfBytes(first_bytes);
+  if (compression == Compression::kNone) return "";
   return fmt::format(
       "it begins as a {0} file does; if it is one, write `compression: {0}`",
-      CompressionName(told));
+      CompressionName(compression));
 }
 
 }  // namespace feedmill

@@ -55,6 +55,11 @@ FILE_HEADERS = re.compile(
 # The only files that include libcurl.
 CURL_USERS = ("cloud/http_client.cc", "stores/http/transfer_loop.cc")
 
+# Words of this project alone, which no name in the code may have as a part.
+PRIVATE_WORDS = {"told", "anew", "kin", "shelf", "teller", "keeper", "endless", "manieth", "nobody", "somebody",
+                 "whoever"}
+TYPE = re.compile(r"(?:struct|class|enum class|enum) (\w+)( final)?( :[^{;]*)?(\s*\{|$)")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -255,6 +260,33 @@ def names(tree, _libraries, _allowed, _build):
                 yield f"{path}: its guard is not {guard}"
 
 
+def identifiers(tree, _libraries, _allowed, _build):
+    """Names of types differ within a namespace; no name has a private word."""
+    types = {}
+    for path in [path for path in tree.code() if path.split("/")[0] in SHIPPED + ("include",)]:
+        for number, name in namespace_types(tree.text(path)):
+            first = types.setdefault(name, f"{path}:{number}")
+            if first != f"{path}:{number}":
+                yield f"{path}:{number}: {name} is also a type in {first}; give it a name of its own"
+        code = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', re.sub(r"//[^\n]*", "", tree.text(path)))
+        for name in sorted(set(re.findall(r"[A-Za-z_]\w*", code))):
+            private = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+", name)} & PRIVATE_WORDS
+            if private:
+                yield f"{path}: '{name}' has the private word '{private.pop()}'; use a term of the field"
+
+
+def namespace_types(text):
+    """Yields (line, qualified name) of the types of named namespaces."""
+    spaces = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if opened := re.match(r"namespace( [\w:]+)? \{", line):
+            spaces.append((opened[1] or "").strip())
+        elif re.match(r"\}  // namespace", line) and spaces:
+            spaces.pop()
+        elif (declared := TYPE.match(line)) and spaces and all(spaces):
+            yield number, "::".join(spaces + [declared[1]])
+
+
 def skips(tree, _libraries, _allowed, _build):
     """A test that skips fails unless tests/SKIPS.md says why."""
     page = tree.text("tests/SKIPS.md") if "tests/SKIPS.md" in tree.files else ""
@@ -372,7 +404,7 @@ def links(tree, _libraries, _allowed, _build):
 
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
-         "names": (names, ()), "skips": (skips, ()), "tests": (tests, ()),
+         "names": (names, ()), "identifiers": (identifiers, ()), "skips": (skips, ()), "tests": (tests, ()),
          "named": (named, ()), "links": (links, ()),
          "english": (english, ()), "documented": (documented, ())}
 

@@ -52,7 +52,7 @@ class PlantedBreaches(unittest.TestCase):
     def test_clean_tree_has_none(self):
         self.write("core/a.cc", '#include "core/a.h"\n')
         self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
-        for rule in ("dependencies", "purity", "names", "skips", "named", "links"):
+        for rule in ("dependencies", "purity", "names", "identifiers", "skips", "named", "links"):
             self.assertEqual(self.run_rule(rule), "")
 
     def test_worker_includes_broker(self):
@@ -109,6 +109,15 @@ class PlantedBreaches(unittest.TestCase):
         self.assertIn("core/a.h includes thread", found)
         self.assertIn("says unordered_map", found)
         self.assertIn("depends on core_a, which is not", found)
+
+    def test_identifiers(self):
+        self.write("broker/a.h", "namespace feedmill {\nstruct Ranks {\n  int told_ = 0;  // not told\n};\n}  // namespace feedmill")
+        self.write("client/b.h", "namespace feedmill {\nclass Ranks {\n  struct Entry {};\n};\n}  // namespace feedmill")
+        self.write("core/c.cc", "namespace feedmill {\nnamespace {\nstruct Ranks {\n};\n}  // namespace\n}  // namespace feedmill\n")
+        found = self.run_rule("identifiers")
+        self.assertIn("client/b.h:4: feedmill::Ranks is also a type in broker/a.h:4", found)
+        self.assertIn("broker/a.h: 'told_' has the private word 'told'", found)
+        self.assertEqual(len(found.splitlines()), 2, found)
 
     def test_names(self):
         self.write("core/string_util.cc", "// TODO later\n")

@@ -77,11 +77,12 @@ ReadWatch::~ReadWatch() {
 
 void ReadWatch::Run() {
   std::unique_lock lock(mutex_);
-  bool told = false;
+  bool reported = false;
   while (!ended_changed_.wait_for(lock, std::chrono::milliseconds(200),
                                   [this] { return ended_; })) {
-    if (!told && options_.output_fd >= 0 && ReaderGone(options_.output_fd)) {
-      told = true;
+    if (!reported && options_.output_fd >= 0 &&
+        ReaderGone(options_.output_fd)) {
+      reported = true;
       options_.on_closed_output();
     }
     if (options_.draw) {

@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using Found = ElementCache::Found;
+using Lookup = ElementCache::Lookup;
 
 constexpr char kStoreKey[] = "0123456789abcdef0123456789abcdef";
 constexpr char kStoreFolder[] = "cachemem://b/kept";
@@ -141,13 +141,13 @@ class CacheInStore : public ::testing::Test {
 
   // Returns the number of positions present, each with its own content.
   static size_t There(ElementCache& cache, uint64_t first, size_t count) {
-    Found found;
+    Lookup found;
     cache.Find(PositionsAt(first, count), found);
     size_t there = 0;
     StoredReader reader;
     for (size_t k = 0; k < count; ++k) {
-      const auto [number, row] = found.places[k];
-      if (row == Found::kMissing) continue;
+      const auto [number, row] = found.rows[k];
+      if (row == Lookup::kMissing) continue;
       const KeptRows& rows = found.chunks[number];
       Chunk one;
       if (rows.chunk != nullptr) {
@@ -309,9 +309,9 @@ TEST_F(CacheInStore, ContinuesWithoutAStoreThatIsAway) {
   cache->Flush();
   store().SetAway(true);
   ::testing::internal::CaptureStderr();
-  Found found;
+  Lookup found;
   cache->Find(PositionsAt(0, 20), found);
-  ASSERT_NE(found.places[0].row, Found::kMissing);
+  ASSERT_NE(found.rows[0].row, Lookup::kMissing);
   cache->ReadFailed(*found.chunks[0].stored, Unavailable("the store is away"));
   EXPECT_EQ(There(*cache, 0, 20), 0u);  // without another read
   Add(*cache, 20, 20);

@@ -18,7 +18,7 @@ namespace feedmill {
 namespace {
 
 using ::testing::SizeIs;
-using Found = ElementCache::Found;
+using Lookup = ElementCache::Lookup;
 
 constexpr size_t kDamagedRows = 2000;
 constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
@@ -81,19 +81,19 @@ absl::StatusOr<Chunk> Get(const KeptRows& rows, size_t begin, size_t end) {
 // Returns the number of positions present with the content of Rows(0, …).
 size_t There(ElementCache& cache, uint64_t first, size_t count) {
   const std::vector<uint64_t> positions = PositionsFrom(first, count);
-  Found found;
+  Lookup found;
   cache.Find(positions, found);
   size_t there = 0;
   for (size_t k = 0; k < count;) {
-    const auto [chunk, row] = found.places[k];
-    if (row == Found::kMissing || row == Found::kDropped) {
+    const auto [chunk, row] = found.rows[k];
+    if (row == Lookup::kMissing || row == Lookup::kDropped) {
       ++k;
       continue;
     }
     // Reads consecutive rows together.
     size_t end = k + 1;
-    while (end < count && found.places[end].chunk == chunk &&
-           found.places[end].row == row + (end - k)) {
+    while (end < count && found.rows[end].chunk == chunk &&
+           found.rows[end].row == row + (end - k)) {
       ++end;
     }
     const auto rows = Get(found.chunks[chunk], row, row + (end - k));
@@ -130,10 +130,10 @@ TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
   for (const auto& again : {Open().release(), cache.get()}) {
     EXPECT_EQ(There(*again, 90, 100), 50u);
     EXPECT_EQ(There(*again, 500, 3), 1u);
-    Found found;
+    Lookup found;
     again->Find(PositionsFrom(500, 3), found);
-    EXPECT_EQ(found.places[0].row, Found::kDropped);
-    EXPECT_EQ(found.places[2].row, Found::kDropped);
+    EXPECT_EQ(found.rows[0].row, Lookup::kDropped);
+    EXPECT_EQ(found.rows[2].row, Lookup::kDropped);
     EXPECT_FALSE(again->FindRows(7, 2).has_value());
     const auto rows = again->FindRows(7, 5);
     ASSERT_TRUE(rows.has_value());
@@ -225,7 +225,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
     ASSERT_EQ(There(*another, 0, kDamagedRows), kDamagedRows);
     const std::vector<std::filesystem::path> files = Files();
     ASSERT_THAT(files, SizeIs(1));
-    Found found;
+    Lookup found;
     cache->Find(PositionsFrom(0, kDamagedRows), found);
     const auto held = Get(found.chunks[0], 0, kDamagedRows);
     ASSERT_TRUE(held.ok()) << held.status();
@@ -295,7 +295,7 @@ TEST_F(CacheOnDisk, AFileThatCannotBeOpenedNowIsThereLater) {
   auto cache = Open();
   cache->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
   cache->Flush();
-  Found found;
+  Lookup found;
   cache->Find(PositionsFrom(0, 20), found);
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
