@@ -220,17 +220,21 @@ const Chunk* Reader::NextChunk() {
 
 namespace {
 
-// Read without evening out.
-absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
-                                                    ReadOptions options) {
-  TuneMalloc();
-  if (options.hooks.registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(options.hooks.registry, DefaultFunctions());
+// Fills the registry in the options, with Python if the options allow it.
+absl::Status PrepareRegistry(ReadHooks& hooks) {
+  if (hooks.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
   }
   FM_ASSIGN_OR_RETURN(
-      options.hooks.registry,
-      WithPython(options.hooks.registry,
-                 {options.hooks.allow_python, options.hooks.python_path}));
+      hooks.registry,
+      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
+  return absl::OkStatus();
+}
+
+// Returns the graph that the options ask for, as all processes read it: with
+// absolute paths, inferred fields and the versions of the plugins.
+absl::StatusOr<Graph> GraphToRead(const Dataset& dataset,
+                                  const ReadOptions& options) {
   Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   if (options.processing_mode.has_value()) {
@@ -241,34 +245,23 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
   PinPlugins(*options.hooks.registry, read);
-  if (options.hooks.profile != nullptr) {
-    MeasuredRead& measured = options.hooks.profile->measured();
-    measured.local = options.service.empty();
-    FM_ASSIGN_OR_RETURN(measured.graph, Analyze(read, *options.hooks.registry));
-  }
-  std::optional<ReadToken> token;
-  if (!options.resume.token.empty()) {
-    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));
-    FM_RETURN_IF_ERROR(CheckToken(*token, read));
-    FM_RETURN_IF_ERROR(CheckTokenEpoch(*token, options.epoch));
-  }
-  FM_RETURN_IF_ERROR(CheckEpoch(options, read.options.order));
-  if (read.options.order == Order::kAny &&
-      (options.rank.count != 1 || !options.resume.skip_batches.empty())) {
-    return InvalidArgument(
-        "ranks and skipped batches need order deterministic; with order any, "
-        "readers share a job by its name alone");
-  }
-  FM_ASSIGN_OR_RETURN(ReadRules rules,
-                      MakeRules({options.rank.index, options.rank.count},
-                                options.resume.skip_batches, token));
-  if (!options.service.empty()) {
-    FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
-                        Analyze(read, *options.hooks.registry));
-    rules.numbered = analyzed->numbered;
-    return ReadFromService(std::move(analyzed), std::move(options),
-                           std::move(rules), std::move(token));
-  }
+  return read;
+}
+
+// Returns the token that the options give, or nullopt. InvalidArgument if it is
+// of another pipeline or epoch.
+absl::StatusOr<std::optional<ReadToken>> TokenOf(const ReadOptions& options,
+                                                 const Graph& read) {
+  if (options.resume.token.empty()) return std::nullopt;
+  FM_ASSIGN_OR_RETURN(ReadToken token, DecodeToken(options.resume.token));
+  FM_RETURN_IF_ERROR(CheckToken(token, read));
+  FM_RETURN_IF_ERROR(CheckTokenEpoch(token, options.epoch));
+  return token;
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> ReadInProcess(
+    Graph read, ReadOptions options, ReadRules rules,
+    const std::optional<ReadToken>& token) {
   if (token) FM_RETURN_IF_ERROR(CheckTokenSlots(*token, 0));
   LocalReaderOptions local;
   local.threads = options.limits.threads;
@@ -288,6 +281,39 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan_id()));
   return std::make_unique<InProcessReader>(
       read, std::move(rules), std::move(reader), std::move(options));
+}
+
+// Reads all elements: does not even out the ranks.
+absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
+                                                    ReadOptions options) {
+  TuneMalloc();
+  FM_RETURN_IF_ERROR(PrepareRegistry(options.hooks));
+  FM_ASSIGN_OR_RETURN(Graph read, GraphToRead(dataset, options));
+  if (options.hooks.profile != nullptr) {
+    MeasuredRead& measured = options.hooks.profile->measured();
+    measured.local = options.service.empty();
+    FM_ASSIGN_OR_RETURN(measured.graph, Analyze(read, *options.hooks.registry));
+  }
+  FM_ASSIGN_OR_RETURN(std::optional<ReadToken> token, TokenOf(options, read));
+  FM_RETURN_IF_ERROR(CheckEpoch(options, read.options.order));
+  if (read.options.order == Order::kAny &&
+      (options.rank.count != 1 || !options.resume.skip_batches.empty())) {
+    return InvalidArgument(
+        "ranks and skipped batches need order deterministic; with order any, "
+        "readers share a job by its name alone");
+  }
+  FM_ASSIGN_OR_RETURN(ReadRules rules,
+                      MakeRules({options.rank.index, options.rank.count},
+                                options.resume.skip_batches, token));
+  if (options.service.empty()) {
+    return ReadInProcess(std::move(read), std::move(options), std::move(rules),
+                         token);
+  }
+  FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
+                      Analyze(read, *options.hooks.registry));
+  rules.numbered = analyzed->numbered;
+  return ReadFromService(std::move(analyzed), std::move(options),
+                         std::move(rules), std::move(token));
 }
 
 // Makes element `number` of the reading of `reader` once more, in a job of its

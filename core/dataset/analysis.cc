@@ -470,6 +470,60 @@ absl::Status WithReasonOfBytes(const Source& source,
   return absl::Status(status.code(), text);
 }
 
+// Returns the output of the next step, whose input is the output so far.
+absl::StatusOr<ElementSpec> OutputOfNext(const AnalyzedGraph& graph,
+                                         size_t batches,
+                                         const FunctionRegistry& registry) {
+  const size_t i = graph.steps.size();
+  const Step& step = graph.graph.steps[i];
+  absl::StatusOr<ElementSpec> output =
+      step.kind().Output(step.options(), {*graph.output, batches, registry});
+  if (output.ok()) {
+    for (const ComponentSpec& c : output->components) {
+      absl::Status fits = CheckValueSize(c.dtype, c.shape);
+      if (fits.ok()) continue;
+      output = std::move(fits);
+      break;
+    }
+  }
+  if (output.ok()) return output;
+  return WithReasonOfBytes(
+      graph.graph.source,
+      Annotate(output.status(), fmt::format("steps[{}] {}", i, step.name())));
+}
+
+// Analyses the next step and adds it. `batches`: number of batch steps before
+// it that are not undone.
+absl::Status AddNextStep(const FunctionRegistry& registry, size_t batches,
+                         PlacementFinder& placements, AnalyzedGraph& out) {
+  const size_t i = out.steps.size();
+  const Step& step = out.graph.steps[i];
+  FM_ASSIGN_OR_RETURN(ElementSpec output, OutputOfNext(out, batches, registry));
+  FM_RETURN_IF_ERROR(CheckRepeatable(out, i));
+  FM_ASSIGN_OR_RETURN(const Placement placement, placements.Next(i));
+  if (step.Is<CacheStep>()) {
+    out.cached = StepsBefore(out, i);
+    out.cached_steps = i + 1;
+  }
+  if (output != *out.output) {
+    out.output = std::make_shared<ElementSpec>(std::move(output));
+  }
+  out.steps.push_back({placement, out.output, out.output, batches});
+  if (placement == Placement::kClient && out.client_begin > i) {
+    out.client_begin = i;
+  }
+  if (step.Is<BatchStep>() && placement == Placement::kPlan) {
+    out.plan_batches = true;
+  }
+  if (Skips(step)) out.skip_before = i;
+  if (out.elements) {
+    out.elements = Skips(step)
+                       ? std::nullopt
+                       : step.kind().Count(step.options(), *out.elements);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Graph& graph, const FunctionRegistry& registry, bool is_input,
     size_t& steps_before) {
@@ -491,52 +545,17 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   PlacementFinder placements(graph, out->source);
   size_t batches = 0;
   for (size_t i = 0; i < graph.steps.size(); ++i) {
-    const Step& step = graph.steps[i];
-    absl::StatusOr<ElementSpec> output =
-        step.kind().Output(step.options(), {*out->output, batches, registry});
-    if (output.ok()) {
-      for (const ComponentSpec& c : output->components) {
-        absl::Status fits = CheckValueSize(c.dtype, c.shape);
-        if (!fits.ok()) output = std::move(fits);
-        if (!output.ok()) break;
-      }
-    }
-    if (!output.ok()) {
-      const absl::Status error = Annotate(
-          output.status(), fmt::format("steps[{}] {}", i, step.name()));
-      return AtStep(WithReasonOfBytes(graph.source, error), i);
-    }
-    FM_RETURN_IF_ERROR(AtStep(CheckRepeatable(*out, i), i));
-    const absl::StatusOr<Placement> found = placements.Next(i);
-    if (!found.ok()) return AtStep(found.status(), i);
-    const Placement placement = *found;
-    if (step.Is<CacheStep>()) {
-      out->cached = StepsBefore(*out, i);
-      out->cached_steps = i + 1;
-    }
-    if (*output != *out->output) {
-      out->output = std::make_shared<ElementSpec>(*std::move(output));
-    }
-    out->steps.push_back({placement, out->output, out->output, batches});
-    if (const auto* flat_map = step.As<FlatMapStep>()) {
+    FM_RETURN_IF_ERROR(
+        AtStep(AddNextStep(registry, batches, placements, *out), i));
+    if (const auto* flat_map = graph.steps[i].As<FlatMapStep>()) {
       FM_ASSIGN_OR_RETURN(
           ElementSpec mapped,
           InferOutputs(flat_map->outputs, out->InputOf(i), registry));
       out->steps[i].mapped =
           std::make_shared<const ElementSpec>(std::move(mapped));
     }
-    if (placement == Placement::kClient && out->client_begin > i)
-      out->client_begin = i;
     FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
-    if (step.Is<BatchStep>() && placement == Placement::kPlan)
-      out->plan_batches = true;
-    if (Skips(step)) out->skip_before = i;
-    if (out->elements) {
-      out->elements = Skips(step)
-                          ? std::nullopt
-                          : step.kind().Count(step.options(), *out->elements);
-    }
-    batches = BatchesAfter(step, batches);
+    batches = BatchesAfter(graph.steps[i], batches);
   }
   out->numbered = placements.numbered();
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));

@@ -94,6 +94,26 @@ absl::Status DropStoredCache(const StoredCache& cache) {
   return absl::OkStatus();
 }
 
+// Counts the files of a cache's folder. Other files are ignored, also files
+// that are deleted meanwhile.
+void CountFiles(StoredCache& cache) {
+  std::error_code error;
+  for (fs::directory_iterator file(cache.path, error), end;
+       !error && file != end; file.increment(error)) {
+    const Unfinished state = StateOf(*file);
+    const bool whole = file->path().extension() == CacheFolder::kExtension;
+    std::error_code gone;
+    const auto bytes = file->file_size(gone);
+    if (gone || (!whole && state == Unfinished::kNone)) continue;
+    cache.files += whole ? 1 : 0;
+    cache.bytes += bytes;
+    if (state == Unfinished::kAbandoned) {
+      ++cache.abandoned;
+      cache.abandoned_bytes += bytes;
+    }
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<StoredCache>> FindCaches(const std::string& folder) {
@@ -110,20 +130,7 @@ absl::StatusOr<std::vector<StoredCache>> FindCaches(const std::string& folder) {
     cache.path = at->path();
     cache.used = at->last_write_time(gone);
     if (gone) continue;
-    for (fs::directory_iterator file(cache.path, gone);
-         !gone && file != fs::directory_iterator(); file.increment(gone)) {
-      const Unfinished state = StateOf(*file);
-      const bool whole = file->path().extension() == CacheFolder::kExtension;
-      std::error_code away;
-      const auto bytes = file->file_size(away);
-      if (away || (!whole && state == Unfinished::kNone)) continue;
-      cache.files += whole ? 1 : 0;
-      cache.bytes += bytes;
-      if (state == Unfinished::kAbandoned) {
-        ++cache.abandoned;
-        cache.abandoned_bytes += bytes;
-      }
-    }
+    CountFiles(cache);
     found.push_back(std::move(cache));
   }
   if (error) return Unavailable("{}: {}", folder, error.message());
