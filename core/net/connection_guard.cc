@@ -302,7 +302,7 @@ void ConnectionGuard::Serve(absl::Time now) {
     connections_ += followed.open.size();
   }
   if (bound) {
-    LogLeftOut();
+    LogSuppressed();
     bound_at_ =
         now + std::max(kBoundInterval,
                        kBoundIntervalEach * static_cast<int64_t>(connections_));

@@ -204,7 +204,7 @@ void LogSplit(LogLevel level, uint64_t split, const std::string& text) {
   split_of_line.reset();
 }
 
-void LogLeftOut() {
+void LogSuppressed() {
   Limits& limits = LineLimits();
   if (!limits.left_out) return;
   const absl::Time now = SteadyNow();

@@ -39,7 +39,7 @@ void LogOften(LogLevel level, std::string_view kind, const std::string& text);
 void LogSplit(LogLevel level, uint64_t split, const std::string& text);
 // Logs the number of suppressed lines of each kind or text whose interval has
 // ended. Cheap. Call it periodically.
-void LogLeftOut();
+void LogSuppressed();
 
 #define FEEDMILL_DEFINE_LOG(Name, level)                                \
   template <class... Args>                                              \

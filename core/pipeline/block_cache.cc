@@ -1,7 +1,7 @@
+#include "core/pipeline/block_cache.h"
+
 #include <cstdlib>
 #include <cstring>
-
-#include "core/pipeline/block_cache.h"
 
 namespace feedmill {
 namespace {

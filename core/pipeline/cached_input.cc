@@ -67,7 +67,7 @@ class CachedInput final : public StageInput {
       if (reads < kReadsMax) {
         cache_->Find(own.positions, own.found);
       } else {
-        own.found.places.assign(own.positions.size(), {});
+        own.found.rows.assign(own.positions.size(), {});
         own.found.chunks.clear();
       }
       out.error = absl::OkStatus();
