@@ -14,6 +14,9 @@
 
 namespace feedmill {
 
+// The numbers of elements are below this (core/chunk/share.h).
+inline constexpr uint64_t kElementNumbersMax = uint64_t{1} << 63;
+
 // The state of a reader that a trainer's checkpoint stores: the sequence and
 // the position in it.
 struct ReadToken {

@@ -6,11 +6,9 @@
 namespace feedmill {
 
 inline constexpr uint64_t kRanksMax = uint64_t{1} << 20;
-// The numbers of elements are below this.
-inline constexpr uint64_t kElementNumbersMax = uint64_t{1} << 63;
 
 // The elements of a sequence that a reader takes: all numbers n with n mod
-// ranks = rank. The default is all elements.
+// ranks = rank. The default is all elements. Numbers are below 2^63.
 struct Share {
   uint64_t rank = 0;
   uint64_t ranks = 1;

@@ -17,8 +17,8 @@
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/draws.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/random_use.h"
 #include "core/dataset/skipping.h"
 #include "core/definition/pipeline_file.h"
 #include "core/definition/pipeline_text.h"
@@ -157,13 +157,13 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                        skips ? std::optional(reader.skipped()) : std::nullopt);
 }
 
-void TellDataWarnings() {
+void PrintDataWarnings() {
   for (const std::string& text : DataWarningTexts()) {
     fmt::print(stderr, "feedmill: warning: {}\n", text);
   }
 }
 
-void TellSkipped(const OnErrorStep& step, uint64_t count) {
+void PrintSkipped(const OnErrorStep& step, uint64_t count) {
   if (count == 0) return;
   fmt::print(stderr,
              "feedmill: {} element{} could not be made and {} left out{}{}\n",
@@ -198,7 +198,7 @@ ElementWriter::Format FormatOf(const ReadFlags& flags) {
                                      : ElementWriter::Format::kNone;
 }
 
-void TellDrawnSeed(uint64_t seed) {
+void PrintDrawnSeed(uint64_t seed) {
   fmt::print(
       stderr,
       "feedmill: seed {0} was drawn; write options: {{seed: {0}}} to get "
@@ -248,11 +248,11 @@ class OutputRead {
 // Opens the reader and says which seed was drawn.
 absl::StatusOr<std::unique_ptr<Reader>> OutputRead::Open(const Graph& graph,
                                                          ReadOptions options) {
-  const bool draws =
-      !graph.options.seed.has_value() && Draws(graph, *options.hooks.registry);
+  const bool drawn = !graph.options.seed.has_value() &&
+                     UsesRandomNumbers(graph, *options.hooks.registry);
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
                       Read(graph, std::move(options)));
-  if (draws) TellDrawnSeed(reader->seed());
+  if (drawn) PrintDrawnSeed(reader->seed());
   return reader;
 }
 
@@ -286,8 +286,8 @@ absl::Status OutputRead::WriteAll(const std::optional<OnErrorStep>& skips,
   uint64_t came = 0;
   const absl::Status status =
       Copy(reader, flags_.limit, skips.has_value(), writer_, saver, came);
-  if (skips) TellSkipped(*skips, reader.skipped());
-  TellDataWarnings();
+  if (skips) PrintSkipped(*skips, reader.skipped());
+  PrintDataWarnings();
   if (path.empty()) return status;
   // The token covers the elements that were printed.
   const absl::Status saved = SaveToken(path, came - writer_.elements(), reader);
