@@ -29,8 +29,8 @@ namespace feedmill {
 
 // Connects a ReadSession to the dispatcher and to workers, and passes pulled
 // pieces to the application's thread: it is the source of a SequenceReader.
-// Runs on its own thread; while the application waits, on the application's,
-// which saves waking another.
+// Runs on its own thread. While the application waits, it runs on the
+// application's thread, which saves waking another one.
 //
 // Thread-safety: public methods from the application's thread; Interrupt and
 // State from any.
