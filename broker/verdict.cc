@@ -60,7 +60,7 @@ std::string NameOf(const Reader& reader, const VerdictInput& input) {
 }
 
 // Sums over all workers of the job.
-struct Fleet {
+struct FleetLoad {
   size_t count = 0;     // workers that take work
   double busy = 0;      // average, weighted by threads
   double worked = 0;    // likewise
@@ -73,8 +73,8 @@ struct Fleet {
   double others_busy = 0;           // average of all workers but the busiest
 };
 
-Fleet FleetOf(const std::vector<Worker>& workers) {
-  Fleet fleet;
+FleetLoad FleetOf(const std::vector<Worker>& workers) {
+  FleetLoad fleet;
   double threads = 0;
   double share = 0;
   for (const Worker& worker : workers) {
@@ -141,7 +141,7 @@ Straggler StragglerOf(const std::vector<Worker>& workers) {
 
 // Describes the load of readers, workers and steps, as evidence.
 std::vector<std::string> EvidenceOf(const VerdictInput& input,
-                                    const Fleet& fleet) {
+                                    const FleetLoad& fleet) {
   std::vector<std::string> evidence;
   constexpr size_t kReadersNamed = 8;
   for (size_t k = 0; k < std::min(input.readers.size(), kReadersNamed); ++k) {
@@ -221,12 +221,12 @@ Verdict WithoutWait(const VerdictInput& input) {
 }
 
 // True if one worker delays the others.
-bool IsStuck(const Reader& reader, const Fleet& fleet) {
+bool IsStuck(const Reader& reader, const FleetLoad& fleet) {
   return fleet.count > 1 && !reader.head_worker.empty() &&
          reader.head_s >= kStuck;
 }
 
-bool WaitForCredit(const Fleet& fleet) {
+bool WaitForCredit(const FleetLoad& fleet) {
   return fleet.streams > 0 &&
          fleet.waiting_for_credit >= kWaitingStreams * fleet.streams;
 }
@@ -234,7 +234,7 @@ bool WaitForCredit(const Fleet& fleet) {
 // True if some records take far longer than others: the reader waited long for
 // one element, and workers have made later elements, which wait. All workers
 // may be busy meanwhile, each with such a record.
-bool IsSkewed(const Reader& reader, const Fleet& fleet) {
+bool IsSkewed(const Reader& reader, const FleetLoad& fleet) {
   if (fleet.count < 2 || reader.head_worker.empty() || reader.elapsed_s <= 0) {
     return false;
   }
@@ -282,7 +282,8 @@ Verdict SlowLink(const Reader& reader, const std::string& waits, double gain) {
 
 // The verdict if the workers are busy: names the main use of their time.
 Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
-                    const Fleet& fleet, const std::string& waits, double gain) {
+                    const FleetLoad& fleet, const std::string& waits,
+                    double gain) {
   if (fleet.share < kMinOwnShare) {
     return Of(BoundBy::kWorkers, "", gain,
               fmt::format("{}: the workers are busy, and only {} of their "
@@ -326,7 +327,7 @@ Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
 }
 
 Verdict WithWait(const VerdictInput& input, const Reader& reader,
-                 const Fleet& fleet) {
+                 const FleetLoad& fleet) {
   const double gain = GainOf(WaitShare(reader));
   const std::string waits =
       fmt::format("{} waits for data {} of its time", NameOf(reader, input),
@@ -405,7 +406,7 @@ Verdict CutOff(const VerdictInput& input, const Reader& reader) {
                         NameOf(reader, input), reader.unreachable));
 }
 
-Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
+Verdict Decide(const VerdictInput& input, const FleetLoad& fleet) {
   if (input.over) return Nothing("the job is over");
   if (input.waits_for.starts_with("rank")) {
     return Of(BoundBy::kConsumer, input.waits_for, 0,
@@ -467,7 +468,7 @@ const char* BoundName(BoundBy bound) {
 }
 
 Verdict Judge(const VerdictInput& input) {
-  const Fleet fleet = FleetOf(input.workers);
+  const FleetLoad fleet = FleetOf(input.workers);
   Verdict verdict = Decide(input, fleet);
   verdict.evidence = EvidenceOf(input, fleet);
   return verdict;

@@ -38,9 +38,9 @@ std::string_view RowValues(const Column& column, size_t row) {
 
 // Writes elements to a scratch string or, from the first large value on, piece
 // by piece to a hash state.
-class ElementWriter {
+class ElementText {
  public:
-  explicit ElementWriter(std::string& scratch) : scratch_(scratch) {}
+  explicit ElementText(std::string& scratch) : scratch_(scratch) {}
 
   void Begin() {
     scratch_.clear();
@@ -76,7 +76,7 @@ class ElementWriter {
   XXH3_state_t state_;
 };
 
-void PutRow(ElementWriter& writer, const ComponentSpec& spec,
+void PutRow(ElementText& writer, const ComponentSpec& spec,
             const Column& column, size_t row) {
   PutHead(writer.small(), spec, column);
   for (int64_t dim : column.RowDims(row)) {
@@ -149,7 +149,7 @@ void OrderHash::Add(const Chunk& chunk, size_t begin, size_t end) {
   FM_CHECK(begin <= end && end <= chunk.rows);
   if (begin == end) return;
   if (FixedRowBytes(chunk) > 0) return AddFixed(chunk, begin, end);
-  ElementWriter writer(scratch_);
+  ElementText writer(scratch_);
   for (size_t row = begin; row < end; ++row) {
     writer.Begin();
     for (size_t c = 0; c < chunk.columns.size(); ++c) {

@@ -31,7 +31,7 @@ enum class Form {
 };
 
 // An operand of a run over rows of one shape.
-struct Operand {
+struct TileOperand {
   const Column* column = nullptr;
   DType as = DType::kInt64;  // the loop's dtype
   bool weak_integer = false;
@@ -46,7 +46,8 @@ struct alignas(64) Tile {
 };
 
 // Loads items [from, from + n) of a column, converted for the loop.
-void LoadItems(const Operand& operand, int64_t from, size_t n, void* target) {
+void LoadItems(const TileOperand& operand, int64_t from, size_t n,
+               void* target) {
   const Column& column = *operand.column;
   if (column.dtype == DType::kBytes) {
     auto* views = static_cast<std::string_view*>(target);
@@ -80,7 +81,7 @@ void GatherAs(const std::byte* source, IndexOf&& index_of, size_t n,
 
 // Gathers n items by index, converted for the loop.
 template <class IndexOf>
-void GatherItems(const Operand& operand, IndexOf&& index_of, size_t n,
+void GatherItems(const TileOperand& operand, IndexOf&& index_of, size_t n,
                  Tile& scratch, Tile& target) {
   const Column& column = *operand.column;
   if (column.dtype == DType::kBytes) {
@@ -133,8 +134,8 @@ class RowWalk {
 
 // Fills `target` with the operand's items for items [begin, begin + n) of the
 // result.
-void FillTile(const Operand& operand, size_t begin, size_t n, size_t row_items,
-              Tile& scratch, Tile& target) {
+void FillTile(const TileOperand& operand, size_t begin, size_t n,
+              size_t row_items, Tile& scratch, Tile& target) {
   switch (operand.form) {
     case Form::kDirect:
       LoadItems(operand, operand.first_item + static_cast<int64_t>(begin), n,
@@ -204,7 +205,7 @@ std::vector<int64_t> BroadcastMap(const Shape& from, const Shape& to) {
 }
 
 // Chooses the form of an operand whose rows have shape `from`.
-void ChooseForm(Operand& operand, const Shape& from, const Shape& to,
+void ChooseForm(TileOperand& operand, const Shape& from, const Shape& to,
                 size_t rows, bool constant) {
   const int64_t items = NumItems(from);
   if (items == NumItems(to) && (!constant || rows == 1)) {
@@ -253,7 +254,7 @@ class Run {
   const ElementwiseCall& call_;
   std::span<const Argument> arguments_;
   OutputColumn& out_;
-  std::array<Operand, 3> operands_;
+  std::array<TileOperand, 3> operands_;
 };
 
 absl::Status Run::Execute(size_t rows, const ValueType& type) {
@@ -395,7 +396,7 @@ size_t Run::Pass(size_t rows, size_t row_items) {
   alignas(16) std::byte scalar[kLargestItem];
   const size_t last = arguments_.size() - 1;
   for (size_t i = 0; i <= last; ++i) {
-    const Operand& operand = operands_[i];
+    const TileOperand& operand = operands_[i];
     if (operand.form == Form::kScalar && i == last) {
       LoadItems(operand, operand.first_item, 1, scalar);
       inputs.items[i] = scalar;
@@ -434,7 +435,7 @@ size_t Run::TiledPass(size_t items, size_t row_items, LoopInputs inputs,
     const size_t n = std::min(kTileItems, items - begin);
     LoopInputs now = inputs;
     for (size_t i = 0; i < count; ++i) {
-      const Operand& operand = operands_[i];
+      const TileOperand& operand = operands_[i];
       if (operand.form == Form::kScalar) continue;
       if (direct[i]) {
         now.items[i] = static_cast<const std::byte*>(inputs.items[i]) +
@@ -464,7 +465,7 @@ void Run::AppendViews(const Tile& tile, size_t n) {
 }  // namespace
 
 void LoadConstant(const Argument& constant, DType as, void* item) {
-  Operand operand;
+  TileOperand operand;
   operand.column = constant.column;
   operand.as = as;
   operand.weak_integer = IsWeakInteger(*constant.type);

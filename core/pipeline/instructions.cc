@@ -192,10 +192,10 @@ class Filter final : public Instruction {
   }
 };
 
-class RandomBits final : public Instruction {
+class RandomBitsCall final : public Instruction {
  public:
-  RandomBits(size_t step_index, uint64_t ordinal,
-             std::shared_ptr<const Plan> plan, ValueId out)
+  RandomBitsCall(size_t step_index, uint64_t ordinal,
+                 std::shared_ptr<const Plan> plan, ValueId out)
       : ordinal_(ordinal), plan_(std::move(plan)) {
     step = step_index;
     outputs = {out};
@@ -298,8 +298,8 @@ std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
 std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
                                             std::shared_ptr<const Plan> plan,
                                             ValueId out) {
-  return std::make_unique<RandomBits>(step_index, ordinal, std::move(plan),
-                                      out);
+  return std::make_unique<RandomBitsCall>(step_index, ordinal, std::move(plan),
+                                          out);
 }
 
 }  // namespace feedmill

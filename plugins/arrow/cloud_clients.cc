@@ -27,15 +27,15 @@ bool IsSet(const char* name) {
   return ParseFlag(Variable(name)).value_or(false);
 }
 
-struct Address {
+struct StoreAddress {
   std::string scheme;
   std::string host;
   std::string path;  // behind the host, without '/'
 };
 
 // Parses "http://localhost:9000/account"; the default scheme is https.
-Address AddressOf(std::string_view text) {
-  Address address{"https", "", ""};
+StoreAddress AddressOf(std::string_view text) {
+  StoreAddress address{"https", "", ""};
   const size_t mark = text.find("://");
   if (mark != std::string_view::npos) {
     address.scheme = text.substr(0, mark);
@@ -114,7 +114,7 @@ absl::StatusOr<AzureAccess> AzureAccessOf(const CloudAccess& options) {
 absl::Status SetEndpoint(const std::string& endpoint,
                          arrow::fs::AzureOptions& options) {
   if (endpoint.empty()) return absl::OkStatus();
-  const Address address = AddressOf(endpoint);
+  const StoreAddress address = AddressOf(endpoint);
   if (address.scheme != "http" && address.scheme != "https") {
     return FailedPrecondition(
         "BlobEndpoint of AZURE_STORAGE_CONNECTION_STRING is no address such as "
@@ -147,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
                            : arrow::fs::GcsOptions::Anonymous();
         options.retry_limit_seconds = absl::ToDoubleSeconds(settings.patience);
         if (!emulator.empty()) {
-          const Address address = AddressOf(emulator);
+          const StoreAddress address = AddressOf(emulator);
           options.scheme = address.scheme;
           options.endpoint_override = address.host;
         }

@@ -262,29 +262,34 @@ def names(tree, _libraries, _allowed, _build):
 
 def identifiers(tree, _libraries, _allowed, _build):
     """Names of types differ within a namespace; no name has a private word."""
-    types = {}
+    types, private_types = {}, []
     for path in [path for path in tree.code() if path.split("/")[0] in SHIPPED + ("include",)]:
-        for number, name in namespace_types(tree.text(path)):
-            first = types.setdefault(name, f"{path}:{number}")
-            if first != f"{path}:{number}":
-                yield f"{path}:{number}: {name} is also a type in {first}; give it a name of its own"
+        for number, name, private in namespace_types(tree.text(path)):
+            place = f"{path}:{number}"
+            if private:
+                private_types.append((place, name))
+            elif (first := types.setdefault(name, place)) != place:
+                yield f"{place}: {name} is also a type in {first}; give it a name of its own"
         code = re.sub(r'"(?:\\.|[^"\\\n])*"', '""', re.sub(r"//[^\n]*", "", tree.text(path)))
         for name in sorted(set(re.findall(r"[A-Za-z_]\w*", code))):
             private = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+", name)} & PRIVATE_WORDS
             if private:
                 yield f"{path}: '{name}' has the private word '{private.pop()}'; use a term of the field"
+    for place, name in private_types:
+        if name in types:
+            yield f"{place}: {name} is also a type in {types[name]}; give it a name of its own"
 
 
 def namespace_types(text):
-    """Yields (line, qualified name) of the types of named namespaces."""
+    """Yields (line, qualified name, True if in an anonymous namespace) of the types of namespaces."""
     spaces = []
     for number, line in enumerate(text.split("\n"), 1):
         if opened := re.match(r"namespace( [\w:]+)? \{", line):
             spaces.append((opened[1] or "").strip())
         elif re.match(r"\}  // namespace", line) and spaces:
             spaces.pop()
-        elif (declared := TYPE.match(line)) and spaces and all(spaces):
-            yield number, "::".join(spaces + [declared[1]])
+        elif (declared := TYPE.match(line)) and spaces:
+            yield number, "::".join([space for space in spaces if space] + [declared[1]]), not all(spaces)
 
 
 def skips(tree, _libraries, _allowed, _build):
