@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cloud_servers import ACCOUNT, KEY, Azure, Google  # noqa: E402
 from command import (Feedmill, a_fifth, same_after_kills, same_after_odd_answers, same_elements,  # noqa: E402
                      save_in_steps, wait_for)
-from files import add_columnar  # noqa: E402
+from files import add_columnar, add_odd_names, same_odd_names  # noqa: E402
 from gateway import FaultProxy  # noqa: E402
 
 
@@ -101,6 +101,12 @@ def patterns(feedmill):
         feedmill.refused(f"source: {{text: '{Store.kind.scheme}://nowhere/*'}}\n", "there is no such bucket")
         done = feedmill.refused(f"source: {{text: '{Store.kind.scheme}://me:s3cr3t@data/x'}}\n", "are not part of the URL")
         assert "s3cr3t" not in done.stderr
+
+
+def odd_names(feedmill):
+    add_odd_names(feedmill)
+    with objects(feedmill):
+        same_odd_names(feedmill, Store.place())
 
 
 # Answers of the stores to expired credentials.
@@ -270,7 +276,7 @@ def options(feedmill):
             feedmill.refused(text_of("text/0.txt" + query + "&anonymous=true"), "refused")
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, refusals, odd_answers, replaced_during_the_read,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, refusals, odd_answers, replaced_during_the_read,
          stores_that_are_away, errors_through_a_service, a_signal_ends_waits, tokens, options)
 
 

@@ -93,6 +93,28 @@ def make_files(folder):
     return names
 
 
+# Keys that a store's URLs encode, or that look encoded. Each is the name of a file, too.
+ODD_NAMES = ("a b", "a+b", "a%20b", "100%", "a%2Fb", "q?v", "x#y", "k=v&w", "~t", "semi;colon,comma", "quo\"te",
+             "u\u0308", "\u00fc", "日本", "😀", "a:b", "a@b", "$(x)", "<x>", "tail.", "{1..2}", "[x]", "st*r", "!bang", "caret^", "bar|")
+
+
+def add_odd_names(feedmill):
+    """Files of ODD_NAMES, each with a line of its own, and the patterns that name one each."""
+    for k, name in enumerate(ODD_NAMES):
+        path = feedmill.files / "odd" / name / f"{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"line {k}\n")
+    return ["".join(f"[{c}]" if c in "*?[{" else c for c in name) for name in ODD_NAMES]
+
+
+def same_odd_names(feedmill, place):
+    """Each name alone, and all of them by a pattern, are the files of these names."""
+    for pattern in [f"{name}/{name}.txt" for name in add_odd_names(feedmill)] + ["*/*.txt", "**", "*/a*"]:
+        one, two = (feedmill.hash_of("source: " + json.dumps({"text": {"files": f"{root}/odd/{pattern}"}}, ensure_ascii=False) + "\n")
+                    for root in (place, feedmill.files))
+        assert one == two, f"{pattern}: {one} of objects, {two} of files"
+
+
 def add_columnar(feedmill):
     """Adds Parquet and Arrow files to the others, where pyarrow is."""
     if not pyarrow:

@@ -20,7 +20,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from command import (Feedmill, a_fifth, kinds_of, same_after_kills, same_after_odd_answers,  # noqa: E402
                      same_elements, save_in_steps, wait_for)
-from files import PIPELINES, add_columnar, pipeline  # noqa: E402
+from files import PIPELINES, add_columnar, add_odd_names, pipeline, same_odd_names  # noqa: E402
 from gateway import ACCESS_KEY, SECRET_KEY, FaultProxy, Gateway  # noqa: E402
 
 PLACE = "s3://data"
@@ -111,6 +111,12 @@ def patterns(feedmill):
         assert pages and all("prefix=tree%2Fa%2F" in page for page in pages), pages
         feedmill.refused(text_of("tree/none*"), "s3://data/tree/none*: no such file, and nothing matches it")
         feedmill.refused(text_of("none/"), "s3://data/none/: no such file, and nothing matches it")
+
+
+def odd_names(feedmill):
+    add_odd_names(feedmill)
+    with objects(feedmill):
+        same_odd_names(feedmill, PLACE)
 
 
 def options(feedmill):
@@ -505,7 +511,7 @@ def tokens(feedmill):
         feedmill.refused(text, "only read", "s3://", flags=("--local", "--save-token", f"http://{proxy.host}/data/t1"))
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, options, regions,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, options, regions,
          buckets_of_aws, lists, refusals, odd_answers,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
          keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,
