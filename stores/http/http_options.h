@@ -21,8 +21,11 @@ struct HttpOptions {
   // Limit of one request with all its repeats, at any speed.
   absl::Duration request_limit = absl::Minutes(10);
 
-  // Maximum of parallel requests; others wait in a queue.
+  // Maximum of parallel requests; others wait in a queue. As many again may be
+  // sent while requests are silent.
   size_t requests_max = 64;
+  // A request without a byte for this time is silent.
+  absl::Duration silence = absl::Seconds(2);
   // Larger ranges are fetched with several parallel requests.
   uint64_t request_bytes = uint64_t{1} << 20;
   // The same for bytes that are fetched beyond announced ranges: requests grow

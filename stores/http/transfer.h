@@ -110,6 +110,8 @@ class Transfer {
   void TakeHeaderLine(std::string_view line, absl::Time now);
   // Handles bytes of the answer. Returns false if the attempt should end.
   bool TakeBody(std::span<const std::byte> bytes, absl::Time now);
+  // Time of the attempt's beginning, or of its last byte.
+  absl::Time last_sign() const { return last_sign_; }
   // Time at which the attempt is aborted: no byte came for options.stall, or
   // the transfer has made no progress for options.patience. Therefore any
   // transfer ends within the patience after its last progress.

@@ -355,7 +355,7 @@ class TransferLoop::State
       curl_global_cleanup();
       return false;
     }
-    const auto most = static_cast<long>(options_.requests_max);
+    const auto most = static_cast<long>(2 * options_.requests_max);
     curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, most);
     curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
     curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &OnSocket);
@@ -395,8 +395,8 @@ class TransferLoop::State
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
     while (!Stopping()) {
       const absl::Time now = SteadyNow();
-      BeginDue(now);
       if (looks_.exchange(false) || now >= look_at_) EndStalled(now);
+      BeginDue(now);
       Handle(Await(std::min(NextLook(), due_) - SteadyNow()));
       while (EndAnswered() > 0) BeginDue(SteadyNow());
     }
@@ -447,9 +447,17 @@ class TransferLoop::State
     return nullptr;
   }
 
-  // Starts repeats that are due, and new transfers, up to requests_max.
+  // True if another request may be sent. Silent ones leave their places to
+  // others, so that servers that hang do not hold up the rest.
+  bool HasRoom() const {
+    const size_t silent =
+        std::min({silent_, active_.size(), options_.requests_max});
+    return active_.size() - silent < options_.requests_max;
+  }
+
+  // Starts repeats that are due, and new transfers, while there is room.
   void BeginDue(absl::Time now) {
-    while (active_.size() < options_.requests_max) {
+    while (HasRoom()) {
       std::shared_ptr<Transfer> transfer;
       if (!paused_.empty() && paused_.begin()->first <= now) {
         transfer = std::move(paused_.begin()->second);
@@ -551,12 +559,15 @@ class TransferLoop::State
     distances_.Add(attempt.transfer->url(), absl::Microseconds(first - sent));
   }
 
-  // Ends stalled attempts, and those of abandoned transfers.
+  // Ends stalled attempts, and those of abandoned transfers. Counts the silent
+  // ones.
   void EndStalled(absl::Time now) {
     look_at_ = now + kMaxPollInterval;
+    silent_ = 0;
     std::vector<std::pair<CURL*, std::string>> ended;
     for (const auto& [easy, attempt] : active_) {
       const Transfer& transfer = *attempt->transfer;
+      if (transfer.last_sign() + options_.silence <= now) ++silent_;
       if (transfer.aborts_at() <= now || transfer.abandoned()) {
         ended.emplace_back(easy, transfer.AbortReason(now));
       } else {
@@ -580,7 +591,7 @@ class TransferLoop::State
   absl::Time NextLook() const {
     absl::Time next =
         active_.empty() && paused_.empty() ? absl::InfiniteFuture() : look_at_;
-    if (!paused_.empty() && active_.size() < options_.requests_max) {
+    if (!paused_.empty() && HasRoom()) {
       next = std::min(next, paused_.begin()->first);
     }
     return next;
@@ -619,6 +630,7 @@ class TransferLoop::State
   absl::Time due_ = absl::InfiniteFuture();  // of libcurl's timer
   absl::Time look_at_ = absl::InfinitePast();
   std::map<CURL*, std::unique_ptr<Attempt>> active_;
+  size_t silent_ = 0;  // active attempts that were silent at the last look
   std::multimap<absl::Time, std::shared_ptr<Transfer>> paused_;
   std::vector<std::unique_ptr<CURL, EasyFree>> idle_;
 };
