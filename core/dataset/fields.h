@@ -114,6 +114,8 @@ struct Field {
     kPositive = 16,  // if written, at least 1
     // No part of the graph's fingerprint: another field identifies it.
     kUnidentified = 32,
+    // A bool that is set where the source's fields are inferred.
+    kSetIfInferred = 64,
   };
 
   std::string_view name;

@@ -137,6 +137,10 @@ class CsvDecoder final : public RecordDecoder {
           "float64 (NaN) or bytes",
           Shown(field.name), DTypeName(field.dtype));
     }
+    if (source_.exact_integers && !FloatKeepsInteger(trimmed, field.dtype)) {
+      return IntegerNotKept(fmt::format("the column \"{}\"", Shown(field.name)),
+                            trimmed, field.dtype);
+    }
     if (AppendNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
     }
@@ -236,7 +240,8 @@ struct CsvFormat {
              "header."},
             {"vectors", &s.vectors, Field::kSparse,
              "Runs of columns that are one component, a list: "
-             "\"pixels=p0..p783\"."}};
+             "\"pixels=p0..p783\"."},
+            ExactIntegersField(s.exact_integers)};
   }
   static SourceProperties Properties(const CsvSource& s) {
     const bool utf16 = s.encoding == TextEncoding::kUtf16;

@@ -80,6 +80,13 @@ Field EncodingField(TextEncoding& encoding) {
           Field::kSparse, "Encoding of the files."};
 }
 
+Field ExactIntegersField(bool& exact_integers) {
+  return {"exact_integers", &exact_integers,
+          Field::kSparse | Field::kUnidentified | Field::kSetIfInferred,
+          "An integer whose digits its float does not keep is a data error, "
+          "and not rounded; set if `fields` are inferred."};
+}
+
 Field FieldsField(std::vector<SourceField>& fields) {
   return {"fields", DeclaredFields{&fields}, Field::kOptional,
           "The components and their types.", "inferred from the first records"};

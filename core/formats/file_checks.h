@@ -21,6 +21,7 @@ Field CompressionField(Compression& compression,
 // The option zstd_window_log, which CheckFiles checks.
 Field WindowLogField(int64_t& window_log);
 Field EncodingField(TextEncoding& encoding);
+Field ExactIntegersField(bool& exact_integers);
 Field FieldsField(std::vector<SourceField>& fields);
 
 // Returns kFiles (files in order) if the files are compressed, else

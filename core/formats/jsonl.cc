@@ -19,10 +19,18 @@ namespace {
 
 using Kind = JsonToken::Kind;
 
+absl::Status NoObject() {
+  return DataLoss(
+      "the record is no JSON object; a jsonl has one on each line, as `jq -c` "
+      "writes them (`jq -c '.[]'` those of an array)");
+}
+
 class JsonDecoder final : public RecordDecoder {
  public:
-  JsonDecoder(std::vector<SourceField> fields, TextEncoding encoding)
-      : RecordDecoder(std::move(fields)), encoding_(encoding) {}
+  JsonDecoder(std::vector<SourceField> fields, const JsonlSource& source)
+      : RecordDecoder(std::move(fields)),
+        encoding_(source.encoding),
+        exact_integers_(source.exact_integers) {}
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
@@ -56,7 +64,7 @@ class JsonDecoder final : public RecordDecoder {
   absl::Status Find(std::string_view record, Row& row) const {
     std::fill(row.values.begin(), row.values.end(), JsonToken{});
     JsonScanner scanner(record);
-    if (!scanner.Enter('{')) return DataLoss("the record is no JSON object");
+    if (!scanner.Enter('{')) return NoObject();
     size_t next = 0;  // members are mostly in the order of the fields
     JsonToken key, value;
     while (scanner.NextItem('}')) {
@@ -88,9 +96,8 @@ class JsonDecoder final : public RecordDecoder {
   }
 
   // Appends one item, or the stand-in for null.
-  static absl::Status AppendItem(const SourceField& field,
-                                 const JsonToken& value, std::string& text,
-                                 OutputColumn& column) {
+  absl::Status AppendItem(const SourceField& field, const JsonToken& value,
+                          std::string& text, OutputColumn& column) const {
     if (field.dtype == DType::kBytes) {
       std::string_view bytes = value.text;
       if (value.escaped) {
@@ -117,6 +124,11 @@ class JsonDecoder final : public RecordDecoder {
                AppendNumber(value.text, DType::kBool, column.values);
         break;
       case Kind::kNumber:
+        if (exact_integers_ && !FloatKeepsInteger(value.text, field.dtype)) {
+          return IntegerNotKept(
+              fmt::format("the field \"{}\"", Shown(field.name)), value.text,
+              field.dtype);
+        }
         good = field.dtype != DType::kBool &&
                AppendNumber(value.text, field.dtype, column.values);
         break;
@@ -135,10 +147,9 @@ class JsonDecoder final : public RecordDecoder {
 
   // Appends the items of an array below dimension `axis`. Counts the items of
   // the first dimension.
-  static absl::Status AppendArray(const SourceField& field,
-                                  const JsonToken& value, size_t axis,
-                                  int64_t& count, std::string& text,
-                                  OutputColumn& column) {
+  absl::Status AppendArray(const SourceField& field, const JsonToken& value,
+                           size_t axis, int64_t& count, std::string& text,
+                           OutputColumn& column) const {
     if (value.kind != Kind::kArray) return Misfit(field, value);
     JsonScanner scanner(value.text);
     if (!scanner.Enter('[')) return Misfit(field, value);
@@ -157,8 +168,8 @@ class JsonDecoder final : public RecordDecoder {
     return Misfit(field, value);
   }
 
-  static absl::Status Append(const SourceField& field, const JsonToken& value,
-                             std::string& text, OutputColumn& column) {
+  absl::Status Append(const SourceField& field, const JsonToken& value,
+                      std::string& text, OutputColumn& column) const {
     if (field.shape.empty()) return AppendItem(field, value, text, column);
     int64_t count = 0;
     const bool list = field.shape[0] == kUnknownDim;
@@ -176,6 +187,7 @@ class JsonDecoder final : public RecordDecoder {
   }
 
   const TextEncoding encoding_;
+  const bool exact_integers_;
 };
 
 // Properties of a field, after the records seen so far.
@@ -261,10 +273,13 @@ struct MemberGuess {
 struct Guesses {
   std::vector<MemberGuess> guesses;
   std::vector<size_t> seen;  // number of records, by guess
+  std::vector<size_t> last;  // the last record, by guess
+  size_t records = 0;
 
   absl::Status Add(const FileSample& sample, size_t record) {
     JsonScanner scanner(sample.records[record]);
-    if (!scanner.Enter('{')) return DataLoss("no JSON object");
+    if (!scanner.Enter('{')) return NoObject();
+    ++records;
     JsonToken key, value;
     while (scanner.NextItem('}') && scanner.Key(key) &&
            scanner.Scan(value, 0)) {
@@ -278,9 +293,13 @@ struct Guesses {
             guesses.end(),
             MemberGuess{.name = name, .first_file = sample.file});
         seen.push_back(0);
+        last.push_back(0);
       }
       found->Add(value, sample, record);
-      ++seen[static_cast<size_t>(found - guesses.begin())];
+      // A name that is repeated in a record counts once.
+      const auto g = static_cast<size_t>(found - guesses.begin());
+      if (last[g] != records) ++seen[g];
+      last[g] = records;
     }
     return scanner.failed() ? scanner.Wrong() : absl::OkStatus();
   }
@@ -335,9 +354,12 @@ struct JsonlFormat {
   static constexpr bool kSamplesFurtherFiles = true;
 
   static FieldList Fields(JsonlSource& s) {
-    return {FilesField(s.files), CompressionField(s.compression, s.files),
-            WindowLogField(s.zstd_window_log), FieldsField(s.fields),
-            EncodingField(s.encoding)};
+    return {FilesField(s.files),
+            CompressionField(s.compression, s.files),
+            WindowLogField(s.zstd_window_log),
+            FieldsField(s.fields),
+            EncodingField(s.encoding),
+            ExactIntegersField(s.exact_integers)};
   }
   static SourceProperties Properties(const JsonlSource& s) {
     const bool utf16 = s.encoding == TextEncoding::kUtf16;
@@ -356,8 +378,7 @@ struct JsonlFormat {
   }
   static std::unique_ptr<const RecordDecoder> MakeDecoder(
       const JsonlSource& s, const std::vector<bool>& live) {
-    return std::make_unique<JsonDecoder>(LiveFields(s.fields, live),
-                                         s.encoding);
+    return std::make_unique<JsonDecoder>(LiveFields(s.fields, live), s);
   }
   static absl::StatusOr<std::vector<SourceField>> InferFields(
       const JsonlSource& s, std::vector<FileSample> samples) {

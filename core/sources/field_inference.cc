@@ -115,6 +115,21 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
   return absl::OkStatus();
 }
 
+// Makes large integers in inferred floats errors, where a source has the
+// option.
+void KeepIntegers(Source& source, const std::vector<SourceField>& fields) {
+  const bool floats = std::ranges::any_of(
+      fields, [](const SourceField& field) { return IsFloat(field.dtype); });
+  if (!floats) return;
+  source.Change([](const FieldList& options) {
+    for (const Field& option : options) {
+      if (option.Has(Field::kSetIfInferred)) {
+        *std::get<bool*>(option.value) = true;
+      }
+    }
+  });
+}
+
 // Sets the compression, too, by the files that were found.
 absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
@@ -212,6 +227,7 @@ absl::Status InferFields(Graph& graph) {
         fmt::format("cannot infer the fields of the {} source: {}",
                     graph.source.name(), ErrorText(found.status())));
   }
+  KeepIntegers(graph.source, *found);
   *MutableSourceFields(graph.source) = *std::move(found);
   return absl::OkStatus();
 }

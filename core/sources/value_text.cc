@@ -1,10 +1,16 @@
 #include "core/sources/value_text.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
+
+#include "core/base/status.h"
+#include "core/sources/record_decoder.h"
 
 namespace feedmill {
 namespace {
@@ -51,7 +57,55 @@ bool AppendParsed(std::string_view text, BufferBuilder& values) {
   return true;
 }
 
+// FloatKeepsInteger of a text of decimal digits that does not begin with 0.
+template <class T>
+bool KeepsDigits(std::string_view digits) {
+  if (digits.size() <= std::numeric_limits<T>::digits10) return true;
+  T value{};
+  const char* const end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, value).ec != std::errc()) {
+    return false;  // out of range
+  }
+  // Large enough for the largest float64, 309 digits.
+  std::array<char, 320> text{};
+  const int whole = std::snprintf(text.data(), text.size(), "%.0f",
+                                  static_cast<double>(value));
+  if (std::string_view(text.data(), static_cast<size_t>(whole)) == digits) {
+    return true;
+  }
+  // The shortest digits that mean this float, "1.5e+18", with zeros for the
+  // rest.
+  const auto shortest = std::to_chars(text.data(), text.data() + text.size(),
+                                      value, std::chars_format::scientific);
+  std::string written(1, text[0]);
+  for (const char* at = text.data() + 1; at < shortest.ptr && *at != 'e';
+       ++at) {
+    if (*at != '.') written += *at;
+  }
+  if (written.size() > digits.size()) return false;
+  written.append(digits.size() - written.size(), '0');
+  return written == digits;
+}
+
 }  // namespace
+
+bool FloatKeepsInteger(std::string_view text, DType dtype) {
+  if (text.size() <= std::numeric_limits<float>::digits10) return true;
+  if (!IsFloat(dtype)) return true;
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  if (text.find_first_not_of("0123456789") != text.npos) return true;
+  return dtype == DType::kFloat32 ? KeepsDigits<float>(text)
+                                  : KeepsDigits<double>(text);
+}
+
+absl::Status IntegerNotKept(std::string_view what, std::string_view text,
+                            DType dtype) {
+  return DataLoss(
+      "{} is {}, which {} does not hold exactly; declare its type with "
+      "`fields`: bytes keeps the digits, {} rounds",
+      what, Shown(text), DTypeName(dtype), DTypeName(dtype));
+}
 
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values) {
   if (dtype == DType::kBool) return AppendBool(text, values);
@@ -96,13 +150,14 @@ bool NumberGuess::Add(std::string_view text) {
       std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
   const bool fits = error == std::errc();
   in_float64_ = in_float64_ && fits && magnitude <= kExactMax;
+  kept_ = kept_ && FloatKeepsInteger(text, DType::kFloat64);
   int64_ = int64_ && AppendNumber(text, DType::kInt64, parsed);
   uint64_ = uint64_ && AppendNumber(text, DType::kUInt64, parsed);
   return true;
 }
 
 DType NumberGuess::Result(bool missing) const {
-  if (real_) return DType::kFloat64;
+  if (real_) return kept_ ? DType::kFloat64 : DType::kBytes;
   if (missing) return in_float64_ ? DType::kFloat64 : DType::kBytes;
   if (int64_) return DType::kInt64;
   return uint64_ ? DType::kUInt64 : DType::kBytes;

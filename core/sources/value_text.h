@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
+#include "absl/status/status.h"
 #include "core/chunk/buffer_builder.h"
 #include "feedmill/element.h"
 
@@ -28,6 +29,17 @@ inline std::string_view TrimmedValue(std::string_view text) {
 // kBytes. Returns false if the dtype has no such item.
 bool AppendMissing(DType dtype, BufferBuilder& values);
 
+// False if `text` is an integer whose digits a float of `dtype` does not keep:
+// the nearest one is neither equal to it, nor written with these digits as
+// JavaScript and Go write it ("1152921504606847000" for 2^60). True for all
+// other texts and dtypes.
+bool FloatKeepsInteger(std::string_view text, DType dtype);
+
+// The error of an integer that FloatKeepsInteger does not hold. `what`: e.g.
+// "the column \"a\"".
+absl::Status IntegerNotKept(std::string_view what, std::string_view text,
+                            DType dtype);
+
 // Finds the dtype that holds all numbers of a field exactly.
 class NumberGuess {
  public:
@@ -39,8 +51,8 @@ class NumberGuess {
   bool any() const { return any_; }
   // Returns int64; uint64 if only that holds all numbers; float64 if some are
   // not integers, or if values are `missing`, which become NaN. Returns bytes,
-  // the texts as written, if no dtype holds all integers exactly. Other texts
-  // are ignored.
+  // the texts as written, if no dtype holds all integers exactly
+  // (FloatKeepsInteger). Other texts are ignored.
   DType Result(bool missing) const;
 
  private:
@@ -50,6 +62,7 @@ class NumberGuess {
   bool int64_ = true;       // all integers fit int64
   bool uint64_ = true;      // all integers fit uint64
   bool in_float64_ = true;  // all integers are at most 2^53
+  bool kept_ = true;        // FloatKeepsInteger of all integers
 };
 
 }  // namespace feedmill

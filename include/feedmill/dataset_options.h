@@ -106,6 +106,8 @@ struct JsonlSource {  // one JSON object a line, its members by name
   std::vector<SourceField> fields{};
   TextEncoding encoding = TextEncoding::kUtf8;
   int64_t zstd_window_log = 0;
+  // See CsvSource.
+  bool exact_integers = false;
 };
 struct CsvSource {  // one record a line, its columns by name
   std::vector<std::string> files{};
@@ -127,6 +129,9 @@ struct CsvSource {  // one record a line, its columns by name
   // "pixels=p0..p783" is the columns from p0 to p783 as the component pixels.
   std::vector<std::string> vectors{};
   int64_t zstd_window_log = 0;
+  // An integer whose digits its float does not keep is a data error. True if
+  // the fields are inferred; else such an integer is rounded.
+  bool exact_integers = false;
 };
 // Tar files. Members with the same name up to the first '.' form an element,
 // e.g. a/17.jpg and a/17.cls. The text after the '.' names the component, and

@@ -200,6 +200,7 @@ class Sources:
         comment: str | None = None,
         skip_rows: int | None = None,
         vectors: Mapping[str, tuple[str, str]] | None = None,
+        exact_integers: bool | None = None,
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
     ) -> Self:
@@ -212,6 +213,8 @@ class Sources:
         Lines that begin with ``comment`` and the first ``skip_rows`` lines of each
         file are left out. ``vectors={"pixels": ("p0", "p783")}`` makes one
         component, a list, of the columns from ``p0`` to ``p783``.
+        ``exact_integers=True`` makes an integer whose digits its float does not keep an
+        error of its row, as it is without ``fields``.
 
         Reading raises NotFoundError if no file matches, DataLossError for a row that does
         not fit ``fields``.
@@ -238,6 +241,7 @@ class Sources:
                 comment=comment,
                 skip_rows=skip_rows,
                 vectors=runs,
+                exact_integers=exact_integers,
                 compression=compression,
                 zstd_window_log=zstd_window_log,
             ),
@@ -250,6 +254,7 @@ class Sources:
         *,
         fields: Types | None = None,
         encoding: Literal["utf-8", "latin-1", "utf-16"] | None = None,
+        exact_integers: bool | None = None,
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
     ) -> Self:
@@ -257,7 +262,7 @@ class Sources:
 
         ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
         without it they are found out from the first 1,000 lines and some of later
-        files.
+        files. ``exact_integers`` is that of :meth:`csv`.
 
         Reading raises NotFoundError if no file matches, DataLossError for a line that does
         not fit ``fields``.
@@ -272,6 +277,7 @@ class Sources:
                 files=files_of(files),
                 fields=fields,
                 encoding=encoding,
+                exact_integers=exact_integers,
                 compression=compression,
                 zstd_window_log=zstd_window_log,
             ),

@@ -7,9 +7,11 @@ Each test is one kind of file. Where another program reads the file, its values
 are what feedmill must give."""
 import codecs
 import csv
+import decimal
 import gzip
 import io
 import json
+import math
 import pathlib
 import struct
 import tarfile
@@ -100,10 +102,62 @@ def large_integers(feedmill):
     equal(feedmill.read("{jsonl: {files: list.jsonl}}"), [{"ids": [2**64 - 1, 1]}, {"ids": []}])
     feedmill.write("gaps.jsonl", '{"b": [true, null], "n": [1, null]}\n')
     equal(feedmill.read("{jsonl: {files: gaps.jsonl}}"), [{"b": ["true", ""], "n": [1, "NaN"]}])
+    integers_among_floats(feedmill)
+    # A name that a record repeats, whose last value counts, is still missing in another record.
+    feedmill.write("repeated.jsonl", '{"a": 1, "a": 2}\n{}\n')
+    assert json.loads('{"a": 1, "a": 2}') == {"a": 2}
+    equal(feedmill.read("{jsonl: {files: repeated.jsonl}}"), [{"a": 2.0}, {"a": "NaN"}])
     # A missing value makes floats, and floats hold integers up to 2^53.
     feedmill.write("missing.csv", "small,large\n9007199254740992,9007199254740993\n,\n")
     equal(feedmill.read("{csv: {files: missing.csv}}"),
           [{"small": 2**53, "large": "9007199254740993"}, {"small": "NaN", "large": ""}])
+
+
+def integers_among_floats(feedmill):
+    """Integers whose digits float64 does not keep stay texts, or are errors; they are never rounded unasked."""
+    for number, kept in ((2**53, True), (2**53 + 1, False), (2**53 + 2, True), (-2**53 - 1, False), (10**18, True),
+                         (2**60, True), (1152921504606847000, True), (1152921504606847001, False), (2**64 - 1, False),
+                         (10254939386542155531, False), (10**22, True), (10**23, True), (10**23 + 1, False),
+                         (10**400, False)):
+        # 1152921504606847000 and 10**23 are what JavaScript and Go write for the nearest float.
+        assert kept == (abs(number) < 10**309 and (int(float(number)) == number or digits_of(float(number)) == str(number)))
+        texts = ["0.5", str(number)]
+        want = [float(text) if kept else text for text in texts]
+        lines = "".join(f'{{"a": {text}, "l": [{text}, 1]}}\n' for text in texts)
+        rows = [{"a": a, "l": [a, 1.0 if kept else "1"]} for a in want]
+        for order in (1, -1):
+            feedmill.write("mixed.csv", "a,b\n" + "".join(f"{text},x\n" for text in texts[::order]))
+            equal([row["a"] for row in feedmill.read("{csv: {files: mixed.csv}}")], want[::order])
+        feedmill.write("mixed.jsonl", lines)
+        equal(feedmill.read("{jsonl: {files: mixed.jsonl}}"), rows)
+        # After the records that are looked at, as the last of a file: an error of the record alone.
+        for kind, first, record in (("csv", "a\n" + "0.5\n" * 2000, f"{number}\n"),
+                                    ("jsonl", '{"a": 0.5}\n' * 2000, f'{{"a": {number}}}\n')):
+            feedmill.write(f"late.{kind}", first + record)
+            source = f"{{{kind}: {{files: late.{kind}MORE}}}}"
+            plain = source.replace("MORE", "")
+            if kept:
+                equal(feedmill.read(plain)[-1], {"a": float(number)})
+            else:
+                shown = str(number)[:60]
+                parts = (f"late.{kind}: record 2000 ", '"a"', shown, "float64 does not hold exactly", "`fields`")
+                equal(len(feedmill.read_up_to_error(plain, *parts)), 2000)
+                equal(len(feedmill.read(plain, "steps: [{on_error: skip}]")), 2000)
+                equal(feedmill.read(source.replace("MORE", ", fields: {a: bytes}"))[-1], {"a": str(number)})
+                feedmill.read_up_to_error(source.replace("MORE", ", exact_integers: true, fields: {a: float64}"), *parts)
+            # Declared floats are rounded, as Python's float does.
+            declared = float(str(number))
+            equal(feedmill.read(source.replace("MORE", ", fields: {a: float64}"))[-1],
+                  {"a": "Infinity" if declared == math.inf else declared})
+    feedmill.write("f.csv", "a\n16777216\n16777217\n")
+    source = "{csv: {files: f.csv, fields: {a: float32}MORE}}"
+    equal(feedmill.read(source.replace("MORE", "")), [{"a": 16777216.0}, {"a": 16777216.0}])
+    equal(feedmill.read_up_to_error(source.replace("MORE", ", exact_integers: true"), "16777217", "float32"), [{"a": 16777216.0}])
+
+
+def digits_of(number):
+    """A whole float as JavaScript writes it: its shortest digits, and zeros."""
+    return format(decimal.Decimal(repr(number)), "f")
 
 
 def byte_order_marks(feedmill):
