@@ -4,7 +4,11 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -310,6 +314,38 @@ class DocumentStart final : public YAML::EventHandler {
   YAML::Mark mark_;
 };
 
+// Returns the code unit of a JSON escape "\\ud83d" that begins here, if it is
+// half of a pair.
+std::optional<uint32_t> HalfPairAt(std::string_view text, size_t at) {
+  uint32_t unit = 0;
+  if (text.substr(at, 2) != "\\u" || at + 6 > text.size()) return std::nullopt;
+  const char* const end = text.data() + at + 6;
+  if (std::from_chars(end - 4, end, unit, 16).ptr != end) return std::nullopt;
+  return unit >= 0xd800 && unit < 0xe000 ? std::optional(unit) : std::nullopt;
+}
+
+// Writes the pairs of escapes with which JSON has characters beyond 16 bits,
+// "\\ud83d\\ude00", as YAML has them: "\\U0001f600".
+std::string WithYamlEscapes(std::string_view text) {
+  std::string out;
+  size_t at = 0;
+  while (at < text.size()) {
+    const auto high = HalfPairAt(text, at);
+    const auto low = HalfPairAt(text, std::min(at + 6, text.size()));
+    if (high && low && *high < 0xdc00 && *low >= 0xdc00) {
+      const uint32_t code = 0x10000 + ((*high - 0xd800) << 10) + *low - 0xdc00;
+      out += fmt::format("\\U{:08x}", code);
+      at += 12;
+      continue;
+    }
+    // A backslash that is escaped begins no escape.
+    const size_t size = text[at] == '\\' && !high ? 2 : 1;
+    out += text.substr(at, size);
+    at += size;
+  }
+  return out;
+}
+
 // Checks that there is one document. YAML::LoadAll could do it, but loops for
 // ever on a comma after the first document.
 absl::Status CheckIsOneDocument(const std::string& text) {
@@ -334,6 +370,21 @@ absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
   return std::move(pipeline.graph);
 }
 
+namespace {
+
+// Throws YAML::Exception if the text is not YAML.
+absl::StatusOr<Pipeline> ParsePipeline(const std::string& text,
+                                       const std::string& directory) {
+  FM_RETURN_IF_ERROR(CheckIsOneDocument(text));
+  YamlReader reader;
+  FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(text)));
+  if (!directory.empty()) MakePathsAbsolute(directory, graph);
+  return Pipeline{std::move(graph), reader.job(), reader.even(),
+                  reader.lines()};
+}
+
+}  // namespace
+
 absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
                                            const std::string& directory) {
   if (text.size() > kYamlTextMax) {
@@ -343,12 +394,14 @@ absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
   FM_RETURN_IF_ERROR(CheckIsText(text));
   try {
     const std::string copy(text);
-    FM_RETURN_IF_ERROR(CheckIsOneDocument(copy));
-    YamlReader reader;
-    FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(copy)));
-    if (!directory.empty()) MakePathsAbsolute(directory, graph);
-    return Pipeline{std::move(graph), reader.job(), reader.even(),
-                    reader.lines()};
+    try {
+      return ParsePipeline(copy, directory);
+    } catch (const YAML::Exception& error) {
+      // The parser refuses pairs of escapes, which programs write in JSON.
+      const std::string escaped = WithYamlEscapes(text);
+      if (escaped == copy) throw;
+      return ParsePipeline(escaped, directory);
+    }
   } catch (const YAML::Exception& error) {
     if (error.mark.is_null()) {
       return InvalidArgument("not YAML: {}", error.msg);

@@ -365,6 +365,17 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
               HasSubstr("steps: expected a list"));
 }
 
+// As json.dumps of Python writes characters beyond 16 bits.
+TEST(GraphYamlTest, ReadsThePairsOfEscapesOfJson) {
+  const auto graph = ParseGraphYaml(
+      R"({"source": {"text": {"files": ["/\ud83d\ude00", "/\\ud83d"]}}})", "/");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(graph->source.As<TextSource>()->files,
+            (std::vector<std::string>{"/\U0001f600", "/\\ud83d"}));
+  EXPECT_THAT(YamlError(R"({"source": {"text": "\ud83d"}})"),
+              HasSubstr("not YAML"));
+}
+
 TEST(GraphYamlTest, NamesTheJobThatItIsReadAs) {
   const auto named = ParsePipelineYaml(
       "source: {range: 3}\noptions: {job: epoch-1, seed: 7}\n", "");
