@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <string>
@@ -68,15 +67,14 @@ bool KeepsDigits(std::string_view digits) {
   }
   // Large enough for the largest float64, 309 digits.
   std::array<char, 320> text{};
-  const int whole = std::snprintf(text.data(), text.size(), "%.0f",
-                                  static_cast<double>(value));
-  if (std::string_view(text.data(), static_cast<size_t>(whole)) == digits) {
-    return true;
-  }
+  char* const room = text.data() + text.size();
+  const auto whole =
+      std::to_chars(text.data(), room, value, std::chars_format::fixed, 0);
+  if (std::string_view(text.data(), whole.ptr) == digits) return true;
   // The shortest digits that mean this float, "1.5e+18", with zeros for the
   // rest.
-  const auto shortest = std::to_chars(text.data(), text.data() + text.size(),
-                                      value, std::chars_format::scientific);
+  const auto shortest =
+      std::to_chars(text.data(), room, value, std::chars_format::scientific);
   std::string written(1, text[0]);
   for (const char* at = text.data() + 1; at < shortest.ptr && *at != 'e';
        ++at) {

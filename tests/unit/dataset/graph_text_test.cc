@@ -365,7 +365,7 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
               HasSubstr("steps: expected a list"));
 }
 
-// As json.dumps of Python writes characters beyond 16 bits.
+// json.dumps of Python writes characters beyond 16 bits in this way.
 TEST(GraphYamlTest, ReadsThePairsOfEscapesOfJson) {
   const auto graph = ParseGraphYaml(
       R"({"source": {"text": {"files": ["/\ud83d\ude00", "/\\ud83d"]}}})", "/");

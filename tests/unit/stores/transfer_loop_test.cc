@@ -98,7 +98,7 @@ TEST(TransferLoop, RequestsThatHangLeaveTheirPlacesToOthers) {
   }
 }
 
-TEST(TransferLoop, WhereTwiceAsManyHangOthersWaitForTheFirstToEnd) {
+TEST(TransferLoop, RequestsWaitForTheFirstToEndIfTwiceAsManyHang) {
   HttpOptions options;
   options.requests_max = 2;
   options.silence = absl::ZeroDuration();
