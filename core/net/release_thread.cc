@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -24,6 +25,7 @@ namespace {
 constexpr size_t kWaitingBytesMax = size_t{3} << 30;
 constexpr size_t kSliceBytes = size_t{8} << 20;
 constexpr uintptr_t kPageBytes = 4096;
+constexpr std::chrono::seconds kIdleThreadTimeout(1);  // then the thread ends
 
 class ReleaseThread {
  public:
@@ -65,8 +67,8 @@ class ReleaseThread {
   void Run() {
     pthread_setname_np(pthread_self(), "fm-release");
     std::unique_lock lock(mutex_);
-    for (;;) {
-      changed_.wait(lock, [this] { return !waiting_.empty(); });
+    const auto waits = [this] { return !waiting_.empty(); };
+    while (changed_.wait_for(lock, kIdleThreadTimeout, waits)) {
       auto [owner, bytes] = std::move(waiting_.front());
       waiting_.pop_front();
       lock.unlock();
@@ -74,6 +76,7 @@ class ReleaseThread {
       lock.lock();
       waiting_bytes_ -= bytes;
     }
+    runs_ = false;  // Take() starts another one
   }
 
   std::mutex mutex_;

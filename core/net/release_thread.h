@@ -8,7 +8,7 @@ namespace feedmill {
 
 // A thread of the process that releases large memory for the threads of
 // reactors and of libzmq, which would send no heartbeat meanwhile. It starts
-// when it is first needed.
+// when it is needed, and ends after a second without work.
 
 // Makes buffers use it (FreesElsewhere), and makes other threads free large
 // blocks in slices. Any thread, any number of times.

@@ -7,12 +7,17 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/chunk/large_blocks.h"
 #include "core/net/reactor.h"
 #include "tests/unit/net/buffers.h"
@@ -76,6 +81,25 @@ TEST(ReleaseThread, AChildOfForkHasOneOfItsOwn) {
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
+}
+
+// Number of threads of this process by the name of a release thread.
+int ReleaseThreads() {
+  int found = 0;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    found += name == "fm-release";
+  }
+  return found;
+}
+
+TEST(ReleaseThread, EndsWithoutWorkAndStartsAgain) {
+  for (int k = 0; k < 2; ++k) {
+    EXPECT_TRUE(DropsElsewhere());
+    while (ReleaseThreads() > 0) absl::SleepFor(absl::Milliseconds(10));
+  }
 }
 
 TEST(ReleaseThread, ReactorsPassOnLargeBlocksThatTheyDropOrHaveSent) {
