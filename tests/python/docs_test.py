@@ -1,11 +1,14 @@
-"""The examples of docstrings, of docs/python.md, of docs/tf.md and of README.md run."""
+"""The examples of docstrings, of README.md and of the pages run."""
 
 import doctest
 import importlib
 import inspect
+import json
+import os
 import pkgutil
 import re
 import shutil
+import urllib.request
 
 import feedmill
 import pytest
@@ -74,6 +77,38 @@ def test_the_page_of_python_functions(folder):
 
 def test_the_page_of_tf(folder):
     run_page((ROOT / "docs/tf.md").read_text())
+
+
+def lines_of(page):
+    """The blocks of Python of a page that has no program of its own."""
+    (text,) = re.findall(r"^```python\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.M | re.S)
+    return text
+
+
+def test_the_lines_of_the_pages_of_clusters(service, monkeypatch):
+    address = service.removeprefix("tcp://")
+    task = {"type": "worker", "index": 0}
+    cluster = {"cluster": {"ps": [address], "data": [address]}, "task": task}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
+    names = {"fm": feedmill, "os": os, "dataset": feedmill.Dataset.range(3)}
+    names["pipeline"] = names["dataset"]
+    exec(lines_of("servers.md"), names)
+    assert [int(x) for x in names["reader"]] == [0, 1, 2]
+    monkeypatch.setenv("SERVICE", service)
+    monkeypatch.setenv("SLURM_PROCID", "1")
+    monkeypatch.setenv("SLURM_NTASKS", "2")
+    exec(lines_of("slurm.md"), names)
+    assert [int(x) for x in names["reader"]] == [1]
+
+
+def test_the_line_of_the_page_of_metrics():
+    line = lines_of("monitoring.md")
+    assert ":9095" in line
+    names = {"fm": feedmill}
+    exec(line.replace(":9095", ":0"), names)  # the port may be taken
+    with urllib.request.urlopen(names["metrics"].url + "/metrics", timeout=20) as answer:
+        assert b"feedmill_build_info" in answer.read()
+    names["metrics"].stop()
 
 
 def test_the_section_of_the_readme(folder):
