@@ -129,6 +129,11 @@ class Dataset(Sources, Steps):
         if isinstance(source, str) and ("\n" in source or ": " in source):
             _feedmill.Pipeline(source, "")
             return cls._of(_plain_yaml.load(source))
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            raise InvalidArgumentError(
+                "from_yaml: expected the path of a file, or the text of a pipeline, found a "
+                f"{type(source).__qualname__}"
+            )
         path = os.path.abspath(source)
         text = _text_of(path)
         try:

@@ -6,6 +6,7 @@ An expression is text that the workers compile. No Python code runs there.
 
 from __future__ import annotations
 
+import inspect
 import keyword
 import re
 from collections.abc import Callable, Sequence
@@ -520,8 +521,10 @@ def trace(function: Callable[[Any], Any]) -> Any:
     """Calls ``function`` with an :class:`Element`, twice.
 
     Raises TraceError if the two results differ: a random number would be the same for
-    all elements. Raises it, too, if the result is a tuple or has inner names.
+    all elements. Raises it, too, if the result is a tuple or has inner names, and if
+    the function does not take one argument.
     """
+    _check_signature(function)
     first, second = function(Element()), function(Element())
     if repr(first) != repr(second):
         raise trace_error_of(
@@ -534,6 +537,21 @@ def trace(function: Callable[[Any], Any]) -> Any:
     if nested is not None:
         raise trace_error_of(function, f"the function returned {nested}")
     return first
+
+
+def _check_signature(function: Callable[[Any], Any]) -> None:
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # some functions in C have none
+    try:
+        signature.bind(None)
+    except TypeError:
+        raise trace_error_of(
+            function,
+            f"the function takes {signature}, and it is called with one element; write, for "
+            "example, lambda e: e.image / 255",
+        ) from None
 
 
 def nesting(made: Any) -> str | None:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -89,6 +89,12 @@ class Reader:
         while (chunk := self._native.next_columns()) is not None:
             yield chunk
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a reader cannot be copied or pickled, because its threads are in this process; send "
+            "the dataset and reader.state_dict(), and call dataset.read(state=…) there"
+        )
+
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Gives the rest of the elements to Arrow, chunk by chunk: a row each.
 
@@ -100,7 +106,15 @@ class Reader:
 
         Raises ImportError without pyarrow.
         """
-        from feedmill._arrow import record_batches
+        try:
+            from feedmill._arrow import record_batches
+        except ModuleNotFoundError as error:
+            if error.name != "pyarrow":
+                raise
+            raise ImportError(
+                "an Arrow stream of a reader needs the package pyarrow: pip install pyarrow",
+                name="pyarrow",
+            ) from None
 
         stream: object = record_batches(self).__arrow_c_stream__(requested_schema)
         return stream

@@ -313,3 +313,8 @@ def test_names_and_types_are_errors_that_name_the_step():
 def test_a_loop_over_a_dataset_says_how_to_read_it():
     with pytest.raises(TypeError, match=r"read them: for element in dataset\.read\(\)"):
         list(fm.Dataset.range(3))
+
+
+def test_a_dict_is_no_yaml():
+    with pytest.raises(fm.InvalidArgumentError, match="the text of a pipeline, found a dict"):
+        fm.Dataset.from_yaml({"source": {"range": 3}})

@@ -142,6 +142,8 @@ def test_arrays_as_numpy(function):
         (lambda e: e.a.astype("complex64"), "no dtype complex64"),
         (lambda e: divmod(e.a, 2), "a // b and a % b"),
         (lambda e: e and 1, "fm.functions.where"),
+        (lambda: 1, "the function takes (), and it is called with one element"),
+        (lambda a, b: a + b, "the function takes (a, b), and it is called with one element"),
     ],
 )
 def test_a_use_that_needs_a_value_is_refused_with_a_hint(function, hint):

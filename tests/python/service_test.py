@@ -1,7 +1,9 @@
 """Servers in Python, and readings through them."""
 
 import contextlib
+import copy
 import json
+import pickle
 import sys
 import urllib.error
 import urllib.request
@@ -133,6 +135,13 @@ def test_options_have_names_that_are_checked(service):
     ]:
         with pytest.raises(fm.InvalidArgumentError, match=part):
             build()
+
+
+def test_a_reader_cannot_be_copied_or_pickled():
+    with fm.Dataset.range(3).read() as reader:
+        for use in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match=r"send the dataset and reader.state_dict\(\)"):
+                use(reader)
 
 
 def test_a_closed_reader_says_so(service):
