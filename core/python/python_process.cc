@@ -331,8 +331,9 @@ absl::Status PythonZygote::AwaitLoaded(const Options& options) const {
   const std::string answer = Receive(control_.get());
   if (answer.empty()) {
     return FailedPrecondition(
-        "{} ended before it had loaded the function; it must be Python 3.10 or "
-        "later. Its last lines are in the log of this process",
+        "{} ended while it loaded the function: it is older than Python 3.10, "
+        "or a module that the function imports ends the process. Its last "
+        "lines are in the log of this process",
         options.interpreter);
   }
   if (answer != "ready") return FailedPrecondition("{}", answer);

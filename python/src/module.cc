@@ -22,6 +22,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/plugin_functions.h"
+#include "core/python/example_call.h"
 #include "core/python/python_pool.h"
 #include "feedmill/dataset.h"
 #include "feedmill/dispatcher.h"
@@ -432,6 +433,19 @@ NB_MODULE(_feedmill, m) {
   BindRegistry(m);
   BindServers(m);
   BindCluster(m);
+  m.def(
+      "call_with_examples",
+      [](std::string interpreter, std::string modules, std::string function,
+         std::string setup, double timeout, int64_t memory_bytes) {
+        const ExampleCall call{std::move(function), std::move(setup), timeout,
+                               memory_bytes};
+        return Take(Interruptible([&] {
+          return CallWithExamples({std::move(interpreter), std::move(modules)},
+                                  call);
+        }));
+      },
+      "interpreter"_a, "modules"_a, "function"_a, "setup"_a, "timeout"_a,
+      "memory_bytes"_a);
   m.def("set_log_level", &SetLogLevel, "level"_a);
 }
 

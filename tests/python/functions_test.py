@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -204,6 +205,72 @@ def test_explain_tells_how_it_runs():
 def test_wrong_arguments_are_refused(make, message):
     with pytest.raises(fm.InvalidArgumentError, match=message):
         make(fm.Dataset.range(5)).element_spec  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [
+        (lambda: os._exit(3), r"the Python function ended its process with status 3, when"),
+        (lambda: ctypes.string_at(0), r"by signal SIGSEGV \(Segmentation fault\), when"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "by signal SIGKILL"),
+        (lambda: os.closerange(0, 1000), "the function closed the socket to feedmill"),
+        (lambda: raises(KeyboardInterrupt), "the function raised KeyboardInterrupt, when"),
+        (lambda: endless(), "the Python function took longer than 0.3 s; .*in endless"),
+    ],
+)
+def test_no_function_ends_the_trainer_when_its_types_are_found_out(end, message):
+    for make in [
+        lambda: fm.Dataset.range(5).map(lambda x: end() or x, python=True, timeout=0.3),
+        lambda: fm.Dataset.from_generator(lambda: iter([end() or 1]), timeout=0.3),
+    ]:
+        with pytest.raises(fm.InvalidArgumentError) as caught:
+            make()
+        text = str(caught.value)
+        assert re.search(message.replace("the function raised", "raised"), text, re.S), text
+        assert re.match(r".*functions_test.py:\d+: the ", text), text
+        assert 'declare it: output={"image"' in text
+
+
+def endless():
+    while True:
+        pass
+
+
+def test_a_function_is_not_called_in_the_process_of_the_trainer():
+    called = []
+
+    def notes(x):
+        called.append(os.getpid())
+        return len(called)
+
+    assert fm.Dataset.range(5).map(notes, python=True).element_spec.dtype == "int64"
+    assert called == []
+
+
+def test_a_function_with_very_many_components():
+    dataset = fm.Dataset.range(1).map(
+        lambda x: {f"component{k}": np.int64(k) for k in range(5000)}, python=True
+    )
+    assert len(dataset.element_spec) == 5000
+
+
+IN_THE_WORKING_FOLDER = """
+import feedmill as fm
+import scaling
+print([int(x) for x in fm.Dataset.range(3).map(scaling.twice, python=True).read()])
+"""
+
+
+def test_modules_of_the_working_folder_are_found(tmp_path):
+    (tmp_path / "scaling.py").write_text("def twice(x):\n    return 2 * x\n")
+    done = subprocess.run(
+        [sys.executable, "-c", IN_THE_WORKING_FOLDER],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("[0, 2, 4]\n", 0), done.stderr
 
 
 def test_a_closure_that_cannot_be_pickled_is_refused():
@@ -540,6 +607,21 @@ def test_a_module_that_is_missing_is_named():
         del sys.modules["no_such_module_anywhere"]
     with pytest.raises(fm.FailedPreconditionError, match="No module named 'no_such_module"):
         values(dataset)
+
+
+def test_a_module_that_ends_the_process_is_named(tmp_path, monkeypatch):
+    (tmp_path / "ending.py").write_text(
+        "import os\nif 'ENDING' in os.environ: os._exit(7)\ndef same(x):\n    return x\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import ending  # type: ignore[import-not-found]
+
+    monkeypatch.setenv("ENDING", "1")
+    with pytest.raises(
+        fm.FailedPreconditionError,
+        match=r"ending.py:3: .* ended while it loaded the function: .* or a module that",
+    ):
+        fm.Dataset.range(3).map(ending.same, python=True)
 
 
 def test_an_import_that_fails_is_an_error_of_the_element():

@@ -102,6 +102,12 @@ def test_a_signal_ends_the_loading_of_a_function(alarm):
     assert alarm(dataset.read) < SOON
 
 
+@pytest.mark.parametrize("function", [Hangs(), lambda x: time.sleep(1000)])
+def test_a_signal_ends_the_search_for_the_types_of_a_function(alarm, function):
+    dataset = fm.Dataset.range(3)
+    assert alarm(lambda: dataset.map(function, python=True, version="1")) < SOON
+
+
 def test_ctrl_c_raises_keyboard_interrupt(alarm):
     with fm.DispatchServer() as dispatcher:
         signal.signal(signal.SIGALRM, signal.default_int_handler)

@@ -11,8 +11,11 @@ forks a process for each slot, so that the slots share the function's memory.
   slot.py             makes elements from elements
   generator_slot.py   makes the elements of a shard
   generator_state.py  states of iterators
+  example_slot.py     finds out what the function returns
+  result_types.py     the types of what it returns
   input_columns.py    elements from feedmill
   output_columns.py   elements for feedmill
+  flat_names.py       results that an element cannot be: python/feedmill/_flat_names.py
   error_text.py       texts of errors
 
 bundle.py imports these modules from memory. core/python/python_process.cc is the

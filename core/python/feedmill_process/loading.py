@@ -71,7 +71,7 @@ def load(options, pickled):
     check_versions(options)
     import cloudpickle
 
-    random = Random(options["call"])
+    random = Random(options.get("of", options["call"]))
     sys.modules["feedmill"] = stand_in(random)
     try:
         function = cloudpickle.loads(pickled)

@@ -67,6 +67,10 @@ def slot_of(call):
         from feedmill_process.generator_slot import GeneratorSlot
 
         return GeneratorSlot
+    if call == "example":
+        from feedmill_process.example_slot import ExampleSlot
+
+        return ExampleSlot
     from feedmill_process.slot import Slot
 
     return Slot
