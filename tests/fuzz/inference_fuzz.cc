@@ -143,7 +143,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view file(reinterpret_cast<const char*>(data) + 1,
                               size - 1);
   Files().Write(kFile, std::string(file));
-  Graph graph{.source = SourceOf(data[0])};
+  Graph graph;
+  graph.source = SourceOf(data[0]);
   const absl::Status inferred = InferFields(graph);
   FM_CHECK(inferred.ok() || absl::IsInvalidArgument(inferred) ||
            absl::IsDataLoss(inferred));
