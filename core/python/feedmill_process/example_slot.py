@@ -10,7 +10,7 @@ import struct
 import numpy as np
 
 from feedmill_process.error_text import formatted, summary
-from feedmill_process.generator_state import METHODS, state_methods
+from feedmill_process.generator_state import StateFailed, holder_of_state
 from feedmill_process.input_columns import Element
 from feedmill_process.output_columns import ROWS_WORD
 from feedmill_process.result_types import Unsuitable, arrays_of, types_of
@@ -126,17 +126,11 @@ def example_of(component, size, batched):
 
 def check_state(iterator, source):
     """Raises if the state of a generator's iterator cannot go to another process."""
-    found = [(holder, state_methods(holder)) for holder in (iterator, source)]
-    holder = next((holder for holder, methods in found if len(methods) == 2), None)
+    try:
+        holder = holder_of_state(iterator, source)
+    except StateFailed as error:
+        raise Unsuitable(f"the generator {error}") from None
     if holder is None:
-        for half, methods in found:
-            if methods:
-                (missing,) = set(METHODS) - set(methods)
-                raise Unsuitable(
-                    f"the generator makes a {type(half).__qualname__} that has {methods[0]}(), and "
-                    f"no {missing}(): a shard that continues elsewhere needs both. Add the other "
-                    "one, or remove this one: then the shard is made again from its beginning"
-                )
         return
     try:
         pickle.dumps(holder.state_dict())

@@ -20,6 +20,27 @@ def state_methods(holder):
     return [name for name in METHODS if callable(getattr(holder, name, None))]
 
 
+def holder_of_state(iterator, source):
+    """Returns which of the two has a state that another process can continue from, or None.
+
+    Raises StateFailed if an object has only one of the two methods. Its text begins with
+    "makes a …"; the caller puts the name of the function before it.
+    """
+    found = [(holder, state_methods(holder)) for holder in (iterator, source)]
+    for holder, methods in found:
+        if len(methods) == 2:
+            return holder
+    for holder, methods in found:
+        if methods:
+            (missing,) = set(METHODS) - set(methods)
+            raise StateFailed(
+                f"makes a {type(holder).__qualname__} that has {methods[0]}(), and no {missing}(): "
+                "a shard that continues elsewhere needs both. Add the other one, or remove this "
+                "one: then the shard is made again from its beginning"
+            )
+    return None
+
+
 class GeneratorStates:
     """Takes the states of a shard's iterator, and gives them back to another one.
 
@@ -33,18 +54,10 @@ class GeneratorStates:
 
     def check(self, iterator, source):
         """Raises if the shard could be continued, but a method is missing."""
-        found = [(holder, state_methods(holder)) for holder in (iterator, source)]
-        if any(len(methods) == 2 for _, methods in found):
-            return
-        for holder, methods in found:
-            if methods:
-                (missing,) = set(METHODS) - set(methods)
-                raise StateFailed(
-                    f"{named(self.function)} makes a {type(holder).__qualname__} that has "
-                    f"{methods[0]}(), and no {missing}(): a shard that continues elsewhere needs "
-                    "both. Add the other one, or remove this one: then the shard is made again "
-                    "from its beginning"
-                )
+        try:
+            holder_of_state(iterator, source)
+        except StateFailed as error:
+            raise StateFailed(f"{named(self.function)} {error}") from None
 
     def of(self, iterator, source):
         """Returns the state of the iterator, or of what it iterates over; b"" without one."""
