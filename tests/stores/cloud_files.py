@@ -59,6 +59,15 @@ def same_as_files(feedmill):
         same_elements(feedmill, Store.place())
 
 
+def short_reads_end_well(feedmill):
+    """A process ends while threads of Arrow leave its last call: one of some dozens of reads crashed."""
+    with objects(feedmill) as (server, _):
+        use(feedmill, server.host)
+        for _ in range(40):
+            done = feedmill.read(text_of(), "--local", "--limit", "1", "--format", "none")
+            assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+
+
 FAULTS = [("status", 503), ("status", 500), ("cut", 0), ("cut", 700), ("delay", 0.1)]
 
 
@@ -276,7 +285,8 @@ def options(feedmill):
             feedmill.refused(text_of("text/0.txt" + query + "&anonymous=true"), "refused")
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, refusals, odd_answers, replaced_during_the_read,
+TESTS = (same_as_files, short_reads_end_well, same_when_a_fifth_fails, same_after_workers_are_killed, patterns,
+         odd_names, refusals, odd_answers, replaced_during_the_read,
          stores_that_are_away, errors_through_a_service, a_signal_ends_waits, tokens, options)
 
 
