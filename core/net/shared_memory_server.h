@@ -34,7 +34,7 @@ class SharedMemoryServer {
   using MessageHandler =
       std::function<void(std::string_view peer, std::vector<Buffer> parts)>;
 
-  // `reactor` must outlive the host. `bytes`: size of the arena; 0 disables
+  // `reactor` must outlive it. `bytes`: size of the arena; 0 disables
   // sharing. The arena exists while a client shares it and 10 s more.
   // `on_message` gets the messages of the local connections; if null, none
   // carries messages.

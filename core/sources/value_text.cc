@@ -92,7 +92,10 @@ bool FloatKeepsInteger(std::string_view text, DType dtype) {
   if (!IsFloat(dtype)) return true;
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
   text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
-  if (text.find_first_not_of("0123456789") != text.npos) return true;
+  // Most numbers here have a '.' near their beginning.
+  const bool integer =
+      std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (!integer) return true;
   return dtype == DType::kFloat32 ? KeepsDigits<float>(text)
                                   : KeepsDigits<double>(text);
 }

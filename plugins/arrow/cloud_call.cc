@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -38,9 +37,6 @@ constexpr absl::Duration kCallLimit = absl::Minutes(10);
 constexpr std::chrono::milliseconds kWork(1);
 constexpr size_t kTextBytesMax = 300;
 
-// Number of calls that were given to the pool and have not ended.
-std::atomic<int> g_under_way = 0;
-
 // Never destroyed: a call that hangs must not delay the end of the process.
 arrow::internal::ThreadPool* MakeThreads() {
   static const std::shared_ptr<arrow::internal::ThreadPool>& pool =
@@ -50,25 +46,23 @@ arrow::internal::ThreadPool* MakeThreads() {
 }
 
 // A call cannot be cancelled and must not use destroyed objects of its client.
-// If calls are under way, the process ends without destructors. Otherwise
-// Arrow's threads may still be leaving the last call: they use its static
-// objects after it, and need only a moment.
-void EndCalls(int status, void*) {
-  if (g_under_way == 0) {
-    MakeThreads()->WaitForIdle();
-    return;
-  }
+// A thread that leaves a call which has ended still uses objects of Arrow. The
+// pool counts both as tasks: while it has any, the process ends without
+// destructors.
+void EndWithoutCleanup(int status, void*) {
+  if (MakeThreads()->GetNumTasks() == 0) return;
   std::fflush(nullptr);
   _exit(status);
 }
 
 // A process runs its exit handlers and destructors in the reverse order of
-// their registration. So EndCalls is registered after Arrow's pool has made the
-// static objects that its threads use, which it does with the first task.
-bool EndsCallsAtExit(arrow::internal::ThreadPool& threads) {
+// their registration. So EndWithoutCleanup is registered after Arrow's pool has
+// made the static objects that its threads use, which it does with the first
+// task.
+bool RegisterEnd(arrow::internal::ThreadPool& threads) {
   if (!threads.Spawn([] {}).ok()) return false;
   threads.WaitForIdle();
-  return on_exit(&EndCalls, nullptr) == 0;
+  return on_exit(&EndWithoutCleanup, nullptr) == 0;
 }
 
 // Returns nullptr if the system refuses threads.
@@ -76,10 +70,10 @@ arrow::internal::ThreadPool* Threads() {
   arrow::internal::ThreadPool* const threads = MakeThreads();
   if (threads == nullptr) return nullptr;
   static std::mutex mutex;
-  static bool ends = false;
+  static bool registered = false;
   const std::lock_guard lock(mutex);
-  ends = ends || EndsCallsAtExit(*threads);
-  return ends ? threads : nullptr;
+  registered = registered || RegisterEnd(*threads);
+  return registered ? threads : nullptr;
 }
 
 bool HasOne(const std::string& text, std::initializer_list<const char*> words) {
@@ -145,13 +139,10 @@ std::shared_ptr<CloudCall> CloudCall::Start(const std::string& name,
                                             Attempt attempt) {
   const std::shared_ptr<CloudCall> call(new CloudCall(name, what, settings));
   arrow::internal::ThreadPool* const threads = Threads();
-  ++g_under_way;
   const auto work = [call, attempt = std::move(attempt)] {
     call->Run(attempt);
-    --g_under_way;
   };
   if (threads == nullptr || !threads->Spawn(work).ok()) {
-    --g_under_way;
     call->Finish(ResourceExhausted("{}: no thread to read it", name));
   }
   return call;
