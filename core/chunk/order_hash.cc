@@ -3,22 +3,14 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <bit>
-
 #include "core/base/check.h"
+#include "core/base/little_endian.h"
 
 namespace feedmill {
 namespace {
 
-static_assert(std::endian::native == std::endian::little,
-              "items are hashed as they lie in memory");
-
 // Values from this size on are hashed in pieces, which is cheaper than a copy.
 constexpr size_t kStreamFrom = 4096;
-
-void PutU64(std::string& out, uint64_t value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof(value));
-}
 
 // Writes name, dtype and rank, which are the same in every row.
 void PutHead(std::string& out, const ComponentSpec& spec,

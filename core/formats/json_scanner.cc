@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 
 namespace feedmill {
 namespace {
@@ -28,25 +29,6 @@ int64_t HexWord(std::string_view text, size_t at) {
     value = value * 16 + digit;
   }
   return value;
-}
-
-void AppendUtf8(uint32_t point, std::string& out) {
-  const auto push = [&](uint32_t byte) { out += static_cast<char>(byte); };
-  if (point < 0x80) {
-    push(point);
-  } else if (point < 0x800) {
-    push(0xc0 | point >> 6);
-    push(0x80 | (point & 0x3f));
-  } else if (point < 0x10000) {
-    push(0xe0 | point >> 12);
-    push(0x80 | (point >> 6 & 0x3f));
-    push(0x80 | (point & 0x3f));
-  } else {
-    push(0xf0 | point >> 18);
-    push(0x80 | (point >> 12 & 0x3f));
-    push(0x80 | (point >> 6 & 0x3f));
-    push(0x80 | (point & 0x3f));
-  }
 }
 
 }  // namespace

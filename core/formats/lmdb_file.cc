@@ -1,14 +1,13 @@
 #include "core/formats/lmdb_file.h"
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
@@ -35,13 +34,6 @@ enum PageFlag : uint16_t {
 };
 enum NodeFlag : uint16_t { kBigData = 0x01, kSubData = 0x02, kDupData = 0x04 };
 
-template <class T>
-T Load(std::string_view bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
-
 // The main database, as the newest of the two meta pages describes it.
 struct Tree {
   uint64_t page_bytes = 0;
@@ -54,17 +46,17 @@ struct Tree {
 // Parses a meta page. nullopt if the page is none.
 std::optional<Tree> ParseMeta(std::string_view page) {
   if (page.size() < kMetaBytes) return std::nullopt;
-  if ((Load<uint16_t>(page, 10) & kMeta) == 0) return std::nullopt;
+  if ((LoadLittleEndian<uint16_t>(page, 10) & kMeta) == 0) return std::nullopt;
   const std::string_view meta = page.substr(kPageHeadBytes);
-  if (Load<uint32_t>(meta, 0) != kMagic) return std::nullopt;
-  if (Load<uint32_t>(meta, 4) != kVersion) return std::nullopt;
+  if (LoadLittleEndian<uint32_t>(meta, 0) != kMagic) return std::nullopt;
+  if (LoadLittleEndian<uint32_t>(meta, 4) != kVersion) return std::nullopt;
   constexpr size_t kMainAt = 24 + 48;
   Tree tree;
-  tree.page_bytes = Load<uint32_t>(meta, 24);
-  tree.entries = Load<uint64_t>(meta, kMainAt + 32);
-  tree.root = Load<uint64_t>(meta, kMainAt + 40);
-  tree.pages = Load<uint64_t>(meta, 120);
-  tree.transaction = Load<uint64_t>(meta, 128);
+  tree.page_bytes = LoadLittleEndian<uint32_t>(meta, 24);
+  tree.entries = LoadLittleEndian<uint64_t>(meta, kMainAt + 32);
+  tree.root = LoadLittleEndian<uint64_t>(meta, kMainAt + 40);
+  tree.pages = LoadLittleEndian<uint64_t>(meta, 120);
+  tree.transaction = LoadLittleEndian<uint64_t>(meta, 128);
   if (tree.page_bytes < kPageBytesMin || tree.page_bytes > kPageBytesMax ||
       !std::has_single_bit(tree.page_bytes) ||
       __builtin_add_overflow(tree.pages, 1, &tree.pages)) {
@@ -76,8 +68,9 @@ std::optional<Tree> ParseMeta(std::string_view page) {
 absl::StatusOr<Tree> ReadTree(const RandomAccessFile& file, uint64_t size) {
   if (size < kMetaBytes) return DataLoss("it is no LMDB file, or cut short");
   FM_ASSIGN_OR_RETURN(const std::string first, ReadWhole(file, 0, kMetaBytes));
-  const bool magic = Load<uint32_t>(first, kPageHeadBytes) == kMagic;
-  const auto version = Load<uint32_t>(first, kPageHeadBytes + 4);
+  const bool magic =
+      LoadLittleEndian<uint32_t>(first, kPageHeadBytes) == kMagic;
+  const auto version = LoadLittleEndian<uint32_t>(first, kPageHeadBytes + 4);
   if (magic && version != kVersion) {
     return DataLoss(
         "it is an LMDB file of format {}; format 1 can be read, which LMDB 0.9 "
@@ -122,11 +115,11 @@ struct Node {
 // page.
 std::optional<Node> ParseNode(std::string_view bytes) {
   if (bytes.size() < kNodeHeadBytes) return std::nullopt;
-  const uint64_t low = Load<uint16_t>(bytes, 0);
-  const uint64_t high = Load<uint16_t>(bytes, 2);
+  const uint64_t low = LoadLittleEndian<uint16_t>(bytes, 0);
+  const uint64_t high = LoadLittleEndian<uint16_t>(bytes, 2);
   Node node;
-  node.flags = Load<uint16_t>(bytes, 4);
-  const size_t key_bytes = Load<uint16_t>(bytes, 6);
+  node.flags = LoadLittleEndian<uint16_t>(bytes, 4);
+  const size_t key_bytes = LoadLittleEndian<uint16_t>(bytes, 6);
   if (key_bytes > bytes.size() - kNodeHeadBytes) return std::nullopt;
   node.value_bytes = low | high << 16;
   node.child = node.value_bytes | uint64_t{node.flags} << 32;
@@ -157,10 +150,11 @@ class TreeWalk {
     FM_ASSIGN_OR_RETURN(
         const std::string page,
         ReadWhole(file_, number * tree_.page_bytes, tree_.page_bytes));
-    const auto flags = Load<uint16_t>(page, 10);
-    const size_t lower = Load<uint16_t>(page, 12);
-    if (Load<uint64_t>(page, 0) != number || lower < kPageHeadBytes ||
-        lower > page.size() || (lower - kPageHeadBytes) % 2 != 0) {
+    const auto flags = LoadLittleEndian<uint16_t>(page, 10);
+    const size_t lower = LoadLittleEndian<uint16_t>(page, 12);
+    if (LoadLittleEndian<uint64_t>(page, 0) != number ||
+        lower < kPageHeadBytes || lower > page.size() ||
+        (lower - kPageHeadBytes) % 2 != 0) {
       return DataLoss("page {} is damaged", number);
     }
     const size_t count = (lower - kPageHeadBytes) / 2;
@@ -172,7 +166,7 @@ class TreeWalk {
   }
 
   static size_t PlaceOf(std::string_view page, size_t k) {
-    return Load<uint16_t>(page, kPageHeadBytes + 2 * k);
+    return LoadLittleEndian<uint16_t>(page, kPageHeadBytes + 2 * k);
   }
 
   absl::Status AddLeaf(std::string_view page, uint64_t number, size_t count) {
@@ -281,7 +275,7 @@ class LmdbFile final : public ItemFile {
     if (node.rest.size() < sizeof(uint64_t)) {
       return DataLoss("its node is damaged");
     }
-    const auto page = Load<uint64_t>(node.rest, 0);
+    const auto page = LoadLittleEndian<uint64_t>(node.rest, 0);
     const uint64_t bytes = kPageHeadBytes + node.value_bytes;
     const uint64_t pages = (bytes + tree_.page_bytes - 1) / tree_.page_bytes;
     if (node.value_bytes > kRecordBytesMax || page < 2 || page >= tree_.pages ||
@@ -292,8 +286,8 @@ class LmdbFile final : public ItemFile {
     FM_RETURN_IF_ERROR(read(page * tree_.page_bytes, scratch));
     const std::string_view all(reinterpret_cast<const char*>(scratch.data()),
                                scratch.size());
-    if (Load<uint64_t>(all, 0) != page ||
-        (Load<uint16_t>(all, 10) & kOverflow) == 0) {
+    if (LoadLittleEndian<uint64_t>(all, 0) != page ||
+        (LoadLittleEndian<uint16_t>(all, 10) & kOverflow) == 0) {
       return DataLoss("the pages of its value are damaged");
     }
     return all.substr(kPageHeadBytes);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/sources/framing.h"
@@ -19,12 +20,6 @@ constexpr uint64_t kShardBytesMax = uint64_t{1} << 32;
 constexpr uint64_t kConfigBytesMax = uint64_t{16} << 20;
 constexpr size_t kColumnsMax = 10'000;
 constexpr uint64_t kHeadBytesAhead = uint64_t{64} << 10;
-
-uint32_t LoadU32(std::string_view bytes, size_t at) {
-  uint32_t value = 0;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 // Returns the end of the table of offsets for `samples` samples.
 uint64_t TableEnd(uint64_t samples) { return 4 + 4 * (samples + 1); }
@@ -66,8 +61,9 @@ absl::StatusOr<std::vector<MdsColumn>> ParseColumns(std::string_view text) {
 // table of offsets and the JSON after it, and not beyond the end.
 bool IsPlain(std::string_view bytes, uint64_t size) {
   if (bytes.size() < 8) return false;
-  const uint64_t end = TableEnd(LoadU32(bytes, 0));
-  return end <= LoadU32(bytes, 4) && LoadU32(bytes, 4) <= size;
+  const uint64_t end = TableEnd(LoadLittleEndian<uint32_t>(bytes, 0));
+  return end <= LoadLittleEndian<uint32_t>(bytes, 4) &&
+         LoadLittleEndian<uint32_t>(bytes, 4) <= size;
 }
 
 // Returns the first bytes of the decompressed shard, at most `most`.
@@ -120,7 +116,7 @@ absl::StatusOr<Compression> CompressionOfShard(const RandomAccessFile& file,
 // Reads the bytes that ParseMdsHead needs: all before the first sample.
 absl::StatusOr<MdsHead> ReadHead(const RandomAccessFile& file, uint64_t size) {
   FM_ASSIGN_OR_RETURN(const std::string begin, ReadWhole(file, 0, 8));
-  const uint64_t first = LoadU32(begin, 4);
+  const uint64_t first = LoadLittleEndian<uint32_t>(begin, 4);
   if (first > size) return DataLoss("its first sample is beyond its end");
   FM_ASSIGN_OR_RETURN(const std::string head, ReadWhole(file, 0, first));
   return ParseMdsHead(head, size);
@@ -199,7 +195,7 @@ class MdsShard final : public ItemFile {
 
 absl::StatusOr<MdsHead> ParseMdsHead(std::string_view bytes, uint64_t size) {
   if (bytes.size() < 8) return DataLoss("it is no MDS shard, or cut short");
-  const uint64_t samples = LoadU32(bytes, 0);
+  const uint64_t samples = LoadLittleEndian<uint32_t>(bytes, 0);
   const uint64_t table = TableEnd(samples);
   if (table > bytes.size()) {
     return DataLoss(
@@ -236,7 +232,7 @@ absl::StatusOr<uint64_t> CountMdsSamples(const RandomAccessFile& file,
     FM_ASSIGN_OR_RETURN(head, Decompress(file, size, compression, 4));
   }
   if (head.size() < 4) return DataLoss("it is no MDS shard, or cut short");
-  return LoadU32(head, 0);
+  return LoadLittleEndian<uint32_t>(head, 0);
 }
 
 absl::StatusOr<std::unique_ptr<const ItemFile>> OpenMdsShard(

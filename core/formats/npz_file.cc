@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/formats/npy_file.h"
 #include "core/formats/npy_header.h"
@@ -21,13 +21,6 @@ constexpr size_t kDirectoryBytesMax = size_t{16} << 20;
 constexpr size_t kMembersMax = 1000;
 constexpr uint16_t kStored = 0;
 constexpr uint16_t kDeflated = 8;
-
-template <class T>
-T Load(std::string_view bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 // An entry of the directory of a zip file.
 struct ZipMember {
@@ -49,15 +42,15 @@ struct ZipMember {
 void ReadZip64(std::string_view extra, uint64_t& size, uint64_t& packed,
                uint64_t& header) {
   while (extra.size() >= 4) {
-    const auto id = Load<uint16_t>(extra, 0);
-    const size_t length = Load<uint16_t>(extra, 2);
+    const auto id = LoadLittleEndian<uint16_t>(extra, 0);
+    const size_t length = LoadLittleEndian<uint16_t>(extra, 2);
     if (length > extra.size() - 4) return;
     std::string_view values = extra.substr(4, length);
     extra.remove_prefix(4 + length);
     if (id != 1) continue;
     for (uint64_t* value : {&size, &packed, &header}) {
       if (*value != 0xffffffff || values.size() < 8) continue;
-      *value = Load<uint64_t>(values, 0);
+      *value = LoadLittleEndian<uint64_t>(values, 0);
       values.remove_prefix(8);
     }
   }
@@ -67,20 +60,20 @@ absl::StatusOr<std::vector<ZipMember>> ParseDirectory(std::string_view bytes) {
   constexpr size_t kEntryBytes = 46;
   std::vector<ZipMember> members;
   while (bytes.size() >= kEntryBytes && bytes.starts_with("PK\x01\x02")) {
-    const size_t name_size = Load<uint16_t>(bytes, 28);
-    const size_t extra_size = Load<uint16_t>(bytes, 30);
-    const size_t comment_size = Load<uint16_t>(bytes, 32);
+    const size_t name_size = LoadLittleEndian<uint16_t>(bytes, 28);
+    const size_t extra_size = LoadLittleEndian<uint16_t>(bytes, 30);
+    const size_t comment_size = LoadLittleEndian<uint16_t>(bytes, 32);
     const size_t all = kEntryBytes + name_size + extra_size + comment_size;
     if (all > bytes.size() || members.size() == kMembersMax) {
       return DataLoss("its directory of members is damaged");
     }
     ZipMember& member = members.emplace_back();
     member.name = bytes.substr(kEntryBytes, name_size);
-    member.method = Load<uint16_t>(bytes, 10);
-    member.crc = Load<uint32_t>(bytes, 16);
-    member.packed = Load<uint32_t>(bytes, 20);
-    member.size = Load<uint32_t>(bytes, 24);
-    member.header = Load<uint32_t>(bytes, 42);
+    member.method = LoadLittleEndian<uint16_t>(bytes, 10);
+    member.crc = LoadLittleEndian<uint32_t>(bytes, 16);
+    member.packed = LoadLittleEndian<uint32_t>(bytes, 20);
+    member.size = LoadLittleEndian<uint32_t>(bytes, 24);
+    member.header = LoadLittleEndian<uint32_t>(bytes, 42);
     ReadZip64(bytes.substr(kEntryBytes + name_size, extra_size), member.size,
               member.packed, member.header);
     bytes.remove_prefix(all);
@@ -100,14 +93,14 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(
   if (end == std::string::npos || tail.size() - end < kEndBytes) {
     return DataLoss("its directory of members is missing (cut short?)");
   }
-  uint64_t length = Load<uint32_t>(tail, end + 12);
-  uint64_t offset = Load<uint32_t>(tail, end + 16);
+  uint64_t length = LoadLittleEndian<uint32_t>(tail, end + 12);
+  uint64_t offset = LoadLittleEndian<uint32_t>(tail, end + 16);
   const std::string_view locator =
       end < kLocatorBytes
           ? std::string_view()
           : std::string_view(tail).substr(end - kLocatorBytes, kLocatorBytes);
   if (locator.starts_with("PK\x06\x07")) {
-    const uint64_t at = Load<uint64_t>(locator, 8);
+    const uint64_t at = LoadLittleEndian<uint64_t>(locator, 8);
     std::array<char, 56> bytes{};
     size_t got = 0;
     if (at < size) {
@@ -118,8 +111,8 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(
     if (got < bytes.size() || !end64.starts_with("PK\x06\x06")) {
       return DataLoss("its directory of members is damaged");
     }
-    length = Load<uint64_t>(end64, 40);
-    offset = Load<uint64_t>(end64, 48);
+    length = LoadLittleEndian<uint64_t>(end64, 40);
+    offset = LoadLittleEndian<uint64_t>(end64, 48);
   }
   if (length > kDirectoryBytesMax || offset > size) {
     return DataLoss("its directory of members is damaged");
@@ -144,7 +137,8 @@ absl::StatusOr<std::vector<FileArray>> ReadNpzMember(
     return DataLoss("its header is damaged");
   }
   const uint64_t begin = member.header + kLocalBytes +
-                         Load<uint16_t>(local, 26) + Load<uint16_t>(local, 28);
+                         LoadLittleEndian<uint16_t>(local, 26) +
+                         LoadLittleEndian<uint16_t>(local, 28);
   const bool deflated = member.method == kDeflated;
   const uint64_t stored = deflated ? member.packed : member.size;
   // The directory follows the members.

@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/io/folder_file.h"
 #include "core/io/local_files.h"
@@ -20,27 +20,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(std::endian::native == std::endian::little);
-
-constexpr std::string_view kMagic = "feedmill index 1";
+constexpr std::string_view kIndexMagic = "feedmill index 1";
 constexpr std::string_view kExtension = ".index";
-
-void PutU64(uint64_t value, std::string& out) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
 
 // Returns the identification of an index: finder, file and version. Its file
 // begins with it.
 std::string Subject(std::string_view finder, const std::string& file,
                     const FileIdentity& identity) {
-  std::string out(kMagic);
+  std::string out(kIndexMagic);
   out += finder;
-  PutU64(identity.size, out);
-  PutU64(static_cast<uint64_t>(identity.mtime_ns), out);
-  PutU64(file.size(), out);
+  PutU64(out, identity.size);
+  PutU64(out, static_cast<uint64_t>(identity.mtime_ns));
+  PutU64(out, file.size());
   out += file;
   if (identity.etag.empty()) return out;
-  PutU64(identity.etag.size(), out);
+  PutU64(out, identity.etag.size());
   return out + identity.etag;
 }
 
@@ -122,7 +116,7 @@ absl::Status IndexFolder::Store(std::string_view finder,
         "its index of {} bytes is not kept: one has {} at most", text.size(),
         kFolderBytesMax / 4);
   }
-  PutU64(ChecksumOf(text), text);
+  PutU64(text, ChecksumOf(text));
   const absl::Status written = WriteIntoFolder(path_, NameOf(subject), text);
   if (!written.ok()) {
     return Unavailable("cannot keep its index in '{}': {}", path_,

@@ -5,44 +5,37 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kMagic = "feedmill manifest 1\n";
+constexpr std::string_view kManifestMagic = "feedmill manifest 1\n";
 // Magic of a manifest in which a file has an etag. The etag of each file
 // follows its records.
 constexpr std::string_view kEtagsMagic = "feedmill manifest 2\n";
 // Magic of a manifest whose source is made of inputs. The number of inputs
 // follows, and the text of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
-constexpr size_t kDepthMax = 16;  // inputs in inputs
+constexpr size_t kInputsDepthMax = 16;  // inputs in inputs
 // Least bytes of a file, a class name and a named file. They bound counts.
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
 constexpr uint64_t kContentBytesMin = 24;
 
-void PutU64(uint64_t value, std::string& out) {
-  char bytes[8];
-  for (size_t k = 0; k < 8; ++k) {
-    bytes[k] = static_cast<char>((value >> (8 * k)) & 0xff);
-  }
-  out.append(bytes, sizeof bytes);
-}
-
 void PutString(std::string_view text, std::string& out) {
-  PutU64(text.size(), out);
+  PutU64(out, text.size());
   out.append(text);
 }
 
 void PutContents(const std::vector<NamedContent>& contents, std::string& out) {
   if (contents.empty()) return;
-  PutU64(contents.size(), out);
+  PutU64(out, contents.size());
   for (const NamedContent& content : contents) {
     PutString(content.path, out);
-    PutU64(content.hash_low, out);
-    PutU64(content.hash_high, out);
+    PutU64(out, content.hash_low);
+    PutU64(out, content.hash_high);
   }
 }
 
@@ -63,11 +56,11 @@ class ManifestParser {
       return ParseInputs();
     }
     const bool etags = text_.substr(0, kEtagsMagic.size()) == kEtagsMagic;
-    if (!etags && text_.substr(0, kMagic.size()) != kMagic) {
+    if (!etags && text_.substr(0, kManifestMagic.size()) != kManifestMagic) {
       return Bad("no header");
     }
-    static_assert(kEtagsMagic.size() == kMagic.size());
-    text_.remove_prefix(kMagic.size());
+    static_assert(kEtagsMagic.size() == kManifestMagic.size());
+    text_.remove_prefix(kManifestMagic.size());
     Manifest manifest;
     uint64_t count = 0;
     if (!U64(count) || count > text_.size() / kFileBytesMin) {
@@ -103,10 +96,11 @@ class ManifestParser {
 
  private:
   absl::StatusOr<Manifest> ParseInputs() {
-    if (depth_ == kDepthMax) return Bad("inputs in inputs too deep");
+    if (depth_ == kInputsDepthMax) return Bad("inputs in inputs too deep");
     Manifest manifest;
     uint64_t count = 0;
-    if (!U64(count) || count == 0 || count > text_.size() / kMagic.size()) {
+    if (!U64(count) || count == 0 ||
+        count > text_.size() / kManifestMagic.size()) {
       return Bad("the number of inputs");
     }
     uint64_t total = 0;
@@ -182,22 +176,22 @@ uint64_t Manifest::TotalBytes() const {
 std::string Manifest::Serialize() const {
   if (!inputs.empty()) {
     std::string out(kInputsMagic);
-    PutU64(inputs.size(), out);
+    PutU64(out, inputs.size());
     for (const Manifest& input : inputs) PutString(input.Serialize(), out);
     PutContents(contents, out);
     return out;
   }
   const bool etags = HasEtags(*this);
-  std::string out(etags ? kEtagsMagic : kMagic);
-  PutU64(files.size(), out);
+  std::string out(etags ? kEtagsMagic : kManifestMagic);
+  PutU64(out, files.size());
   for (const ManifestFile& file : files) {
     PutString(file.path, out);
-    PutU64(file.size, out);
-    PutU64(static_cast<uint64_t>(file.mtime_ns), out);
-    PutU64(file.records, out);
+    PutU64(out, file.size);
+    PutU64(out, static_cast<uint64_t>(file.mtime_ns));
+    PutU64(out, file.records);
     if (etags) PutString(file.etag, out);
   }
-  PutU64(classes.size(), out);
+  PutU64(out, classes.size());
   for (const std::string& name : classes) PutString(name, out);
   PutContents(contents, out);
   return out;

@@ -13,7 +13,7 @@ namespace feedmill {
 namespace {
 
 // Runs of fewer rows, on average, are copied row by row.
-constexpr size_t kRunRows = 4;
+constexpr size_t kShortRunRows = 4;
 
 bool IsList(const SourceField& field) {
   return field.shape.size() == 1 && field.shape[0] == kUnknownDim;
@@ -281,7 +281,8 @@ void CopyRuns(std::span<const ColumnarRun> runs,
   size_t rows = 0;
   for (const ColumnarRun& run : runs) rows += run.count;
   std::optional<RowList> single;
-  if (rows > 0 && rows < kRunRows * runs.size()) single.emplace(runs, rows);
+  if (rows > 0 && rows < kShortRunRows * runs.size())
+    single.emplace(runs, rows);
   for (size_t c = 0; c < fields.size(); ++c) {
     CopyColumn(runs, single ? &*single : nullptr, c, fields[c], out[c]);
   }

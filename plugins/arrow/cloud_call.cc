@@ -35,7 +35,7 @@ constexpr absl::Duration kCallLimit = absl::Minutes(10);
 // CPU time between two looks that shows that a call works, e.g. on a page of a
 // listing. A client that waits for a server uses 0.1 ms in a second.
 constexpr std::chrono::milliseconds kWork(1);
-constexpr size_t kTextBytesMax = 300;
+constexpr size_t kMessageBytesMax = 300;
 
 // Never destroyed: a call that hangs must not delay the end of the process.
 arrow::internal::ThreadPool* MakeThreads() {
@@ -120,7 +120,7 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status) {
                     "AuthorizationPermissionMismatch", "NoAuthenticationInfo",
                     "PublicAccessNotPermitted", "INVALID_ARGUMENT",
                     "FAILED_PRECONDITION", "credential", "Base64"});
-  text.resize(std::min(text.size(), kTextBytesMax));
+  text.resize(std::min(text.size(), kMessageBytesMax));
   if (refused) {
     return FailedPrecondition(
         "{}: refused: check the credentials of this process, whether they have "

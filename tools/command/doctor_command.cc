@@ -33,8 +33,6 @@
 namespace feedmill {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr char kDoctorSummary[] =
     "Checks this machine's limits and, with --service, whether a dispatcher "
     "and\n"
@@ -183,9 +181,10 @@ void CheckService(const std::string& service, const std::string& cluster_id,
         {Level::kFailure, "dispatcher", ErrorText(text.status())});
     return;
   }
-  const Json status = Json::parse(*text, nullptr, false);
-  const Json workers =
-      status.is_object() ? status.value("workers", Json()) : Json();
+  const nlohmann::json status = nlohmann::json::parse(*text, nullptr, false);
+  const nlohmann::json workers = status.is_object()
+                                     ? status.value("workers", nlohmann::json())
+                                     : nlohmann::json();
   findings.push_back(
       {Level::kOk, "dispatcher",
        fmt::format("{} answers after {:.0f} ms, and understands this release",

@@ -10,7 +10,6 @@
 namespace feedmill {
 namespace {
 
-using Json = nlohmann::json;
 using Level = Finding::Level;
 
 constexpr char kEarlier[] = "an earlier release";
@@ -18,7 +17,7 @@ constexpr uint64_t kFreeNeeded = uint64_t{64} << 20;
 constexpr uint64_t kFreeWanted = uint64_t{1} << 30;
 constexpr size_t kWorkersNamed = 3;  // of each release
 
-std::string ReleaseOf(const Json& part) {
+std::string ReleaseOf(const nlohmann::json& part) {
   if (!part.is_object() || !part.contains("release") ||
       !part["release"].is_string()) {
     return kEarlier;
@@ -27,12 +26,13 @@ std::string ReleaseOf(const Json& part) {
 }
 
 // Returns the addresses of the workers by release.
-std::map<std::string, std::vector<std::string>> WorkersOf(const Json& status) {
+std::map<std::string, std::vector<std::string>> WorkersOf(
+    const nlohmann::json& status) {
   std::map<std::string, std::vector<std::string>> workers;
   if (!status.contains("workers") || !status["workers"].is_array()) {
     return workers;
   }
-  for (const Json& worker : status["workers"]) {
+  for (const nlohmann::json& worker : status["workers"]) {
     if (!worker.is_object()) continue;
     const std::string name = worker.value("address", "");
     workers[ReleaseOf(worker)].push_back(name.substr(0, name.find('#')));
@@ -51,7 +51,7 @@ std::string NamesText(const std::vector<std::string>& names) {
   return text;
 }
 
-Finding JudgeReleases(const Json& status, const std::string& own) {
+Finding JudgeReleases(const nlohmann::json& status, const std::string& own) {
   const std::string dispatcher = ReleaseOf(status);
   std::string others;
   size_t workers = 0;
@@ -75,11 +75,12 @@ Finding JudgeReleases(const Json& status, const std::string& own) {
 
 }  // namespace
 
-std::vector<Finding> JudgeService(const Json& status,
+std::vector<Finding> JudgeService(const nlohmann::json& status,
                                   const std::string& own_release) {
   if (!status.is_object()) return {};
   std::vector<Finding> findings{JudgeReleases(status, own_release)};
-  const Json dispatcher = status.value("dispatcher", Json::object());
+  const nlohmann::json dispatcher =
+      status.value("dispatcher", nlohmann::json::object());
   const auto free = dispatcher.is_object()
                         ? dispatcher.find("work_dir_free_bytes")
                         : dispatcher.end();
