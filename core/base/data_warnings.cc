@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kKinds = 5;
+constexpr size_t kKinds = 6;
 
 struct Counted {
   std::atomic<uint64_t> count = 0;
@@ -42,15 +42,18 @@ std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
           "first {}; a file that is named by itself is read",
           count, count == 1 ? " was" : "s were", count == 1 ? "is" : "are",
           first);
-    case DataWarning::kCompressed:
-      return fmt::format("{} time{}, lines were read from compressed bytes: {}",
-                         count, s, first);
+    case DataWarning::kOtherFormat:
+      return fmt::format(
+          "{} time{}, lines were read from bytes of another format: {}", count,
+          s, first);
     case DataWarning::kTarLink:
       return fmt::format(
           "{} time{}, a link in a tar archive was left out, because it has no "
           "data, the first time {}; write the archive with tar "
           "--dereference --hard-dereference",
           count, s, first);
+    case DataWarning::kOneColumn:
+      return std::string(first);
   }
   return "";
 }

@@ -18,8 +18,9 @@ enum class DataWarning {
   kImage,          // the codec warns, and decodes the image
   kTrailingBytes,  // bytes after compressed data, which are ignored
   kNoImage,        // a file in a folder of images, which is left out
-  kCompressed,     // a file of lines that begins as a compressed file
+  kOtherFormat,    // a file of lines that begins as a file of another format
   kTarLink,        // a link in a tar archive, which is left out
+  kOneColumn,      // a csv file of one column that seems to have more
 };
 
 // Counts a warning. The first example of a kind is kept for its text.

@@ -1,15 +1,21 @@
 // Inference of components from the columns of CSV files.
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 
+#include "core/base/data_warnings.h"
 #include "core/base/utf8.h"
 #include "core/formats/csv_text.h"
 #include "core/sources/value_text.h"
 
 namespace feedmill {
 namespace {
+
+// Delimiters other than a comma that people use, as YAML writes them.
+constexpr std::array<std::pair<char, std::string_view>, 3> kOtherDelimiters = {
+    {{';', ";"}, {'\t', "\\t"}, {'|', "|"}}};
 
 // Possible types of a column, after the values seen so far.
 struct ColumnGuess {
@@ -60,6 +66,7 @@ class CsvFieldFinder {
 
   absl::Status Add(const FileSample& sample) {
     FM_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOf(sample));
+    if (names.size() == 1) NoteOtherDelimiter(sample);
     if (components_.empty()) {
       const absl::Status begun = Begin(names);
       if (!begun.ok()) return Annotate(begun, sample.file);
@@ -150,6 +157,34 @@ class CsvFieldFinder {
       }
     }
     return names;
+  }
+
+  // Counts a data warning if all lines of a file of one column have the same
+  // number of another usual delimiter.
+  void NoteOtherDelimiter(const FileSample& sample) const {
+    std::vector<std::string_view> lines(sample.records.begin(),
+                                        sample.records.end());
+    if (source_.header) lines.emplace_back(sample.header);
+    if (lines.size() < 2) return;
+    for (const auto& [mark, name] : kOtherDelimiters) {
+      const auto marks = [&](std::string_view line) {
+        return std::count(line.begin(), line.end(), mark);
+      };
+      const auto first = marks(lines.back());
+      if (first == 0 ||
+          !std::all_of(lines.begin(), lines.end(),
+                       [&](auto line) { return marks(line) == first; })) {
+        continue;
+      }
+      NoteDataWarning(
+          DataWarning::kOneColumn,
+          fmt::format("{}: it was read as one column, although each of its "
+                      "first {} lines has \"{}\" {} time{}; if that separates "
+                      "columns, write `delimiter: \"{}\"`",
+                      sample.file, lines.size(), name, first,
+                      first == 1 ? "" : "s", name));
+      return;
+    }
   }
 
   void AddRecord(const FileSample& sample, size_t record,

@@ -325,7 +325,7 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       if (open && !of_group) records.push_back({begin, end - begin});
       const uint64_t at = place.offset + walk.at();
       const std::string advice =
-          at > 0 ? "" : CompressionAdvice(window.substr(0, kCompressionBytes));
+          at > 0 ? "" : FormatAdvice(window.substr(0, kCompressionBytes));
       framed.error = DataLoss("{}: record {} at offset {}: {}{}{}", place.path,
                               place.record + records.size(), at, walk.error(),
                               advice.empty() ? "" : "; ", advice);

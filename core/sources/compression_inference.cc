@@ -1,6 +1,7 @@
 #include "core/sources/compression_inference.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -32,6 +33,22 @@ constexpr std::chrono::seconds kLookTime(5);
 
 // Most files that are looked at for bytes.
 constexpr size_t kFilesMax = 16;
+
+// A format that no `compression` names, and the bytes with which it begins.
+struct OtherFormat {
+  std::string_view begin;
+  std::string_view name;
+  std::string_view advice;
+};
+constexpr std::array<OtherFormat, 7> kOtherFormats = {{
+    {"PK\x03\x04", "a zip archive", "unpack it, as with `unzip`"},
+    {"\x04\x22\x4d\x18", "an lz4 file", "decompress it, as with `lz4 -d`"},
+    {"7z\xbc\xaf\x27\x1c", "a 7z archive", "unpack it, as with `7z x`"},
+    {"Rar!\x1a\x07", "a rar archive", "unpack it, as with `unrar x`"},
+    {"\x1f\x9d", "a file of `compress`", "decompress it, as with `uncompress`"},
+    {"PAR1", "a Parquet file", "read it by the source `parquet`"},
+    {"ARROW1", "an Arrow file", "read it by the source `arrow`"},
+}};
 
 // The first file of a source.
 struct FirstFile {
@@ -137,12 +154,19 @@ void InferCompression(Source& source, std::span<const std::string> found) {
   }
 }
 
-std::string CompressionAdvice(std::string_view first_bytes) {
+std::string FormatAdvice(std::string_view first_bytes) {
   const Compression compression = CompressionOfBytes(first_bytes);
-  if (compression == Compression::kNone) return "";
-  return fmt::format(
-      "it begins as a {0} file does; if it is one, write `compression: {0}`",
-      CompressionName(compression));
+  if (compression != Compression::kNone) {
+    return fmt::format(
+        "it begins as a {0} file does; if it is one, write `compression: {0}`",
+        CompressionName(compression));
+  }
+  for (const OtherFormat& format : kOtherFormats) {
+    if (!first_bytes.starts_with(format.begin)) continue;
+    return fmt::format("it begins as {} does; if it is one, {}", format.name,
+                       format.advice);
+  }
+  return "";
 }
 
 }  // namespace feedmill

@@ -26,9 +26,10 @@ namespace feedmill {
 void InferCompression(Source& source, std::span<const std::string> found = {});
 
 // Returns advice for an error or a warning about a file that is read as it is
-// and begins with these bytes (CompressionOfBytes): "it begins as a gzip file
-// does; write `compression: gzip`"; "" if they show no compression.
-std::string CompressionAdvice(std::string_view first_bytes);
+// and begins with these bytes (the first kCompressionBytes): "it begins as a
+// gzip file does; if it is one, write `compression: gzip`"; "" if they show
+// neither a compression nor another format that is known.
+std::string FormatAdvice(std::string_view first_bytes);
 
 }  // namespace feedmill
 

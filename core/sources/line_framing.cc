@@ -25,7 +25,7 @@ namespace feedmill {
 namespace {
 
 // Bytes of one read of Find.
-constexpr size_t kWindowBytes = size_t{1} << 20;
+constexpr size_t kFindBytes = size_t{1} << 20;
 
 // Adds the line [begin, end) unless it is empty.
 void AddFilled(std::string_view window, size_t begin, size_t end,
@@ -270,7 +270,7 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
   index.offsets.push_back(0);
   bool returns = false;  // inside the first line
   bool last_is_return = false;
-  std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
+  std::vector<std::byte> window(std::min<uint64_t>(kFindBytes, size));
   for (uint64_t offset = 0; offset < size;) {
     const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
     FM_RETURN_IF_ERROR(ReadStop::Check(file.name()));
@@ -282,7 +282,7 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
     const std::byte* const end = begin + got;
     if (offset == 0) {
       const std::string_view text(reinterpret_cast<const char*>(begin), got);
-      NoteCompressed(file.name(), text);
+      NoteOtherFormat(file.name(), text);
       if (text.starts_with(kUtf8Mark)) index.offsets[0] = kUtf8Mark.size();
     }
     if (index.offsets.size() == 1) {
@@ -314,11 +314,11 @@ absl::Status ReturnsAlone(const std::string& path) {
       path);
 }
 
-void NoteCompressed(const std::string& path, std::string_view beginning) {
+void NoteOtherFormat(const std::string& path, std::string_view beginning) {
   const std::string advice =
-      CompressionAdvice(beginning.substr(0, kCompressionBytes));
+      FormatAdvice(beginning.substr(0, kCompressionBytes));
   if (advice.empty()) return;
-  NoteDataWarning(DataWarning::kCompressed,
+  NoteDataWarning(DataWarning::kOtherFormat,
                   fmt::format("{}: {}", path, advice));
 }
 

@@ -52,9 +52,9 @@ inline bool HasReturnInside(std::string_view text) {
 // its lines end in "\r" alone.
 absl::Status ReturnsAlone(const std::string& path);
 
-// Counts a data warning if a file of lines begins with the bytes of a
-// compressed file: its lines are those bytes.
-void NoteCompressed(const std::string& path, std::string_view beginning);
+// Counts a data warning if a file of lines begins as a file of another format
+// does, such as a compressed file: its lines are the bytes of that file.
+void NoteOtherFormat(const std::string& path, std::string_view beginning);
 
 // Removes the '\n' of lines that were read with it (the last line may lack it)
 // and closes the gaps. offsets[k + 1] is the end of line k. Returns the end of

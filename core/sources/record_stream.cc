@@ -129,7 +129,7 @@ absl::Status RecordStream::PassMark() {
   const bool decoded =
       framing_.properties().envelope != Framing::Envelope::kNewline;
   FM_RETURN_IF_ERROR(Fill(kCompressionBytes));
-  NoteCompressed(path_, window());
+  NoteOtherFormat(path_, window());
   if (window().starts_with(kUtf8Mark)) {
     used_ = kUtf8Mark.size();
     DropUsed();

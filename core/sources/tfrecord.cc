@@ -145,8 +145,8 @@ absl::StatusOr<uint64_t> ParseTfRecordHeader(std::span<const std::byte> bytes,
     const std::string advice =
         place.offset > 0
             ? ""
-            : CompressionAdvice({reinterpret_cast<const char*>(bytes.data()),
-                                 std::min(bytes.size(), kCompressionBytes)});
+            : FormatAdvice({reinterpret_cast<const char*>(bytes.data()),
+                            std::min(bytes.size(), kCompressionBytes)});
     if (!advice.empty()) what += "; " + advice;
     return Corrupt(place, what);
   }

@@ -11,6 +11,7 @@ import lzma
 import struct
 import subprocess
 import tarfile
+import zipfile
 import zlib
 
 import zstandard
@@ -422,6 +423,27 @@ def first_bytes(feedmill):
     equal(feedmill.read("{tfrecord: {files: alike.tfrecord}}", "steps: [{map: length(x)}]"), [size])
 
 
+def other_formats(feedmill):
+    """Lines of a file of another format are read as they are, and a warning says what the file seems to be."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("a.txt", "one\ntwo\n")
+    for name, data, advice in (("zip", archive.getvalue(), "a zip archive does; if it is one, unpack it, as with `unzip`"),
+                               ("lz4", b"\x04\x22\x4d\x18" + LINES, "an lz4 file does; if it is one, decompress it, as with `lz4 -d`"),
+                               ("7z", b"7z\xbc\xaf\x27\x1c" + LINES, "a 7z archive"), ("rar", b"Rar!\x1a\x07\x01" + LINES, "a rar archive"),
+                               ("Z", b"\x1f\x9d" + LINES, "a file of `compress`"),
+                               ("parquet", b"PAR1" + LINES, "read it by the source `parquet`"),
+                               ("arrow", b"ARROW1\0\0" + LINES, "read it by the source `arrow`")):
+        feedmill.write(f"file.{name}", data)
+        done = feedmill.run(f"{{text: {{files: file.{name}}}}}")
+        assert done.returncode == 0, (name, done.stderr)
+        equal(len(done.stdout.splitlines()), data.count(b"\n") + (not data.endswith(b"\n")))
+        assert f"file.{name}: it begins as " in done.stderr and advice in done.stderr, (name, done.stderr)
+        # The bytes are no record: it is part of the error.
+        feedmill.refused(f"{{tfrecord: {{files: file.{name}}}}}", f"file.{name}", advice)
+        feedmill.refused(f"{{webdataset: {{files: file.{name}}}}}", f"file.{name}", advice)
+
+
 def empty_first_files(feedmill):
     """The first file with bytes tells the compression: Spark writes an empty _SUCCESS into each folder."""
     want = [{"a": k} for k in range(5)]
@@ -449,7 +471,7 @@ def zstd_windows(feedmill):
     feedmill.refused("{text: {files: long.zst, zstd_window_log: 32}}", "10 to 31")
 
 
-TESTS = [tar_trailing_bytes, tar_links, empty_first_files, cut_tars, sparse_members, gzip_padding, zstd_padding, bz2_and_xz, first_bytes, zstd_windows]
+TESTS = [tar_trailing_bytes, tar_links, empty_first_files, cut_tars, sparse_members, gzip_padding, zstd_padding, bz2_and_xz, first_bytes, other_formats, zstd_windows]
 
 
 if __name__ == "__main__":

@@ -193,6 +193,27 @@ def byte_order_marks(feedmill):
         feedmill.refused("{jsonl: {files: wide.jsonl}}", "wide.jsonl", "UTF-16", "iconv")
 
 
+def other_delimiters(feedmill):
+    """A csv file of one column in whose lines another delimiter stands is read as it is, and a warning says so."""
+    for mark, written in ((";", ";"), ("\t", "\\t"), ("|", "|")):
+        text = "\n".join(mark.join(row) for row in (("id", "name", "price"), ("1", "a", "2.5"), ("2", "b", "3.5"))) + "\n"
+        feedmill.write("other.csv", text)
+        done = feedmill.run("{csv: {files: other.csv}}")
+        name = f"id{mark}name{mark}price"
+        equal([json.loads(line) for line in done.stdout.splitlines()], list(csv.DictReader(io.StringIO(text), delimiter=",")))
+        equal([list(json.loads(line)) for line in done.stdout.splitlines()], [[name], [name]])
+        assert f'other.csv: it was read as one column, although each of its first 3 lines has "{written}" 2 times' in done.stderr, done.stderr
+        assert f'write `delimiter: "{written}"`' in done.stderr, done.stderr
+        # The option of the warning.
+        equal(feedmill.read(f'{{csv: {{files: other.csv, delimiter: "{written}"}}}}'),
+              [{"id": 1, "name": "a", "price": 2.5}, {"id": 2, "name": "b", "price": 3.5}])
+    # Columns of words, of which some have such a mark.
+    for text in ("text\none; two\nthree\n", "text\none\ntwo\n", "a;b\n", "a;b,c\n1;2,3\n"):
+        feedmill.write("words.csv", text)
+        done = feedmill.run("{csv: {files: words.csv}}")
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+
+
 def line_ends(feedmill):
     feedmill.write("dos.csv", "a,b\r\n1,2\r\n3,4\r\n")
     equal(feedmill.read("{csv: {files: dos.csv}}"), [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
@@ -478,7 +499,7 @@ def numbers_in_names(feedmill):
 
 
 TESTS = [types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
-         numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, vocabulary_files, column_names,
+         numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, other_delimiters, vocabulary_files, column_names,
          folders_with_wildcards]
 
 
