@@ -69,9 +69,9 @@ endfunction()
 
 option(FEEDMILL_UNITY "Compile several files of a target together" ON)
 
-# feedmill_unite(TARGET): eight files of TARGET are one translation unit, so that
+# feedmill_unite(TARGET): up to 24 files of TARGET are one translation unit, so that
 # the headers and templates that they share are compiled once. Names in anonymous
 # namespaces must differ within a target.
 function(feedmill_unite target)
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FEEDMILL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${FEEDMILL_UNITY} UNITY_BUILD_BATCH_SIZE 24)
 endfunction()
