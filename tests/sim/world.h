@@ -18,6 +18,9 @@
 
 namespace feedmill::sim {
 
+// The job that the reading applications share, as ranks or by turns.
+inline const JobName kReadersJob{"job"};
+
 // The processes of a simulation and the checks on them. Five parts: processes
 // (world.cc), the dispatcher's process (world_dispatcher.cc), reading
 // applications (world_readers.cc), applications that share a job

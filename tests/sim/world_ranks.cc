@@ -8,11 +8,6 @@
 // of their number, and the rules for continuing without a rank.
 
 namespace feedmill::sim {
-namespace {
-
-const JobName kJob{"job"};
-
-}  // namespace
 
 // Starts the application: all of its ranks, from the token if there is one.
 void World::StartRanks(uint64_t ranks, absl::Duration within) {
@@ -100,7 +95,7 @@ void World::OnRankOver(ReaderProcess& reader) {
 // run. A rank that was silent for long is excepted: it may be dead.
 void World::CheckRunStarted(const RunStarted& event) {
   const JobState* job = replica_.FindJob(event.job);
-  if (!in_ranks_ || event.job != kJob || job == nullptr ||
+  if (!in_ranks_ || event.job != kReadersJob || job == nullptr ||
       event.run <= job->run || job->ranks != ranks_) {
     return;
   }
@@ -164,7 +159,8 @@ uint64_t World::KnownSlots(size_t slot, RunNumber run) const {
 // store.
 void World::NoteWordOfSlots(const ClientHello& hello) {
   const size_t slot = hello.share.rank;
-  if (!in_ranks_ || hello.job != kJob || hello.share.ranks != ranks_) return;
+  if (!in_ranks_ || hello.job != kReadersJob || hello.share.ranks != ranks_)
+    return;
   const bool reads = hello.cursor != Cursor{};
   if (hello.run && hello.settled && hello.slots > 0) {
     heard_slots_.insert({*hello.run, hello.slots});
@@ -177,7 +173,7 @@ void World::NoteWordOfSlots(const ClientHello& hello) {
   if (reads && hello.run && hello.settled && hello.slots > 0) {
     said_slots_[slot] = {*hello.run, hello.slots};
   }
-  const JobState* job = replica_.FindJob(kJob);
+  const JobState* job = replica_.FindJob(kReadersJob);
   const bool met =
       job != nullptr && job->ranks == ranks_ && job->finished.contains(slot);
   if (!met && (reads || hello.slots > 0) && !begun_before_) {

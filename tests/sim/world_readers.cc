@@ -10,7 +10,6 @@
 namespace feedmill::sim {
 namespace {
 
-const JobName kJob{"job"};
 const JobName kSideJob{"side"};
 const RunNumber kFirstRun{1};
 constexpr uint64_t kCheckpointEvery = 8;  // elements of one reader
@@ -33,7 +32,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   reader.batch = random_.Choice<uint64_t>({1, 2, 4, 12});
   if (slow_use_ && !side) reader.batch = kLongChunk;
   ReadSessionSettings settings;
-  settings.job = side ? kSideJob : kJob;
+  settings.job = side ? kSideJob : kReadersJob;
   settings.graph = plan_.graph();
   settings.order = side ? Order::kDeterministic : order_;
   settings.seed = side ? side_seed_ : options_.seed;
@@ -421,13 +420,13 @@ void World::CheckOpened(const SessionOpened& event) {
 
 // True if everything is bound and not everything handed out.
 bool World::RunIsDry() const {
-  const JobState* job = replica_.FindJob(kJob);
+  const JobState* job = replica_.FindJob(kReadersJob);
   return job != nullptr && job->run == kFirstRun && !job->over() &&
          job->exhausted();
 }
 
 bool World::RunIsOver() const {
-  const JobState* job = replica_.FindJob(kJob);
+  const JobState* job = replica_.FindJob(kReadersJob);
   return job != nullptr && (job->run > kFirstRun || job->over());
 }
 

@@ -50,7 +50,7 @@ std::shared_ptr<const FunctionRegistry> Functions() {
   return functions;
 }
 
-struct Read {
+struct CachedRead {
   std::vector<std::string> lines;
   std::vector<SkippedElement> skipped;
   absl::Status status;
@@ -75,8 +75,9 @@ class Cache : public ::testing::Test {
     return graph.ok() ? *graph : Graph();
   }
 
-  Read ReadAll(const std::string& yaml, LocalReaderOptions options = {}) const {
-    Read out;
+  CachedRead ReadAll(const std::string& yaml,
+                     LocalReaderOptions options = {}) const {
+    CachedRead out;
     options.on_skipped = [&out](const std::string&,
                                 const SkippedElement& skipped) {
       out.skipped.push_back(skipped);
@@ -105,7 +106,7 @@ class Cache : public ::testing::Test {
       }
       return text;
     };
-    const Read without = ReadAll(with("skip: 0"));
+    const CachedRead without = ReadAll(with("skip: 0"));
     ASSERT_TRUE(without.status.ok()) << without.status;
     for (const std::string step : {"cache", "cache: {memory_bytes: 9000}"}) {
       for (const int threads : {1, 3}) {
@@ -113,7 +114,7 @@ class Cache : public ::testing::Test {
           LocalReaderOptions options;
           options.threads = threads;
           options.piece_bytes = bytes;
-          const Read read = ReadAll(with(step), options);
+          const CachedRead read = ReadAll(with(step), options);
           EXPECT_EQ(read.lines, without.lines) << step << yaml;
           EXPECT_EQ(read.status.code(), without.status.code()) << read.status;
         }
@@ -129,7 +130,7 @@ TEST_F(Cache, RunsWhatStandsBeforeItOnceForEachElement) {
       "source: {range: 5000}\nsteps:\n  - map: 'counted(x * 3)'\n  - cache\n"
       "  - shuffle\n  - map: 'x + 1'\n  - repeat: 4\noptions: {seed: 1}\n";
   LocalReaderOptions options = OfOneMaker();
-  const Read read = ReadAll(yaml, options);
+  const CachedRead read = ReadAll(yaml, options);
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_THAT(read.lines, SizeIs(20'000));
   EXPECT_EQ(counted, 5000u);
@@ -189,12 +190,12 @@ TEST_F(Cache, HandsOutMuchThatStandsTogetherWithoutACopy) {
 }
 
 TEST_F(Cache, KeepsTheFirstPassOfWhatIsDrawnBeforeIt) {
-  const Read read = ReadAll(
+  const CachedRead read = ReadAll(
       "source: {range: 40}\nsteps:\n  - map: {x: x, a: 'random.integers(0, "
       "1000000)'}\n  - cache\n  - map: {x: x, a: a, b: 'random.integers(0, "
       "1000000)'}\n  - repeat: 2\n  - map: 'stack(x, a, b, 0)'\n"
       "options: {seed: 5}\n");
-  const Read once = ReadAll(
+  const CachedRead once = ReadAll(
       "source: {range: 40}\nsteps:\n  - map: {x: x, a: 'random.integers(0, "
       "1000000)'}\n  - map: 'stack(x, a, 0)'\noptions: {seed: 5}\n");
   ASSERT_TRUE(read.status.ok()) << read.status;
@@ -209,7 +210,7 @@ TEST_F(Cache, KeepsTheFirstPassOfWhatIsDrawnBeforeIt) {
 }
 
 TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
-  const Read read = ReadAll(
+  const CachedRead read = ReadAll(
       "source: {range: 9}\nsteps:\n  - shuffle\n  - cache\n  - repeat: 2\n"
       "options: {seed: 5}\n");
   ASSERT_THAT(read.lines, SizeIs(18));
@@ -220,7 +221,7 @@ TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
 TEST_F(Cache, ElementsThatDoNotFitAreMadeAgain) {
   LocalReaderOptions options = OfOneMaker();
   options.piece_bytes = 2000;
-  const Read read = ReadAll(
+  const CachedRead read = ReadAll(
       "source: {range: 4001}\nsteps:\n  - map: 'counted(x)'\n"
       "  - cache: {memory_bytes: 30000}\n  - repeat: 2\noptions: {seed: 1}\n",
       options);
@@ -231,7 +232,7 @@ TEST_F(Cache, ElementsThatDoNotFitAreMadeAgain) {
 }
 
 TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
-  const Read skips = ReadAll(
+  const CachedRead skips = ReadAll(
       "source: {range: 10}\nsteps:\n  - map: '12 // (x % 4)'\n  - cache\n"
       "  - on_error: skip\n  - repeat: 2\noptions: {seed: 1}\n");
   EXPECT_TRUE(skips.status.ok()) << skips.status;
@@ -240,7 +241,7 @@ TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
   EXPECT_THAT(skips.skipped[5].error, HasSubstr("steps[0] map"));
   EXPECT_THAT(skips.skipped[5].records, ElementsAre(RecordOrigin{"", 8, 0, 1}));
   // on_error covers only the steps before it, on either side of a cache.
-  const Read fails = ReadAll(
+  const CachedRead fails = ReadAll(
       "source: {range: 10}\nsteps:\n  - on_error: skip\n"
       "  - map: '12 // (x - 4)'\n  - cache\noptions: {seed: 1}\n");
   EXPECT_TRUE(absl::IsDataLoss(fails.status)) << fails.status;
@@ -300,7 +301,7 @@ TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
       std::string text = pipelines[seed % 3] + "options: {seed: 1}\n";
       return text.replace(text.find("CACHE"), 5, step);
     };
-    const Read expected = ReadAll(with("skip: 0"));
+    const CachedRead expected = ReadAll(with("skip: 0"));
     ASSERT_TRUE(expected.status.ok()) << expected.status;
     // Files exist after a reader has ended.
     EXPECT_EQ(ReadAll(with("cache: " + kept)).lines, expected.lines);

@@ -188,7 +188,7 @@ uint64_t ReadInTwoProcesses(const Graph& graph, size_t taken,
 
 // The numbers of both shards that `keep` keeps.
 template <class Keep>
-std::vector<int64_t> Numbers(Keep keep) {
+std::vector<int64_t> KeptNumbers(Keep keep) {
   std::vector<int64_t> numbers;
   for (int64_t k = 0; k < 200; ++k) {
     const int64_t x = k / 100 * 1'000 + k % 100;
@@ -200,7 +200,7 @@ std::vector<int64_t> Numbers(Keep keep) {
 TEST(GeneratorStates, AReadingContinuesFromTheStateOfItsPlace) {
   std::vector<int64_t> numbers;
   const uint64_t made = ReadInTwoProcesses(TwoShards(), 170, numbers);
-  EXPECT_EQ(numbers, Numbers([](int64_t) { return true; }));
+  EXPECT_EQ(numbers, KeptNumbers([](int64_t) { return true; }));
   // The rest, and at most the two calls after the state and the last piece.
   EXPECT_LE(made, 30 + 3 * kCall);
 }
@@ -210,7 +210,7 @@ TEST(GeneratorStates, AReadingContinuesFromTheStateBehindACache) {
   graph.steps.push_back(MakeStep(CacheStep()));
   std::vector<int64_t> numbers;
   const uint64_t made = ReadInTwoProcesses(graph, 170, numbers);
-  EXPECT_EQ(numbers, Numbers([](int64_t) { return true; }));
+  EXPECT_EQ(numbers, KeptNumbers([](int64_t) { return true; }));
   EXPECT_LE(made, 30 + 3 * kCall);
 }
 
@@ -221,7 +221,7 @@ TEST(GeneratorStates, AFilterBeforeACacheKeepsTheRowsOfStates) {
       Dataset::Range(1).Filter([](const Expr& e) { return e % 3 == 0; });
   graph.steps = filtered.graph().steps;
   graph.steps.push_back(MakeStep(CacheStep()));
-  const auto expected = Numbers([](int64_t x) { return x % 3 == 0; });
+  const auto expected = KeptNumbers([](int64_t x) { return x % 3 == 0; });
   std::vector<int64_t> numbers;
   const uint64_t made =
       ReadInTwoProcesses(graph, expected.size() - 10, numbers);
