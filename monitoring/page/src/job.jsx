@@ -268,7 +268,8 @@ function Chart({ kept, label }) {
           legend: { show: false },
           cursor: { drag: { x: false, y: false } },
           scales: { y: { range: (_plot, _low, high) => [0, Math.max(1, high * 1.1)] } },
-          axes: [{ ...axis, space: 90, values: (_plot, times) => times.map(clock) }, { ...axis, size: 60, values: (_plot, values) => values.map(count) }],
+          // Marks of whole seconds only: the clock has no smaller ones.
+          axes: [{ ...axis, space: 90, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600], values: (_plot, times) => times.map(clock) }, { ...axis, size: 60, values: (_plot, values) => values.map(count) }],
           series: [
             {},
             { stroke: color("--demand"), width: 2, dash: [6, 4], spanGaps: false, points: { show: false } },
