@@ -123,7 +123,7 @@ size_t Count(const Shape& shape) {
 
 // Returns the index of the item of `t` that item `index` of the broadcast shape
 // refers to.
-size_t Source(const Tensor& t, const Shape& shape, size_t index) {
+size_t BroadcastIndex(const Tensor& t, const Shape& shape, size_t index) {
   size_t at = 0, stride = 1;
   for (size_t k = 0; k < shape.size(); ++k) {
     const size_t axis = shape.size() - 1 - k;
@@ -144,8 +144,8 @@ using Op = std::function<long double(long double, long double)>;
 Tensor Zip(const Tensor& a, const Tensor& b, DType out_type, const Op& op) {
   Tensor out{out_type, BroadcastShape(a.shape, b.shape), {}, {}};
   for (size_t k = 0; k < Count(out.shape); ++k)
-    out.numbers.push_back(op(a.numbers[Source(a, out.shape, k)],
-                             b.numbers[Source(b, out.shape, k)]));
+    out.numbers.push_back(op(a.numbers[BroadcastIndex(a, out.shape, k)],
+                             b.numbers[BroadcastIndex(b, out.shape, k)]));
   return out;
 }
 
@@ -236,8 +236,10 @@ Tensor Comparison(const std::string& f, const Value& a, const Value& b) {
     Tensor out{
         DType::kBool, BroadcastShape(a.tensor.shape, b.tensor.shape), {}, {}};
     for (size_t k = 0; k < Count(out.shape); ++k) {
-      const std::string& x = a.tensor.strings[Source(a.tensor, out.shape, k)];
-      const std::string& y = b.tensor.strings[Source(b.tensor, out.shape, k)];
+      const std::string& x =
+          a.tensor.strings[BroadcastIndex(a.tensor, out.shape, k)];
+      const std::string& y =
+          b.tensor.strings[BroadcastIndex(b.tensor, out.shape, k)];
       out.numbers.push_back(Compare(f, x.compare(y), false));
     }
     return out;
@@ -449,9 +451,10 @@ Tensor Where(const Value& c, const Value& a, const Value& b) {
                {}};
     for (size_t k = 0; k < Count(out.shape); ++k) {
       const Tensor& from =
-          condition.numbers[Source(condition, out.shape, k)] != 0 ? a.tensor
-                                                                  : b.tensor;
-      out.strings.push_back(from.strings[Source(from, out.shape, k)]);
+          condition.numbers[BroadcastIndex(condition, out.shape, k)] != 0
+              ? a.tensor
+              : b.tensor;
+      out.strings.push_back(from.strings[BroadcastIndex(from, out.shape, k)]);
     }
     return out;
   }
@@ -463,8 +466,8 @@ Tensor Where(const Value& c, const Value& a, const Value& b) {
              {}};
   for (size_t k = 0; k < Count(out.shape); ++k) {
     const Tensor& from =
-        condition.numbers[Source(condition, out.shape, k)] != 0 ? x : y;
-    out.numbers.push_back(from.numbers[Source(from, out.shape, k)]);
+        condition.numbers[BroadcastIndex(condition, out.shape, k)] != 0 ? x : y;
+    out.numbers.push_back(from.numbers[BroadcastIndex(from, out.shape, k)]);
   }
   return out;
 }

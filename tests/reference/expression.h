@@ -9,6 +9,9 @@
 
 namespace feedmill::reference {
 
+// A dimension or an index, neither of which is negative here.
+inline size_t Size(int64_t value) { return static_cast<size_t>(value); }
+
 // A data error: the element cannot be computed.
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;

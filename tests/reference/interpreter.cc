@@ -29,11 +29,6 @@ namespace {
 // the positions that tests request of an input.
 constexpr uint64_t kMany = 400;
 
-template <class T>
-const T* As(const Step& step) {
-  return step.As<T>();
-}
-
 class Interpreter {
  public:
   // `steps`: number of steps so far in written order, inputs included; the
@@ -211,7 +206,7 @@ class Interpreter {
 
   bool IsPlanStep(size_t s) const {
     const Step& step = graph_.steps[s];
-    if (As<RepeatStep>(step) || ShufflesAll(step) || ShufflesFiles(step))
+    if (step.As<RepeatStep>() || ShufflesAll(step) || ShufflesFiles(step))
       return true;
     return s < client_begin_ && NeedsPlaces(step);
   }
@@ -219,7 +214,7 @@ class Interpreter {
   // True if a pass of an infinite repeat has no positions.
   bool RepeatsNothing() {
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
-      const auto* repeat = As<RepeatStep>(graph_.steps[s]);
+      const auto* repeat = graph_.steps[s].As<RepeatStep>();
       if (repeat && !repeat->count) return Places(s, 0).empty();
     }
     return false;
@@ -243,7 +238,7 @@ class Interpreter {
   }
 
   uint64_t SeedOf(const Step& step) const {
-    auto* shuffle = As<ShuffleStep>(step);
+    auto* shuffle = step.As<ShuffleStep>();
     return shuffle && shuffle->seed ? *shuffle->seed : seed_;
   }
 
@@ -257,9 +252,9 @@ class Interpreter {
       return out;
     }
     const Step& step = graph_.steps[k - 1];
-    if (As<CacheStep>(step)) return PastCache(k - 1, Places(k - 1, 0), pass);
+    if (step.As<CacheStep>()) return PastCache(k - 1, Places(k - 1, 0), pass);
     if (!IsPlanStep(k - 1)) return Places(k - 1, pass);
-    if (auto* repeat = As<RepeatStep>(step)) {
+    if (auto* repeat = step.As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
                                  : infinite_passes_;
@@ -286,18 +281,18 @@ class Interpreter {
   // element is filtered out.
   bool Apply(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
-    if (As<OnErrorStep>(step) || As<CacheStep>(step)) return true;
-    auto* map = As<MapStep>(step);
-    auto* flat_map = As<FlatMapStep>(step);
+    if (step.As<OnErrorStep>() || step.As<CacheStep>()) return true;
+    auto* map = step.As<MapStep>();
+    auto* flat_map = step.As<FlatMapStep>();
     if (map || flat_map) {
       item.element = Mapped(s, epoch, map ? map->outputs : flat_map->outputs,
                             map ? needed_[s + 1] : std::nullopt, item);
-    } else if (auto* filter = As<FilterStep>(step)) {
+    } else if (auto* filter = step.As<FilterStep>()) {
       uint64_t draws = 0;
       if (Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) == 0)
         return false;
       Keep(needed_[s + 1], item.element);
-    } else if (auto* enumerate = As<EnumerateStep>(step)) {
+    } else if (auto* enumerate = step.As<EnumerateStep>()) {
       AddNumber(*enumerate, item.numbers.at(s), item.element);
     } else {
       ApplyToRecords(s, epoch, item);
@@ -339,7 +334,7 @@ class Interpreter {
   // Applies steps on records. In batched data each record has its own counter.
   void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
     const Step step = NeededPart(graph_.steps[s], needed_[s + 1]);
-    if (!As<ParseExampleStep>(step) && !As<ParseSequenceExampleStep>(step)) {
+    if (!step.As<ParseExampleStep>() && !step.As<ParseSequenceExampleStep>()) {
       Keep(needed_[s + 1], item.element);
       if (!Has(item.element, TouchedName(step))) return;
     }
@@ -359,7 +354,7 @@ class Interpreter {
       c.value.shape.insert(c.value.shape.begin(), batches.begin(),
                            batches.end());
     }
-    if (As<ParseExampleStep>(step) || As<ParseSequenceExampleStep>(step))
+    if (step.As<ParseExampleStep>() || step.As<ParseSequenceExampleStep>())
       item.element = std::move(made);
     else
       touched = std::move(made[0].value);
@@ -368,7 +363,7 @@ class Interpreter {
   Element OneRecord(size_t s, const Step& step, uint64_t epoch,
                     const Tensor& record, const std::vector<Counter>& counters,
                     size_t k) const {
-    if (!As<RandomFlipStep>(step)) return MadeOf(record, step);
+    if (!step.As<RandomFlipStep>()) return MadeOf(record, step);
     const Counter counter = counters.at(k);
     return {{"", RandomFlip(record, step.Get<RandomFlipStep>(),
                             FirstWord(KeyOf(seed_, IterationOf(s), epoch,
@@ -378,7 +373,7 @@ class Interpreter {
 
   // True if step s, before the cut, acts on each element.
   bool IsApplied(size_t s) const {
-    return !IsPlanStep(s) || As<EnumerateStep>(graph_.steps[s]);
+    return !IsPlanStep(s) || graph_.steps[s].As<EnumerateStep>();
   }
 
   // Runs make(begun), which counts the steps that have begun. Returns false if
@@ -435,7 +430,7 @@ class Interpreter {
     const Position& position = positions_[p];
     const uint64_t size = BatchSize(graph_, client_begin_);
     size_t batch_step = 0;
-    while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
+    while (!graph_.steps[batch_step].As<BatchStep>()) ++batch_step;
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
       begun = 0;
@@ -476,7 +471,7 @@ class Interpreter {
     if (k <= client_begin_) return WorkerSequence(pass);
     const size_t s = k - 1;
     const Step& step = graph_.steps[s];
-    if (auto* repeat = As<RepeatStep>(step)) {
+    if (auto* repeat = step.As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
                                  : infinite_passes_;
@@ -498,7 +493,7 @@ class Interpreter {
   // `whole` false: `in` is only a prefix, to see how far its output comes.
   Items ClientStep(size_t s, uint64_t pass, Items in, bool whole) {
     const Step& step = graph_.steps[s];
-    if (auto* take = As<TakeStep>(step)) {
+    if (auto* take = step.As<TakeStep>()) {
       if (in.items.size() >= static_cast<size_t>(take->count)) {
         in.items.resize(static_cast<size_t>(take->count));
         in.failed = !whole;  // later elements are not looked at
@@ -506,7 +501,7 @@ class Interpreter {
       }
       return in;
     }
-    if (auto* skip = As<SkipStep>(step)) {
+    if (auto* skip = step.As<SkipStep>()) {
       const size_t n =
           std::min(in.items.size(), static_cast<size_t>(skip->count));
       in.items.erase(in.items.begin(),
@@ -514,7 +509,7 @@ class Interpreter {
       return in;
     }
     // A flat_map is a map followed by an unbatch.
-    const bool flat = As<FlatMapStep>(step) != nullptr;
+    const bool flat = step.As<FlatMapStep>() != nullptr;
     if (flat) in = ClientEach(s, pass, std::move(in));
     if (NeedsPlaces(step) || SeesSequence(step)) {
       const bool ended = whole && !in.failed && !HasNoEnd(graph_, s);
@@ -532,7 +527,7 @@ class Interpreter {
     // The repeats at or after the cut divide the positions into equal passes.
     uint64_t passes = 1;
     for (size_t s = client_begin_; s < graph_.steps.size(); ++s)
-      if (auto* repeat = As<RepeatStep>(graph_.steps[s]))
+      if (auto* repeat = graph_.steps[s].As<RepeatStep>())
         passes *= repeat->count ? static_cast<uint64_t>(*repeat->count)
                                 : infinite_passes_;
     const uint64_t length = passes == 0 ? 0 : positions_.size() / passes;

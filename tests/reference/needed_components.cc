@@ -13,11 +13,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-template <class T>
-const T* As(const Step& step) {
-  return step.As<T>();
-}
-
 std::string Name(const std::string& name) { return name.empty() ? "x" : name; }
 
 void AddNames(const Expr& expr, std::set<std::string>& names) {
@@ -28,8 +23,8 @@ void AddNames(const Expr& expr, std::set<std::string>& names) {
 }
 
 bool IsRagged(const Step& step) {
-  auto* batch = As<BatchStep>(step);
-  auto* tokens = As<TokenBatchStep>(step);
+  auto* batch = step.As<BatchStep>();
+  auto* tokens = step.As<TokenBatchStep>();
   return (batch && batch->layout == BatchLayout::kRagged) ||
          (tokens && tokens->layout == BatchLayout::kRagged);
 }
@@ -39,8 +34,8 @@ Names FeatureNames(const Step& step) {
   const auto add = [&](const Features& features) {
     for (const auto& feature : features) names.push_back(feature.name);
   };
-  if (auto* parse = As<ParseExampleStep>(step)) add(parse->features);
-  if (auto* parse = As<ParseSequenceExampleStep>(step)) {
+  if (auto* parse = step.As<ParseExampleStep>()) add(parse->features);
+  if (auto* parse = step.As<ParseSequenceExampleStep>()) {
     add(parse->context);
     add(parse->sequence);
   }
@@ -54,14 +49,14 @@ Names OutputNames(const std::vector<std::pair<std::string, Expr>>& outputs) {
 }
 
 Names NamesAfter(const Step& step, Names in) {
-  if (auto* map = As<MapStep>(step)) return OutputNames(map->outputs);
-  if (auto* flat_map = As<FlatMapStep>(step))
+  if (auto* map = step.As<MapStep>()) return OutputNames(map->outputs);
+  if (auto* flat_map = step.As<FlatMapStep>())
     return OutputNames(flat_map->outputs);
   if (const Names features = FeatureNames(step); !features.empty())
     return features;
-  if (auto* enumerate = As<EnumerateStep>(step))
+  if (auto* enumerate = step.As<EnumerateStep>())
     in.insert(in.begin(), enumerate->component);
-  if (As<PackStep>(step)) in.insert(in.end(), {"segment_ids", "positions"});
+  if (step.As<PackStep>()) in.insert(in.end(), {"segment_ids", "positions"});
   if (!IsRagged(step)) return in;
   Names out;
   for (const std::string& name : in) {
@@ -88,24 +83,24 @@ Names SourceNames(const Source& source) {
 
 // Returns the input components that a step needs for the `needed` outputs.
 Needed NeededBefore(const Step& step, Needed needed) {
-  if (As<CacheStep>(step) || As<UnbatchStep>(step) || As<RebatchStep>(step) ||
-      As<PackStep>(step))
+  if (step.As<CacheStep>() || step.As<UnbatchStep>() ||
+      step.As<RebatchStep>() || step.As<PackStep>())
     return std::nullopt;
-  if (auto* map = As<MapStep>(step)) {
+  if (auto* map = step.As<MapStep>()) {
     std::set<std::string> names;
     const auto kept = Kept(needed, OutputNames(map->outputs));
     for (const auto& [name, expr] : map->outputs)
       if (kept.count(Name(name))) AddNames(expr, names);
     return names;
   }
-  if (auto* flat_map = As<FlatMapStep>(step)) {
+  if (auto* flat_map = step.As<FlatMapStep>()) {
     std::set<std::string> names;
     for (const auto& [name, expr] : flat_map->outputs) AddNames(expr, names);
     return names;
   }
   if (!FeatureNames(step).empty()) return std::nullopt;
   if (!needed) return needed;
-  if (auto* enumerate = As<EnumerateStep>(step))
+  if (auto* enumerate = step.As<EnumerateStep>())
     needed->erase(enumerate->component);
   if (IsRagged(step)) {
     const std::set<std::string> made = *needed;
@@ -113,10 +108,11 @@ Needed NeededBefore(const Step& step, Needed needed) {
       if (name.ends_with("_offsets"))
         needed->insert(name.substr(0, name.size() - 8));
   }
-  if (auto* filter = As<FilterStep>(step)) AddNames(filter->predicate, *needed);
-  if (auto* bucket = As<BucketBySequenceLengthStep>(step))
+  if (auto* filter = step.As<FilterStep>())
+    AddNames(filter->predicate, *needed);
+  if (auto* bucket = step.As<BucketBySequenceLengthStep>())
     needed->insert(bucket->component);
-  if (auto* tokens = As<TokenBatchStep>(step))
+  if (auto* tokens = step.As<TokenBatchStep>())
     needed->insert(tokens->component);
   return needed;
 }

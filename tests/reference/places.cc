@@ -10,11 +10,6 @@ namespace feedmill::reference {
 
 namespace {
 
-template <class T>
-const T* As(const Step& step) {
-  return step.As<T>();
-}
-
 std::vector<Position> Taken(const TakeStep& step, std::vector<Position> in) {
   in.resize(std::min(in.size(), static_cast<size_t>(step.count)));
   return in;
@@ -55,7 +50,7 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
     return KeyOf(where.seed, where.iteration, where.pass, where.number,
                  ordinal);
   };
-  if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->block) {
+  if (auto* shuffle = step.As<ShuffleStep>(); shuffle && shuffle->block) {
     for (uint64_t index : BlockedIndexes(
              in.size(), static_cast<uint64_t>(*shuffle->block),
              static_cast<uint64_t>(shuffle->window.value_or(8)), key))
@@ -71,13 +66,13 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
   } else if (shuffle) {
     for (uint64_t index : ShuffledIndexes(key(0), in.size()))
       out.push_back(in[index]);
-  } else if (auto* take = As<TakeStep>(step)) {
+  } else if (auto* take = step.As<TakeStep>()) {
     out = Taken(*take, std::move(in));
-  } else if (auto* skip = As<SkipStep>(step)) {
+  } else if (auto* skip = step.As<SkipStep>()) {
     out = Skipped(*skip, std::move(in));
-  } else if (auto* shard = As<ShardStep>(step)) {
+  } else if (auto* shard = step.As<ShardStep>()) {
     out = Sharded(*shard, std::move(in));
-  } else if (As<EnumerateStep>(step)) {
+  } else if (step.As<EnumerateStep>()) {
     for (size_t j = 0; j < in.size(); ++j)
       for (Place& place : in[j]) place.numbers[s] = j;
     out = in;
@@ -89,7 +84,7 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
 
 std::optional<size_t> CacheAfter(const Graph& graph, size_t s) {
   for (; s < graph.steps.size(); ++s)
-    if (As<CacheStep>(graph.steps[s])) return s;
+    if (graph.steps[s].As<CacheStep>()) return s;
   return std::nullopt;
 }
 

@@ -16,10 +16,10 @@ bool IsRandom(const std::string& f) {
          f == "image.random_resized_crop";
 }
 
-struct Bits {
+struct CallBits {
   uint64_t first, second;
 };
-Bits BitsOf(const Expr::Call& call) {
+CallBits BitsOf(const Expr::Call& call) {
   uint64_t words[4];
   for (size_t k = 0; k < 4; ++k)
     words[k] = static_cast<uint64_t>(std::get<int64_t>(
@@ -27,7 +27,7 @@ Bits BitsOf(const Expr::Call& call) {
   return {words[0] | words[1] << 32, words[2] | words[3] << 32};
 }
 
-std::array<uint32_t, 4> Block(Bits bits, uint64_t k) {
+std::array<uint32_t, 4> Block(CallBits bits, uint64_t k) {
   return Words(Key{bits.first, 0}, k, bits.second);
 }
 
@@ -96,8 +96,8 @@ double Ppnd16(double p) {
 }
 
 // Returns one item of random.uniform, .integers or .normal.
-long double Item(const std::string& f, uint64_t bits, long double a,
-                 long double b) {
+long double RandomItem(const std::string& f, uint64_t bits, long double a,
+                       long double b) {
   if (f == "random.integers") {
     if (a >= b) throw DataError("no integers in between");
     const auto range = static_cast<uint64_t>(b - a);
@@ -130,9 +130,9 @@ Tensor Numbers(const Expr::Call& call,
       b = static_cast<double>(b);
     }
   }
-  const Bits bits = BitsOf(call);
+  const CallBits bits = BitsOf(call);
   if (call.arguments.size() < 7) {
-    out.numbers = {Item(f, bits.first, a, b)};
+    out.numbers = {RandomItem(f, bits.first, a, b)};
     return out;
   }
   uint64_t items = 1;
@@ -142,7 +142,8 @@ Tensor Numbers(const Expr::Call& call,
   }
   for (uint64_t k = 0; k < items; ++k) {
     const auto block = Block(bits, k);
-    out.numbers.push_back(Item(f, block[0] | uint64_t{block[1]} << 32, a, b));
+    out.numbers.push_back(
+        RandomItem(f, block[0] | uint64_t{block[1]} << 32, a, b));
   }
   return out;
 }
@@ -175,7 +176,7 @@ Expr RandomPart(const Expr::Call& call, const Tensor& image) {
   const double ratios[2] = {Written(call, 9, 3.0 / 4.0),
                             Written(call, 10, 4.0 / 3.0)};
   const double logs[2] = {std::log(ratios[0]), std::log(ratios[1])};
-  const Bits bits = BitsOf(call);
+  const CallBits bits = BitsOf(call);
   for (uint64_t t = 0; t < 10; ++t) {
     const auto words = Block(bits, t);
     const double scale =
@@ -232,7 +233,7 @@ std::optional<Tensor> RandomFunction(
                                      Expr(width), Expr("bilinear")}));
   const auto [h, w] = SizeOf(image);
   if (height > h || width > w) throw DataError("beyond the edge of an image");
-  const Bits bits = BitsOf(call);
+  const CallBits bits = BitsOf(call);
   return evaluate(Cropped(call.arguments[4], Below(bits.first, h - height + 1),
                           Below(bits.second, w - width + 1), height, width));
 }

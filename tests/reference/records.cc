@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +14,7 @@
 #include <set>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/little_endian.h"
 
 namespace feedmill::reference {
 namespace {
@@ -34,13 +34,6 @@ uint32_t Crc32c(const std::string& bytes) {
 uint32_t Masked(const std::string& bytes) {
   const uint32_t crc = Crc32c(bytes);
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
-}
-
-template <class T>
-T Load(const std::string& bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
 }
 
 // A field of a protobuf message.

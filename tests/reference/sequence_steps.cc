@@ -7,8 +7,6 @@
 namespace feedmill::reference {
 namespace {
 
-size_t Size(int64_t value) { return static_cast<size_t>(value); }
-
 size_t Product(const Shape& shape) {
   size_t product = 1;
   for (int64_t d : shape) product *= Size(d);

@@ -1,23 +1,16 @@
 #include "tests/reference/shards.h"
 
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/base/leb128.h"
 #include "tests/reference/items.h"
+#include "tests/reference/little_endian.h"
 
 namespace feedmill::reference {
 namespace {
-
-template <class T>
-T Load(const std::string& bytes, size_t at) {
-  T value;
-  std::memcpy(&value, bytes.data() + at, sizeof value);
-  return value;
-}
 
 Tensor Bytes(const std::string& text) {
   return {DType::kBytes, {}, {}, {text}};

@@ -15,7 +15,7 @@ Element Number(int64_t v) {
   return {{"", {DType::kInt64, {}, {static_cast<long double>(v)}, {}}}};
 }
 
-Element Bytes(const std::string& v) {
+Element BytesElement(const std::string& v) {
   return {{"", {DType::kBytes, {}, {}, {v}}}};
 }
 
@@ -39,7 +39,7 @@ void RecordsOf(const Source& source, bool counted,
     const size_t before = records.size();
     if (source.Is<TfRecordSource>()) {
       for (const auto& record : TfRecords(path))
-        records.push_back({record ? Bytes(*record) : Element()});
+        records.push_back({record ? BytesElement(*record) : Element()});
     } else {
       Source one = source;
       *MutableSourceFiles(one) = {path};

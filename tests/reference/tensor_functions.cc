@@ -8,8 +8,6 @@
 namespace feedmill::reference {
 namespace {
 
-size_t Size(int64_t n) { return static_cast<size_t>(n); }
-
 int64_t CountOf(const Shape& shape) {
   int64_t n = 1;
   for (int64_t d : shape) n *= d;

@@ -145,7 +145,7 @@ Tensor DecodeRaw(const std::string& bytes, DType dtype) {
   return out;
 }
 
-nlohmann::json Field(const std::string& text, const std::string& path) {
+nlohmann::json JsonField(const std::string& text, const std::string& path) {
   try {
     nlohmann::json value = nlohmann::json::parse(text);
     if (path.empty()) return value;
@@ -163,12 +163,12 @@ nlohmann::json Field(const std::string& text, const std::string& path) {
 Tensor JsonField(const Tensor& a, const std::string& path, DType dtype) {
   if (dtype == DType::kBytes)
     return EachText(a, [&](const std::string& s) {
-      const nlohmann::json value = Field(s, path);
+      const nlohmann::json value = JsonField(s, path);
       if (!value.is_string()) throw DataError("json_field");
       return value.get<std::string>();
     });
   return EachNumber(a, dtype, [&](const std::string& s) -> long double {
-    const nlohmann::json value = Field(s, path);
+    const nlohmann::json value = JsonField(s, path);
     const bool fits = dtype == DType::kBool ? value.is_boolean()
                       : IsFloat(dtype)      ? value.is_number()
                                             : value.is_number_integer();
