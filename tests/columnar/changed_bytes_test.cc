@@ -93,7 +93,8 @@ std::shared_ptr<arrow::Table> MakeTable() {
     return b.Append(k % 3 == 0);
   });
   const auto texts = ArrayOf(arrow::StringBuilder(), [](auto& b, int k) {
-    return k % 5 == 0 ? b.AppendNull() : b.Append(std::string(k % 40, 'x'));
+    return k % 5 == 0 ? b.AppendNull()
+                      : b.Append(std::string(static_cast<size_t>(k % 40), 'x'));
   });
   const auto words =
       ArrayOf(arrow::StringDictionaryBuilder(),
@@ -107,7 +108,8 @@ std::shared_ptr<arrow::Table> MakeTable() {
               [&](auto& b, int k) {
                 return k % 11 == 0 ? b.AppendNull() : [&] {
                   ARROW_RETURN_NOT_OK(b.Append());
-                  return items->AppendValues(std::vector<int32_t>(k % 4, k));
+                  return items->AppendValues(
+                      std::vector<int32_t>(static_cast<size_t>(k % 4), k));
                 }();
               });
   const auto pairs = *arrow::FixedSizeListArray::FromArrays(
@@ -119,7 +121,7 @@ std::shared_ptr<arrow::Table> MakeTable() {
   for (int k = 0; k <= kRows; ++k) EXPECT_TRUE(ends.Append(k / 2).ok());
   const auto offsets = *ends.Finish();
   const auto names = ArrayOf(arrow::StringBuilder(), [](auto& b, int k) {
-    return b.Append(std::string(k % 9, 'n'));
+    return b.Append(std::string(static_cast<size_t>(k % 9), 'n'));
   });
   const auto boxes = *arrow::ListArray::FromArrays(*offsets, *structs);
   const auto deeper = *arrow::ListArray::FromArrays(*offsets, *lists);

@@ -28,8 +28,8 @@ using ::testing::HasSubstr;
 // with passes within an epoch.
 constexpr const char* kPipelines[] = {
     "[{shuffle: {}}, {batch: {size: 3}}]",
-    "[{shuffle: {}}, {map: 'x + random.integers(0, 1000) * 1000'}, "
-    "{filter: 'x % 3 != 0'}]",
+    ("[{shuffle: {}}, {map: 'x + random.integers(0, 1000) * 1000'}, "
+     "{filter: 'x % 3 != 0'}]"),
     "[{shuffle: {}}, {filter: 'x % 3 != 0'}, {batch: {size: 4}}]",
     "[{filter: 'x % 4 < 3'}, {shuffle: {window: 20}}, {repeat: 2}]",
 };
