@@ -13,8 +13,8 @@
 #include <opencv2/imgproc.hpp>
 #include <set>
 
+#include "core/base/little_endian.h"
 #include "tests/reference/expression.h"
-#include "tests/reference/little_endian.h"
 
 namespace feedmill::reference {
 namespace {
@@ -91,7 +91,7 @@ void AppendValues(const std::string& list, DType dtype, Tensor& out) {
     } else if (dtype == DType::kFloat32 && (f.type == 5 || f.type == 2)) {
       if (f.bytes.size() % 4 != 0) throw DataError("odd float list");
       for (size_t at = 0; at < f.bytes.size(); at += 4)
-        out.numbers.push_back(Load<float>(f.bytes, at));
+        out.numbers.push_back(LoadLittleEndian<float>(f.bytes, at));
     } else {
       throw DataError("wire type does not fit the list");
     }
@@ -131,13 +131,14 @@ std::vector<std::optional<std::string>> TfRecords(const std::string& path) {
   std::vector<std::optional<std::string>> out;
   for (size_t at = 0; at < file.size();) {
     if (file.size() - at < 12) throw DataError("truncated record header");
-    const uint64_t length = Load<uint64_t>(file, at);
-    if (Masked(file.substr(at, 8)) != Load<uint32_t>(file, at + 8))
+    const uint64_t length = LoadLittleEndian<uint64_t>(file, at);
+    if (Masked(file.substr(at, 8)) != LoadLittleEndian<uint32_t>(file, at + 8))
       throw DataError("corrupt record length");
     if (length > file.size() - at - 12 || file.size() - at - 12 - length < 4)
       throw DataError("truncated record");
     out.push_back(file.substr(at + 12, length));
-    if (Masked(*out.back()) != Load<uint32_t>(file, at + 12 + length))
+    if (Masked(*out.back()) !=
+        LoadLittleEndian<uint32_t>(file, at + 12 + length))
       out.back().reset();
     at += 16 + length;
   }

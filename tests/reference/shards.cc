@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/base/leb128.h"
+#include "core/base/little_endian.h"
 #include "tests/reference/items.h"
-#include "tests/reference/little_endian.h"
 
 namespace feedmill::reference {
 namespace {
@@ -21,11 +21,14 @@ Tensor FromMds(const std::string& encoding, const std::string& data) {
   const auto number = [](DType dtype, long double value) {
     return Tensor{dtype, {}, {value}, {}};
   };
-  if (encoding == "int") return number(DType::kInt64, Load<int64_t>(data, 0));
-  if (encoding == "int32") return number(DType::kInt32, Load<int32_t>(data, 0));
-  if (encoding == "uint8") return number(DType::kUInt8, Load<uint8_t>(data, 0));
+  if (encoding == "int")
+    return number(DType::kInt64, LoadLittleEndian<int64_t>(data, 0));
+  if (encoding == "int32")
+    return number(DType::kInt32, LoadLittleEndian<int32_t>(data, 0));
+  if (encoding == "uint8")
+    return number(DType::kUInt8, LoadLittleEndian<uint8_t>(data, 0));
   if (encoding == "float32")
-    return number(DType::kFloat32, Load<float>(data, 0));
+    return number(DType::kFloat32, LoadLittleEndian<float>(data, 0));
   if (encoding == "str_int") return number(DType::kInt64, std::stoll(data));
   return Bytes(data);
 }
@@ -38,19 +41,20 @@ class Pages {
   // Appends the entries below a page.
   void Visit(uint64_t number, std::vector<Element>& out) const {
     const std::string page = At(number, 1);
-    const auto flags = Load<uint16_t>(page, 10);
-    const size_t nodes = (Load<uint16_t>(page, 12) - 16u) / 2;
+    const auto flags = LoadLittleEndian<uint16_t>(page, 10);
+    const size_t nodes = (LoadLittleEndian<uint16_t>(page, 12) - 16u) / 2;
     for (size_t k = 0; k < nodes; ++k) {
-      const std::string node = page.substr(Load<uint16_t>(page, 16 + 2 * k));
-      const uint64_t low = Load<uint32_t>(node, 0);
+      const std::string node =
+          page.substr(LoadLittleEndian<uint16_t>(page, 16 + 2 * k));
+      const uint64_t low = LoadLittleEndian<uint32_t>(node, 0);
       if ((flags & 1) != 0) {  // a branch
-        Visit(low | uint64_t{Load<uint16_t>(node, 4)} << 32, out);
+        Visit(low | uint64_t{LoadLittleEndian<uint16_t>(node, 4)} << 32, out);
         continue;
       }
-      const size_t key = Load<uint16_t>(node, 6);
-      const bool large = (Load<uint16_t>(node, 4) & 1) != 0;
+      const size_t key = LoadLittleEndian<uint16_t>(node, 6);
+      const bool large = (LoadLittleEndian<uint16_t>(node, 4) & 1) != 0;
       const std::string value =
-          large ? At(Load<uint64_t>(node, 8 + key), 2 + low / kPage)
+          large ? At(LoadLittleEndian<uint64_t>(node, 8 + key), 2 + low / kPage)
                       .substr(16, low)
                 : node.substr(8 + key, low);
       out.push_back(
@@ -72,17 +76,17 @@ class Pages {
 
 std::vector<Element> MdsSamples(const std::vector<SourceField>& fields,
                                 const std::string& file) {
-  const auto samples = Load<uint32_t>(file, 0);
+  const auto samples = LoadLittleEndian<uint32_t>(file, 0);
   const size_t table_end = 8 + size_t{4} * samples;
   const auto head = nlohmann::json::parse(
-      file.substr(table_end, Load<uint32_t>(file, 4) - table_end));
+      file.substr(table_end, LoadLittleEndian<uint32_t>(file, 4) - table_end));
   const auto& sizes = head["column_sizes"];
   std::vector<Element> out;
   for (uint32_t k = 0; k < samples; ++k) {
-    size_t at = Load<uint32_t>(file, 4 + size_t{4} * k);
+    size_t at = LoadLittleEndian<uint32_t>(file, 4 + size_t{4} * k);
     std::vector<size_t> bytes;
     for (const auto& size : sizes) {
-      bytes.push_back(size.is_null() ? Load<uint32_t>(file, at)
+      bytes.push_back(size.is_null() ? LoadLittleEndian<uint32_t>(file, at)
                                      : size.get<size_t>());
       if (size.is_null()) at += 4;
     }
@@ -102,11 +106,11 @@ std::vector<Element> MdsSamples(const std::vector<SourceField>& fields,
 
 std::vector<Element> LmdbEntries(const std::string& file) {
   // Each of the first two pages describes a state; the later one counts.
-  const size_t meta =
-      Load<uint64_t>(file, 16 + 128) > Load<uint64_t>(file, 4096 + 16 + 128)
-          ? 16
-          : 4096 + 16;
-  const auto root = Load<uint64_t>(file, meta + 112);
+  const size_t meta = LoadLittleEndian<uint64_t>(file, 16 + 128) >
+                              LoadLittleEndian<uint64_t>(file, 4096 + 16 + 128)
+                          ? 16
+                          : 4096 + 16;
+  const auto root = LoadLittleEndian<uint64_t>(file, meta + 112);
   std::vector<Element> out;
   if (root != ~uint64_t{0}) Pages(file).Visit(root, out);
   return out;
@@ -120,7 +124,7 @@ std::vector<Element> ArrayRecords(const std::string& file) {
   }
   std::vector<std::vector<Element>> found;
   for (size_t at = 0; at + 40 <= chunks.size();) {
-    const auto size = Load<uint64_t>(chunks, at + 8);
+    const auto size = LoadLittleEndian<uint64_t>(chunks, at + 8);
     if (chunks[at + 24] == 'r') {
       std::string_view data = std::string_view(chunks).substr(at + 40, size);
       data.remove_prefix(1);
