@@ -12,6 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/packages"
@@ -41,7 +42,8 @@ class DebianRoot:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="debian-root-", dir="/var/tmp"))
         self.path = self.folder / "root"
         self.path.mkdir()
-        self.machine = self.folder.name.replace("_", "-")
+        # systemd refuses a machine's name that ends with "-" or holds "_", as the folder's random name may.
+        self.machine = f"debian-{uuid.uuid4().hex[:12]}"
         self.init = None
         self.booted = None
         subprocess.run(["tar", "-C", self.path, "-xf", CACHE / f"{name}.tar"], check=True)
