@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -27,7 +28,8 @@ absl::Status ForEachSideBySide(
   // Guarded by mutex.
   absl::Status error;
   size_t error_at = count;
-  const auto run = [&] {
+  std::exception_ptr thrown;  // by `work`, e.g. for want of memory
+  const auto run_all = [&] {
     while (!failed) {
       const size_t at = next++;
       if (at >= count) return;
@@ -38,6 +40,15 @@ absl::Status ForEachSideBySide(
       if (at >= error_at) continue;
       error = status;
       error_at = at;
+    }
+  };
+  const auto run = [&] {
+    try {
+      run_all();
+    } catch (...) {
+      failed = true;
+      const std::lock_guard lock(mutex);
+      thrown = std::current_exception();
     }
   };
   const std::atomic<bool>* const stop = ReadStop::Current();
@@ -72,6 +83,7 @@ absl::Status ForEachSideBySide(
     }
   }
   for (std::thread& helper : helpers) helper.join();
+  if (thrown != nullptr) std::rethrow_exception(thrown);
   return error;
 }
 

@@ -11,7 +11,7 @@ namespace feedmill {
 // Calls `work` for 0 … count - 1, with up to `threads` concurrent calls, for
 // work that waits for a network. Starts no more calls after an error. Returns
 // the error of the lowest number among the calls made. A ReadStop of the caller
-// applies to all calls.
+// applies to all calls. Throws what a call throws, when all calls have ended.
 absl::Status ForEachSideBySide(size_t count, size_t threads,
                                const std::function<absl::Status(size_t)>& work);
 

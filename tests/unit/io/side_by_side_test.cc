@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <latch>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -37,6 +38,23 @@ TEST(SideBySide, ReturnsTheFirstErrorAndBeginsNoMore) {
   EXPECT_EQ(most, 5u);
   EXPECT_TRUE(
       ForEachSideBySide(0, 8, [](size_t) { return NotFound("none"); }).ok());
+}
+
+TEST(SideBySide, AnExceptionReachesTheCaller) {
+  for (const size_t thrower : {size_t{0}, size_t{5}}) {
+    std::atomic<int> running = 0;
+    std::latch all(8);  // each of the eight runs on a thread of its own
+    const auto work = [&](size_t k) -> absl::Status {
+      ++running;
+      all.arrive_and_wait();
+      if (k == thrower) throw std::bad_alloc();
+      --running;
+      return absl::OkStatus();
+    };
+    EXPECT_THROW(static_cast<void>(ForEachSideBySide(8, 8, work)),
+                 std::bad_alloc);
+    EXPECT_EQ(running, 1);  // the one that threw; all others have ended
+  }
 }
 
 TEST(SideBySide, AStopOfTheCallerCountsForAll) {
