@@ -1,21 +1,13 @@
 #include "stores/http/transfer_loop.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
-#include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -23,203 +15,15 @@
 
 #include "core/base/status.h"
 #include "core/net/clock.h"
-#include "core/process/certificate_authorities.h"
-#include "core/process/owned_fd.h"
 #include "core/process/thread_limit.h"
+#include "stores/http/curl_attempt.h"
+#include "stores/http/curl_sockets.h"
 
 namespace feedmill {
 namespace {
 
-constexpr long kConnectMs = 10'000;
-constexpr long kRedirectsMax = 5;
-constexpr long kBufferBytes = 256 << 10;
 // Maximum interval between checks for abandoned and stalled transfers.
 constexpr absl::Duration kMaxPollInterval = absl::Seconds(1);
-
-struct SlistFree {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
-struct EasyFree {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-
-// One attempt of a transfer.
-struct Attempt {
-  std::shared_ptr<Transfer> transfer;
-  std::unique_ptr<CURL, EasyFree> easy;
-  std::unique_ptr<curl_slist, SlistFree> headers;
-  std::shared_ptr<const std::string> body;  // null: none
-  curl_off_t sent = 0;                      // bytes of `body`
-  bool new_connection = false;              // not a kept one
-  char error[CURL_ERROR_SIZE] = "";
-};
-
-size_t OnHeader(char* data, size_t, size_t size, void* user) {
-  static_cast<Transfer*>(user)->TakeHeaderLine({data, size}, SteadyNow());
-  return size;
-}
-
-size_t OnBody(char* data, size_t, size_t size, void* user) {
-  const std::span<const char> bytes(data, size);
-  return static_cast<Transfer*>(user)->TakeBody(std::as_bytes(bytes),
-                                                SteadyNow())
-             ? size
-             : 0;  // ends the attempt
-}
-
-// A body on its way is a sign that the connection works.
-int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t,
-               curl_off_t sent) {
-  auto& attempt = *static_cast<Attempt*>(user);
-  if (sent > attempt.sent) {
-    attempt.transfer->TakeSent(static_cast<uint64_t>(sent), SteadyNow());
-  }
-  attempt.sent = sent;
-  return 0;
-}
-
-void AddHeader(const std::string& line, Attempt& attempt) {
-  curl_slist* const longer =
-      curl_slist_append(attempt.headers.get(), line.c_str());
-  if (longer == nullptr) return;
-  attempt.headers.release();  // the list's head stays the same
-  attempt.headers.reset(longer);
-}
-
-// Sets redirects, certificates and credentials, for a web server or a store.
-void SetUpAccess(const StoreRequest& request, CURL* easy) {
-  std::string authorities = AuthoritiesFile();
-  if (request.is_web) {
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-    curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
-    curl_easy_setopt(easy, CURLOPT_NETRC,
-                     static_cast<long>(CURL_NETRC_OPTIONAL));
-  } else {
-    // Names of objects may have the parts "." and "..".
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    if (const char* own = std::getenv("AWS_CA_BUNDLE")) authorities = own;
-  }
-  if (!authorities.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities.c_str());
-  }
-  if (request.signature.empty()) return;
-  curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, request.signature.c_str());
-  curl_easy_setopt(easy, CURLOPT_USERNAME, request.access_key.c_str());
-  curl_easy_setopt(easy, CURLOPT_PASSWORD, request.secret_key.c_str());
-}
-
-// Makes the request send the attempt's body.
-void SetUpBody(Attempt& attempt) {
-  CURL* const easy = attempt.easy.get();
-  AddHeader("Content-Type: application/octet-stream", attempt);
-  AddHeader("Expect:", attempt);  // no round trip before the body
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                   static_cast<curl_off_t>(attempt.body->size()));
-  curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt.body->data());
-  curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, OnProgress);
-  curl_easy_setopt(easy, CURLOPT_XFERINFODATA, &attempt);
-  curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
-}
-
-void SetUp(const std::string& range, Attempt& attempt) {
-  CURL* const easy = attempt.easy.get();
-  Transfer& transfer = *attempt.transfer;
-  const StoreRequest request = transfer.Request();
-  const bool secure = request.url.starts_with("https:");
-  attempt.body = request.body;
-  if (attempt.body != nullptr) SetUpBody(attempt);
-  if (request.method != "GET") {
-    curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
-  }
-  for (const std::string& line : request.headers) AddHeader(line, attempt);
-  if (const std::string line = transfer.Condition(); !line.empty()) {
-    AddHeader(line, attempt);
-  }
-  curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
-                   secure ? "https" : "http,https");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
-  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                   static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
-  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "feedmill");
-  curl_easy_setopt(easy, CURLOPT_SSLVERSION,
-                   static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  SetUpAccess(request, easy);
-  if (!range.empty()) curl_easy_setopt(easy, CURLOPT_RANGE, range.c_str());
-  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt.headers.get());
-  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt.error);
-  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
-  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
-  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
-}
-
-// True if the answer does not begin as one of HTTP.
-bool IsNoHttp(CURLcode code, const Attempt& attempt) {
-  // The code is also that of a redirect to another protocol.
-  return code == CURLE_WEIRD_SERVER_REPLY ||
-         (code == CURLE_UNSUPPORTED_PROTOCOL &&
-          attempt.transfer->answer() == 0);
-}
-
-AttemptEnd EndOf(CURLcode code, const Attempt& attempt) {
-  using Kind = AttemptEnd::Kind;
-  if (IsNoHttp(code, attempt)) {
-    return {Kind::kCut, "the server's answer is no HTTP"};
-  }
-  const std::string& url = attempt.transfer->url();
-  const std::string reason = attempt.error[0] != '\0'
-                                 ? std::string(attempt.error)
-                                 : curl_easy_strerror(code);
-  switch (code) {
-    case CURLE_OK:
-      return {};
-    case CURLE_COULDNT_RESOLVE_HOST:
-    case CURLE_COULDNT_RESOLVE_PROXY:
-    case CURLE_COULDNT_CONNECT:
-      return {Kind::kUnreachable, reason};
-    case CURLE_URL_MALFORMAT:
-      return {Kind::kHopeless, "",
-              InvalidArgument("{}: no URL of a file: {}", url, reason)};
-    case CURLE_UNSUPPORTED_PROTOCOL:
-    case CURLE_TOO_MANY_REDIRECTS:
-      return {Kind::kHopeless, "",
-              FailedPrecondition(
-                  "{}: cannot follow the server's redirect ({}): at most {} "
-                  "are followed, to http or https, and from https to https "
-                  "only; name the last place itself",
-                  url, reason, kRedirectsMax)};
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CERTPROBLEM:
-      return {
-          Kind::kHopeless, "",
-          FailedPrecondition("{}: the server's certificate is not trusted: {}; "
-                             "SSL_CERT_FILE names a file of other authorities",
-                             url, reason)};
-    default:
-      return {Kind::kCut, reason};
-  }
-}
-
-// True if a request got no answer on a connection of an earlier request. The
-// server may have sent bytes behind the earlier answer, and libcurl has several
-// codes for what it makes of them: CURLE_OUT_OF_MEMORY for more than 100 KB.
-bool MayBeFaultOfKeptConnection(const AttemptEnd& end, const Attempt& attempt) {
-  if (end.kind != AttemptEnd::Kind::kCut || attempt.new_connection ||
-      attempt.transfer->answer() != 0) {
-    return false;
-  }
-  long new_connections = 0;
-  curl_easy_getinfo(attempt.easy.get(), CURLINFO_NUM_CONNECTS,
-                    &new_connections);
-  return new_connections == 0;
-}
 
 }  // namespace
 
@@ -253,14 +57,7 @@ class TransferLoop::State
 
   explicit State(const HttpOptions& options) : options_(options) {}
 
-  ~State() {
-    Stop();
-    if (multi_ == nullptr) return;
-    idle_.clear();
-    // Closing connections reports their sockets.
-    curl_multi_cleanup(multi_);
-    curl_global_cleanup();
-  }
+  ~State() { Stop(); }
 
   void Start(std::vector<std::shared_ptr<Transfer>> transfers,
              Urgency urgency) {
@@ -273,7 +70,7 @@ class TransferLoop::State
         queue.insert(queue.end(), transfers.begin(), transfers.end());
       }
     }
-    if (status.ok()) return Signal();
+    if (status.ok()) return sockets_.Signal();
     for (const auto& transfer : transfers) transfer->Finish(status);
   }
 
@@ -281,10 +78,10 @@ class TransferLoop::State
   void Wake() {
     {
       const std::lock_guard lock(mutex_);
-      if (multi_ == nullptr) return;
+      if (!sockets_.is_set_up()) return;
     }
     looks_ = true;
-    Signal();
+    sockets_.Signal();
   }
 
   const ServerDistances& distances() const { return distances_; }
@@ -301,78 +98,17 @@ class TransferLoop::State
   }
 
  private:
-  // Ends the loop's present or next wait. REQUIRES: the library is set up.
-  void Signal() {
-    if (signalled_.exchange(true)) return;
-    const uint64_t one = 1;
-    // Only a full counter refuses the write, and then the wait ends anyway.
-    [[maybe_unused]] const ssize_t wrote = write(wake_.get(), &one, sizeof one);
-  }
-
-  // libcurl says which sockets it waits for. It then handles those that are
-  // ready only; curl_multi_perform would ask the kernel about each.
-  static int OnSocket(CURL*, curl_socket_t socket, int what, void* user,
-                      void* known) {
-    auto& self = *static_cast<State*>(user);
-    epoll_event event{};
-    event.data.fd = socket;
-    if ((what & CURL_POLL_IN) != 0) event.events |= EPOLLIN;
-    if ((what & CURL_POLL_OUT) != 0) event.events |= EPOLLOUT;
-    if (what == CURL_POLL_REMOVE) {
-      epoll_ctl(self.epoll_.get(), EPOLL_CTL_DEL, socket, nullptr);
-      return 0;
-    }
-    const int how = known == nullptr ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    if (known == nullptr) curl_multi_assign(self.multi_, socket, user);
-    if (epoll_ctl(self.epoll_.get(), how, socket, &event) == 0) return 0;
-    // libcurl may close a socket, and open another of that number, unreported.
-    const int other = how == EPOLL_CTL_ADD ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-    return epoll_ctl(self.epoll_.get(), other, socket, &event);
-  }
-
-  static int OnTimer(CURLM*, long milliseconds, void* user) {
-    static_cast<State*>(user)->due_ =
-        milliseconds < 0 ? absl::InfiniteFuture()
-                         : SteadyNow() + absl::Milliseconds(milliseconds);
-    return 0;
-  }
-
-  // Caller holds mutex_. Delayed until needed: most processes need no network.
-  bool SetUpLibrary() {
-    epoll_ = OwnedFd(epoll_create1(EPOLL_CLOEXEC));
-    wake_ = OwnedFd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
-    epoll_event event{};
-    event.events = EPOLLIN;
-    event.data.fd = wake_.get();
-    if (!epoll_.valid() || !wake_.valid() ||
-        epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) {
-      return false;
-    }
-    // Thread-safe in this libcurl; calls are counted.
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    multi_ = curl_multi_init();
-    if (multi_ == nullptr) {
-      curl_global_cleanup();
-      return false;
-    }
-    const auto most = static_cast<long>(2 * options_.requests_max);
-    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, most);
-    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETFUNCTION, &OnSocket);
-    curl_multi_setopt(multi_, CURLMOPT_SOCKETDATA, this);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERFUNCTION, &OnTimer);
-    curl_multi_setopt(multi_, CURLMOPT_TIMERDATA, this);
-    AllStopAtExit().Add(weak_from_this());
-    return true;
-  }
-
-  // Caller holds mutex_.
+  // Caller holds mutex_. The library is set up when it is needed: most
+  // processes need no network.
   absl::Status StartThread() {
     if (stopping_) return Cancelled("this process is stopping");
     if (thread_.joinable()) return absl::OkStatus();
-    if (multi_ == nullptr && !SetUpLibrary()) {
-      return ResourceExhausted(
-          "no memory, or no file descriptor, is left for requests over HTTP");
+    if (!sockets_.is_set_up()) {
+      if (!sockets_.SetUp(2 * options_.requests_max)) {
+        return ResourceExhausted(
+            "no memory, or no file descriptor, is left for requests over HTTP");
+      }
+      AllStopAtExit().Add(weak_from_this());
     }
     try {
       thread_ = std::thread([this] { Run(); });
@@ -397,42 +133,10 @@ class TransferLoop::State
       const absl::Time now = SteadyNow();
       if (looks_.exchange(false) || now >= look_at_) EndStalled(now);
       BeginDue(now);
-      Handle(Await(std::min(NextLook(), due_) - SteadyNow()));
+      sockets_.Handle(NextLook());
       while (EndAnswered() > 0) BeginDue(SteadyNow());
     }
     EndAll();
-  }
-
-  // Waits for sockets, a signal, or the end of `wait`.
-  std::span<const epoll_event> Await(absl::Duration wait) {
-    wait = std::clamp(wait, absl::ZeroDuration(), kMaxPollInterval);
-    const auto milliseconds = static_cast<int>(
-        absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
-    const int count =
-        epoll_wait(epoll_.get(), events_.data(),
-                   static_cast<int>(events_.size()), milliseconds);
-    return std::span(events_).first(static_cast<size_t>(std::max(count, 0)));
-  }
-
-  void Handle(std::span<const epoll_event> events) {
-    int running = 0;
-    for (const epoll_event& event : events) {
-      if (event.data.fd == wake_.get()) {
-        uint64_t count = 0;
-        [[maybe_unused]] const ssize_t got =
-            read(wake_.get(), &count, sizeof count);
-        signalled_ = false;  // before the queues are read
-        continue;
-      }
-      int what = 0;
-      if ((event.events & EPOLLIN) != 0) what |= CURL_CSELECT_IN;
-      if ((event.events & EPOLLOUT) != 0) what |= CURL_CSELECT_OUT;
-      if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) what |= CURL_CSELECT_ERR;
-      curl_multi_socket_action(multi_, event.data.fd, what, &running);
-    }
-    if (SteadyNow() < due_) return;
-    due_ = absl::InfiniteFuture();  // libcurl sets it again
-    curl_multi_socket_action(multi_, CURL_SOCKET_TIMEOUT, 0, &running);
   }
 
   // Returns the next queued transfer; null if there is none.
@@ -476,7 +180,7 @@ class TransferLoop::State
 
   void Begin(std::shared_ptr<Transfer> transfer, absl::Time now,
              bool new_connection = false) {
-    auto attempt = std::make_unique<Attempt>();
+    auto attempt = std::make_unique<CurlAttempt>();
     if (idle_.empty()) {
       attempt->easy.reset(curl_easy_init());
     } else {
@@ -490,11 +194,11 @@ class TransferLoop::State
       return;
     }
     attempt->transfer = std::move(transfer);
-    SetUp(attempt->transfer->BeginAttempt(now), *attempt);
+    SetUpAttempt(attempt->transfer->BeginAttempt(now), *attempt);
     CURL* const easy = attempt->easy.get();
     attempt->new_connection = new_connection;
     if (new_connection) curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
-    curl_multi_add_handle(multi_, easy);
+    curl_multi_add_handle(sockets_.multi(), easy);
     look_at_ = std::min(look_at_, attempt->transfer->aborts_at());
     active_[easy] = std::move(attempt);
   }
@@ -504,9 +208,9 @@ class TransferLoop::State
   std::shared_ptr<Transfer> Remove(CURL* easy) {
     const auto found = active_.find(easy);
     if (found == active_.end()) return nullptr;
-    const std::unique_ptr<Attempt> attempt = std::move(found->second);
+    const std::unique_ptr<CurlAttempt> attempt = std::move(found->second);
     active_.erase(found);
-    curl_multi_remove_handle(multi_, easy);
+    curl_multi_remove_handle(sockets_.multi(), easy);
     // These options point into the attempt.
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
@@ -531,13 +235,14 @@ class TransferLoop::State
   size_t EndAnswered() {
     size_t ended = 0;
     int left = 0;
-    while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
+    while (const CURLMsg* const message =
+               curl_multi_info_read(sockets_.multi(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       CURL* const easy = message->easy_handle;
       const auto found = active_.find(easy);
       if (found == active_.end()) continue;
       const CURLcode code = message->data.result;
-      const Attempt& attempt = *found->second;
+      const CurlAttempt& attempt = *found->second;
       if (code == CURLE_OK) NoteDistance(attempt);
       ++ended;
       const AttemptEnd end = EndOf(code, attempt);
@@ -550,7 +255,7 @@ class TransferLoop::State
     return ended;
   }
 
-  void NoteDistance(const Attempt& attempt) {
+  void NoteDistance(const CurlAttempt& attempt) {
     CURL* const easy = attempt.easy.get();
     curl_off_t sent = 0;
     curl_off_t first = 0;
@@ -600,7 +305,7 @@ class TransferLoop::State
   void EndAll() {
     const absl::Status stopped = Cancelled("this process is stopping");
     for (const auto& [easy, attempt] : active_) {
-      curl_multi_remove_handle(multi_, easy);
+      curl_multi_remove_handle(sockets_.multi(), easy);
       attempt->transfer->Finish(stopped);
     }
     active_.clear();
@@ -613,26 +318,21 @@ class TransferLoop::State
 
   std::mutex mutex_;
   // Guarded by mutex_.
-  CURLM* multi_ = nullptr;  // set before the thread starts
   std::thread thread_;
   bool stopping_ = false;
   std::deque<std::shared_ptr<Transfer>> awaited_;
   std::deque<std::shared_ptr<Transfer>> ahead_;
 
-  OwnedFd epoll_;                        // set before the thread starts
-  OwnedFd wake_;                         // the same
-  std::atomic<bool> signalled_ = false;  // wake_ is or becomes readable
-  std::atomic<bool> looks_ = false;      // see Wake
+  CurlSockets sockets_;              // set up before the thread starts
+  std::atomic<bool> looks_ = false;  // see Wake
   ServerDistances distances_;
 
   // Used by the loop's thread only.
-  std::array<epoll_event, 64> events_{};
-  absl::Time due_ = absl::InfiniteFuture();  // of libcurl's timer
   absl::Time look_at_ = absl::InfinitePast();
-  std::map<CURL*, std::unique_ptr<Attempt>> active_;
+  std::map<CURL*, std::unique_ptr<CurlAttempt>> active_;
   size_t silent_ = 0;  // active attempts that were silent at the last look
   std::multimap<absl::Time, std::shared_ptr<Transfer>> paused_;
-  std::vector<std::unique_ptr<CURL, EasyFree>> idle_;
+  std::vector<CurlEasy> idle_;
 };
 
 TransferLoop::TransferLoop(const HttpOptions& options)

@@ -11,7 +11,7 @@
 namespace feedmill {
 
 // A thread that drives all transfers of a process over persistent connections
-// (HTTP/1.1, and HTTP/2 over TLS). The only user of libcurl here.
+// (HTTP/1.1, and HTTP/2 over TLS).
 //
 // Proxies: http_proxy, https_proxy, all_proxy, no_proxy. Certificates are
 // checked against the system's authorities, or those of SSL_CERT_FILE. Logins:
