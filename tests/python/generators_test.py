@@ -10,7 +10,7 @@ import cloudpickle
 import feedmill as fm
 import numpy as np
 import pytest
-from functions_test import values
+from functions_reading import values
 
 # The workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
