@@ -25,6 +25,17 @@ absl::Status NoObject() {
       "writes them (`jq -c '.[]'` those of an array)");
 }
 
+constexpr std::string_view kOneEachLine =
+    "a jsonl has one object on each line, as `jq -c` writes them";
+
+// Returns the error of a scanner that failed within an object.
+absl::Status WrongObject(JsonScanner& scanner) {
+  absl::Status wrong = scanner.Wrong();
+  if (!scanner.AtEnd()) return wrong;
+  return DataLoss("{}; the line ends within the object: {}", ErrorText(wrong),
+                  kOneEachLine);
+}
+
 class JsonDecoder final : public RecordDecoder {
  public:
   JsonDecoder(std::vector<SourceField> fields, const JsonlSource& source)
@@ -83,8 +94,10 @@ class JsonDecoder final : public RecordDecoder {
         break;
       }
     }
-    if (scanner.failed()) return scanner.Wrong();
-    if (!scanner.AtEnd()) return DataLoss("text after the JSON object");
+    if (scanner.failed()) return WrongObject(scanner);
+    if (!scanner.AtEnd()) {
+      return DataLoss("text after the JSON object; {}", kOneEachLine);
+    }
     return absl::OkStatus();
   }
 
@@ -301,7 +314,7 @@ struct Guesses {
       if (last[g] != records) ++seen[g];
       last[g] = records;
     }
-    return scanner.failed() ? scanner.Wrong() : absl::OkStatus();
+    return scanner.failed() ? WrongObject(scanner) : absl::OkStatus();
   }
 };
 

@@ -227,6 +227,7 @@ class Jsonl(SourceTest):
     def test_bad_records(self):
         good = '{"a": 1}\n'
         for bad, text in [("{\"a\": 1", "comma or }"), ("[1]", "no JSON object"),
+                          ("{", "the line ends within the object"), ('{"a": 1}, ', "one object on each line"),
                           ('{"a": 1.5}', "1.5"), ('{"a": "x"}', "the string x"),
                           ('{"a": null}', "null or missing"),
                           ('{"a": 1} 2', "text after"), ('{"a": 01}', "0"),
