@@ -66,9 +66,9 @@ absl::Status LookAtHeads(std::span<const FoundFile> files,
 
 bool HasImageSuffix(std::string_view name) {
   static constexpr std::string_view kSuffixes[] = {
-      ".jpg", ".jpeg", ".jpe",  ".jfif", ".png", ".webp",
-      ".gif", ".bmp",  ".tif",  ".tiff", ".ppm", ".pgm",
-      ".pnm", ".avif", ".heic", ".heif", ".jp2", ".jxl"};
+      ".jpg",  ".jpeg", ".jpe",  ".jfif", ".png", ".webp", ".gif",
+      ".bmp",  ".tif",  ".tiff", ".ppm",  ".pgm", ".pnm",  ".pbm",
+      ".avif", ".heic", ".heif", ".jp2",  ".jxl"};
   std::string suffix(SuffixOf(name));
   for (char& c : suffix) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -78,11 +78,15 @@ bool HasImageSuffix(std::string_view name) {
 }
 
 bool BeginsAsImage(std::string_view head) {
-  return head.starts_with("\xff\xd8\xff") || head.starts_with("\x89PNG") ||
-         (head.starts_with("RIFF") && head.substr(8, 4) == "WEBP") ||
-         head.starts_with("GIF8") ||
-         head.starts_with(std::string_view("II*\0", 4)) ||
-         head.starts_with(std::string_view("MM\0*", 4));
+  using std::string_view_literals::operator""sv;
+  const auto has = [&](size_t at, std::string_view text) {
+    return head.size() >= at + text.size() && head.substr(at).starts_with(text);
+  };
+  // The four bytes behind the size of a BMP are reserved.
+  return has(0, "\xff\xd8\xff") || has(0, "\x89PNG") ||
+         (has(0, "RIFF") && has(8, "WEBP")) || has(0, "GIF8") ||
+         (has(0, "BM") && has(6, "\0\0\0\0"sv)) || has(0, "II*\0"sv) ||
+         has(0, "MM\0*"sv);
 }
 
 absl::StatusOr<std::vector<FoundFile>> ImagesAmong(

@@ -13,8 +13,8 @@ namespace feedmill {
 // True if the name ends like that of an image: ".jpg", ".PNG", …
 bool HasImageSuffix(std::string_view name);
 
-// True if a file with these first bytes is a JPEG, PNG, WebP, GIF or TIFF. The
-// first kImageHeadBytes are enough.
+// True if a file with these first bytes is a JPEG, PNG, WebP, GIF, BMP or TIFF.
+// The first kImageHeadBytes are enough.
 inline constexpr size_t kImageHeadBytes = 12;
 bool BeginsAsImage(std::string_view head);
 

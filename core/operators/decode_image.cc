@@ -81,7 +81,9 @@ struct DecodeImageOperator : DropsUnneeded {
   using Options = DecodeImageStep;
   static constexpr std::string_view kName = "decode_image";
   static constexpr std::string_view kSummary =
-      "Decodes JPEG, PNG and WebP images to uint8 [height, width, channels].";
+      "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 [height, "
+      "width, "
+      "channels].";
 
   static FieldList Fields(DecodeImageStep& s) {
     return {

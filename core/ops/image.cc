@@ -7,12 +7,17 @@
 #include <opencv2/imgproc.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/bilinear_resizing.h"
+#include "core/ops/bmp_image.h"
+#include "core/ops/gif_image.h"
 #include "core/ops/jpeg_image.h"
+#include "core/ops/luma.h"
 #include "core/ops/png_image.h"
+#include "core/ops/pnm_image.h"
 #include "core/ops/webp_image.h"
 
 #if defined(__x86_64__)
@@ -55,10 +60,70 @@ ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   return size;
 }
 
+// A codec that makes RGB pixels.
+struct RgbCodec {
+  bool (*recognizes)(std::string_view file);
+  absl::StatusOr<ImageSize> (*read_size)(std::string_view file);
+  absl::Status (*decode)(std::string_view file, ImageSize size,
+                         std::span<uint8_t> rgb);
+};
+
+constexpr RgbCodec kRgbCodecs[] = {
+    {IsWebp, ReadWebpSize, DecodeWebp},
+    {IsGif, ReadGifSize, DecodeGif},
+    {IsBmp, ReadBmpSize, DecodeBmp},
+    {IsPnm, ReadPnmSize, DecodePnm},
+};
+
+// Returns the name of a format that is not decoded, by its first bytes; ""
+// if they are of no image.
+std::string_view OtherImageFormat(std::string_view file) {
+  using std::string_view_literals::operator""sv;
+  if (file.starts_with("II*\0"sv) || file.starts_with("MM\0*"sv)) return "TIFF";
+  if (file.starts_with("\xff\x0a") || file.substr(0, 8) == "\0\0\0\fJXL "sv) {
+    return "JPEG XL";
+  }
+  if (file.substr(0, 8) == "\0\0\0\fjP  "sv) return "JPEG 2000";
+  if (file.starts_with("8BPS")) return "Photoshop";
+  if (file.size() < 12 || file.substr(4, 4) != "ftyp") return "";
+  return file.substr(8, 4) == "avif" || file.substr(8, 4) == "avis" ? "AVIF"
+                                                                    : "HEIF";
+}
+
 absl::Status UnknownFormat(std::string_view file) {
   if (file.empty()) return DataLoss("the image has no bytes");
+  const std::string_view other = OtherImageFormat(file);
+  if (!other.empty()) {
+    return DataLoss(
+        "a {} image, which is not decoded; convert it to JPEG, PNG or WebP",
+        other);
+  }
   return DataLoss(
-      "not an image: neither JPEG, PNG nor WebP by its first bytes");
+      "not an image: neither JPEG, PNG, WebP, GIF, BMP nor PNM by its first "
+      "bytes");
+}
+
+absl::StatusOr<const RgbCodec*> RgbCodecOf(std::string_view file) {
+  for (const RgbCodec& codec : kRgbCodecs) {
+    if (codec.recognizes(file)) return &codec;
+  }
+  return UnknownFormat(file);
+}
+
+absl::StatusOr<ImageSize> ReadRgbSize(std::string_view file) {
+  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
+  return codec->read_size(file);
+}
+
+// Grey is Pillow's "L": the luma of the RGB pixels.
+absl::Status DecodeRgbOrGray(std::string_view file, int64_t channels,
+                             ImageSize size, std::span<uint8_t> pixels) {
+  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
+  if (channels == 3) return codec->decode(file, size, pixels);
+  std::vector<uint8_t> rgb(pixels.size() * 3);
+  FM_RETURN_IF_ERROR(codec->decode(file, size, rgb));
+  for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = Luma(&rgb[k * 3]);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -70,10 +135,9 @@ ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
 absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
                                                  const DecodeOptions& options) {
-  absl::StatusOr<ImageSize> size = IsJpeg(file)   ? jpeg_->ReadSize(file)
-                                   : IsPng(file)  ? ReadPngSize(file)
-                                   : IsWebp(file) ? ReadWebpSize(file)
-                                                  : UnknownFormat(file);
+  absl::StatusOr<ImageSize> size = IsJpeg(file)  ? jpeg_->ReadSize(file)
+                                   : IsPng(file) ? ReadPngSize(file)
+                                                 : ReadRgbSize(file);
   if (size.ok()) FM_RETURN_IF_ERROR(CheckSize(*size));
   if (size.ok() && options.at_least && IsJpeg(file)) {
     return ShrunkSize(*size, *options.at_least);
@@ -101,8 +165,7 @@ absl::Status ImageDecoder::DecodeFormat(std::string_view file,
            PixelCount(size) * static_cast<size_t>(options.channels));
   if (IsJpeg(file)) return jpeg_->Decode(file, options, size, pixels);
   if (IsPng(file)) return DecodePng(file, options, size, pixels);
-  if (IsWebp(file)) return DecodeWebp(file, options.channels, size, pixels);
-  return UnknownFormat(file);
+  return DecodeRgbOrGray(file, options.channels, size, pixels);
 }
 
 absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,

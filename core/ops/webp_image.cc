@@ -1,11 +1,12 @@
 #include "core/ops/webp_image.h"
 
 #include <webp/decode.h>
+#include <webp/demux.h>
 
-#include <vector>
+#include <algorithm>
+#include <memory>
 
 #include "core/base/status.h"
-#include "core/ops/luma.h"
 
 namespace feedmill {
 namespace {
@@ -14,13 +15,32 @@ const uint8_t* BytesOf(std::string_view file) {
   return reinterpret_cast<const uint8_t*>(file.data());
 }
 
-absl::Status DecodeRgb(std::string_view file, ImageSize size,
-                       std::span<uint8_t> pixels) {
-  const uint8_t* const made =
-      WebPDecodeRGBInto(BytesOf(file), file.size(), pixels.data(),
-                        pixels.size(), static_cast<int>(size.width) * 3);
-  if (made != nullptr) return absl::OkStatus();
-  return DataLoss("WebP: the file is corrupt or truncated");
+absl::StatusOr<WebPBitstreamFeatures> ReadFeatures(std::string_view file) {
+  WebPBitstreamFeatures features;
+  if (WebPGetFeatures(BytesOf(file), file.size(), &features) != VP8_STATUS_OK) {
+    return DataLoss("WebP: no image header");
+  }
+  return features;
+}
+
+// Returns false if the file is corrupt or truncated.
+bool DecodeFirstOfAnimation(std::string_view file, std::span<uint8_t> rgb) {
+  WebPAnimDecoderOptions options;
+  if (WebPAnimDecoderOptionsInit(&options) == 0) return false;
+  options.color_mode = MODE_RGBA;
+  const WebPData data{BytesOf(file), file.size()};
+  const std::unique_ptr<WebPAnimDecoder, decltype(&WebPAnimDecoderDelete)>
+      decoder(WebPAnimDecoderNew(&data, &options), &WebPAnimDecoderDelete);
+  uint8_t* rgba = nullptr;  // of the decoder
+  int end_of_frame = 0;     // in milliseconds
+  if (decoder == nullptr ||
+      WebPAnimDecoderGetNext(decoder.get(), &rgba, &end_of_frame) == 0) {
+    return false;
+  }
+  for (size_t k = 0; k < rgb.size(); k += 3, rgba += 4) {
+    std::copy(rgba, rgba + 3, &rgb[k]);
+  }
+  return true;
 }
 
 }  // namespace
@@ -31,23 +51,21 @@ bool IsWebp(std::string_view file) {
 }
 
 absl::StatusOr<ImageSize> ReadWebpSize(std::string_view file) {
-  WebPBitstreamFeatures features;
-  if (WebPGetFeatures(BytesOf(file), file.size(), &features) != VP8_STATUS_OK) {
-    return DataLoss("WebP: no image header");
-  }
-  if (features.has_animation != 0) {
-    return DataLoss("WebP: an animation; store its frames as images");
-  }
+  FM_ASSIGN_OR_RETURN(const WebPBitstreamFeatures features, ReadFeatures(file));
   return ImageSize{features.height, features.width};
 }
 
-absl::Status DecodeWebp(std::string_view file, int64_t channels, ImageSize size,
-                        std::span<uint8_t> pixels) {
-  if (channels == 3) return DecodeRgb(file, size, pixels);
-  std::vector<uint8_t> rgb(pixels.size() * 3);
-  FM_RETURN_IF_ERROR(DecodeRgb(file, size, rgb));
-  for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = Luma(&rgb[k * 3]);
-  return absl::OkStatus();
+absl::Status DecodeWebp(std::string_view file, ImageSize size,
+                        std::span<uint8_t> rgb) {
+  FM_ASSIGN_OR_RETURN(const WebPBitstreamFeatures features, ReadFeatures(file));
+  const bool decoded =
+      features.has_animation != 0
+          ? DecodeFirstOfAnimation(file, rgb)
+          : WebPDecodeRGBInto(BytesOf(file), file.size(), rgb.data(),
+                              rgb.size(),
+                              static_cast<int>(size.width) * 3) != nullptr;
+  if (decoded) return absl::OkStatus();
+  return DataLoss("WebP: the file is corrupt or truncated");
 }
 
 }  // namespace feedmill

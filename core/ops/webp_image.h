@@ -7,11 +7,10 @@ namespace feedmill {
 
 bool IsWebp(std::string_view file);
 
-// The WebP part of ImageDecoder. Grey is Pillow's "L": the luma of the RGB
-// pixels.
+// The WebP part of ImageDecoder: the image, or the first one of an animation.
 absl::StatusOr<ImageSize> ReadWebpSize(std::string_view file);
-absl::Status DecodeWebp(std::string_view file, int64_t channels, ImageSize size,
-                        std::span<uint8_t> pixels);
+absl::Status DecodeWebp(std::string_view file, ImageSize size,
+                        std::span<uint8_t> rgb);
 
 }  // namespace feedmill
 

@@ -360,7 +360,7 @@ class Dataset {
   //           {.context = {{"id", DType::kInt64, {}}},
   //            .sequence = {{"words", DType::kBytes, {}}}})
   Dataset ParseSequenceExample(ParseSequenceExampleStep step) const;
-  // Decodes JPEG, PNG or WebP.
+  // Decodes JPEG, PNG, WebP, GIF, BMP or PNM; of an animation the first image.
   // Input: options.component, bytes [].
   // Output: that component becomes uint8 [?, ?, channels].
   // Errors: InvalidArgument if channels is neither 1 nor 3. DataLoss if the

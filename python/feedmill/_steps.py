@@ -233,8 +233,10 @@ class Steps:
         on_warning: Literal["accept", "fail"] | None = None,
         truncated: Literal["fail", "pad"] | None = None,
     ) -> Self:
-        """Decodes JPEG, PNG and WebP bytes to uint8 [height, width, channels].
+        """Decodes images to uint8 [height, width, channels].
 
+        The bytes are of a JPEG, PNG, WebP, GIF, BMP or PNM file; of an animation the
+        first image is decoded.
         ``component`` is ``"image"`` by default, and ``channels`` 3. ``dct="fast"``
         decodes JPEGs faster, with differences of one step of brightness.
         Images that the codec warns of are decoded, or errors with

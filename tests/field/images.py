@@ -182,9 +182,9 @@ def images_without_an_end(feedmill):
 def folders_of_images(feedmill):
     jpeg, png = saved(picture(8, 9), "JPEG"), saved(picture(5, 6), "PNG")
     images = {"cat/1.jpg": jpeg, "cat/2.JPEG": jpeg, "cat/bare": png, "dog/x.data": jpeg, "dog/y.Png": png,
-              "dog/deep/z.webp": saved(picture(7, 7), "WEBP")}
+              "dog/deep/z.webp": saved(picture(7, 7), "WEBP"), "dog/bitmap": saved(picture(4, 3), "BMP")}
     others = {"notes.txt": b"about these", "cat/Thumbs.db": b"\xd0\xcf\x11\xe0", "cat/empty": b"",
-              "dog/labels.csv": b"a,b\n", "only_text/readme.md": b"# text"}
+              "cat/short": b"RIFF", "cat/shorter": b"BM", "dog/labels.csv": b"a,b\n", "only_text/readme.md": b"# text"}
     for name, data in (images | others).items():
         feedmill.write(f"photos/{name}", data)
     steps = "steps: [{map: {size: length(image), label: label, path: path, pixels: image.decode(image)}}]"
@@ -202,20 +202,46 @@ def folders_of_images(feedmill):
         counted = {0: "", 1: "1 file was left out"}.get(left_out, f"{left_out} files were left out")
         assert counted in done.stderr and done.stderr.count("warning") == (left_out > 0), done.stderr
 
-    read("photos", sorted(images), 5)
-    read("'photos/**'", sorted(images), 5)
-    read("'photos/cat/*'", ["cat/1.jpg", "cat/2.JPEG", "cat/bare"], 2)
+    read("photos", sorted(images), 7)
+    read("'photos/**'", sorted(images), 7)
+    read("'photos/cat/*'", ["cat/1.jpg", "cat/2.JPEG", "cat/bare"], 4)
     read("'photos/*/[xy].*'", ["dog/x.data", "dog/y.Png"], 0)
-    read("[photos/dog, photos/cat/bare]", ["dog/deep/z.webp", "dog/x.data", "dog/y.Png", "cat/bare"], 1)
+    read("[photos/dog, photos/cat/bare]", ["dog/bitmap", "dog/deep/z.webp", "dog/x.data", "dog/y.Png", "cat/bare"], 1)
     # Files that are named by themselves, and suffixes that are spelled out, are read.
     for files in ("photos/notes.txt", "[photos/dog/y.Png, photos/notes.txt]", "'photos/*.txt'", "'photos/**/*.md'"):
         done = feedmill.run(f"{{images: {{files: {files}}}}}", steps)
-        assert done.returncode == 1 and "neither JPEG, PNG nor WebP" in done.stderr, done.stderr
+        assert done.returncode == 1 and "neither JPEG, PNG, WebP" in done.stderr, done.stderr
     equal(len(feedmill.read("{images: {files: 'photos/**/*.csv'}}")), 1)
     feedmill.refused("{images: {files: photos/only_text}}", "photos/only_text", "none of the 1 file(s)", "readme.md")
 
 
-TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end, folders_of_images]
+def formats_of_images(feedmill):
+    """A folder as torchvision's ImageFolder reads it, but for TIFF, and animations."""
+    image, frames = picture(31, 40), [picture(20, 30).rotate(90 * k).quantize(40) for k in range(3)]
+    files = {"a.gif": saved(image.quantize(100), "GIF"), "b.bmp": saved(image, "BMP"), "c.ppm": saved(image, "PPM"),
+             "d.pgm": saved(image.convert("L"), "PPM"), "e.pbm": saved(image.convert("1"), "PPM"),
+             "f.gif": saved(frames[0], "GIF", save_all=True, append_images=frames[1:]),
+             "g.webp": saved(frames[0], "WEBP", save_all=True, append_images=frames[1:]),
+             "h.bmp": saved(image.quantize(9), "BMP"), "i.dib": saved(image, "BMP")}
+    for name, data in files.items():
+        feedmill.write(f"set/{name}", data)
+    for mode, options in (("RGB", ""), ("L", ", channels: 1")):
+        done, images = decode(feedmill, "set", options)
+        assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+        equal(len(images), len(files))
+        for (name, data), got in zip(sorted(files.items()), images):
+            want = by_pillow(data, mode)[0]
+            assert np.array_equal(got, want.reshape(got.shape)), f"{name}, {mode}: the pixels differ"
+    for name, data in files.items():
+        feedmill.write("cut", data[:len(data) // 4])
+        done, images = decode(feedmill, "cut")
+        assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
+    feedmill.write("scan.tif", saved(image, "TIFF"))
+    done, _ = decode(feedmill, "scan.tif")
+    assert done.returncode == 1 and "scan.tif" in done.stderr and "a TIFF image" in done.stderr, done.stderr
+
+
+TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end, folders_of_images, formats_of_images]
 
 
 if __name__ == "__main__":

@@ -238,10 +238,50 @@ TEST(ImageDecoderTest, WarningsAreCountedUnlessTheyAreErrors) {
   }
 }
 
+// Two by two pixels each.
+const std::string kGif(
+    "GIF89a\2\0\2\0\x81\0\0\1\2\3\4\5\6\7\10\11\12\13\14,\0\0\0\0\2\0\2\0\0"
+    "\2\3\x44\x34\5\0;",
+    41);
+const std::string kBmp(
+    "BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0\1\0\30\0\0\0\0\0"
+    "\20\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\2\3\4\5\6\0\0\7\10\11\12\13\14"
+    "\0\0",
+    70);
+const std::string kPnm("P2 2 2 9 1 2 3 4 ");
+
+TEST(ImageDecoderTest, SmallFilesOfOtherFormatsAreDecoded) {
+  ImageDecoder decoder;
+  EXPECT_THAT(Decode(decoder, kGif).pixels,
+              ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12));
+  EXPECT_THAT(Decode(decoder, kBmp).pixels,
+              ElementsAre(9, 8, 7, 12, 11, 10, 3, 2, 1, 6, 5, 4));
+  EXPECT_THAT(Decode(decoder, kPnm, {.channels = 1}).pixels,
+              ElementsAre(28, 57, 85, 113));
+}
+
+TEST(ImageDecoderTest, FormatsThatAreNotDecodedAreNamed) {
+  ImageDecoder decoder;
+  const std::string ftyp(
+      "\0\0\0\x1c"
+      "ftyp",
+      8);
+  for (const auto& [file, name] :
+       std::vector<std::pair<std::string, std::string>>{
+           {std::string("II*\0", 4), "TIFF"},
+           {ftyp + "avif", "AVIF"},
+           {ftyp + "heic", "HEIF"},
+           {"\xff\x0a..", "JPEG XL"}}) {
+    EXPECT_THAT(ErrorText(Decode(decoder, file).status),
+                HasSubstr("a " + name + " image"));
+  }
+}
+
 TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
   ImageDecoder decoder;
   for (const std::string& file :
-       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGBA)}) {
+       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGBA), kGif, kBmp,
+        kPnm}) {
     for (size_t at = 0; at < file.size(); ++at) {
       for (char mask : {'\x01', '\x80', '\xff'}) {
         std::string bad = file;
@@ -255,8 +295,9 @@ TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
 
 TEST(ImageDecoderTest, GarbageIsRefusedByItsFormat) {
   ImageDecoder decoder;
-  EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status),
-              HasSubstr("neither JPEG, PNG nor WebP"));
+  EXPECT_THAT(ErrorText(Decode(decoder, "words").status),
+              HasSubstr("neither JPEG, PNG, WebP, GIF, BMP nor PNM"));
+  EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status), HasSubstr("GIF: "));
   EXPECT_THAT(ErrorText(Decode(decoder, "").status), HasSubstr("no bytes"));
   EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, "\xff\xd8\xff").status));
 }

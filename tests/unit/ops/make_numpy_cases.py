@@ -15,6 +15,7 @@ import numpy as np
 
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import decode_cases, image_cases, rotate_cases
+from image_format_cases import image_format_cases
 from random_cases import random_cases
 from text_cases import text_cases
 
@@ -452,6 +453,7 @@ text_cases()
 image_cases()
 random_cases()
 decode_cases()
+image_format_cases()
 rotate_cases()
 view_cases()
 join_cases()

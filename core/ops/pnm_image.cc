@@ -1,0 +1,178 @@
+#include "core/ops/pnm_image.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/status.h"
+
+// Source: https://netpbm.sourceforge.net/doc/, "pbm", "pgm" and "ppm".
+
+namespace feedmill {
+namespace {
+
+constexpr int64_t kPnmMaximumMost = 65'535;
+
+absl::Status PnmIsTruncated() { return DataLoss("PNM: the file is truncated"); }
+
+bool IsPnmSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+struct PnmHeader {
+  bool plain = false;  // samples are decimal numbers
+  int64_t channels = 1;
+  int64_t maximum = 1;  // of samples; 1: bits, of which 1 is black
+  bool bits = false;
+  ImageSize size;
+  size_t pixels_at = 0;
+};
+
+// Moves `at` over white space and comments.
+void SkipPnmSpace(std::string_view file, size_t& at) {
+  while (at < file.size() && (IsPnmSpace(file[at]) || file[at] == '#')) {
+    if (file[at] == '#') {
+      while (at < file.size() && file[at] != '\n' && file[at] != '\r') ++at;
+    } else {
+      ++at;
+    }
+  }
+}
+
+// Reads the next decimal number.
+absl::StatusOr<int64_t> ReadPnmNumber(std::string_view file, size_t& at) {
+  constexpr size_t kDigits = 10;
+  SkipPnmSpace(file, at);
+  if (at == file.size()) return PnmIsTruncated();
+  const size_t start = at;
+  int64_t value = 0;
+  for (; at < file.size() && file[at] >= '0' && file[at] <= '9'; ++at) {
+    if (at - start == kDigits) return DataLoss("PNM: a number is too long");
+    value = value * 10 + (file[at] - '0');
+  }
+  if (at == start) return DataLoss("PNM: a number is missing");
+  return value;
+}
+
+absl::StatusOr<PnmHeader> ReadPnmHeader(std::string_view file) {
+  const char kind = file[1];
+  PnmHeader header;
+  header.plain = kind <= '3';
+  header.bits = kind == '1' || kind == '4';
+  header.channels = kind == '3' || kind == '6' ? 3 : 1;
+  size_t at = 2;
+  FM_ASSIGN_OR_RETURN(header.size.width, ReadPnmNumber(file, at));
+  FM_ASSIGN_OR_RETURN(header.size.height, ReadPnmNumber(file, at));
+  if (!header.bits) {
+    FM_ASSIGN_OR_RETURN(header.maximum, ReadPnmNumber(file, at));
+    if (header.maximum < 1 || header.maximum > kPnmMaximumMost) {
+      return DataLoss("PNM: the maximum of samples is {}, not 1 to {}",
+                      header.maximum, kPnmMaximumMost);
+    }
+  }
+  // One white space ends the header; further ones may be samples.
+  header.pixels_at = at + 1;
+  return header;
+}
+
+uint8_t ScaledTo255(int64_t sample, int64_t maximum) {
+  if (sample >= maximum) return 255;
+  const double share =
+      static_cast<double>(sample) / static_cast<double>(maximum);
+  return static_cast<uint8_t>(std::nearbyint(share * 255));
+}
+
+// Writes one pixel of a sample for each channel.
+uint8_t* WritePixel(const uint8_t* samples, int64_t channels, uint8_t* out) {
+  if (channels == 3) return std::copy(samples, samples + 3, out);
+  return std::fill_n(out, 3, *samples);
+}
+
+absl::Status DecodePnmBits(std::string_view data, ImageSize size,
+                           uint8_t* out) {
+  const auto row_bytes = static_cast<size_t>((size.width + 7) / 8);
+  if (data.size() < row_bytes * static_cast<size_t>(size.height)) {
+    return PnmIsTruncated();
+  }
+  for (int64_t y = 0; y < size.height; ++y) {
+    const std::string_view row =
+        data.substr(static_cast<size_t>(y) * row_bytes, row_bytes);
+    for (int64_t x = 0; x < size.width; ++x) {
+      const auto byte = static_cast<uint8_t>(row[static_cast<size_t>(x / 8)]);
+      const uint8_t sample = (byte >> (7 - x % 8) & 1) != 0 ? 0 : 255;
+      out = WritePixel(&sample, 1, out);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DecodePnmBytes(std::string_view data, const PnmHeader& header,
+                            uint8_t* out) {
+  const size_t sample_bytes = header.maximum > 255 ? 2 : 1;
+  const auto pixels =
+      static_cast<size_t>(header.size.height * header.size.width);
+  const auto channels = static_cast<size_t>(header.channels);
+  if (data.size() < pixels * channels * sample_bytes) return PnmIsTruncated();
+  const auto* next = reinterpret_cast<const uint8_t*>(data.data());
+  uint8_t samples[3];
+  for (size_t pixel = 0; pixel < pixels; ++pixel) {
+    for (size_t c = 0; c < channels; ++c, next += sample_bytes) {
+      const int64_t value = sample_bytes == 2 ? next[0] * 256 + next[1] : *next;
+      samples[c] = header.maximum == 255 ? static_cast<uint8_t>(value)
+                                         : ScaledTo255(value, header.maximum);
+    }
+    out = WritePixel(samples, header.channels, out);
+  }
+  return absl::OkStatus();
+}
+
+// Returns the next digit of a plain bitmap, whose digits may stand together.
+absl::StatusOr<int64_t> ReadPnmBit(std::string_view file, size_t& at) {
+  SkipPnmSpace(file, at);
+  if (at == file.size()) return PnmIsTruncated();
+  const char digit = file[at++];
+  if (digit == '0' || digit == '1') return digit == '0' ? 1 : 0;
+  return DataLoss("PNM: neither 0 nor 1 in a plain bitmap");
+}
+
+absl::Status DecodePlainPnm(std::string_view file, const PnmHeader& header,
+                            uint8_t* out) {
+  size_t at = header.pixels_at;
+  const int64_t pixels = header.size.height * header.size.width;
+  uint8_t samples[3];
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    for (int64_t c = 0; c < header.channels; ++c) {
+      FM_ASSIGN_OR_RETURN(const int64_t value, header.bits
+                                                   ? ReadPnmBit(file, at)
+                                                   : ReadPnmNumber(file, at));
+      if (value > header.maximum) {
+        return DataLoss("PNM: a sample of {} is above the maximum of {}", value,
+                        header.maximum);
+      }
+      samples[c] = ScaledTo255(value, header.maximum);
+    }
+    out = WritePixel(samples, header.channels, out);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool IsPnm(std::string_view file) {
+  return file.size() > 2 && file[0] == 'P' && file[1] >= '1' &&
+         file[1] <= '6' && (IsPnmSpace(file[2]) || file[2] == '#');
+}
+
+absl::StatusOr<ImageSize> ReadPnmSize(std::string_view file) {
+  FM_ASSIGN_OR_RETURN(const PnmHeader header, ReadPnmHeader(file));
+  return header.size;
+}
+
+absl::Status DecodePnm(std::string_view file, ImageSize size,
+                       std::span<uint8_t> rgb) {
+  FM_ASSIGN_OR_RETURN(const PnmHeader header, ReadPnmHeader(file));
+  if (header.pixels_at > file.size()) return PnmIsTruncated();
+  if (header.plain) return DecodePlainPnm(file, header, rgb.data());
+  const std::string_view data = file.substr(header.pixels_at);
+  return header.bits ? DecodePnmBits(data, size, rgb.data())
+                     : DecodePnmBytes(data, header, rgb.data());
+}
+
+}  // namespace feedmill
