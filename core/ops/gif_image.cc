@@ -169,7 +169,8 @@ class CodeTable {
 
   void Clear() {
     next_ = clear_ + 2;
-    code_bits_ = std::bit_width(static_cast<unsigned>(clear_) + 1U);
+    code_bits_ =
+        static_cast<int>(std::bit_width(static_cast<unsigned>(clear_) + 1U));
     previous_ = -1;
   }
 
