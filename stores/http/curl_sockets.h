@@ -27,8 +27,8 @@ class CurlSockets {
   CurlSockets(const CurlSockets&) = delete;
   CurlSockets& operator=(const CurlSockets&) = delete;
 
-  // Sets libcurl up, for at most `connections_max` connections. False if there is no
-  // memory or no descriptor. At most one call may succeed.
+  // Sets libcurl up, for at most `connections_max` connections. False if there
+  // is no memory or no descriptor. At most one call may succeed.
   bool SetUp(size_t connections_max);
   bool is_set_up() const { return multi_ != nullptr; }
   CURLM* multi() const { return multi_; }
