@@ -35,22 +35,29 @@ FleetUse FleetUse::Of(const LeaseTable& table, absl::Time now) {
 }
 
 std::map<std::string, double> FleetUse::RelativeSpeeds() const {
+  constexpr double kShareLeast = 0.1;
+  const auto tells = [](const VerdictInput::Worker& worker) {
+    return worker.speed >= 0 && worker.share >= kShareLeast;
+  };
   std::map<std::string, double> relative;
   for (const auto& [plan, workers] : by_plan) {
-    std::vector<double> speeds;
+    std::vector<const VerdictInput::Worker*> known;
     for (const VerdictInput::Worker& worker : workers) {
-      if (worker.speed >= 0 && !worker.draining) speeds.push_back(worker.speed);
+      if (tells(worker) && !worker.draining) known.push_back(&worker);
     }
-    if (speeds.size() < 2) continue;
+    if (known.size() < 2) continue;
     const auto middle =
-        speeds.begin() + static_cast<ptrdiff_t>(speeds.size() / 2);
-    std::nth_element(speeds.begin(), middle, speeds.end());
-    if (*middle <= 0) continue;
+        known.begin() + static_cast<ptrdiff_t>(known.size() / 2);
+    std::nth_element(
+        known.begin(), middle, known.end(),
+        [](const auto* a, const auto* b) { return a->speed < b->speed; });
+    const VerdictInput::Worker& typical = **middle;
+    if (typical.speed <= 0 || typical.progress < kSteadyProgress) continue;
     for (const VerdictInput::Worker& worker : workers) {
-      if (worker.speed < 0) continue;
-      const double speed = worker.speed / *middle;
-      const auto [known, added] = relative.emplace(worker.name, speed);
-      known->second = std::min(known->second, speed);
+      if (!tells(worker)) continue;
+      const double speed = worker.speed / typical.speed;
+      const auto [of_all, added] = relative.emplace(worker.name, speed);
+      of_all->second = std::min(of_all->second, speed);
     }
   }
   return relative;

@@ -35,11 +35,7 @@ constexpr double kOvertaken = 20;
 constexpr double kHeldUp = 0.1;  // part of the streams
 // Below it, workers have hardly computed: their tasks wait for cores.
 constexpr double kHardlyWorked = 0.1;
-constexpr double kSlow = 0.25;  // part of the typical worker's speed
-// Parts of the times between two reports. If the typical worker sends elements
-// in fewer than kSteady of them, a worker that sends none is not known to be
-// slower.
-constexpr double kSteady = 0.8;
+constexpr double kSlow = 0.25;   // part of the typical worker's speed
 constexpr double kEnding = 0.3;  // above it, tasks end often
 
 std::string Percent(double part) {
@@ -131,7 +127,7 @@ Straggler StragglerOf(const std::vector<Worker>& workers) {
   // The median; of two workers, the faster one.
   const double typical = known[known.size() / 2]->speed;
   const Worker& slowest = *known.front();
-  if (known[known.size() / 2]->progress < kSteady) return {};
+  if (known[known.size() / 2]->progress < kSteadyProgress) return {};
   if (slowest.speed >= kSlow * typical) return {};
   double now = 0;
   for (const Worker* worker : known) now += worker->speed;

@@ -23,6 +23,11 @@ enum class BoundBy : uint8_t {
 // Returns "none", "source", "step", "workers", …
 const char* BoundName(BoundBy bound);
 
+// Parts of the times between two reports. If the typical worker sends elements
+// in fewer than kSteadyProgress of them, a worker that sends none is not known
+// to be slower.
+inline constexpr double kSteadyProgress = 0.8;
+
 struct VerdictInput {
   // A reader of the job, over the window.
   struct Reader {

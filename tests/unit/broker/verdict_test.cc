@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "broker/fleet_use.h"
 #include "broker/load_window.h"
 
 // Verdicts in constructed situations; tests/monitoring/verdicts.py tests them
@@ -14,8 +15,10 @@
 namespace feedmill {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Pair;
 using ::testing::StartsWith;
 
 VerdictInput::Reader Waiting(double part, std::string name = "solo") {
@@ -487,6 +490,39 @@ TEST(StepUse, ForgetsWhatIsLongAgo) {
   use.Add(kNow + absl::Seconds(6), {4, 100});
   EXPECT_EQ(use.steps().at(4).wall_ns, 600u);
   EXPECT_EQ(use.totals().at(4).wall_ns, 1'100u);
+}
+
+// ---- the speeds that the page and `feedmill top` show
+
+VerdictInput::Worker WithSpeed(std::string name, double speed, double share = 1,
+                               double progress = 1) {
+  VerdictInput::Worker worker = Worker(1, 4, std::move(name));
+  worker.speed = speed;
+  worker.share = share;
+  worker.progress = progress;
+  return worker;
+}
+
+TEST(FleetUseTest, SpeedsAreRelativeToTheTypicalWorker) {
+  FleetUse fleet;
+  fleet.by_plan[PlanId("train")] = {WithSpeed("a", 100), WithSpeed("b", 10),
+                                    WithSpeed("c", 200), WithSpeed("d", -1)};
+  EXPECT_THAT(fleet.RelativeSpeeds(),
+              ElementsAre(Pair("a", 1), Pair("b", 0.1), Pair("c", 2)));
+}
+
+// A small job has too few splits for all workers.
+TEST(FleetUseTest, AWorkerWithoutASplitOfASmallJobIsNotSlow) {
+  FleetUse fleet;
+  fleet.by_plan[PlanId("train")] = {WithSpeed("a", 100), WithSpeed("b", 100),
+                                    WithSpeed("c", 110)};
+  fleet.by_plan[PlanId("small")] = {
+      WithSpeed("a", 50, 0.2), WithSpeed("b", 60, 0.2), WithSpeed("c", 0, 0)};
+  EXPECT_GE(fleet.RelativeSpeeds().at("c"), 1);
+  fleet.by_plan[PlanId("small")] = {WithSpeed("a", 50, 1, 0.3),
+                                    WithSpeed("b", 60, 1, 0.3),
+                                    WithSpeed("c", 0, 1, 0)};
+  EXPECT_GE(fleet.RelativeSpeeds().at("c"), 1);
 }
 
 }  // namespace
