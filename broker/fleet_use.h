@@ -22,9 +22,10 @@ struct FleetUse {
   static FleetUse Of(const LeaseTable& table, absl::Time now);
 
   // Returns the speeds of workers, by name, relative to the median of their
-  // plan. A worker with several plans has the lowest of these values. Plans
-  // that send elements now and then say nothing, nor do those that are a small
-  // part of a worker's work: a worker may have had no split of them.
+  // plan. A worker with several plans has the lowest of these values. A
+  // worker may have had no split of a small plan. Therefore two kinds of plans
+  // do not count: those whose typical worker sends elements now and then, and
+  // those that are less than a tenth of the worker's work.
   std::map<std::string, double> RelativeSpeeds() const;
   // Returns the workers as the verdict of a job of this plan sees them: those
   // with work of the plan, then one entry for all others.

@@ -13,8 +13,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kBmpHeaderBytes = 14;
-// Sizes of the header after the file header: that of OS/2 1, and the least of
-// all later ones.
+// The second header has 12 bytes in files of OS/2 1, and at least 40 in others.
 constexpr uint32_t kCoreHeaderBytes = 12;
 constexpr uint32_t kInfoHeaderBytes = 40;
 

@@ -85,9 +85,11 @@ std::string_view OtherImageFormat(std::string_view file) {
   }
   if (file.substr(0, 8) == "\0\0\0\fjP  "sv) return "JPEG 2000";
   if (file.starts_with("8BPS")) return "Photoshop";
+  // The brand of a file; videos have others.
   if (file.size() < 12 || file.substr(4, 4) != "ftyp") return "";
-  return file.substr(8, 4) == "avif" || file.substr(8, 4) == "avis" ? "AVIF"
-                                                                    : "HEIF";
+  const std::string_view brand = file.substr(8, 4);
+  if (brand == "avif" || brand == "avis") return "AVIF";
+  return brand.starts_with("hei") || brand == "mif1" ? "HEIF" : "";
 }
 
 absl::Status UnknownFormat(std::string_view file) {

@@ -43,8 +43,8 @@ struct DecodeOptions {
 class JpegDecoder;
 
 // Decodes JPEG, PNG, WebP, GIF, BMP and PNM, recognised by their first bytes.
-// Of an animation the result is its first image. Reuses codec state from image
-// to image.
+// Decodes the first image of an animation. Reuses codec state from image to
+// image.
 //
 // Grey is replicated to RGB, alpha is dropped, and 16-bit samples keep their
 // high byte. DataLoss if the codec rejects the input or the input is truncated.

@@ -51,7 +51,7 @@ void CurlSockets::Signal() {
   [[maybe_unused]] const ssize_t wrote = write(wake_.get(), &one, sizeof one);
 }
 
-void CurlSockets::Handle(absl::Time until) {
+void CurlSockets::WaitAndHandle(absl::Time until) {
   int running = 0;
   for (const epoll_event& event : Await(std::min(until, due_) - SteadyNow())) {
     if (event.data.fd == wake_.get()) {

@@ -38,7 +38,7 @@ class CurlSockets {
 
   // Waits for a socket, the timer or a signal until `until`, and lets libcurl
   // handle what is ready.
-  void Handle(absl::Time until);
+  void WaitAndHandle(absl::Time until);
 
  private:
   static int OnSocket(CURL*, curl_socket_t socket, int what, void* user,

@@ -133,7 +133,7 @@ class TransferLoop::State
       const absl::Time now = SteadyNow();
       if (looks_.exchange(false) || now >= look_at_) EndStalled(now);
       BeginDue(now);
-      sockets_.Handle(NextLook());
+      sockets_.WaitAndHandle(NextLook());
       while (EndAnswered() > 0) BeginDue(SteadyNow());
     }
     EndAll();

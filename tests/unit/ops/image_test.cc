@@ -260,6 +260,16 @@ TEST(ImageDecoderTest, SmallFilesOfOtherFormatsAreDecoded) {
               ElementsAre(28, 57, 85, 113));
 }
 
+TEST(ImageDecoderTest, AVideoIsNoImage) {
+  ImageDecoder decoder;
+  const std::string video(
+      "\0\0\0\x1c"
+      "ftypisom",
+      12);
+  EXPECT_THAT(ErrorText(Decode(decoder, video).status),
+              HasSubstr("not an image"));
+}
+
 TEST(ImageDecoderTest, FormatsThatAreNotDecodedAreNamed) {
   ImageDecoder decoder;
   const std::string ftyp(
