@@ -1,5 +1,6 @@
 #include "stores/stores.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <cstdlib>
@@ -16,12 +17,17 @@
 #include "core/io/deferred_files.h"
 #include "core/io/read_stop.h"
 #include "core/net/log.h"
+#include "core/pipeline/process_quota.h"
 #include "stores/http/http_files.h"
 #include "stores/http/http_store.h"
 #include "stores/s3/s3_files.h"
 
 namespace feedmill {
 namespace {
+
+// Bounds of the memory for bytes that are fetched ahead.
+constexpr uint64_t kAheadBytesLeast = uint64_t{64} << 20;
+constexpr uint64_t kAheadBytesMost = uint64_t{1} << 30;
 
 std::optional<std::string> FromEnvironment(const char* name) {
   const char* const value = std::getenv(name);
@@ -65,7 +71,9 @@ absl::Status AddFileCache(FileSystems& file_systems) {
 }  // namespace
 
 absl::Status AddStoresTo(FileSystems& file_systems) {
-  FM_ASSIGN_OR_RETURN(const HttpOptions options, HttpOptionsOfEnvironment());
+  FM_ASSIGN_OR_RETURN(HttpOptions options, HttpOptionsOfEnvironment());
+  options.memory_bytes =
+      std::clamp(AvailableMemory() / 16, kAheadBytesLeast, kAheadBytesMost);
   // Both share one thread and one memory limit.
   const auto store = std::make_shared<HttpStore>(options);
   FM_RETURN_IF_ERROR(AddHttpFilesOf(store, file_systems));

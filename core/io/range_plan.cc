@@ -44,11 +44,11 @@ std::vector<ByteRange> SplitRange(const ByteRange& range, uint64_t part_bytes) {
   return parts;
 }
 
-ByteRange SequentialRun::Extend(const ByteRange& range) {
+ByteRange SequentialRun::Extend(const ByteRange& range, uint64_t ahead) {
   const uint64_t range_end = range.offset + range.size;
   // The first range of a file begins a run as well.
-  const bool near = range.offset >= begin_ && range.offset <= end_ + ahead_ &&
-                    range_end + ahead_ >= end_ &&
+  const bool near = range.offset >= begin_ && range.offset <= end_ + ahead &&
+                    range_end + ahead >= end_ &&
                     (end_ > 0 || range.offset == 0);
   if (!near) {
     begin_ = range.offset;
@@ -56,7 +56,7 @@ ByteRange SequentialRun::Extend(const ByteRange& range) {
     return {end_, 0};
   }
   end_ = std::max(end_, range_end);
-  return {end_, std::min(ahead_, 2 * (end_ - begin_))};
+  return {end_, std::min(ahead, 2 * (end_ - begin_))};
 }
 
 }  // namespace feedmill

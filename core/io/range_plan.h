@@ -26,19 +26,15 @@ std::vector<ByteRange> SplitRange(const ByteRange& range, uint64_t part_bytes);
 // of the run, which bounds the bytes that a short run fetches in vain.
 class SequentialRun {
  public:
-  // Reads at most `ahead` bytes beyond a run. A range at most `ahead` bytes
-  // away from the end of a run belongs to it, because several threads read
-  // adjacent blocks.
-  explicit SequentialRun(uint64_t ahead) : ahead_(ahead) {}
-
-  // Adds an announced range. Returns the bytes behind the run to fetch as well.
-  // The result is empty if the ranges are in no order.
-  ByteRange Extend(const ByteRange& range);
+  // Adds an announced range. Returns the bytes behind the run to fetch as well:
+  // at most `ahead`, and none if the ranges are in no order. A range at most
+  // `ahead` bytes away from the end of a run belongs to it, because several
+  // threads read adjacent blocks.
+  ByteRange Extend(const ByteRange& range, uint64_t ahead);
   // Bytes from the begin of the run to its end.
   uint64_t size() const { return end_ - begin_; }
 
  private:
-  const uint64_t ahead_;
   uint64_t begin_ = 0;  // beginning of the run
   uint64_t end_ = 0;    // end of the run; 0: no range was announced
 };

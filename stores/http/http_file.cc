@@ -13,6 +13,7 @@ namespace {
 
 // Bytes of a file kept after they were read: two blocks of text.
 constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
+constexpr int kRoundTripsAhead = 6;
 
 }  // namespace
 
@@ -23,7 +24,6 @@ HttpFile::HttpFile(RemoteFile file, FileIdentity identity,
       file_(std::move(file)),
       identity_(std::move(identity)),
       store_(std::move(store)),
-      run_(store_->options.run_ahead_bytes),
       has_ranges_(whole == nullptr),
       whole_(whole) {
   store_->Add(this);
@@ -59,27 +59,42 @@ void HttpFile::AddMissing(const ByteRange& range,
   }
 }
 
+// Caller holds mutex_. Returns how far to read beyond a run: six times the
+// bytes that are read within a round trip. The requests for them share the
+// network, so that even the first answer is complete only when most bytes are
+// there. Only then do the next requests follow, and a round trip passes idle.
+// With six times, that is a sixth of the time.
+uint64_t HttpFile::RunAheadBytes() const {
+  const absl::Duration distance = store_->loop.distances().Of(file_.name);
+  const uint64_t least = store_->options.run_ahead_bytes;
+  if (distance == absl::InfiniteDuration()) return least;
+  return std::max(least, rate_.BytesIn(kRoundTripsAhead * distance));
+}
+
 // Caller holds mutex_.
-uint64_t HttpFile::RunRequestBytes() const {
+uint64_t HttpFile::RunRequestBytes(uint64_t ahead) const {
   const HttpOptions& options = store_->options;
-  const uint64_t most = store_->loop.distances().IsNear(file_.name)
-                            ? options.near_request_bytes
-                            : options.run_request_bytes;
-  return std::clamp(run_.size() / 8, options.request_bytes,
+  const bool near = store_->loop.distances().IsNear(file_.name);
+  // All bytes ahead are in as many requests as may be sent at a time.
+  const uint64_t most =
+      near ? options.near_request_bytes
+           : std::max(options.run_request_bytes, ahead / options.requests_max);
+  return std::clamp(run_.size() / (near ? 2 : 8), options.request_bytes,
                     std::max(options.request_bytes, most));
 }
 
 // Caller holds mutex_. Returns the parts of a range beyond the announced ones
 // that no piece has. Without the last part if that is less than a request, and
 // not the end of the file: a later call asks for more of it.
-std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further) const {
+std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further,
+                                              uint64_t request_bytes) const {
   std::vector<ByteRange> missing;
   for (const ByteRange& range : JoinRanges({&further, 1}, 0, identity_.size)) {
     AddMissing(range, missing);
     if (missing.empty()) continue;
     const uint64_t end = missing.back().offset + missing.back().size;
     if (end == range.offset + range.size && end < identity_.size &&
-        missing.back().size < RunRequestBytes()) {
+        missing.back().size < request_bytes) {
       missing.pop_back();
     }
   }
@@ -107,24 +122,31 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
   const HttpOptions& options = store_->options;
   const std::vector<ByteRange> joined =
       JoinRanges(ranges, options.join_gap_bytes, identity_.size);
-  uint64_t bytes = options.run_ahead_bytes;
-  for (const ByteRange& range : joined) bytes += range.size;
-  store_->MakeRoom(bytes);
-  std::vector<std::shared_ptr<Transfer>> begun;
   const absl::Time now = SteadyNow();
+  uint64_t announced = 0;
+  for (const ByteRange& range : joined) announced += range.size;
+  uint64_t ahead = 0;
   {
     const std::lock_guard lock(mutex_);
     if (!has_ranges_) return;
+    rate_.Add(announced, now);
+    ahead = RunAheadBytes();
+  }
+  store_->MakeRoom(announced + ahead);
+  std::vector<std::shared_ptr<Transfer>> begun;
+  {
+    const std::lock_guard lock(mutex_);
     std::vector<ByteRange> missing;
     ByteRange further;
     for (const ByteRange& range : joined) {
       AddMissing(range, missing);
-      further = run_.Extend(range);
+      further = run_.Extend(range, ahead);
     }
     // Ranges that the reader announced come first.
     Begin(missing, options.request_bytes, now, begun);
     further.size = std::min(further.size, store_->Left() / 4);
-    Begin(MissingAhead(further), RunRequestBytes(), now, begun);
+    const uint64_t request_bytes = RunRequestBytes(further.size);
+    Begin(MissingAhead(further, request_bytes), request_bytes, now, begun);
   }
   if (!begun.empty()) {
     store_->loop.Start(std::move(begun), TransferLoop::Urgency::kAhead);
@@ -247,8 +269,7 @@ absl::Status HttpFile::TakePart(const Part& part) const {
   FM_RETURN_IF_ERROR(part.transfer->Wait(part.skip + part.out.size()));
   FM_RETURN_IF_ERROR(CheckSeen(*part.transfer));
   if (!part.piece) return absl::OkStatus();
-  std::memcpy(part.out.data(), part.transfer->bytes() + part.skip,
-              part.out.size());
+  part.transfer->CopyTo(part.skip, part.out);
   CountRead(*part.piece, part.out.size());
   return absl::OkStatus();
 }

@@ -18,6 +18,7 @@
 #include "core/io/random_access_file.h"
 #include "core/io/range_plan.h"
 #include "stores/http/http_store.h"
+#include "stores/http/read_rate.h"
 
 namespace feedmill {
 
@@ -70,8 +71,10 @@ class HttpFile final : public RandomAccessFile {
   void CountRead(uint64_t piece, uint64_t bytes) const;
   void DropPiece(uint64_t piece) const;
   uint64_t DropOldestDone() const;
-  uint64_t RunRequestBytes() const;
-  std::vector<ByteRange> MissingAhead(const ByteRange& further) const;
+  uint64_t RunAheadBytes() const;
+  uint64_t RunRequestBytes(uint64_t ahead) const;
+  std::vector<ByteRange> MissingAhead(const ByteRange& further,
+                                      uint64_t request_bytes) const;
   void Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
              absl::Time now,
              std::vector<std::shared_ptr<Transfer>>& begun) const;
@@ -93,6 +96,7 @@ class HttpFile final : public RandomAccessFile {
   mutable std::deque<uint64_t> done_;
   mutable uint64_t done_bytes_ = 0;
   mutable SequentialRun run_;
+  mutable ReadRate rate_;  // of announced ranges
   mutable bool has_ranges_ = true;
   mutable std::optional<FileIdentity> seen_;
   mutable std::weak_ptr<const WholeFile> whole_;

@@ -37,8 +37,9 @@ struct HttpOptions {
   uint64_t join_gap_bytes = uint64_t{32} << 10;
   // RandomAccessFile::ahead_bytes.
   uint64_t ahead_bytes = uint64_t{16} << 20;
-  // Bytes fetched beyond announced ranges that run through a file in order, but
-  // at most a quarter of the free memory. 64 MiB hide 50 ms at 1 GB/s.
+  // Least bytes fetched beyond announced ranges that run through a file in
+  // order. More of them if the file is read fast and its server is far
+  // (HttpFile::RunAheadBytes), but at most a quarter of the free memory.
   uint64_t run_ahead_bytes = uint64_t{64} << 20;
   // Memory for prefetched bytes of all files together.
   uint64_t memory_bytes = uint64_t{256} << 20;

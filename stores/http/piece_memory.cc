@@ -1,25 +1,24 @@
 #include "stores/http/piece_memory.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
-#include <vector>
 
 namespace feedmill {
 namespace {
 
-bool IsKept(size_t size) {
-  return size >= PieceMemory::kKeptSizeMin && size <= PieceMemory::kKeptSizeMax;
-}
+bool IsKept(size_t size) { return size >= PieceMemory::kKeptSizeMin; }
 
-// Blocks by size, a power of two.
-class KeptMemory {
+// Freed blocks by size, a power of two.
+class KeptBlocks {
  public:
   // Never destroyed: transfers may outlive static objects.
-  static KeptMemory& Of() {
-    static KeptMemory& one = *new KeptMemory();
+  static KeptBlocks& Of() {
+    static KeptBlocks& one = *new KeptBlocks();
     return one;
   }
 
@@ -30,14 +29,14 @@ class KeptMemory {
     if (blocks.empty()) return nullptr;
     std::byte* const block = blocks.back();
     blocks.pop_back();
-    bytes_ -= std::bit_ceil(size);
+    bytes_ -= size;
     return block;
   }
   // Returns false if the block must be freed.
   bool Keep(std::byte* block, size_t size) {
     const std::lock_guard lock(mutex_);
-    if (bytes_ + std::bit_ceil(size) > PieceMemory::kKeptBytesMax) return false;
-    bytes_ += std::bit_ceil(size);
+    if (bytes_ + size > PieceMemory::kKeptBytesMax) return false;
+    bytes_ += size;
     blocks_[PlaceOf(size)].push_back(block);
     return true;
   }
@@ -52,22 +51,61 @@ class KeptMemory {
   size_t bytes_ = 0;
 };
 
-}  // namespace
-
-PieceMemory::PieceMemory(size_t size) : size_(size) {
+std::byte* Allocate(size_t size) {
   if (IsKept(size)) {
-    data_ = KeptMemory::Of().Take(size);
-    if (data_ != nullptr) return;
-    size = std::bit_ceil(size);
+    if (std::byte* const kept = KeptBlocks::Of().Take(size)) return kept;
   }
-  data_ = static_cast<std::byte*>(std::malloc(size));
-  if (data_ == nullptr && size > 0) throw std::bad_alloc();
+  std::byte* const block = static_cast<std::byte*>(std::malloc(size));
+  if (block == nullptr) throw std::bad_alloc();
+  return block;
 }
 
-PieceMemory::~PieceMemory() {
-  if (data_ == nullptr) return;
-  if (IsKept(size_) && KeptMemory::Of().Keep(data_, size_)) return;
-  std::free(data_);
+// Calls copy(place, offset in the block, offset in the range, size) for each
+// block of a range.
+template <class Copy>
+void ForEachBlock(size_t offset, size_t size, const Copy& copy) {
+  constexpr size_t kBlock = PieceMemory::kBlockBytes;
+  for (size_t done = 0; done < size;) {
+    const size_t at = offset + done;
+    const size_t part = std::min(kBlock - at % kBlock, size - done);
+    copy(at / kBlock, at % kBlock, done, part);
+    done += part;
+  }
+}
+
+}  // namespace
+
+void PieceMemory::Free::operator()(std::byte* block) const {
+  if (IsKept(size) && KeptBlocks::Of().Keep(block, size)) return;
+  std::free(block);
+}
+
+PieceMemory::PieceMemory(size_t size)
+    : size_(size), blocks_((size + kBlockBytes - 1) / kBlockBytes) {}
+
+std::byte* PieceMemory::BlockAt(size_t place) {
+  Block& block = blocks_[place];
+  if (block == nullptr) {
+    size_t size = std::min(kBlockBytes, size_ - place * kBlockBytes);
+    if (IsKept(size)) size = std::bit_ceil(size);
+    block = Block(Allocate(size), Free{size});
+  }
+  return block.get();
+}
+
+void PieceMemory::Write(size_t offset, std::span<const std::byte> bytes) {
+  ForEachBlock(offset, bytes.size(),
+               [&](size_t place, size_t at, size_t done, size_t size) {
+                 std::memcpy(BlockAt(place) + at, bytes.data() + done, size);
+               });
+}
+
+void PieceMemory::Read(size_t offset, std::span<std::byte> out) const {
+  ForEachBlock(offset, out.size(),
+               [&](size_t place, size_t at, size_t done, size_t size) {
+                 std::memcpy(out.data() + done, blocks_[place].get() + at,
+                             size);
+               });
 }
 
 }  // namespace feedmill

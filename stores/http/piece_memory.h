@@ -2,35 +2,46 @@
 #define FEEDMILL_STORES_HTTP_PIECE_MEMORY_H_
 
 #include <cstddef>
-#include <utility>
+#include <memory>
+#include <span>
+#include <vector>
 
 namespace feedmill {
 
-// Uninitialised memory for fetched bytes. Freed memory of pieces is kept for
-// the next ones, kKeptBytesMax of it in the process: malloc would return large
-// blocks to the kernel, and each new one costs a page fault for each 4 KiB.
+// Memory for fetched bytes, in blocks. A block is allocated when its first
+// byte arrives. Freed blocks are kept for the next pieces, kKeptBytesMax of
+// them in the process: malloc would return large blocks to the kernel, and
+// each new one costs a page fault for each 4 KiB. The block that was freed last
+// is used first, because it may still be in the CPU's cache.
+//
+// Thread-safety: bytes that were written may be read while others are written.
 class PieceMemory {
  public:
+  static constexpr size_t kBlockBytes = size_t{256} << 10;
   static constexpr size_t kKeptBytesMax = size_t{64} << 20;
-  // Other sizes are left to malloc.
+  // Smaller blocks are left to malloc.
   static constexpr size_t kKeptSizeMin = size_t{64} << 10;
-  static constexpr size_t kKeptSizeMax = size_t{8} << 20;
 
   PieceMemory() = default;
   explicit PieceMemory(size_t size);
-  PieceMemory(PieceMemory&& other) noexcept { *this = std::move(other); }
-  PieceMemory& operator=(PieceMemory&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  ~PieceMemory();
 
-  std::byte* data() const { return data_; }
+  // Copies bytes to [offset, offset + bytes.size()). Throws std::bad_alloc.
+  void Write(size_t offset, std::span<const std::byte> bytes);
+  // Copies bytes from offset on. REQUIRES: they were written.
+  void Read(size_t offset, std::span<std::byte> out) const;
 
  private:
-  std::byte* data_ = nullptr;
+  struct Free {
+    size_t size = 0;
+    void operator()(std::byte* block) const;
+  };
+  using Block = std::unique_ptr<std::byte, Free>;
+
+  // Returns the block at a place; its last bytes may be beyond the memory.
+  std::byte* BlockAt(size_t place);
+
   size_t size_ = 0;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace feedmill

@@ -27,8 +27,8 @@ void ServerDistance::Add(absl::Duration waited) {
   least_ = absl::InfiniteDuration();
 }
 
-bool ServerDistance::near() const {
-  return std::min(least_, least_before_) < kNear;
+absl::Duration ServerDistance::least() const {
+  return std::min(least_, least_before_);
 }
 
 void ServerDistances::Add(std::string_view url, absl::Duration waited) {
@@ -43,9 +43,14 @@ void ServerDistances::Add(std::string_view url, absl::Duration waited) {
 }
 
 bool ServerDistances::IsNear(std::string_view url) const {
+  return Of(url) < kNear;
+}
+
+absl::Duration ServerDistances::Of(std::string_view url) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_server_.find(ServerOf(url));
-  return found != by_server_.end() && found->second.near();
+  return found == by_server_.end() ? absl::InfiniteDuration()
+                                   : found->second.least();
 }
 
 }  // namespace feedmill

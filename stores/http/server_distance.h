@@ -18,9 +18,8 @@ class ServerDistance {
   // A request waited for its first byte.
   void Add(absl::Duration waited);
 
-  // True if an answer began within a few milliseconds lately. There a few large
-  // requests at a time are as fast as many small ones, and cost less.
-  bool near() const;
+  // The distance; InfiniteDuration before the first answer.
+  absl::Duration least() const;
 
  private:
   // The least of the last requests, and of as many before them.
@@ -36,9 +35,13 @@ class ServerDistances {
  public:
   // A request for this URL waited for its first byte.
   void Add(std::string_view url, absl::Duration waited);
-  // True if the server, or the bucket's store, is near. False for one without
-  // answers so far, and for all beyond the first 1,024.
+  // True if an answer of the server, or the bucket's store, began within a few
+  // milliseconds lately. There a few large requests at a time are as fast as
+  // many small ones, and cost less. False for a server without answers so far,
+  // and for all beyond the first 1,024.
   bool IsNear(std::string_view url) const;
+  // The distance of the server; InfiniteDuration if it is not known.
+  absl::Duration Of(std::string_view url) const;
 
  private:
   mutable std::mutex mutex_;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "core/base/status.h"
@@ -41,11 +42,8 @@ std::shared_ptr<Transfer> Transfer::Range(RemoteFile file, ByteRange range,
   made->range_ = range;
   made->knows_version_ = true;
   made->identity_ = identity;
-  if (into.empty()) {
-    made->own_ = PieceMemory(range.size);
-    into = {made->own_.data(), range.size};
-  }
   made->into_ = into;
+  if (into.empty()) made->own_ = PieceMemory(range.size);
   return made;
 }
 
@@ -260,6 +258,25 @@ bool Transfer::IsRefused() const {
   return status != 0 && status != 200 && status != 412 && !MayPass(status);
 }
 
+// Caller holds mutex_. Appends bytes of a range. Returns false if there is no
+// memory for them.
+bool Transfer::Store(std::span<const std::byte> bytes) {
+  if (!into_.empty()) {
+    std::memcpy(into_.data() + received_, bytes.data(), bytes.size());
+    return true;
+  }
+  try {
+    own_.Write(received_, bytes);
+    return true;
+  } catch (const std::bad_alloc&) {
+    refusal_ = ResourceExhausted(
+        "{}: no memory is left for fetched bytes; give this process more "
+        "memory, or read fewer files at a time",
+        url());
+    return false;
+  }
+}
+
 bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   last_sign_ = now;
   answer_bytes_ += bytes.size();
@@ -281,8 +298,8 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   if (abandoned_) return false;
   if (kind_ == Kind::kWhole) {
     whole_.insert(whole_.end(), bytes.begin(), bytes.end());
-  } else if (kind_ == Kind::kRange) {
-    std::memcpy(into_.data() + received_, bytes.data(), bytes.size());
+  } else if (kind_ == Kind::kRange && !Store(bytes)) {
+    return false;
   }
   if (kind_ == Kind::kWhole && whole_.size() > furthest_) {
     NoteNewBytes(whole_.size() - furthest_, now);

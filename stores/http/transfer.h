@@ -75,8 +75,11 @@ class Transfer {
   // True if the server answered a range with the whole file, so that Wait
   // returned FailedPrecondition: it does not support ranges.
   bool no_ranges() const;
-  // The bytes that were waited for. REQUIRES: own memory.
-  const std::byte* bytes() const { return into_.data(); }
+  // Copies bytes from an offset in the range on. REQUIRES: own memory, and the
+  // bytes were waited for.
+  void CopyTo(uint64_t offset, std::span<std::byte> out) const {
+    own_.Read(offset, out);
+  }
   // Takes the bytes of a whole file. REQUIRES: WaitForEnd() was OK.
   std::vector<std::byte> TakeWhole();
   // Version and size from the server. REQUIRES: WaitForEnd() was OK; kProbe or
@@ -135,6 +138,7 @@ class Transfer {
   // True if a repeat would not change the answer's status.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);
+  bool Store(std::span<const std::byte> bytes);
   void NoteNewBytes(uint64_t bytes, absl::Time now);
   bool IsComplete(const AttemptEnd& end) const;
   std::string ReasonOf(const AttemptEnd& end) const;
@@ -170,8 +174,8 @@ class Transfer {
   std::condition_variable changed_;
   // All members below are guarded by mutex_.
   std::optional<FileIdentity> seen_;  // of the first answer
+  std::span<std::byte> into_;  // empty: own_ is used, or it was abandoned
   PieceMemory own_;
-  std::span<std::byte> into_;
   std::vector<std::byte> whole_;
   uint64_t received_ = 0;
   uint64_t notify_at_ = 0;  // number of bytes readers wait for

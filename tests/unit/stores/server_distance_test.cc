@@ -7,25 +7,25 @@
 namespace feedmill {
 namespace {
 
-TEST(ServerDistance, IsFarBeforeTheFirstAnswer) {
-  EXPECT_FALSE(ServerDistance().near());
+TEST(ServerDistance, IsUnknownBeforeTheFirstAnswer) {
+  EXPECT_EQ(ServerDistance().least(), absl::InfiniteDuration());
 }
 
-TEST(ServerDistance, OneQuickAnswerShowsThatTheServerIsNear) {
+TEST(ServerDistance, IsThatOfTheQuickestAnswer) {
   ServerDistance distance;
-  for (int k = 0; k < 10; ++k) distance.Add(absl::Milliseconds(40));
-  EXPECT_FALSE(distance.near());
+  for (int k = 0; k < 10; ++k) distance.Add(absl::Milliseconds(40 + k));
+  EXPECT_EQ(distance.least(), absl::Milliseconds(40));
   distance.Add(absl::Milliseconds(1));
-  EXPECT_TRUE(distance.near());
+  EXPECT_EQ(distance.least(), absl::Milliseconds(1));
 }
 
 TEST(ServerDistance, ForgetsQuickAnswersOfLongAgo) {
   ServerDistance distance;
   distance.Add(absl::Milliseconds(1));
   for (int k = 0; k < 31; ++k) distance.Add(absl::Milliseconds(40));
-  EXPECT_TRUE(distance.near());
+  EXPECT_EQ(distance.least(), absl::Milliseconds(1));
   for (int k = 0; k < 33; ++k) distance.Add(absl::Milliseconds(40));
-  EXPECT_FALSE(distance.near());
+  EXPECT_EQ(distance.least(), absl::Milliseconds(40));
 }
 
 TEST(ServerDistances, EachServerHasItsOwn) {
@@ -37,6 +37,8 @@ TEST(ServerDistances, EachServerHasItsOwn) {
   EXPECT_FALSE(distances.IsNear("http://near:8080/a/b"));
   EXPECT_FALSE(distances.IsNear("s3://far/b"));
   EXPECT_FALSE(distances.IsNear("s3://unknown/b"));
+  EXPECT_EQ(distances.Of("s3://far/b"), absl::Milliseconds(50));
+  EXPECT_EQ(distances.Of("s3://unknown/b"), absl::InfiniteDuration());
 }
 
 TEST(ServerDistances, KeepABoundedNumberOfServers) {

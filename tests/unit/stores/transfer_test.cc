@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 
 #include "core/base/status.h"
@@ -61,7 +62,9 @@ class TransferTest : public ::testing::Test {
     return attempts;
   }
   static std::string Text(const Transfer& transfer, size_t size) {
-    return {reinterpret_cast<const char*>(transfer.bytes()), size};
+    std::string text(size, ' ');
+    transfer.CopyTo(0, std::as_writable_bytes(std::span(text)));
+    return text;
   }
 
   HttpOptions options_;
