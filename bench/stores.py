@@ -5,7 +5,7 @@ none`. The rows:
 
 large    one object of 512 MB, in order
 small    10,000 objects of 4 kB that a list names with their sizes
-latency  256 MB in order, through a proxy that waits 50 ms before each answer, and one that waits 1 ms; also from
+latency  2 GB in order, through a proxy that waits 50 ms before each answer, and one that waits 1 ms; also from
          a web server
 first_batch  the first batch of 100,000 objects that a list names
 listing  the first batch of the same objects by a pattern, beside the server's own listing, page after page
@@ -31,7 +31,7 @@ from gateway import ACCESS_KEY, BINARY, SECRET_KEY, FaultProxy, Gateway
 from range_server import RangeServer
 
 MB = 1_000_000
-LARGE, PART, LATENCY = int(os.environ.get("FEEDMILL_BENCH_MB", "512")) * MB, 8 * MB, int(os.environ.get("FEEDMILL_BENCH_MB", "256")) * MB
+LARGE, PART, LATENCY = int(os.environ.get("FEEDMILL_BENCH_MB", "512")) * MB, 8 * MB, int(os.environ.get("FEEDMILL_BENCH_MB", "2048")) * MB
 SMALL, SMALL_BYTES = int(os.environ.get("FEEDMILL_BENCH_OBJECTS", "10000")), 4_000
 MANY = int(os.environ.get("FEEDMILL_BENCH_OBJECTS", "100000"))
 BATCH = 32
@@ -138,13 +138,13 @@ def latency(gateway, folder, count):
         return feedmill(folder, server.host, f"{{fixed_length: {{files: '{url}', record_bytes: {MB}}}}}", LATENCY // MB)
     with FaultProxy(gateway) as proxy, RangeServer(gateway.folder / "buckets" / "data") as web:
         places = {"s3": (proxy, "s3://data/far"), "http": (web, f"{web.url}/far")}
-        got = measure.rounds(count, {(kind, ms): lambda place=place, ms=ms: side(*place, ms / 1e3)
+        got = measure.rounds(count, {f"{kind}, {ms} ms": lambda place=place, ms=ms: side(*place, ms / 1e3)
                                      for kind, place in places.items() for ms in (1, 50)})
     seconds = {name: median(results, lambda r: r["seconds"]) for name, results in got.items()}
     for kind in places:
-        say(f"latency, {kind}: {seconds[kind, 1]:.2f} s at 1 ms a request, {seconds[kind, 50]:.2f} s at 50 ms")
-    return {"latency_50ms_vs_1ms": ratio(seconds["s3", 1], seconds["s3", 50]),
-            "latency_http_50ms_vs_1ms": ratio(seconds["http", 1], seconds["http", 50])}
+        say(f"latency, {kind}: {seconds[f'{kind}, 1 ms']:.2f} s at 1 ms a request, {seconds[f'{kind}, 50 ms']:.2f} s at 50 ms")
+    return {"latency_50ms_vs_1ms": ratio(seconds["s3, 1 ms"], seconds["s3, 50 ms"]),
+            "latency_http_50ms_vs_1ms": ratio(seconds["http, 1 ms"], seconds["http, 50 ms"])}
 
 
 def many_objects(gateway):
