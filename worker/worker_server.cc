@@ -219,8 +219,12 @@ absl::Status WorkerServer::Shell::Begin() {
       OnMessage(reactor_->now(), clients_, peer, std::move(parts));
     };
   }
+  config_.memory_bytes =
+      ElementMemory(config_.memory_bytes,
+                    config_.threads > 0 ? config_.threads : AvailableCpus());
   memory_ = std::make_unique<SharedMemoryServer>(
-      *reactor_, config_.shared_bytes, std::move(on_message));
+      *reactor_, config_.shared_bytes.value_or(config_.memory_bytes),
+      std::move(on_message));
   MakeAgent();
   last_answer_ = SteadyNow();
   next_log_ = last_answer_ + kAnswerLate;

@@ -63,10 +63,10 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   }
   FM_ASSIGN_OR_RETURN(options.element_bytes_max,
                       ElementBytesMax(options.element_bytes_max));
-  FM_RETURN_IF_ERROR(
-      CheckThreads(static_cast<size_t>(options.threads > 0 ? options.threads
-                                                           : AvailableCpus()),
-                   "give the reader fewer (--threads)"));
+  const int threads = options.threads > 0 ? options.threads : AvailableCpus();
+  FM_RETURN_IF_ERROR(CheckThreads(static_cast<size_t>(threads),
+                                  "give the reader fewer (--threads)"));
+  options.memory_bytes = ElementMemory(options.memory_bytes, threads);
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(
       const auto loaded,

@@ -29,8 +29,9 @@ struct LocalReaderOptions {
   // Threads that make elements; 0: AvailableCpus(). PieceMaker says when the
   // reading thread takes the place of one of them.
   int threads = 0;
-  // Bytes of elements that are made ahead of the reader.
-  size_t memory_bytes = size_t{256} << 20;
+  // Bytes of elements that are made ahead of the reader; 0: ElementMemory
+  // (process_quota.h).
+  size_t memory_bytes = 0;
   // Bytes after which a chunk ends.
   size_t piece_bytes = size_t{512} << 10;
   // Largest component of an element. A larger one is an error of its element:

@@ -187,6 +187,14 @@ uint64_t AvailableMemory() {
   return bytes;
 }
 
+uint64_t ElementMemory(uint64_t given, int threads) {
+  constexpr uint64_t kLeast = uint64_t{256} << 20;
+  constexpr uint64_t kOfThread = uint64_t{64} << 20;
+  if (given > 0) return given;
+  const uint64_t wanted = kOfThread * static_cast<uint64_t>(threads);
+  return std::max(kLeast, std::min(wanted, AvailableMemory() / 8));
+}
+
 absl::StatusOr<uint64_t> ElementBytesMax(uint64_t given, uint64_t most) {
   if (given == 0) {
     return std::clamp(AvailableMemory() / 8, kElementBytesLeast,

@@ -23,6 +23,12 @@ std::optional<uint64_t> CgroupMemory(const std::string& proc_cgroup,
 // its cgroups' limit and its address space (ulimit -v).
 uint64_t AvailableMemory();
 
+// Returns the bound of the elements that `threads` threads make ahead of a
+// reader, in bytes. If `given` is 0, it is 64 MiB for each thread, so that each
+// can make a batch of that size: at least 256 MiB, and no more than that if an
+// eighth of AvailableMemory() is less.
+uint64_t ElementMemory(uint64_t given, int threads);
+
 // Smallest allowed bound of an element's size: steps read and make about that
 // much together.
 inline constexpr uint64_t kElementBytesLeast = uint64_t{8} << 20;

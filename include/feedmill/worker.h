@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -27,8 +28,10 @@ struct WorkerConfig {
   EndpointConfig endpoint{};
   // Threads that compute. 0: as many as the process may use.
   int threads = 0;
-  // Bytes of elements that are computed and not yet sent.
-  uint64_t memory_bytes = uint64_t{256} << 20;
+  // Bytes of elements that are computed and not yet sent. 0: 64 MiB a thread,
+  // but at least 256 MiB, and no more than that if an eighth of the memory that
+  // the process may use is less.
+  uint64_t memory_bytes = 0;
   // Bytes of elements in a message, roughly.
   uint64_t frame_bytes = uint64_t{512} << 10;
   // Largest component of an element, at most 1 GiB. A larger one ends the
@@ -38,8 +41,9 @@ struct WorkerConfig {
   // if the workers of a service have different amounts of memory.
   uint64_t element_bytes_max = 0;
   // Bytes of shared memory for clients of this host and user, allocated while
-  // there are any. 0: such clients are served over TCP.
-  uint64_t shared_bytes = uint64_t{256} << 20;
+  // there are any. 0: such clients are served over TCP. Absent: as many as
+  // memory_bytes.
+  std::optional<uint64_t> shared_bytes{};
   // Serve clients of this process by pointer, without a copy.
   bool in_process = true;
   // The worker ends if no dispatcher answers for this long.

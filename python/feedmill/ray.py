@@ -222,7 +222,7 @@ def launch(
     label_selector: Mapping[str, str] | None = None,
     num_cpus: float = 1,
     threads: int = 0,
-    memory_bytes: int = 256 << 20,
+    memory_bytes: int = 0,
     work_dir: str | os.PathLike[str] = "",
     keys: str | os.PathLike[str] = "",
     insecure_bind: bool = False,
@@ -245,7 +245,8 @@ def launch(
         them: ``{"node-kind": "cpu"}``, or ``{"ray.io/accelerator-type": "!H100"}``.
       num_cpus: CPUs that each worker's actor reserves.
       threads: Of each worker. Default: ``num_cpus``, at least 1.
-      memory_bytes: Of each worker: bound of what is computed and not yet sent.
+      memory_bytes: Of each worker: bound of what is computed and not yet sent. 0: as of
+        :class:`WorkerServer`.
       work_dir: Folder of the dispatcher's state on the caller's node. Default: a new folder
         in the temporary folder. ``stop`` deletes it.
       keys, insecure_bind: As of DispatchServer. Without either, the service listens on

@@ -135,7 +135,8 @@ class WorkerServer(_Server[_feedmill.Worker]):
       dispatcher: ``target`` of the dispatcher.
       port, host, advertise, keys, cluster_id, insecure_bind: As of DispatchServer.
       threads: 0 for as many as this process may use.
-      memory_bytes: Bound of what is computed and not yet sent.
+      memory_bytes: Bound of what is computed and not yet sent. 0: 64 MiB a thread, at
+        least 256 MiB, and no more than that if an eighth of the memory is less.
       server_key: The dispatcher's public key. Default: dispatcher.pub in ``keys``.
       allow_python: Interpreter that runs the Python functions of pipelines
         (docs/python_functions.md); True: that of this process. Any reader may then run
@@ -149,7 +150,7 @@ class WorkerServer(_Server[_feedmill.Worker]):
         port: int = 0,
         host: str = "127.0.0.1",
         threads: int = 0,
-        memory_bytes: int = 256 << 20,
+        memory_bytes: int = 0,
         advertise: str = "",
         cluster_id: str = "",
         keys: str | os.PathLike[str] = "",

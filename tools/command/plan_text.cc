@@ -19,14 +19,15 @@
 #include "core/dataset/type_inference.h"
 #include "core/io/manifest.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/executor.h"
 #include "core/pipeline/local_reader.h"
+#include "core/pipeline/process_quota.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/record_format.h"
 #include "core/sources/source_plan.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
-#include "feedmill/worker.h"
 #include "tools/command/element_sizes.h"
 
 namespace feedmill {
@@ -251,11 +252,10 @@ absl::StatusOr<std::string> SplitsText(
 }
 
 std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
-  const WorkerConfig worker;
   std::string out = fmt::format(
       "memory  a worker, or a local read: at most {} of elements made ahead, "
       "and about {} a thread for {}\n",
-      SizeText(worker.memory_bytes), SizeText(sizes.OfThread()),
+      SizeText(ElementMemory(0, AvailableCpus())), SizeText(sizes.OfThread()),
       sizes.OfPosition()
           ? fmt::format("positions of about {}", SizeText(*sizes.OfPosition()))
           : "positions of unknown size");

@@ -116,7 +116,9 @@ void WorkerOptions::Declare(FlagSet& flags) {
               "Threads of a worker; default: the CPUs available to it",
               &threads);
   flags.Bytes("--memory",
-              "Elements that a worker has computed and not yet sent, at most",
+              "Elements that a worker has computed and not yet sent, at most; "
+              "default: 64MiB a thread, at least 256MiB, and no more than that "
+              "if an eighth of the memory is less",
               &config.memory_bytes);
   flags.Bytes(
       "--element-max",
@@ -147,7 +149,7 @@ void WorkerOptions::Declare(FlagSet& flags) {
 WorkerConfig WorkerOptions::Config() const {
   WorkerConfig full = config;
   full.threads = static_cast<int>(threads);
-  full.shared_bytes = shared_memory == 0 ? full.memory_bytes : shared_memory;
+  if (shared_memory > 0) full.shared_bytes = shared_memory;
   if (transport == "tcp") full.shared_bytes = 0;
   return full;
 }

@@ -46,8 +46,8 @@ struct UpFlags {
   uint64_t workers_most = 2;
   ScaleSettings pace;
   bool dry_run = false;
-  uint64_t threads = 0;  // of each worker
-  uint64_t memory_bytes = uint64_t{256} << 20;
+  uint64_t threads = 0;            // of each worker
+  uint64_t memory_bytes = 0;       // of each worker
   uint64_t element_bytes_max = 0;  // of each worker
   std::string transport = "auto";
 
@@ -67,9 +67,12 @@ struct UpFlags {
     flags.Count("--threads", 1, 1024,
                 "Threads of each worker; default: its share of the CPUs",
                 &threads);
-    flags.Bytes("--memory",
-                "Elements that a worker has computed and not yet sent, at most",
-                &memory_bytes);
+    flags.Bytes(
+        "--memory",
+        "Elements that a worker has computed and not yet sent, at most; "
+        "default: 64MiB a thread, at least 256MiB, and no more than "
+        "that if an eighth of the memory is less",
+        &memory_bytes);
     flags.Bytes(
         "--element-max",
         "Largest element, and component of one; a larger one is an error of "
@@ -444,10 +447,13 @@ class Supervisor {
                        dispatcher,
                        "--threads",
                        fmt::format("{}", threads),
-                       "--memory",
-                       fmt::format("{}", flags_.memory_bytes),
                        "--transport",
                        flags_.transport};
+    if (flags_.memory_bytes > 0) {
+      child.arguments.insert(
+          child.arguments.end(),
+          {"--memory", fmt::format("{}", flags_.memory_bytes)});
+    }
     if (flags_.element_bytes_max > 0) {
       child.arguments.insert(
           child.arguments.end(),

@@ -298,6 +298,15 @@ TEST(ProcessQuota, LimitsThatStepsCannotWorkWithAreRefused) {
       absl::StatusCode::kInvalidArgument);
 }
 
+TEST(ProcessQuota, MemoryForElementsGrowsWithTheThreads) {
+  EXPECT_EQ(ElementMemory(3, 16), 3u);
+  EXPECT_EQ(ElementMemory(0, 1), 256 * kMiB);
+  EXPECT_EQ(ElementMemory(0, 4), 256 * kMiB);
+  const uint64_t most = std::max(256 * kMiB, AvailableMemory() / 8);
+  EXPECT_EQ(ElementMemory(0, 16), std::min(1024 * kMiB, most));
+  EXPECT_EQ(ElementMemory(0, 4096), std::min(4096 * 64 * kMiB, most));
+}
+
 TEST(ProcessQuota, MemoryIsTheLeastOfAllGroups) {
   const TestFolder root;
   root.Write("memory.max", "max\n");
