@@ -65,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     Require(whole->TakeWhole().size() == whole->identity().size);
   }
   const std::string name = "http://u:key@h/" + text;
-  Require(HideUrlSecrets(name).find(":key@") == std::string::npos);
+  // A path may have the same bytes as the secret.
+  Require(!HideUrlSecrets(name).starts_with("http://u:key"));
   Require(HideUrlSecrets(HideUrlSecrets(name)) == HideUrlSecrets(name));
   const auto named = UrlOfPattern(name);
   if (named.ok()) Require(CheckUrl(*named).ok());
