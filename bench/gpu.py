@@ -14,7 +14,7 @@ feedmill  Dataset.to_torch(device=…, pin_memory=True) in the process that trai
 service   the same from a worker process on this machine
 torch     DataLoader with one process for each CPU, which decodes with Pillow; pinned memory
 
-The last line is JSON: for each model and side images a second, CPU time an image, and the share of the limit, which is
+The last line is JSON. Each model and side has images a second, CPU time an image, and the share of the limit. That is
 the share of the time in which the GPU does not wait for data."""
 import argparse
 import concurrent.futures

@@ -29,8 +29,8 @@ struct WorkerConfig {
   // Threads that compute. 0: as many as the process may use.
   int threads = 0;
   // Bytes of elements that are computed and not yet sent. 0: 64 MiB a thread,
-  // but at least 256 MiB, and no more than that if an eighth of the memory that
-  // the process may use is less.
+  // but not more than an eighth of the memory that the process may use. It is
+  // at least 256 MiB.
   uint64_t memory_bytes = 0;
   // Bytes of elements in a message, roughly.
   uint64_t frame_bytes = uint64_t{512} << 10;
