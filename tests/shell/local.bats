@@ -132,7 +132,7 @@ YAML
   grep -qF 'fused   worker: steps[0] map + steps[1] filter in one pass' <<< "$output"
   grep -qF 'moved   steps[2] repeat before steps[0] map, steps[1] filter' <<< "$output"
   grep -qE '^splits  20000000 positions \(records\); .* 16 MiB at most; at least 10 splits$' <<< "$output"
-  grep -qE '^memory  a worker, or a local read: at most 256 MiB ' <<< "$output"
+  grep -qE '^memory  a worker, or a local read: at most [0-9.]+ [MG]iB of elements ' <<< "$output"
   grep -qF 'steps[3] batch holds 99 elements, 792 B' <<< "$output"
 }
 
