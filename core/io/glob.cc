@@ -145,12 +145,18 @@ class GlobWalk {
 absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     const FileSystem& files, const std::string& pattern) {
   GlobWalk walk(files);
-  const auto literal = files.Stat(pattern);
+  // "[*]" is the file "*", even if a file has the name "[*]".
+  std::string name = LiteralPattern(pattern).value_or(pattern);
+  auto literal = files.Stat(name);
+  if (name != pattern && absl::IsNotFound(literal.status())) {
+    name = pattern;
+    literal = files.Stat(name);
+  }
   if (literal.ok()) {
     if (!literal->directory) {
-      return std::vector<FoundFile>{{pattern, literal->identity}};
+      return std::vector<FoundFile>{{name, literal->identity}};
     }
-    FM_RETURN_IF_ERROR(walk.AddTree(pattern, 0));
+    FM_RETURN_IF_ERROR(walk.AddTree(name, 0));
   } else {
     if (literal.status().code() != absl::StatusCode::kNotFound) {
       return literal.status();

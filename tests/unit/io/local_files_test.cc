@@ -60,6 +60,17 @@ TEST(Glob, TakesANameThatExistsLiterally) {
               ElementsAre(folder / "a[1].txt"));
 }
 
+TEST(Glob, AnEscapedNameIsThatNameEvenIfAFileIsNamedLikeThePattern) {
+  const TestFolder folder;
+  folder.Write("*", "");
+  folder.Write("[*]", "");
+  EXPECT_THAT(ResolveGlob(folder / "[*]").value(), ElementsAre(folder / "*"));
+  EXPECT_THAT(ResolveGlob(folder / "[[][*]]").value(),
+              ElementsAre(folder / "[*]"));
+  folder.Write("[?]", "");
+  EXPECT_THAT(ResolveGlob(folder / "[?]").value(), ElementsAre(folder / "[?]"));
+}
+
 TEST(Glob, SaysWhatIsNotThere) {
   TestFolder folder;
   for (const std::string name : {"nothing.txt", "*.txt", "no/such/folder"}) {
