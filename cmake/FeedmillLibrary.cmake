@@ -29,6 +29,7 @@ if(FEEDMILL_SANITIZE)
 endif()
 if(FEEDMILL_FUZZ)
   target_compile_options(feedmill_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_definitions(feedmill_flags INTERFACE FEEDMILL_FUZZ)
 endif()
 target_include_directories(feedmill_flags INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
