@@ -397,7 +397,14 @@ struct JsonlFormat {
       const JsonlSource& s, std::vector<FileSample> samples) {
     if (s.encoding == TextEncoding::kLatin1) ConvertLatin1(samples);
     auto fields = FieldsOfRecords(samples);
-    if (!fields.ok() || !fields->empty()) return fields;
+    if (!fields.ok()) return fields;
+    if (fields->size() == 1 && fields->front().name.empty()) {
+      return InvalidArgument(
+          "{}: the name of its only field is \"\", so no step can name it; "
+          "rename it",
+          samples[0].file);
+    }
+    if (!fields->empty()) return fields;
     return InvalidArgument("{}: no record says which fields there are",
                            samples[0].file);
   }

@@ -104,7 +104,9 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
       return InvalidArgument(
           "{}: it has a field whose name is \"\", so no step can name it; "
           "name the needed fields, as in fields: {{{}}}",
-          file, TextOf(fields.back()));
+          file,
+          TextOf(field.name == fields.back().name ? fields.front()
+                                                  : fields.back()));
     }
     if (names.insert(field.name).second) continue;
     return InvalidArgument(

@@ -141,7 +141,7 @@ def refusals(feedmill):
             assert server.count <= before + 2, f"{status} was asked for {server.count - before} times"
         # A login that ends in mid-read.
         answers.clear()
-        server.fault = lambda request: ("status", 403) if begin_of(request) > 9_000_000 else None
+        server.fault = lambda request: ("status", 403) if begin_of(request) > 4_000_000 else None
         done = feedmill.refused(lines_of(server), "refuses it (403)", "has expired")
         assert "line 0 " in done.stdout
 

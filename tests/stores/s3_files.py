@@ -276,7 +276,7 @@ def refusals(feedmill):
                                     (418, "Odd<b>Code", ("answers 418",)), (400, "", ("answers 400",))):
             # In mid-read: what came before is delivered.
             proxy.fault = lambda request, status=status, code=code: (
-                ("status", status, {}, error_page(code)) if request.begin > 9_000_000 else None)
+                ("status", status, {}, error_page(code)) if request.begin > 4_000_000 else None)
             done = feedmill.refused(text_of(), f"{PLACE}/text/0.txt: ", *parts)
             assert "line 0 " in done.stdout, code
             assert SECRET_KEY not in done.stderr
