@@ -93,6 +93,11 @@ bool Fleet::Move(const WorkerId& id, KnownWorker& worker, const PeerId& to) {
 bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
                          bool new_to_jobs) {
   const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
+  if (worker.set_aside && IsNeeded(beat.worker, worker)) {
+    worker.set_aside = false;
+    worker.faults = 0;
+    log_.WorkerWorksAgain(beat.worker);
+  }
   const bool draining = beat.draining || worker.drain_asked || worker.set_aside;
   const bool changed =
       new_to_jobs || slots != worker.slots || draining != worker.draining;
@@ -183,14 +188,37 @@ absl::Status Fleet::Drain(absl::Time now, const std::string& address,
   return absl::OkStatus();
 }
 
+// True if no other worker takes splits, or if a job has Python functions that
+// no other one can run.
+bool Fleet::IsNeeded(const WorkerId& id, const KnownWorker& worker) {
+  const auto another_runs = [&](const PythonNeedsPtr& needs) {
+    return std::any_of(leases_.workers().begin(), leases_.workers().end(),
+                       [&](const auto& each) {
+                         return each.first != id && !each.second.draining &&
+                                LeaseTable::CanRun(each.second, needs);
+                       });
+  };
+  if (!another_runs(nullptr)) return true;
+  if (worker.python == nullptr) return false;
+  const auto only_here = [&](const PythonNeedsPtr& needs) {
+    return needs != nullptr && LeaseTable::CanRun(worker, needs) &&
+           !another_runs(needs);
+  };
+  for (const auto& [needs, jobs] : manifests_.Unassigned()) {
+    if (only_here(needs)) return true;
+  }
+  return std::any_of(
+      state_->jobs.begin(), state_->jobs.end(), [&](const auto& each) {
+        const JobState& job = each.second;
+        return !job.sessions.empty() && only_here(plans_.PythonNeedsOf(job));
+      });
+}
+
 void Fleet::SetAsideFaulty(absl::Time now) {
   for (const WorkerId& id : reports_.TakeFaulty()) {
     KnownWorker* const worker = leases_.FindWorker(id);
     if (worker == nullptr || worker->draining) continue;
-    const auto able =
-        std::count_if(leases_.workers().begin(), leases_.workers().end(),
-                      [](const auto& each) { return !each.second.draining; });
-    if (able < 2) continue;
+    if (IsNeeded(id, *worker)) continue;
     worker->set_aside = true;
     leases_.SetCapacity(id, worker->slots, true);
     log_.WorkerSetAside(id, *worker);

@@ -48,9 +48,9 @@ class Fleet {
   void Take(absl::Time now, const PeerId& from, const WorkerBeat& beat);
   // Loses the workers that are silent for too long.
   void LoseSilent(absl::Time now);
-  // Sets faulty workers aside: they get no new splits until they are restarted
-  // or an operator lets them work again. The last worker that takes splits is
-  // never set aside.
+  // Sets faulty workers aside: they get no new splits until they are restarted,
+  // an operator lets them work again, or no other worker can do their work. A
+  // worker without which a job would stop is not set aside.
   void SetAsideFaulty(absl::Time now);
   // The peer's connection has ended. If the peer is silent afterwards, it
   // counts as dead.
@@ -66,6 +66,7 @@ class Fleet {
   bool Move(const WorkerId& id, KnownWorker& worker, const PeerId& to);
   bool TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
                     bool new_to_jobs);
+  bool IsNeeded(const WorkerId& id, const KnownWorker& worker);
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeWork(absl::Time now, const WorkerBeat& beat, KnownWorker& worker);
   void TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,

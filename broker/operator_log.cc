@@ -95,8 +95,19 @@ void OperatorLog::WorkerSetAside(const WorkerId& id,
        .text = fmt::format(
            "worker {} is set aside: {} splits failed on it that other workers "
            "computed, the last with: {}; it gets no new splits until it is "
-           "restarted or an operator lets it work again",
+           "restarted, an operator lets it work again, or no other worker can "
+           "do its work",
            WorkerName(id), worker.faults, worker.failure),
+       .worker = WorkerName(id)});
+}
+
+void OperatorLog::WorkerWorksAgain(const WorkerId& id) {
+  notes_.push_back(
+      {.kind = Kind::kAside,
+       .warning = true,
+       .text = fmt::format("worker {} is no longer set aside: no other worker "
+                           "can do its work",
+                           WorkerName(id)),
        .worker = WorkerName(id)});
 }
 

@@ -42,6 +42,7 @@ class OperatorLog {
   void WorkerLost(const WorkerId& id, const KnownWorker& worker, bool died,
                   const std::string& why, size_t workers);
   void WorkerDrains(const WorkerId& id, const KnownWorker& worker);
+  void WorkerWorksAgain(const WorkerId& id);
   void WorkerSetAside(const WorkerId& id, const KnownWorker& worker);
   // The worker could not write `count` more caches.
   void CachesFailed(const WorkerId& id, uint64_t count,

@@ -42,7 +42,8 @@ absl::Status PythonFleet::WhyNoneRuns(absl::Time now,
   std::vector<std::string> texts;
   size_t count = 0;
   for (const auto& [id, worker] : leases_.workers()) {
-    if (worker.draining) continue;
+    // One that is set aside works again if a job needs it.
+    if (worker.draining && !worker.set_aside) continue;
     const bool unknown = worker.allows_python && worker.python == nullptr;
     if (unknown || LeaseTable::CanRun(worker, needs)) return absl::OkStatus();
     if (++count > kWorkersNamedMax) continue;

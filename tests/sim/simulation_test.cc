@@ -98,11 +98,11 @@ TEST(Simulation, SixHundredSeedsHold) {
 // Additional seeds; each of them once found a fault.
 TEST(Simulation, SeedsThatWereHardHold) {
   for (const uint64_t seed :
-       {1714U,   2357U,    2537U,    2339U,    2959U,    6670U,
-        7401U,   8227U,    9602U,    9979U,    10486U,   25137U,
-        3877U,   4609U,    36569U,   17685U,   19115U,   44626U,
-        9200U,   112204U,  2979U,    7817U,    8530U,    9318U,
-        154988U, 3766877U, 6308332U, 6511063U, 8668773U, 10611393U}) {
+       {1714U,    2357U,    2537U,    2339U,    2959U,    6670U,   7401U,
+        8227U,    9602U,    9979U,    10486U,   25137U,   3877U,   4609U,
+        36569U,   17685U,   19115U,   44626U,   9200U,    112204U, 2979U,
+        7817U,    8530U,    9318U,    154988U,  208064U,  214490U, 217776U,
+        3766877U, 6308332U, 6511063U, 8668773U, 10611393U}) {
     Options options;
     options.seed = seed;
     for (const bool names_epochs : {false, true}) {

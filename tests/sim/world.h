@@ -296,6 +296,9 @@ class World {
   uint64_t ranks_base_passes_ = 0;  // … and the passes left at that time
   uint64_t application_ = 0;  // number of restarts of the whole application
   std::vector<uint64_t> rank_passes_;
+  // Ranks whose process died before the dispatcher acknowledged the end of an
+  // earlier pass. They may be given that pass again (P-171).
+  std::set<size_t> lost_leaves_;
   std::vector<std::optional<Token>> tokens_;  // deterministic order, by slot
   std::vector<std::optional<Checkpoint>> checkpoints_;  // older tokens, by slot
   std::optional<Checkpoint> merged_;  // of all ranks, at their last change

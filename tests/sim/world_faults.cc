@@ -155,6 +155,9 @@ void World::ReaderFault(const std::string& kind) {
       if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
       StartSharerLater(reader->slot, back);
     } else if (in_ranks_) {
+      if (!reader->core->UnacknowledgedLeaves().empty()) {
+        lost_leaves_.insert(reader->slot);
+      }
       GoBack(reader->slot);
       StartRankLater(reader->slot, back);
     } else {

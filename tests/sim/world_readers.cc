@@ -205,6 +205,12 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     return Fail(fmt::format("{} asked for iteration {}, and is given {}",
                             reader.name, *reader.epoch, element.iteration));
   }
+  const bool lost =
+      in_ranks_ && !reader.side && lost_leaves_.erase(reader.slot) > 0;
+  if (lost && run->iteration + 1 == IterationOf(reader.slot)) {
+    ++rank_passes_[reader.slot];
+    ++result_.totals["passes read again"];
+  }
   if (in_ranks_ && !reader.side && run->iteration != IterationOf(reader.slot)) {
     return Fail(fmt::format("{} reads iteration {}, its application is at {}",
                             reader.name, run->iteration,

@@ -290,6 +290,66 @@ TEST(Aside, AWorkerOnWhichSplitsFailThatOthersComputeIsNamed) {
   EXPECT_FALSE(broken.leases().empty());
 }
 
+TEST(Aside, AWorkerThatIsNeededWorksAgain) {
+  Cluster cluster;
+  Miller& broken = cluster.AddWorker("w1", 2);
+  Miller& sound = cluster.AddWorker("w2", 2);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  for (int round = 0; round < 6; ++round) {
+    sound.Beat();
+    FailOnOne(cluster, broken, reader);
+  }
+  ASSERT_TRUE(
+      cluster.dispatcher().Snapshot(cluster.now()).workers.at(0).set_aside);
+  sound.says.draining = true;
+  sound.Beat();
+  cluster.TakeNotes();
+  broken.Beat();
+  EXPECT_THAT(cluster.TakeNotes(),
+              Contains(HasSubstr("worker w1 is no longer set aside")));
+  reader.Beat();
+  broken.Beat();
+  EXPECT_FALSE(broken.leases().empty());
+}
+
+TEST(Aside, TheOnlyWorkerThatCanRunAFunctionWorks) {
+  Cluster cluster;
+  Miller& broken = cluster.AddPythonWorker("w1", "2.1.0");
+  Miller& sound = cluster.AddPythonWorker("w2", "2.1.0");
+  Miller& other = cluster.AddPythonWorker("w3", "1.26.4");
+  Reader& reader = cluster.AddReader("j", "solo", "range 500 python").Hello();
+  for (Miller* const worker : {&broken, &sound}) {
+    if (worker->answer->manifests.empty()) continue;
+    worker->says.manifests = {
+        {worker->answer->manifests[0].graph_fingerprint, absl::OkStatus(), ""}};
+    worker->Beat();
+    worker->says.manifests.clear();
+  }
+  ASSERT_TRUE(reader.live());
+  for (int round = 0; round < 6; ++round) {
+    sound.Beat();
+    FailOnOne(cluster, broken, reader);
+  }
+  const auto aside = [&] {
+    return cluster.dispatcher().Snapshot(cluster.now()).workers.at(0).set_aside;
+  };
+  ASSERT_TRUE(aside());
+  other.Beat();
+  broken.Beat();
+  EXPECT_TRUE(aside());
+  sound.says.draining = true;
+  sound.Beat();
+  broken.Beat();
+  EXPECT_FALSE(aside());
+  // It fails again, and is not set aside.
+  for (int round = 0; round < 6; ++round) {
+    FailOnOne(cluster, broken, reader);
+    other.Beat();
+  }
+  EXPECT_FALSE(aside());
+  EXPECT_THAT(other.leases(), IsEmpty());
+}
+
 TEST(Aside, TheLastWorkerIsNot) {
   Cluster cluster;
   Miller& broken = cluster.AddWorker("w1", 2);
