@@ -195,6 +195,7 @@ bool Fleet::IsNeeded(const WorkerId& id, const KnownWorker& worker) {
     return std::any_of(leases_.workers().begin(), leases_.workers().end(),
                        [&](const auto& each) {
                          return each.first != id && !each.second.draining &&
+                                each.second.slots > 0 &&
                                 LeaseTable::CanRun(each.second, needs);
                        });
   };
