@@ -206,18 +206,26 @@ def csv(folder, count):
     return {"csv_vs_pyarrow": ratio(cpu(got["pyarrow"]), cpu(got["feedmill"]))}
 
 
+def columnar_files(name, mode, folder):
+    """Returns a folder of files that pyarrow has made; None if the row is skipped."""
+    data = ROOT / "build" / folder
+    if not (BUILD / "lib" / "feedmill" / "libfeedmill_arrow.so").exists():
+        say(f"{name}: skipped, libfeedmill_arrow.so is not built (tools/setup --arrow)")
+        return None
+    if not (data / "complete").exists():
+        if run_peer("pyarrow", "pyarrow_columns.py", mode, data) is None:
+            say(f"{name}: skipped, pyarrow makes the files (not installed)")
+            return None
+        (data / "complete").touch()
+    return data
+
+
 def columnar(folder, count):
     """Reads 4 of 40 columns of 4 million rows in Parquet files made by pyarrow."""
     rows = 4_000_000
-    data = ROOT / "build" / f"columns-{rows}"
-    if not (BUILD / "lib" / "feedmill" / "libfeedmill_arrow.so").exists():
-        say("columnar: skipped, libfeedmill_arrow.so is not built (tools/setup --arrow)")
+    data = columnar_files("columnar", "write", f"columns-{rows}")
+    if data is None:
         return {}
-    if not (data / "complete").exists():
-        if run_peer("pyarrow", "pyarrow_columns.py", "write", data) is None:
-            say("columnar: skipped, pyarrow makes the files (not installed)")
-            return {}
-        (data / "complete").touch()
     source = f'{{parquet: {{files: "{data}/*.parquet", columns: [id, c1, c2, c3]}}}}'
     texts = {"scan": pipeline(folder, "columns.yaml", source),
              "filtered": pipeline(folder, "columns_filtered.yaml", source, '{filter: "id >= 3900000"}'),
@@ -233,6 +241,25 @@ def columnar(folder, count):
         report(f"columnar {name}", got)
         ratios[f"columnar_{name}_vs_pyarrow"] = ratio(cpu(got["pyarrow"]), cpu(got["feedmill"]))
     return ratios
+
+
+def arrow(folder, count):
+    """Reads 800 MB of vectors in an Arrow file as views and as copies, in batches, and adds up all items."""
+    vectors, items = 200_000, 512
+    data = columnar_files("arrow", "write_arrow", f"vectors-{vectors}")
+    if data is None:
+        return {}
+    file = data / "vectors.arrow"
+    texts = {name: pipeline(folder, f"{name}.yaml", f'{{arrow: {{files: "{file}", memory_map: {mapped}}}}}', "{batch: 50}")
+             for name, mapped in (("views", "true"), ("copies", "false"))}
+    sides = {name: lambda text=text: local(text, "items", "--threads", 1) for name, text in texts.items()}
+    sides["pyarrow"] = lambda: run_peer("pyarrow", "pyarrow_columns.py", "views", data)
+    got = rounds(count, in_memory([file], sides))
+    total = vectors * items * (vectors * items - 1) // 2
+    check(all(r["check"] == total % 2**64 for side in got.values() for r in side), "engine, arrow")
+    report("arrow", got)
+    return {"arrow_views_vs_pyarrow": ratio(cpu(got["pyarrow"]), cpu(got["views"])),
+            "arrow_copies_vs_views": ratio(cpu(got["copies"]), cpu(got["views"]))}
 
 
 def shuffle(folder, count):
@@ -271,7 +298,7 @@ def large_input(folder, count):
     return {"input_20gb_peak_mb": result["peak_mb"]}
 
 
-ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "columnar": columnar,
+ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "columnar": columnar, "arrow": arrow,
         "shuffle": shuffle,
         "split_hash": split_hash, "large_input": large_input}
 

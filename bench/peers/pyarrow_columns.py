@@ -5,6 +5,9 @@
     pyarrow_columns.py shuffled FOLDER   row groups in another order, rows of each shuffled
     pyarrow_columns.py write FOLDER      makes the files
 
+    pyarrow_columns.py views FOLDER      vectors of a mapped Arrow file, with the sum of all items
+    pyarrow_columns.py write_arrow FOLDER  makes that file
+
 Prints one line of JSON: elements, check (the sum), seconds, CPU seconds of the process.
 """
 import json
@@ -21,6 +24,7 @@ from pyarrow import compute
 
 COLUMNS = ["id", "c1", "c2", "c3"]
 FILES, ROWS, GROUP_ROWS = 4, 1_000_000, 100_000
+VECTORS, VECTOR = 200_000, 512
 
 
 def paths(folder):
@@ -64,11 +68,34 @@ def shuffled(folder):
     return rows, total
 
 
+def make_arrow(folder):
+    os.makedirs(folder, exist_ok=True)
+    schema = pa.schema({"vector": pa.list_(pa.int64(), VECTOR)})
+    with pa.ipc.new_file(os.path.join(folder, "vectors.arrow"), schema) as writer:
+        for begin in range(0, VECTORS, 2000):
+            items = pa.array(np.arange(begin * VECTOR, (begin + 2000) * VECTOR))
+            writer.write_batch(pa.record_batch([pa.FixedSizeListArray.from_arrays(items, VECTOR)], schema))
+    return VECTORS, 0
+
+
+def views(folder):
+    rows = total = 0
+    with pa.memory_map(os.path.join(folder, "vectors.arrow")) as file:
+        reader = pa.ipc.open_file(file)
+        for number in range(reader.num_record_batches):
+            batch = reader.get_batch(number)
+            rows += batch.num_rows
+            total += compute.sum(batch["vector"].flatten()).as_py()
+    return rows, total
+
+
 def main():
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     start, cpu = time.perf_counter(), time.process_time()
-    rows, total = {"scan": scan, "filtered": filtered, "shuffled": shuffled, "write": make}[sys.argv[1]](sys.argv[2])
+    modes = {"scan": scan, "filtered": filtered, "shuffled": shuffled, "write": make, "views": views,
+             "write_arrow": make_arrow}
+    rows, total = modes[sys.argv[1]](sys.argv[2])
     print(json.dumps({"elements": rows, "check": total, "seconds": time.perf_counter() - start,
                       "cpu_s": time.process_time() - cpu}))
 

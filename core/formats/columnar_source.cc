@@ -41,7 +41,8 @@ absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenColumns(
     uint64_t size) {
   FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
   const std::string name = file->name();
-  auto opened = reader->Open(format, std::move(file), size);
+  auto opened =
+      reader->Open(format, std::move(file), size, /*memory_map=*/false);
   if (!opened.ok()) return NameFile(opened.status(), name);
   return opened;
 }
@@ -172,11 +173,11 @@ absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
 }
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
-    ColumnarFormat format, const std::vector<SourceField>& fields,
-    bool partitions, std::shared_ptr<const Manifest> manifest,
-    const std::vector<bool>& live, const RowFilter& filter) {
+    const ColumnarReading& reading, const std::vector<SourceField>& fields,
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live,
+    const RowFilter& filter) {
   FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
-  return MakeColumnarRecords(*reader, format, fields, live, partitions,
+  return MakeColumnarRecords(*reader, reading, fields, live,
                              std::move(manifest), filter);
 }
 

@@ -36,24 +36,33 @@ absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
                                            const RandomAccessFile& file,
                                            uint64_t size);
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
-    ColumnarFormat format, const std::vector<SourceField>& fields,
-    bool partitions, std::shared_ptr<const Manifest> manifest,
-    const std::vector<bool>& live, const RowFilter& filter);
+    const ColumnarReading& reading, const std::vector<SourceField>& fields,
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live,
+    const RowFilter& filter);
 
 // The static members that FileSourceOf needs, except a name and a summary.
 template <class S, ColumnarFormat Format>
 struct ColumnarSourceOf {
   using Options = S;
 
+  // Arrow files only: Parquet's values are encoded.
+  static constexpr bool kMaps = requires(S s) { s.memory_map; };
+
   static FieldList Fields(S& s) {
-    return {FilesField(s.files),
-            {"columns", &s.columns, Field::kOptional,
-             "Columns to read, in this order; a struct's name is all of its "
-             "members.",
-             "all columns"},
-            FieldsField(s.fields),
-            {"partitions", &s.partitions, Field::kOptional,
-             "Folders called KEY=VALUE are columns, too."}};
+    FieldList fields{FilesField(s.files),
+                     {"columns", &s.columns, Field::kOptional,
+                      "Columns to read, in this order; a struct's name is all "
+                      "of its members.",
+                      "all columns"},
+                     FieldsField(s.fields),
+                     {"partitions", &s.partitions, Field::kOptional,
+                      "Folders called KEY=VALUE are columns, too."}};
+    if constexpr (kMaps) {
+      fields.push_back({"memory_map", &s.memory_map, Field::kOptional,
+                        "A local read gives views of the mapped files, which "
+                        "must not change meanwhile."});
+    }
+    return fields;
   }
   static SourceProperties Properties(const S&) { return {}; }
   static absl::StatusOr<ElementSpec> Output(const S& s,
@@ -76,8 +85,10 @@ struct ColumnarSourceOf {
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const S& s, std::shared_ptr<const Manifest> manifest,
       const std::vector<bool>& live, const RowFilter& filter) {
-    return MakeColumnarSource(Format, s.fields, s.partitions,
-                              std::move(manifest), live, filter);
+    ColumnarReading reading{.format = Format, .partitions = s.partitions};
+    if constexpr (kMaps) reading.memory_map = s.memory_map;
+    return MakeColumnarSource(reading, s.fields, std::move(manifest), live,
+                              filter);
   }
 };
 

@@ -87,11 +87,29 @@ class MappingIfWorthIt {
       if (++asked_ == kAskedBeforeMapping) Map(fd);
       mapping = mapping_;
     }
-    // After a fault, the whole mapping is zeros.
-    return mapping != nullptr && mapping->Sound() ? mapping : nullptr;
+    return Sound(mapping);
+  }
+
+  // Same, but maps at the first request.
+  const GuardedMapping* GetNow(int fd) {
+    const GuardedMapping* mapping = mapping_.load(std::memory_order_acquire);
+    if (mapping == nullptr) {
+      const std::lock_guard lock(mutex_);
+      if (asked_ < kAskedBeforeMapping) {
+        asked_ = kAskedBeforeMapping;
+        Map(fd);
+      }
+      mapping = mapping_;
+    }
+    return Sound(mapping);
   }
 
  private:
+  // After a fault, the whole mapping is zeros.
+  static const GuardedMapping* Sound(const GuardedMapping* mapping) {
+    return mapping != nullptr && mapping->Sound() ? mapping : nullptr;
+  }
+
   // REQUIRES: mutex_ is held. Without a mapping, files are read by position.
   void Map(int fd) {
     auto mapping = GuardedMapping::Of(fd);
@@ -143,6 +161,7 @@ class LocalFile final : public RandomAccessFile {
   }
 
   const GuardedMapping* Mapping() const override { return mapping_.Get(fd_); }
+  const GuardedMapping* MapNow() const override { return mapping_.GetNow(fd_); }
 
   void Prefetch(std::span<const ByteRange> ranges) const override {
     for (const ByteRange& range : ranges) {

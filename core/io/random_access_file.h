@@ -72,6 +72,9 @@ class RandomAccessFile {
   // long as this object. Null if the file system maps no files, or if mapping
   // this file does not pay (yet).
   virtual const GuardedMapping* Mapping() const { return nullptr; }
+  // Same for a caller that maps in any case. Null if the file cannot be mapped,
+  // or if reading the mapping failed before.
+  virtual const GuardedMapping* MapNow() const { return nullptr; }
 
  protected:
   explicit RandomAccessFile(std::string name) : name_(std::move(name)) {}

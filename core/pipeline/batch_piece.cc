@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/base/byte_budget.h"
@@ -78,6 +79,9 @@ size_t BatchPiece::BatchesTogether(uint64_t p, uint64_t records,
 
 absl::StatusOr<bool> BatchPiece::RunBlockOfBatches(uint64_t p, size_t batches,
                                                    uint64_t records) const {
+  if (scratch_.block.view_bytes_max > 0) {
+    scratch_.block.view_bytes_max = std::numeric_limits<size_t>::max();
+  }
   FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(0, kReadBytes));
   if (read < batches * records) return false;
   reading_.SetNames(p, 0, read);
@@ -117,10 +121,12 @@ void BatchPiece::FinishBatches(uint64_t p, size_t batches) const {
   in.passes = scratch_.passes;
   BlockProgram::Output& out = scratch_.batches_out;
   program_.batches->Run(in, *scratch_.batches, out);
-  for (size_t c = 0; c < out.columns.size() && out.rows > 0; ++c) {
-    draft_.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+  if (out.rows > 0 && !draft_.TakeBatches(out)) {
+    for (size_t c = 0; c < out.columns.size(); ++c) {
+      draft_.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+    }
+    draft_.builder.FinishRows(out.rows);
   }
-  draft_.builder.FinishRows(out.rows);
   draft_.NameRows(out, p);
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;

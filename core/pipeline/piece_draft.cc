@@ -29,10 +29,19 @@ void SetBits(const BlockProgram::Output& rows, size_t base,
   }
 }
 
-// True if the column holds exactly `rows` uniform rows.
-bool HoldsRows(const Column& column, size_t rows) {
-  if (column.ragged()) return false;
-  const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
+// True if the column holds exactly `rows` rows. `ragged`: they may differ in
+// shape.
+bool HoldsRows(const Column& column, size_t rows, bool ragged) {
+  size_t items = 0;
+  if (column.ragged()) {
+    const auto starts = column.row_starts.As<int64_t>();
+    if (!ragged || starts.size() != rows + 1 || starts.front() != 0) {
+      return false;
+    }
+    items = static_cast<size_t>(starts.back());
+  } else {
+    items = rows * static_cast<size_t>(NumItems(column.shape));
+  }
   if (column.dtype != DType::kBytes) {
     return column.values.size() == items * ItemSize(column.dtype);
   }
@@ -45,6 +54,7 @@ bool HoldsRows(const Column& column, size_t rows) {
 // larger.
 constexpr size_t kNarrowBytes = sizeof(int64_t);
 constexpr size_t kNarrowRows = 2 * kBlockRows;
+constexpr size_t kViewRows = 16 * kBlockRows;
 
 // After a filter, a block yields fewer bytes than requested, and blocks for the
 // rest would get ever smaller. So a piece may exceed its target by this much.
@@ -65,7 +75,11 @@ size_t PieceDraft::RowsAhead(uint64_t left) const {
       row_bytes;
   const bool narrow =
       program_.estimated_bytes > 0 && program_.estimated_bytes <= kNarrowBytes;
+  // Rows that are views and pass no step cost nothing each.
+  const bool free_rows =
+      scratch_.block.view_bytes_max > 0 && program_.records->empty();
   const size_t most = std::min(program_.heavy ? kHeavyRows
+                               : free_rows    ? kViewRows
                                : narrow       ? kNarrowRows
                                               : kBlockRows,
                                RowsTogether::Max());
@@ -131,12 +145,13 @@ void PieceDraft::ReserveDirect(size_t rows) {
 
 // Makes the block's columns the piece, without a copy. The columns must have an
 // owner. The block must fill most of the piece, be the `last` one of it, or be
-// a large run of cached rows.
+// a large run of cached rows or of views.
 bool PieceDraft::TakeRecords(bool last) {
   const BlockProgram::Output& out = scratch_.records_out;
   const std::vector<const Column*>& read = scratch_.block.columns;
+  const bool views = scratch_.block.views;
   if (rows() > 0 || program_.places ||
-      scratch_.blocks != scratch_.block.blocks) {
+      (!views && scratch_.blocks != scratch_.block.blocks)) {
     return false;
   }
   size_t bytes = out.rows * sizeof(int64_t);
@@ -145,7 +160,7 @@ bool PieceDraft::TakeRecords(bool last) {
     bytes += column->values.size();
     const bool is_read =
         std::find(read.begin(), read.end(), column) != read.end();
-    if (!HoldsRows(*column, out.rows) ||
+    if (!HoldsRows(*column, out.rows, views) ||
         (!is_read && column->values.owner() == nullptr)) {
       return false;
     }
@@ -154,7 +169,8 @@ bool PieceDraft::TakeRecords(bool last) {
   const bool fills =
       bytes >= bytes_target / 4 * 3 ||
       bytes + bytes / out.rows > bytes_target ||
-      (from_source && scratch_.block.kept && bytes >= kKeptBytes);
+      (from_source && scratch_.block.kept && bytes >= kKeptBytes) ||
+      (from_source && views && bytes >= kViewBytes);
   if (!last && !fills) return false;
   std::vector<Column> source;
   if (from_source) source = program_.source->Take(*scratch_.source);
@@ -167,6 +183,25 @@ bool PieceDraft::TakeRecords(bool last) {
   }
   taken.spec = program_.output;
   taken.rows = out.rows;
+  return true;
+}
+
+bool PieceDraft::TakeBatches(const BlockProgram::Output& batches) {
+  if (!scratch_.block.views || rows() > 0) return false;
+  size_t bytes = 0;
+  for (const Column* const column : batches.columns) {
+    bytes += column->values.size();
+    if (column->values.owner() == nullptr ||
+        !HoldsRows(*column, batches.rows, /*ragged=*/true)) {
+      return false;
+    }
+  }
+  if (bytes < kViewBytes) return false;
+  for (const Column* const column : batches.columns) {
+    taken.columns.push_back(*column);
+  }
+  taken.spec = program_.output;
+  taken.rows = batches.rows;
   return true;
 }
 

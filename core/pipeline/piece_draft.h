@@ -65,6 +65,9 @@ struct PieceDraft {
   // Adds the record program's output, made of positions from p on. `last`: the
   // piece ends with these rows.
   void AppendRecords(uint64_t p, bool last);
+  // Makes batches of views the piece, without a copy. False if they are none,
+  // or are too small: the caller appends them.
+  bool TakeBatches(const BlockProgram::Output& batches);
   // Names the rows that a program kept, of positions from p on.
   void NameRows(const BlockProgram::Output& rows, uint64_t p);
   // Drops all rows.

@@ -302,6 +302,7 @@ absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Slot& slot) {
     if (scratch == nullptr) {
       scratch = stage_->NewScratch();
       scratch->blocks = blocks_;
+      scratch->takes_views = true;
     }
     Announce(slot, *scratch);
     return stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);

@@ -106,8 +106,10 @@ void RecordReading::FailReading(const MemoryRefused& refused,
                                 const RecordRef& ref, uint64_t row) const {
   scratch_.source = program_.source->NewScratch();
   std::shared_ptr<BlockSource> blocks = std::move(scratch_.block.blocks);
+  const size_t view_bytes_max = scratch_.block.view_bytes_max;
   scratch_.block = InputBlock();
   scratch_.block.blocks = std::move(blocks);
+  scratch_.block.view_bytes_max = view_bytes_max;
   scratch_.block.error =
       Annotate(StatusOf(refused), program_.source->Describe(ref, row));
 }

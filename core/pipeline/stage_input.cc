@@ -54,6 +54,7 @@ class SourceInput final : public StageInput {
     auto& own = static_cast<SourceScratch&>(scratch);
     own.block.takes_trailing = out.takes_trailing;
     own.block.takes_progression = out.takes_progression;
+    own.block.view_bytes_max = out.view_bytes_max;
     own.Prepare(out.blocks);
     auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
                                  *own.source, own.block);
@@ -90,6 +91,7 @@ class SourceInput final : public StageInput {
 
   std::vector<Column> Take(StageInput::Scratch& scratch) const override {
     auto& own = static_cast<SourceScratch&>(scratch);
+    if (!own.block.views.empty()) return std::move(own.block.views);
     std::vector<Column> columns;
     own.sizes.clear();
     for (OutputColumn& column : own.block.columns) {
@@ -108,6 +110,7 @@ class SourceInput final : public StageInput {
     return source_->Describe(order_.At(ref), row);
   }
   bool heavy() const override { return heavy_; }
+  bool makes_views() const override { return source_->makes_views(); }
 
  private:
   struct SourceScratch final : StageInput::Scratch {
@@ -148,6 +151,9 @@ class SourceInput final : public StageInput {
     out.error = block.error;
     out.ends_block = block.ends_block;
     out.columns.clear();
+    out.views = !block.views.empty();
+    for (const Column& view : block.views) out.columns.push_back(&view);
+    if (out.views) return;
     for (OutputColumn& column : block.columns) {
       out.columns.push_back(&column.View());
     }

@@ -52,6 +52,11 @@ struct InputBlock {
   // True if the columns are in cached memory. Taking a large piece of them
   // (kKeptBytes) saves more than small pieces would.
   bool kept = false;
+  // Set by the caller if it takes views of mapped files, of up to about as many
+  // bytes; else 0. See RecordBlock.
+  size_t view_bytes_max = 0;
+  // True if the columns are such views: taking them saves a copy.
+  bool views = false;
   // True if some rows are missing, as if a filter had dropped them. The columns
   // then have only the rows in `origins`, in order.
   bool dropped = false;
@@ -68,6 +73,9 @@ inline constexpr size_t kHeavyRows = 64;
 
 // Rows in cached memory become a piece of their own from this size on.
 inline constexpr size_t kKeptBytes = size_t{1} << 20;
+
+// Views of mapped files become a piece of their own from this size on.
+inline constexpr size_t kViewBytes = size_t{64} << 10;
 
 // Data that the parts of a stage share.
 struct StageContext {
@@ -142,6 +150,8 @@ class StageInput {
   virtual bool heavy() const = 0;
   // True if rows may be dropped.
   virtual bool drops() const { return false; }
+  // True if ReadRun may give views of mapped files.
+  virtual bool makes_views() const { return false; }
 };
 
 // The inputs of a graph without inputs, of a combining source, of one whose

@@ -261,6 +261,8 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
     draft.read_bytes = std::max(kReadBytes, bytes_target);
     scratch.block.blocks = scratch.blocks;
   }
+  const bool views = scratch.takes_views && program.source->makes_views();
+  scratch.block.view_bytes_max = views ? bytes_target : 0;
   draft.appends = program.appends;
   if (program.appends) draft.read_bytes = kAppendedBytes;
   if (program.together > 1 && program.together_bytes >= bytes_target / 2 &&

@@ -44,6 +44,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
     // Source of the memory of a piece's large columns (null: malloc), and of
     // nothing else.
     std::shared_ptr<BlockSource> blocks;
+    // True if pieces may be views of mapped files, because they stay in this
+    // process.
+    bool takes_views = false;
   };
 
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(

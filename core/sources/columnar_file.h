@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
+#include "core/io/guarded_mapping.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/value_range.h"
 #include "feedmill/element.h"
@@ -20,6 +21,14 @@ namespace feedmill {
 enum class ColumnarFormat {
   kParquet,
   kArrowIpc,  // files (Feather) and streams
+};
+
+// The way in which a source reads its files.
+struct ColumnarReading {
+  ColumnarFormat format = ColumnarFormat::kParquet;
+  bool partitions =
+      false;  // a field that a file lacks is looked up in its path
+  bool memory_map = false;  // see ArrowSource
 };
 
 // One column of a file, as a component. Structs are flattened: the member "b"
@@ -46,6 +55,7 @@ enum class RowFault : uint8_t {
 struct DecodedColumn {
   Column column;
   std::vector<RowFault> faults{};  // by row; empty: none
+  bool mapped = false;             // `values` are bytes of the file's mapping
 };
 
 // Statistics of a column's values in a group, from the file's metadata.
@@ -79,6 +89,9 @@ class ColumnarFile {
       size_t, std::span<const SourceField> fields) const {
     return std::vector<ColumnStatistics>(fields.size());
   }
+  // The mapping that mapped columns view; they keep it alive. Null if the file
+  // is not mapped.
+  virtual const GuardedMapping* mapping() const { return nullptr; }
 };
 
 // Opens columnar files. Thread-safety: any thread.
@@ -87,9 +100,10 @@ class ColumnarReader {
   virtual ~ColumnarReader() = default;
 
   // Reads the footer, or the metadata of a stream. `size`: bytes of the file.
+  // `memory_map`: decoded columns may be views of the mapped file.
   virtual absl::StatusOr<std::unique_ptr<const ColumnarFile>> Open(
       ColumnarFormat format, std::shared_ptr<const RandomAccessFile> file,
-      uint64_t size) const = 0;
+      uint64_t size, bool memory_map) const = 0;
 };
 
 }  // namespace feedmill

@@ -11,10 +11,32 @@ namespace {
 
 // Parsed footers that are kept; those of wide files take megabytes.
 constexpr size_t kOpenColumnarMax = 64;
+// A group's rows may be views if its memory is at most this part of its mapped
+// bytes: a view keeps the whole group.
+constexpr size_t kMemoryPerMapped = 8;
 
-size_t BytesOf(const Column& column) {
+// Returns the bytes of a column's rows.
+size_t BytesOf(const DecodedColumn& decoded) {
+  const Column& column = decoded.column;
   return column.values.size() + column.offsets.size() +
-         column.row_starts.size();
+         column.row_starts.size() + decoded.faults.size();
+}
+
+// Sets what DecodedGroup says about its columns.
+void Summarize(const ColumnarFile& file, DecodedGroup& group) {
+  size_t mapped = 0;
+  bool faulty = false;
+  for (const DecodedColumn& column : group.columns) {
+    group.row_bytes += BytesOf(column);
+    if (column.mapped) mapped += column.column.values.size();
+    faulty = faulty || !column.faults.empty();
+  }
+  group.size = group.row_bytes - mapped;
+  if (mapped == 0) return;
+  // Without this, the cache would keep any number of groups.
+  group.size += group.columns.size() * sizeof(DecodedColumn);
+  group.mapping = file.mapping();
+  group.views = !faulty && group.size <= mapped / kMemoryPerMapped;
 }
 
 // Prefixes an error about the data of a group with the group's number.
@@ -45,7 +67,8 @@ absl::StatusOr<ColumnarGroups::OpenedFile> ColumnarGroups::Open(
     }
   }
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
-  auto parsed = reader_.Open(format_, opened, files_.info(file).size);
+  auto parsed = reader_.Open(reading_.format, opened, files_.info(file).size,
+                             reading_.memory_map);
   FM_RETURN_IF_ERROR(files_.Check(file, *opened));
   FM_RETURN_IF_ERROR(NameFile(parsed.status(), files_.info(file).path));
   OpenedFile shared = *std::move(parsed);
@@ -77,8 +100,9 @@ FieldPlaces ColumnarGroups::PlacesOf(size_t file,
                                      const ColumnarFile& opened) const {
   FieldPlaces places;
   places.of_path.resize(fields_.size());
-  const auto partitions = partitions_ ? PartitionsOf(files_.info(file).path)
-                                      : std::vector<PathPartition>();
+  const auto partitions = reading_.partitions
+                              ? PartitionsOf(files_.info(file).path)
+                              : std::vector<PathPartition>();
   for (size_t f = 0; f < fields_.size(); ++f) {
     const auto found =
         std::ranges::find(partitions, fields_[f].name, &PathPartition::key);
@@ -172,16 +196,15 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
     FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
     FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
     if (!columns.ok()) {
-      const absl::Status error = OfGroup(columns.status(), format_, group);
+      const absl::Status error =
+          OfGroup(columns.status(), reading_.format, group);
       return absl::IsResourceExhausted(error)
                  ? Annotate(error, files_.info(file).path)
                  : error;
     }
     decoded->columns = *std::move(columns);
   }
-  for (const DecodedColumn& column : decoded->columns) {
-    decoded->size += BytesOf(column.column) + column.faults.size();
-  }
+  Summarize(*opened, *decoded);
   return decoded;
 }
 
@@ -196,7 +219,21 @@ void ColumnarGroups::CountTaken(size_t file, size_t group, size_t rows) const {
 
 absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Get(
     size_t file, size_t group) const {
-  return groups_.Get({file, group}, [&] { return Decode(file, group); });
+  const auto decode = [&] { return Decode(file, group); };
+  auto got = groups_.Get({file, group}, decode);
+  if (!got.ok() || (*got)->sound()) return got;
+  groups_.Drop({file, group}, got->get());
+  return groups_.Get({file, group}, decode);
+}
+
+absl::Status ColumnarGroups::CheckTaken(size_t file,
+                                        const DecodedGroup& group) const {
+  if (group.mapping == nullptr) return absl::OkStatus();
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
+  FM_RETURN_IF_ERROR(files_.Check(file, *opened));
+  if (group.sound()) return absl::OkStatus();
+  return Unavailable("{}: a part of the mapped file could not be read",
+                     files_.info(file).path);
 }
 
 }  // namespace feedmill

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
+#include "core/io/guarded_mapping.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/columnar_file.h"
 #include "core/sources/path_partitions.h"
@@ -27,11 +28,19 @@ struct DecodedGroup {
   size_t rows = 0;
   std::vector<DecodedColumn> columns;  // one per field
   size_t size = 0;                     // bytes of memory, approximately
+  size_t row_bytes = 0;                // of all rows, mapped or in memory
   // True if the rows are others that fail the filter, as those in the file do.
   bool replaced = false;
+  // Set if columns are mapped: see ColumnarFile::mapping.
+  const GuardedMapping* mapping = nullptr;
+  // True if rows may be views of these columns, which then stay in memory: the
+  // columns are mapped, but for small ones, and have no faults.
+  bool views = false;
   mutable std::atomic<size_t> taken = 0;  // rows, counted by CountTaken
 
   size_t bytes() const { return size; }
+  // False if a page of the mapped file could not be read: rows may be zeros.
+  bool sound() const { return mapping == nullptr || mapping->Sound(); }
 };
 
 // The place of the values of each field: the file, or its path.
@@ -53,20 +62,21 @@ class ColumnarGroups {
   static constexpr size_t kBytesMax = size_t{256} << 20;
   static constexpr size_t kTakenBytesMax = size_t{32} << 20;
 
-  // `partitions`: a field that a file lacks is looked up in its path
-  // (path_partitions.h). `files` must outlive this object. A group of which no
-  // row can pass `filter` is not read: Get returns other rows that fail it.
-  ColumnarGroups(const ColumnarReader& reader, ColumnarFormat format,
-                 std::vector<SourceField> fields, bool partitions,
-                 const ManifestFiles& files, RowFilter filter)
+  // `files` must outlive this object. A group of which no row can pass `filter`
+  // is not read: Get returns other rows that fail it.
+  ColumnarGroups(const ColumnarReader& reader, const ColumnarReading& reading,
+                 std::vector<SourceField> fields, const ManifestFiles& files,
+                 RowFilter filter)
       : reader_(reader),
-        format_(format),
+        reading_(reading),
         fields_(std::move(fields)),
-        partitions_(partitions),
         files_(files),
         filter_(std::move(filter)) {}
 
   const std::vector<SourceField>& fields() const { return fields_; }
+  // True if groups may be mapped. Their values are read when rows are taken, so
+  // the caller checks afterwards with CheckTaken.
+  bool maps() const { return reading_.memory_map; }
 
   // The first row of each group of a file, followed by the number of rows.
   using Starts = std::shared_ptr<const std::vector<uint64_t>>;
@@ -76,6 +86,9 @@ class ColumnarGroups {
   // concern this machine only.
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Get(size_t file,
                                                           size_t group) const;
+  // Fails if rows just taken from a group of the file may be others than those
+  // of the file: it has changed, or a page of its mapping could not be read.
+  absl::Status CheckTaken(size_t file, const DecodedGroup& group) const;
   // Counts rows of a group as taken.
   void CountTaken(size_t file, size_t group, size_t rows) const;
 
@@ -97,9 +110,8 @@ class ColumnarGroups {
                size_t group, DecodedGroup& out) const;
 
   const ColumnarReader& reader_;
-  const ColumnarFormat format_;
+  const ColumnarReading reading_;
   const std::vector<SourceField> fields_;
-  const bool partitions_;
   const ManifestFiles& files_;
   const RowFilter filter_;
 

@@ -18,6 +18,9 @@ namespace {
 // Bytes of decoded groups that one read holds. From further groups it copies
 // the rows that it needs, and then releases them.
 constexpr size_t kHeldBytesMax = ColumnarGroups::kBytesMax / 2;
+// Rows before the end of a group become no views if they have fewer bytes than
+// this: they are copied together with those of the next group.
+constexpr size_t kViewBytesMin = size_t{64} << 10;
 // Assumed bytes of a value of variable size, until a group was decoded.
 constexpr uint64_t kGuessedBytes = 32;
 
@@ -67,14 +70,13 @@ absl::Status FaultOf(RowFault fault, const SourceField& field) {
 
 class ColumnarRecords final : public RecordSource {
  public:
-  ColumnarRecords(const ColumnarReader& reader, ColumnarFormat format,
+  ColumnarRecords(const ColumnarReader& reader, const ColumnarReading& reading,
                   const std::vector<SourceField>& fields,
-                  const std::vector<bool>& live, bool partitions,
+                  const std::vector<bool>& live,
                   std::shared_ptr<const Manifest> manifest,
                   const RowFilter& filter)
       : files_(std::move(manifest)),
-        groups_(reader, format, LiveFields(fields, live), partitions, files_,
-                filter) {
+        groups_(reader, reading, LiveFields(fields, live), files_, filter) {
     for (const SourceField& field : groups_.fields()) {
       const uint64_t fixed = FixedRowBytes(field);
       fixed_bytes_ += fixed;
@@ -108,6 +110,11 @@ class ColumnarRecords final : public RecordSource {
                                  size_t bytes_max, Scratch& scratch,
                                  RecordBlock& out) const override {
     auto& read = static_cast<ReadScratch&>(scratch);
+    if (out.view_bytes_max > 0 && groups_.maps()) {
+      FM_ASSIGN_OR_RETURN(const size_t viewed,
+                          ReadViews(first, count, read, out));
+      if (viewed > 0) return viewed;
+    }
     const size_t rows = RowsOf(count, bytes_max);
     read.wanted.clear();
     FirstBad bad{rows};
@@ -121,6 +128,8 @@ class ColumnarRecords final : public RecordSource {
         bytes_max, bad, read, out);
   }
 
+  bool makes_views() const override { return groups_.maps(); }
+
   std::string Describe(uint64_t index, uint64_t) const override {
     return files_.NameOfRecord(index);
   }
@@ -132,7 +141,9 @@ class ColumnarRecords final : public RecordSource {
     std::vector<WantedRun> wanted;  // in the order of the files
     std::vector<ColumnarRun> runs;  // in the order of the block
     std::vector<std::shared_ptr<const DecodedGroup>>
-        held;                       // by index of `runs`
+        held;  // by index of `runs`
+    // The mapped groups of `wanted`, with their files.
+    std::vector<std::pair<size_t, std::shared_ptr<const DecodedGroup>>> mapped;
     ColumnarGroups::Starts starts;  // of starts_file
     size_t starts_file = 0;
     size_t starts_group = 0;  // the last group found
@@ -151,6 +162,9 @@ class ColumnarRecords final : public RecordSource {
   absl::StatusOr<size_t> ReadWanted(size_t runs, IndexOf index_of,
                                     size_t bytes_max, FirstBad& bad,
                                     ReadScratch& read, RecordBlock& out) const;
+  absl::StatusOr<size_t> ReadViews(uint64_t first, uint64_t count,
+                                   ReadScratch& read, RecordBlock& out) const;
+  absl::Status CheckTaken(const ReadScratch& read) const;
   absl::Status HoldGroups(FirstBad& bad, ReadScratch& read) const;
   void HoldGroup(std::span<const WantedRun> members,
                  std::shared_ptr<const DecodedGroup> group, bool whole,
@@ -266,9 +280,12 @@ absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
       continue;
     }
     FM_RETURN_IF_ERROR(group.status());
+    if ((*group)->mapping != nullptr) {
+      read.mapped.emplace_back(at.first, *group);
+    }
     const size_t bytes = (*group)->bytes();
     if (guessed_bytes_ > 0 && (*group)->rows > 0 && !(*group)->replaced) {
-      row_bytes_ = bytes / (*group)->rows;
+      row_bytes_ = (*group)->row_bytes / (*group)->rows;
     }
     const bool whole = begin == 0 || held + bytes <= kHeldBytesMax;
     if (whole) held += bytes;
@@ -321,13 +338,53 @@ void ColumnarRecords::CountTaken(size_t rows,
   }
 }
 
+// Reads the first rows as views of their group. Returns 0 if it cannot, or if
+// they are too few: the caller copies them then.
+absl::StatusOr<size_t> ColumnarRecords::ReadViews(uint64_t first,
+                                                  uint64_t count,
+                                                  ReadScratch& read,
+                                                  RecordBlock& out) const {
+  read.wanted.clear();
+  FirstBad bad{1};
+  FM_RETURN_IF_ERROR(Want(first, count, 0, 0, bad, read));
+  if (read.wanted.empty()) return size_t{0};
+  const WantedRun& wanted = read.wanted[0];
+  const auto group = groups_.Get(wanted.file, wanted.group);
+  if (!group.ok() || !(*group)->views) return size_t{0};
+  const size_t each = std::max<size_t>((*group)->row_bytes / (*group)->rows, 1);
+  const size_t most = std::max<size_t>(out.view_bytes_max / each, 1);
+  read.runs.assign(1, {group->get(), wanted.first, wanted.count});
+  const size_t rows =
+      CutToFit(std::min(wanted.count, most), out.view_bytes_max, read);
+  if (rows < count && rows * each < kViewBytesMin) return size_t{0};
+  out.error = absl::OkStatus();
+  out.trailing = 0;
+  out.rows = rows;
+  out.views = ViewRun(read.runs[0], groups_.fields());
+  FM_RETURN_IF_ERROR(groups_.CheckTaken(wanted.file, **group));
+  CountTaken(rows, read.wanted);
+  return rows;
+}
+
+// Checks the mapped groups whose rows were copied, once per file.
+absl::Status ColumnarRecords::CheckTaken(const ReadScratch& read) const {
+  for (size_t k = 0; k < read.mapped.size(); ++k) {
+    const auto& [file, group] = read.mapped[k];
+    if (k > 0 && file == read.mapped[k - 1].first) continue;
+    FM_RETURN_IF_ERROR(groups_.CheckTaken(file, *group));
+  }
+  return absl::OkStatus();
+}
+
 template <class IndexOf>
 absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
     size_t runs, IndexOf index_of, size_t bytes_max, FirstBad& bad,
     ReadScratch& read, RecordBlock& out) const {
   out.error = absl::OkStatus();
   out.trailing = 0;
+  out.views.clear();
   read.held.clear();
+  read.mapped.clear();
   read.runs.assign(runs, {});
   FM_RETURN_IF_ERROR(HoldGroups(bad, read));
   out.rows = CutToFit(bad.row, bytes_max, read);
@@ -336,19 +393,21 @@ absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
     out.error = Annotate(bad.error, Describe(index_of(bad.row), 0));
   }
   CountTaken(out.rows, read.wanted);
+  const absl::Status sound = CheckTaken(read);
   read.held.clear();
+  read.mapped.clear();
+  FM_RETURN_IF_ERROR(sound);
   return out.rows;
 }
 
 }  // namespace
 
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
-    const ColumnarReader& reader, ColumnarFormat format,
+    const ColumnarReader& reader, const ColumnarReading& reading,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    bool partitions, std::shared_ptr<const Manifest> manifest,
-    const RowFilter& filter) {
-  return std::make_unique<ColumnarRecords>(
-      reader, format, fields, live, partitions, std::move(manifest), filter);
+    std::shared_ptr<const Manifest> manifest, const RowFilter& filter) {
+  return std::make_unique<ColumnarRecords>(reader, reading, fields, live,
+                                           std::move(manifest), filter);
 }
 
 }  // namespace feedmill

@@ -12,13 +12,12 @@
 namespace feedmill {
 
 // Returns counted records: the rows of the files, with the columns `fields`.
-// `live`, `filter`: see RecordSource::Make; `partitions`: see ColumnarGroups.
+// `live`, `filter`: see RecordSource::Make.
 // `reader` must outlive the result.
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
-    const ColumnarReader& reader, ColumnarFormat format,
+    const ColumnarReader& reader, const ColumnarReading& reading,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    bool partitions, std::shared_ptr<const Manifest> manifest,
-    const RowFilter& filter = {});
+    std::shared_ptr<const Manifest> manifest, const RowFilter& filter = {});
 
 }  // namespace feedmill
 

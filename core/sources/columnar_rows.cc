@@ -222,6 +222,49 @@ void AppendLists(const Column& from, size_t first, size_t count,
   }
 }
 
+// Returns `numbers` minus the first one.
+Buffer FromZero(std::span<const int64_t> numbers) {
+  BufferBuilder out(numbers.size_bytes());
+  for (const int64_t number : numbers) out.Push(number - numbers.front());
+  return std::move(out).Freeze();
+}
+
+// Returns rows [first, first + count) of a decoded column.
+Column ViewRows(const Column& from, size_t first, size_t count,
+                const SourceField& field) {
+  Column view{from.dtype, field.shape, {}, {}, {}, {}};
+  int64_t begin = 0;
+  int64_t end = 0;
+  if (IsList(field)) {
+    const auto starts = from.row_starts.As<int64_t>().subspan(first, count + 1);
+    begin = starts.front();
+    end = starts.back();
+    view.row_starts = FromZero(starts);
+    BufferBuilder shapes(count * sizeof(int64_t));
+    for (size_t row = 0; row < count; ++row) {
+      shapes.Push(starts[row + 1] - starts[row]);
+    }
+    view.row_shapes = std::move(shapes).Freeze();
+  } else {
+    const int64_t items = NumItems(field.shape);
+    begin = static_cast<int64_t>(first) * items;
+    end = static_cast<int64_t>(first + count) * items;
+  }
+  size_t size = 1;
+  if (from.dtype == DType::kBytes) {
+    const auto offsets = from.offsets.As<int64_t>().subspan(
+        static_cast<size_t>(begin), static_cast<size_t>(end - begin) + 1);
+    begin = offsets.front();
+    end = offsets.back();
+    view.offsets = FromZero(offsets);
+  } else {
+    size = ItemSize(from.dtype);
+  }
+  view.values = from.values.Slice(static_cast<size_t>(begin) * size,
+                                  static_cast<size_t>(end - begin) * size);
+  return view;
+}
+
 // `rows`: the rows of `runs`, or null if most runs have several rows.
 void CopyColumn(std::span<const ColumnarRun> runs, const RowList* rows,
                 size_t c, const SourceField& field, OutputColumn& out) {
@@ -249,6 +292,16 @@ void CopyColumn(std::span<const ColumnarRun> runs, const RowList* rows,
 }
 
 }  // namespace
+
+std::vector<Column> ViewRun(const ColumnarRun& run,
+                            std::span<const SourceField> fields) {
+  std::vector<Column> views;
+  for (size_t c = 0; c < fields.size(); ++c) {
+    views.push_back(ViewRows(run.group->columns[c].column, run.first, run.count,
+                             fields[c]));
+  }
+  return views;
+}
 
 uint64_t FixedRowBytes(const SourceField& field) {
   if (field.dtype == DType::kBytes || IsList(field)) return 0;

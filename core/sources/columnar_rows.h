@@ -25,6 +25,11 @@ void CopyRuns(std::span<const ColumnarRun> runs,
               std::span<const SourceField> fields,
               std::vector<OutputColumn>& out);
 
+// Returns the rows of a run as views of the group's columns. Offsets and starts
+// begin at 0: they are copies. REQUIRES: the group's `views`.
+std::vector<Column> ViewRun(const ColumnarRun& run,
+                            std::span<const SourceField> fields);
+
 // Returns the bytes of the items in row `row` of a decoded column.
 uint64_t BytesOfRow(const Column& column, size_t row);
 

@@ -39,6 +39,10 @@ struct RecordBlock {
   // writing the items of its only column.
   bool takes_progression = false;
   std::optional<Progression> progression;
+  // Set by the caller. If it is not 0, ReadRun may set `views` instead of
+  // `columns`, of up to about as many bytes.
+  size_t view_bytes_max = 0;
+  std::vector<Column> views;  // empty, or one per live component
 };
 
 // Reads the records of a source by index, or its blocks if records are not
@@ -89,6 +93,9 @@ class RecordSource {
   virtual absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row,
                                          size_t bytes_max,
                                          RecordBlock& out) const;
+
+  // True if ReadRun may set RecordBlock::views.
+  virtual bool makes_views() const { return false; }
 
   // For a generator: see PythonGenerator::StateBefore and Restore.
   virtual std::optional<RowState> StateBefore(uint64_t, uint64_t) const {

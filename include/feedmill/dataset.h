@@ -181,7 +181,8 @@ class Dataset {
   static Dataset Parquet(std::vector<std::string> files,
                          ParquetSource options = {});
   // Rows of Arrow IPC (Feather) files and streams.
-  // Output and errors: those of Parquet.
+  // Output and errors: those of Parquet. With `memory_map`, a local read copies
+  // no values, and no process may change the files meanwhile (docs/steps.md).
   // Example:
   //   Dataset::Arrow({"train-*.arrow"}, {.columns = {"text"}})
   static Dataset Arrow(std::vector<std::string> files,

@@ -165,11 +165,15 @@ struct ParquetSource {
   std::vector<SourceField> fields{};
   bool partitions = false;
 };
+// `memory_map` (Arrow): a local read gives views of the mapped files instead of
+// copies. No process may write to or truncate a file while batches of it are
+// alive: they would change.
 struct ArrowSource {
   std::vector<std::string> files{};
   std::vector<std::string> columns{};
   std::vector<SourceField> fields{};
   bool partitions = false;
+  bool memory_map = false;
 };
 // One file an element: image (bytes), label (int64), path (bytes). The name of
 // a label is that of the file's folder (kFolder), or the part of the file's

@@ -17,10 +17,10 @@ class ArrowReader final : public ColumnarReader {
  public:
   absl::StatusOr<std::unique_ptr<const ColumnarFile>> Open(
       ColumnarFormat format, std::shared_ptr<const RandomAccessFile> file,
-      uint64_t size) const override {
+      uint64_t size, bool memory_map) const override {
     return format == ColumnarFormat::kParquet
                ? OpenParquetFile(std::move(file), size)
-               : OpenIpcFile(std::move(file), size);
+               : OpenIpcFile(std::move(file), size, memory_map);
   }
 };
 

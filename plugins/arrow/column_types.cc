@@ -237,6 +237,28 @@ std::optional<DType> DTypeOfType(const DataType& type) {
   }
 }
 
+bool ViewsAreSafe(const FlatColumn& column) {
+  if (!column.in_items.empty()) return false;
+  std::shared_ptr<DataType> type = StorageOf(column.type);
+  bool in_list = false;
+  if (type->id() == Type::LIST || type->id() == Type::LARGE_LIST) {
+    type = StorageOf(type->field(0)->type());
+    in_list = true;
+  }
+  while (!in_list && type->id() == Type::FIXED_SIZE_LIST) {
+    type = StorageOf(type->field(0)->type());
+  }
+  switch (type->id()) {
+    case Type::STRING:
+    case Type::BINARY:
+    case Type::LARGE_STRING:
+    case Type::LARGE_BINARY:
+      return !in_list;
+    default:
+      return arrow::is_primitive(type->id());
+  }
+}
+
 bool BecomesJson(const std::shared_ptr<DataType>& type) {
   return arrow::is_nested(type->id()) && !ItemComponentOf(type) &&
          HasJsonText(*type);

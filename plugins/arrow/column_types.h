@@ -33,6 +33,11 @@ absl::StatusOr<const FlatColumn*> FindColumn(
 
 // Returns the dtype of a type's values; nullopt for nested types.
 std::optional<DType> DTypeOfType(const arrow::DataType& type);
+// True if decoding a column reads each of its bytes at most once: numbers, byte
+// strings, and lists of numbers. If another process changes such bytes
+// meanwhile, the values are others, but no access is outside of a buffer.
+bool ViewsAreSafe(const FlatColumn& column);
+
 // True if values of a nested type become JSON text: lists of lists, maps, lists
 // of structs that have lists. Lists of numbers and texts are no such type.
 bool BecomesJson(const std::shared_ptr<arrow::DataType>& type);

@@ -1,5 +1,9 @@
 #include "plugins/arrow/ipc_file.h"
 
+#include <arrow/buffer.h>
+#include <arrow/extension_type.h>
+#include <arrow/ipc/dictionary.h>
+#include <arrow/ipc/message.h>
 #include <arrow/ipc/options.h>
 #include <arrow/ipc/reader.h>
 #include <arrow/record_batch.h>
@@ -29,7 +33,7 @@ namespace {
 
 constexpr std::string_view kFileMagic = "ARROW1";
 
-// Indices of the schema's fields that a read needs, sorted; empty: all.
+// Indices of the schema's fields to read, sorted; empty: all.
 using ChosenFields = std::vector<int>;
 
 arrow::ipc::IpcReadOptions OptionsFor(const ChosenFields& chosen) {
@@ -41,16 +45,51 @@ arrow::ipc::IpcReadOptions OptionsFor(const ChosenFields& chosen) {
   return options;
 }
 
+// Bytes of a mapped file, which they keep open.
+class MappedBytes final : public arrow::Buffer {
+ public:
+  MappedBytes(std::shared_ptr<const RandomAccessFile> file,
+              std::span<const std::byte> bytes)
+      : Buffer(reinterpret_cast<const uint8_t*>(bytes.data()),
+               static_cast<int64_t>(bytes.size())),
+        file_(std::move(file)) {}
+
+ private:
+  const std::shared_ptr<const RandomAccessFile> file_;
+};
+
+// True if values of the type are in a dictionary.
+bool HasDictionary(const arrow::DataType& type) {
+  if (type.id() == arrow::Type::EXTENSION) {
+    return HasDictionary(
+        *static_cast<const arrow::ExtensionType&>(type).storage_type());
+  }
+  return type.id() == arrow::Type::DICTIONARY ||
+         std::ranges::any_of(type.fields(), [](const auto& child) {
+           return HasDictionary(*child->type());
+         });
+}
+
 // A reader of a file with a footer, for one thread.
 struct FooterReader {
   std::shared_ptr<FileAdapter> file;
   std::shared_ptr<arrow::ipc::RecordBatchFileReader> reader;
 };
 
+// Fields of a read whose columns are read together.
+struct FieldSet {
+  std::vector<size_t> fields;  // indexes of the read's fields
+  ChosenFields chosen;
+  bool mapped = false;  // buffers are views of the mapping
+};
+
 class IpcFile final : public ColumnarFile {
  public:
-  IpcFile(std::shared_ptr<const RandomAccessFile> file, uint64_t size)
-      : file_(std::move(file)), size_(size) {}
+  IpcFile(std::shared_ptr<const RandomAccessFile> file, uint64_t size,
+          bool memory_map)
+      : file_(std::move(file)),
+        size_(size),
+        mapping_(memory_map ? file_->MapNow() : nullptr) {}
 
   absl::Status Open();
 
@@ -62,6 +101,7 @@ class IpcFile final : public ColumnarFile {
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
       size_t group, std::span<const SourceField> fields) const override;
+  const GuardedMapping* mapping() const override { return mapping_; }
 
  private:
   using Batch = std::shared_ptr<arrow::RecordBatch>;
@@ -69,22 +109,32 @@ class IpcFile final : public ColumnarFile {
   absl::Status ReadSchema();
   absl::StatusOr<FooterReader> TakeReader(const ChosenFields& chosen) const;
   void GiveBack(const ChosenFields& chosen, FooterReader reader) const;
-  absl::StatusOr<Batch> ReadBatch(size_t group,
-                                  const ChosenFields& chosen) const;
+  absl::StatusOr<Batch> ReadBatch(size_t group, const ChosenFields& chosen,
+                                  bool mapped) const;
   absl::StatusOr<Batch> ReadBatchOfFile(size_t group,
                                         const ChosenFields& chosen) const;
   absl::StatusOr<Batch> ReadBatchOfStream(size_t group,
                                           const ChosenFields& chosen) const;
+  absl::StatusOr<Batch> ReadBatchOfMapping(size_t group,
+                                           const ChosenFields& chosen) const;
+  std::vector<FieldSet> Divide(
+      size_t group, const std::vector<const FlatColumn*>& found) const;
+  absl::Status DecodeSet(size_t group, const FieldSet& set,
+                         const std::vector<const FlatColumn*>& found,
+                         std::span<const SourceField> fields,
+                         std::vector<DecodedColumn>& out) const;
+  void MarkMapped(DecodedColumn& column) const;
 
   const std::shared_ptr<const RandomAccessFile> file_;
   const uint64_t size_;
+  const GuardedMapping* const mapping_;  // null: none
   bool has_footer_ = false;
   // all of a stream; record batches of a file
   std::vector<IpcMessage> messages_;
   std::vector<size_t> batches_;  // indices of the record batches, by group
   std::vector<FlatColumn> flat_;
   std::vector<ColumnarColumn> columns_;
-  int schema_fields_ = 0;
+  std::shared_ptr<arrow::Schema> schema_;
   std::vector<uint64_t> group_rows_;
 
   mutable std::mutex mutex_;
@@ -94,16 +144,19 @@ class IpcFile final : public ColumnarFile {
 
 absl::Status IpcFile::ReadSchema() {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
+  auto options = OptionsFor({});
+  options.ensure_native_endian = false;  // the schema shall have the file's
   const absl::Status read = WithoutExceptions([&]() -> absl::Status {
     char magic[kFileMagic.size()];
     FM_ASSIGN_OR_RETURN_ARROW(const int64_t got,
                               adapter->ReadAt(0, sizeof(magic), magic));
     has_footer_ =
         std::string_view(magic, static_cast<size_t>(got)) == kFileMagic;
-    std::shared_ptr<arrow::Schema> schema;
     if (has_footer_) {
-      FM_ASSIGN_OR_RETURN(const FooterReader reader, TakeReader({}));
-      schema = reader.reader->schema();
+      FM_ASSIGN_OR_RETURN_ARROW(
+          const auto reader,
+          arrow::ipc::RecordBatchFileReader::Open(adapter, options));
+      schema_ = reader->schema();
       FM_ASSIGN_OR_RETURN(messages_, ListBatches(*adapter));
     } else {
       FM_ASSIGN_OR_RETURN(messages_, ScanStream(*adapter));
@@ -111,11 +164,10 @@ absl::Status IpcFile::ReadSchema() {
           adapter, std::vector<IpcMessage>{messages_[0]});
       FM_ASSIGN_OR_RETURN_ARROW(
           const auto reader,
-          arrow::ipc::RecordBatchStreamReader::Open(stream, OptionsFor({})));
-      schema = reader->schema();
+          arrow::ipc::RecordBatchStreamReader::Open(stream, options));
+      schema_ = reader->schema();
     }
-    schema_fields_ = schema->num_fields();
-    flat_ = FlattenSchema(*schema);
+    flat_ = FlattenSchema(*schema_);
     return absl::OkStatus();
   });
   return adapter->ErrorOr(read);
@@ -212,9 +264,40 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfStream(
   return *std::move(batch);
 }
 
-absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatch(
+// Reads columns whose buffers are views of the mapping. Another process may
+// change the file meanwhile, so only values are mapped: the metadata, which
+// Arrow checks before it uses them, are a copy.
+absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfMapping(
     size_t group, const ChosenFields& chosen) const {
-  FM_ASSIGN_OR_RETURN(Batch batch, has_footer_
+  const IpcMessage& message = messages_[batches_[group]];
+  const auto adapter = std::make_shared<FileAdapter>(file_, size_);
+  const auto read = [&]() -> arrow::Result<Batch> {
+    ARROW_ASSIGN_OR_RAISE(
+        auto metadata,
+        adapter->ReadAt(message.offset + message.prefix_bytes,
+                        message.metadata_bytes - message.prefix_bytes));
+    auto body = std::make_shared<MappedBytes>(
+        file_, mapping_->bytes().subspan(
+                   static_cast<size_t>(message.offset + message.metadata_bytes),
+                   static_cast<size_t>(message.body_bytes)));
+    ARROW_ASSIGN_OR_RAISE(
+        const auto whole,
+        arrow::ipc::Message::Open(std::move(metadata), std::move(body)));
+    // No field of `chosen` has a dictionary.
+    const arrow::ipc::DictionaryMemo dictionaries;
+    return arrow::ipc::ReadRecordBatch(*whole, schema_, &dictionaries,
+                                       OptionsFor(chosen));
+  };
+  auto batch = read();
+  if (!batch.ok()) return adapter->ErrorOr(StatusOfArrow(batch.status()));
+  return *std::move(batch);
+}
+
+absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatch(size_t group,
+                                                  const ChosenFields& chosen,
+                                                  bool mapped) const {
+  FM_ASSIGN_OR_RETURN(Batch batch, mapped ? ReadBatchOfMapping(group, chosen)
+                                   : has_footer_
                                        ? ReadBatchOfFile(group, chosen)
                                        : ReadBatchOfStream(group, chosen));
   if (std::cmp_not_equal(batch->num_rows(), group_rows_[group])) {
@@ -224,33 +307,88 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatch(
   return batch;
 }
 
+// Divides the fields into those that may be mapped and the others.
+std::vector<FieldSet> IpcFile::Divide(
+    size_t group, const std::vector<const FlatColumn*>& found) const {
+  const IpcMessage& message = messages_[batches_[group]];
+  const bool maps =
+      mapping_ != nullptr && mapping_->Sound() && !message.compressed &&
+      schema_->is_native_endian() &&
+      std::cmp_less_equal(message.end(), mapping_->bytes().size());
+  FieldSet read;
+  FieldSet mapped{.fields = {}, .chosen = {}, .mapped = true};
+  for (size_t f = 0; f < found.size(); ++f) {
+    const bool map = maps && ViewsAreSafe(*found[f]) &&
+                     !HasDictionary(*schema_->field(found[f]->path[0])->type());
+    FieldSet& set = map ? mapped : read;
+    set.fields.push_back(f);
+    set.chosen.push_back(found[f]->path[0]);
+  }
+  std::vector<FieldSet> sets;
+  for (FieldSet* const set : {&read, &mapped}) {
+    if (set->fields.empty()) continue;
+    std::sort(set->chosen.begin(), set->chosen.end());
+    set->chosen.erase(std::unique(set->chosen.begin(), set->chosen.end()),
+                      set->chosen.end());
+    if (std::cmp_equal(set->chosen.size(), schema_->num_fields())) {
+      set->chosen.clear();
+    }
+    sets.push_back(std::move(*set));
+  }
+  return sets;
+}
+
+// Marks a column whose values are in the mapping. Begins to fetch their pages,
+// because the mapping itself reads nothing ahead.
+void IpcFile::MarkMapped(DecodedColumn& column) const {
+  const Buffer& values = column.column.values;
+  const auto begin = reinterpret_cast<uintptr_t>(mapping_->bytes().data());
+  const auto at = reinterpret_cast<uintptr_t>(values.data());
+  if (values.size() == 0 || at < begin ||
+      at - begin >= mapping_->bytes().size()) {
+    return;
+  }
+  column.mapped = true;
+  file_->Prefetch({{{at - begin, values.size()}}});
+}
+
+absl::Status IpcFile::DecodeSet(size_t group, const FieldSet& set,
+                                const std::vector<const FlatColumn*>& found,
+                                std::span<const SourceField> fields,
+                                std::vector<DecodedColumn>& out) const {
+  FM_ASSIGN_OR_RETURN(const Batch batch,
+                      ReadBatch(group, set.chosen, set.mapped));
+  for (const size_t f : set.fields) {
+    const std::vector<int>& path = found[f]->path;
+    int at = path[0];
+    if (!set.chosen.empty()) {
+      at = static_cast<int>(std::ranges::lower_bound(set.chosen, path[0]) -
+                            set.chosen.begin());
+    }
+    auto decoded = DecodeArray(
+        batch->column(at),
+        MemberPath{{path.begin() + 1, path.end()}, found[f]->in_items},
+        fields[f]);
+    if (!decoded.ok()) {
+      return Annotate(decoded.status(),
+                      fmt::format("the column \"{}\"", Shown(fields[f].name)));
+    }
+    if (set.mapped) MarkMapped(*decoded);
+    out[f] = *std::move(decoded);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<DecodedColumn>> IpcFile::ReadGroup(
     size_t group, std::span<const SourceField> fields) const {
   std::vector<const FlatColumn*> found;
-  ChosenFields chosen;
   for (const SourceField& field : fields) {
     FM_ASSIGN_OR_RETURN(found.emplace_back(), FindColumn(flat_, field));
-    chosen.push_back(found.back()->path[0]);
   }
-  std::sort(chosen.begin(), chosen.end());
-  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-  const bool all = std::cmp_equal(chosen.size(), schema_fields_);
   return WithoutExceptions([&]() -> absl::StatusOr<std::vector<DecodedColumn>> {
-    FM_ASSIGN_OR_RETURN(const Batch batch,
-                        ReadBatch(group, all ? ChosenFields() : chosen));
-    std::vector<DecodedColumn> out;
-    for (size_t c = 0; c < fields.size(); ++c) {
-      const std::vector<int>& path = found[c]->path;
-      const auto at = std::lower_bound(chosen.begin(), chosen.end(), path[0]);
-      auto decoded = DecodeArray(
-          batch->column(static_cast<int>(at - chosen.begin())),
-          MemberPath{{path.begin() + 1, path.end()}, found[c]->in_items},
-          fields[c]);
-      if (!decoded.ok()) {
-        return Annotate(decoded.status(), fmt::format("the column \"{}\"",
-                                                      Shown(fields[c].name)));
-      }
-      out.push_back(*std::move(decoded));
+    std::vector<DecodedColumn> out(fields.size());
+    for (const FieldSet& set : Divide(group, found)) {
+      FM_RETURN_IF_ERROR(DecodeSet(group, set, found, fields, out));
     }
     return out;
   });
@@ -259,8 +397,9 @@ absl::StatusOr<std::vector<DecodedColumn>> IpcFile::ReadGroup(
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenIpcFile(
-    std::shared_ptr<const RandomAccessFile> file, uint64_t size) {
-  auto opened = std::make_unique<IpcFile>(std::move(file), size);
+    std::shared_ptr<const RandomAccessFile> file, uint64_t size,
+    bool memory_map) {
+  auto opened = std::make_unique<IpcFile>(std::move(file), size, memory_map);
   FM_RETURN_IF_ERROR(opened->Open());
   return std::unique_ptr<const ColumnarFile>(std::move(opened));
 }

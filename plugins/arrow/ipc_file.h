@@ -11,9 +11,11 @@
 namespace feedmill {
 
 // Opens an Arrow IPC file (Feather) by its footer, or a stream by the metadata
-// of all its messages.
+// of all its messages. `memory_map`: values are views of the mapped file, if it
+// can be mapped, in columns that ViewsAreSafe accepts.
 absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenIpcFile(
-    std::shared_ptr<const RandomAccessFile> file, uint64_t size);
+    std::shared_ptr<const RandomAccessFile> file, uint64_t size,
+    bool memory_map);
 
 }  // namespace feedmill
 

@@ -19,6 +19,7 @@ namespace {
 // Offsets of fields in the tables of Arrow's Message.fbs and File.fbs.
 constexpr flatbuffers::voffset_t kRowsOfBatch = 4;
 constexpr flatbuffers::voffset_t kNodesOfBatch = 6;
+constexpr flatbuffers::voffset_t kCompressionOfBatch = 10;
 constexpr flatbuffers::voffset_t kBatchesOfFooter = 10;
 // The file ends with the footer's length and "ARROW1".
 constexpr int64_t kTailBytes = 10;
@@ -73,10 +74,10 @@ absl::StatusOr<Prefix> ReadPrefix(FileAdapter& file, int64_t offset) {
   return Prefix{8, words[1]};
 }
 
-// Returns the rows of a record batch. Its first column must have the same
-// number: a damaged number would otherwise become positions.
-absl::StatusOr<uint64_t> RowsOf(const arrow::ipc::Message& message,
-                                int64_t offset) {
+// Reads the header of a record batch. Its first column must have the same
+// number of rows: a damaged number would otherwise become positions.
+absl::Status ReadBatchHeader(const arrow::ipc::Message& message, int64_t offset,
+                             IpcMessage& out) {
   const auto* const batch =
       static_cast<const flatbuffers::Table*>(message.header());
   if (batch == nullptr) {
@@ -89,7 +90,9 @@ absl::StatusOr<uint64_t> RowsOf(const arrow::ipc::Message& message,
   if (nodes != nullptr && nodes->size() > 0) {
     std::memcpy(&first, nodes->Data(), sizeof(first));
   }
-  if (rows >= 0 && first.length == rows) return static_cast<uint64_t>(rows);
+  out.compressed = batch->CheckField(kCompressionOfBatch);
+  out.rows = static_cast<uint64_t>(rows);
+  if (rows >= 0 && first.length == rows) return absl::OkStatus();
   return DataLoss(
       "the record batch at offset {} says that it has {} rows, its first "
       "column {}",
@@ -111,13 +114,14 @@ absl::StatusOr<IpcMessage> ReadMetadata(FileAdapter& file, int64_t offset,
       arrow::ipc::Message::Open(std::move(metadata), nullptr));
   IpcMessage out{.type = TypeOf(message->type()),
                  .offset = offset,
+                 .prefix_bytes = prefix.bytes,
                  .metadata_bytes = prefix.bytes + prefix.metadata,
                  .body_bytes = message->body_length()};
   if (out.body_bytes < 0 || out.body_bytes > size - begin - prefix.metadata) {
     return CutShort(offset);
   }
   if (out.type == IpcMessage::Type::kRecordBatch) {
-    FM_ASSIGN_OR_RETURN(out.rows, RowsOf(*message, offset));
+    FM_RETURN_IF_ERROR(ReadBatchHeader(*message, offset, out));
   }
   return out;
 }

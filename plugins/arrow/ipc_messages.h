@@ -16,9 +16,11 @@ namespace feedmill {
 struct IpcMessage {
   enum class Type { kSchema, kDictionary, kRecordBatch, kOther };
   Type type = Type::kOther;
-  uint64_t rows = 0;  // of a record batch
+  uint64_t rows = 0;        // of a record batch
+  bool compressed = false;  // a record batch whose values are compressed
   int64_t offset = 0;
-  int64_t metadata_bytes = 0;  // including its length field
+  int64_t prefix_bytes = 0;    // the metadata's length field
+  int64_t metadata_bytes = 0;  // including the prefix
   int64_t body_bytes = 0;
 
   int64_t end() const { return offset + metadata_bytes + body_bytes; }

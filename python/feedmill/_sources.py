@@ -441,8 +441,13 @@ class Sources:
         columns: Sequence[str] | None = None,
         fields: Types | None = None,
         partitions: bool | None = None,
+        memory_map: bool | None = None,
     ) -> Self:
         """Reads the rows of Arrow IPC files (Feather) and streams, as :meth:`parquet`.
+
+        With ``memory_map``, arrays of a local read are views of the mapped files, without
+        a copy. No process may write to or truncate a file while such arrays are alive:
+        they would change (docs/steps.md).
 
         Reading raises NotFoundError if no file matches, DataLossError for a damaged file,
         FailedPreconditionError without the plugin.
@@ -453,7 +458,13 @@ class Sources:
         """
         return cls._of_source(
             "arrow",
-            options(files=files_of(files), columns=columns, fields=fields, partitions=partitions),
+            options(
+                files=files_of(files),
+                columns=columns,
+                fields=fields,
+                partitions=partitions,
+                memory_map=memory_map,
+            ),
         )
 
     @classmethod

@@ -5,8 +5,11 @@
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
 #include <arrow/ipc/writer.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <parquet/arrow/writer.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,9 +23,12 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+#include "core/io/file_systems.h"
 #include "core/sources/columnar_rows.h"
 #include "plugins/arrow/ipc_file.h"
 #include "plugins/arrow/parquet_file.h"
+#include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
 namespace {
@@ -168,16 +174,28 @@ std::string Write(Form form) {
   return (*out->Finish())->ToString();
 }
 
-// Decodes all groups; returns how many rows came.
-uint64_t ReadAll(Form form, const std::string& bytes) {
-  const auto file = std::make_shared<MemoryFile>(bytes);
-  auto opened = form <= Form::kParquetV2 ? OpenParquetFile(file, bytes.size())
-                                         : OpenIpcFile(file, bytes.size());
-  if (!opened.ok()) return 0;
+absl::StatusOr<std::unique_ptr<const ColumnarFile>> Open(
+    Form form, std::shared_ptr<const RandomAccessFile> file, uint64_t size,
+    bool memory_map = false) {
+  return form <= Form::kParquetV2
+             ? OpenParquetFile(std::move(file), size)
+             : OpenIpcFile(std::move(file), size, memory_map);
+}
+
+std::vector<SourceField> ReadableFields(const ColumnarFile& file) {
   std::vector<SourceField> fields;
-  for (const ColumnarColumn& column : (*opened)->columns()) {
+  for (const ColumnarColumn& column : file.columns()) {
     if (column.unreadable.empty()) fields.push_back(column.field);
   }
+  return fields;
+}
+
+// Decodes all groups; returns how many rows came.
+uint64_t ReadAll(Form form, std::shared_ptr<const RandomAccessFile> file,
+                 uint64_t size, bool memory_map = false) {
+  auto opened = Open(form, std::move(file), size, memory_map);
+  if (!opened.ok()) return 0;
+  const std::vector<SourceField> fields = ReadableFields(**opened);
   uint64_t rows = 0;
   for (size_t g = 0; g < (*opened)->group_rows().size(); ++g) {
     auto decoded = (*opened)->ReadGroup(g, fields);
@@ -209,7 +227,11 @@ class ColumnarBytes : public ::testing::TestWithParam<Form> {};
 
 TEST_P(ColumnarBytes, EndWithColumnsOrAnErrorIfChanged) {
   const std::string whole = Write(GetParam());
-  EXPECT_EQ(ReadAll(GetParam(), whole), kRows);
+  const auto read = [](const std::string& bytes) {
+    return ReadAll(GetParam(), std::make_shared<MemoryFile>(bytes),
+                   bytes.size());
+  };
+  EXPECT_EQ(read(whole), kRows);
   const char* const wanted = std::getenv("FEEDMILL_CHANGES");
   const int changes = wanted == nullptr ? 1000 : std::atoi(wanted);
   const char* const first = std::getenv("FEEDMILL_FIRST_SEED");
@@ -218,7 +240,7 @@ TEST_P(ColumnarBytes, EndWithColumnsOrAnErrorIfChanged) {
     std::mt19937 draw(static_cast<unsigned>(seed + k));
     std::string bytes = whole;
     Change(bytes, draw);
-    ReadAll(GetParam(), bytes);
+    read(bytes);
   }
 }
 
@@ -226,9 +248,7 @@ TEST_P(ColumnarBytes, EndWithColumnsOrAnErrorIfChanged) {
 TEST_P(ColumnarBytes, AreReadFromAnnouncedRangesByTheCaller) {
   const auto file = std::make_shared<MemoryFile>(Write(GetParam()));
   const uint64_t size = (*file->Identity()).size;
-  const auto opened = GetParam() <= Form::kParquetV2
-                          ? OpenParquetFile(file, size)
-                          : OpenIpcFile(file, size);
+  const auto opened = Open(GetParam(), file, size);
   ASSERT_TRUE(opened.ok()) << opened.status();
   std::vector<SourceField> fields;
   for (const ColumnarColumn& column : (*opened)->columns()) {
@@ -246,6 +266,148 @@ TEST_P(ColumnarBytes, AreReadFromAnnouncedRangesByTheCaller) {
 INSTANTIATE_TEST_SUITE_P(Forms, ColumnarBytes,
                          ::testing::Values(Form::kParquet, Form::kParquetV2,
                                            Form::kFile, Form::kPackedFile,
+                                           Form::kStream));
+
+class MappedColumns : public ::testing::TestWithParam<Form> {
+ protected:
+  void SetUp() override { Put(Write(GetParam())); }
+
+  void Put(const std::string& bytes) {
+    path_ = folder_.Write("table.arrow", bytes);
+    size_ = bytes.size();
+  }
+  std::shared_ptr<const RandomAccessFile> File() const {
+    return *(*FileSystemOf(path_))->Open(path_);
+  }
+  std::unique_ptr<const ColumnarFile> OpenMapped() const {
+    auto opened = Open(GetParam(), File(), size_, /*memory_map=*/true);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    return *std::move(opened);
+  }
+
+  TestFolder folder_;
+  std::string path_;
+  size_t size_ = 0;
+};
+
+// Returns rows as lines of JSON.
+std::string LinesOf(std::vector<Column> columns,
+                    const std::vector<SourceField>& fields, size_t rows) {
+  ElementSpec spec;
+  for (const SourceField& field : fields) {
+    spec.components.push_back({field.name, field.dtype, field.shape});
+  }
+  const Chunk chunk{std::make_shared<const ElementSpec>(std::move(spec)), rows,
+                    std::move(columns)};
+  std::string lines;
+  for (size_t row = 0; row < rows; ++row) AppendJson(chunk, row, lines);
+  return lines;
+}
+
+TEST_P(MappedColumns, AreViewsOfTheFileWithTheSameRows) {
+  const auto mapped = OpenMapped();
+  const auto copied = *Open(GetParam(), File(), size_);
+  const std::vector<SourceField> fields = ReadableFields(*copied);
+  const std::span<const std::byte> bytes = mapped->mapping()->bytes();
+  for (size_t g = 0; g < copied->group_rows().size(); ++g) {
+    const size_t rows = copied->group_rows()[g];
+    DecodedGroup views{rows, *mapped->ReadGroup(g, fields), 0};
+    DecodedGroup copies{rows, *copied->ReadGroup(g, fields), 0};
+    std::vector<std::string> names;
+    for (size_t c = 0; c < fields.size(); ++c) {
+      if (!views.columns[c].mapped) continue;
+      names.push_back(fields[c].name);
+      const Buffer& values = views.columns[c].column.values;
+      EXPECT_GE(values.data(), bytes.data());
+      EXPECT_LE(values.data() + values.size(), bytes.data() + bytes.size());
+    }
+    if (GetParam() == Form::kPackedFile) {
+      EXPECT_THAT(names, ::testing::IsEmpty());
+    } else {
+      // Not flags (bits in the file), decimals, dictionaries, or numbers that
+      // may be null.
+      EXPECT_THAT(names, ::testing::ElementsAre("n", "t", "l", "p", "s.y"));
+    }
+    const ColumnarRun part{&views, 3, rows - 5};
+    const ColumnarRun same{&copies, 3, rows - 5};
+    std::vector<OutputColumn> out;
+    CopyRuns(std::span(&same, 1), fields, out);
+    std::vector<Column> want;
+    for (OutputColumn& column : out) want.push_back(column.Take());
+    EXPECT_EQ(LinesOf(ViewRun(part, fields), fields, part.count),
+              LinesOf(std::move(want), fields, part.count));
+  }
+}
+
+TEST(BigEndianColumns, AreNoViews) {
+  const auto big = arrow::schema({arrow::field("n", arrow::int32())},
+                                 arrow::Endianness::Big);
+  arrow::Int32Builder numbers;
+  ASSERT_TRUE(numbers.AppendValues({1 << 24, 2 << 24}).ok());
+  const auto batch = arrow::RecordBatch::Make(big, 2, {*numbers.Finish()});
+  const auto out = *arrow::io::BufferOutputStream::Create();
+  const auto writer = *arrow::ipc::MakeFileWriter(out, big);
+  ASSERT_TRUE(writer->WriteRecordBatch(*batch).ok());
+  ASSERT_TRUE(writer->Close().ok());
+  const std::string bytes = (*out->Finish())->ToString();
+  const TestFolder folder;
+  const std::string path = folder.Write("big.arrow", bytes);
+  const auto opened =
+      *OpenIpcFile(*(*FileSystemOf(path))->Open(path), bytes.size(), true);
+  const auto columns = *opened->ReadGroup(0, ReadableFields(*opened));
+  EXPECT_FALSE(columns[0].mapped);
+  EXPECT_THAT(columns[0].column.values.As<int32_t>(),
+              ::testing::ElementsAre(1, 2));
+}
+
+TEST_P(MappedColumns, EndWithColumnsOrAnErrorIfChanged) {
+  const std::string whole = Write(GetParam());
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::mt19937 draw(seed);
+    std::string bytes = whole;
+    Change(bytes, draw);
+    if (bytes.empty()) continue;
+    Put(bytes);
+    ReadAll(GetParam(), File(), size_, /*memory_map=*/true);
+  }
+}
+
+// Decoding reads no byte twice and relies on both values.
+TEST_P(MappedColumns, EndWithColumnsOrAnErrorIfWrittenMeanwhile) {
+  const std::string whole = Write(GetParam());
+  const int file = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    std::mt19937 draw(1);
+    while (!done) {
+      const auto at = static_cast<off_t>(draw() % whole.size());
+      const char noise = static_cast<char>(draw());
+      EXPECT_EQ(pwrite(file, &noise, 1, at), 1);
+      EXPECT_EQ(pwrite(file, &whole[static_cast<size_t>(at)], 1, at), 1);
+    }
+  });
+  for (int k = 0; k < 300; ++k) {
+    ReadAll(GetParam(), File(), size_, /*memory_map=*/true);
+  }
+  done = true;
+  writer.join();
+  close(file);
+}
+
+TEST_P(MappedColumns, AreZerosAndUnsoundIfTheFileWasTruncated) {
+  const auto mapped = OpenMapped();
+  std::vector<SourceField> fields = ReadableFields(*mapped);
+  fields.resize(1);
+  const std::vector<DecodedColumn> group = *mapped->ReadGroup(0, fields);
+  ASSERT_EQ(truncate(path_.c_str(), 0), 0);
+  if (!group[0].mapped) return;  // packed: the values are copies
+  EXPECT_EQ(group[0].column.values.As<int64_t>()[kGroupRows - 1], 0);
+  EXPECT_FALSE(mapped->mapping()->Sound());
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, MappedColumns,
+                         ::testing::Values(Form::kFile, Form::kPackedFile,
                                            Form::kStream));
 
 }  // namespace

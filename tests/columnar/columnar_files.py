@@ -110,8 +110,10 @@ def sources(feedmill, table, rows=7):
     write_ipc(folder / "t.arrow", table, rows)
     write_ipc(folder / "t.arrows", table, rows, stream=True, compression="lz4")
     pa.feather.write_feather(table, str(folder / "t.feather"), chunksize=rows, compression="zstd")
+    write_ipc(folder / "plain.arrows", table, rows, stream=True)
     return [{"parquet": {"files": "t.parquet"}}, {"parquet": {"files": "v2.parquet"}}, {"arrow": {"files": "t.arrow"}},
-            {"arrow": {"files": "t.arrows"}}, {"arrow": {"files": "t.feather"}}]
+            {"arrow": {"files": "t.arrows"}}, {"arrow": {"files": "t.feather"}},
+            *({"arrow": {"files": name, "memory_map": True}} for name in ("t.arrow", "plain.arrows", "t.feather"))]
 
 
 def shown(value):
@@ -398,7 +400,8 @@ def order(feedmill):
     for k, (begin, end) in enumerate(zip(cut, cut[1:])):
         write_parquet(feedmill.folder / f"part{k}.parquet", table.slice(begin, end - begin), row_group_size=333)
         write_ipc(feedmill.folder / f"part{k}.arrow", table.slice(begin, end - begin), rows=97, stream=k % 2 == 0)
-    columnar = [{"parquet": {"files": "part*.parquet"}}, {"arrow": {"files": "part*.arrow"}}]
+    columnar = [{"parquet": {"files": "part*.parquet"}}, {"arrow": {"files": "part*.arrow"}},
+                {"arrow": {"files": "part*.arrow", "memory_map": True}}]
     pipelines = [[], ["shuffle", {"batch": 32}], [{"shuffle": {"block": 500}}],
                  [{"filter": "i32 > 0"}, {"map": {"row": "row", "text": "text"}}, {"shuffle": {"window": 100}}],
                  ["shuffle", {"repeat": 2}, {"take": 7000}]]
@@ -826,6 +829,63 @@ def large_groups(feedmill):
     equal([row["row"] for row in got], [row["row"] for row in numbers])
 
 
+def memory_map(feedmill):
+    """Views of mapped files are the elements that copies are, for each kind of step behind them."""
+    rows = 3000
+    table = pa.table({
+        "row": range(rows), "flag": [k % 3 == 0 for k in range(rows)], "blob": [bytes([k % 251]) * (300 + k % 7) for k in range(rows)],
+        "vector": pa.array([[k * 0.5] * 64 for k in range(rows)], pa.list_(pa.float32(), 64)),
+        "list": pa.array([[k] * (k % 40) for k in range(rows)], pa.list_(pa.int32())),
+        "holes": pa.array([None if k % 50 == 0 else float(k) for k in range(rows)])})
+    write_ipc(feedmill.folder / "a.arrow", table.slice(0, 1700), rows=700)
+    write_ipc(feedmill.folder / "b.arrow", table.slice(1700), rows=700, stream=True)
+    copied = {"arrow": {"files": "*.arrow"}}
+    mapped = {"arrow": {"files": "*.arrow", "memory_map": True}}
+    equal_rows = {"map": {name: name for name in ("row", "flag", "blob", "vector", "holes")}}  # of one shape
+    lists = {"map": {"row": "row", "list": "list"}}
+    pipelines = [
+        [], ["shuffle"], [{"shuffle": {"block": 100}}], [{"cache": None}, {"repeat": 2}], [{"shard": {"index": 1, "count": 3}}],
+        [{"filter": "flag"}], [{"map": {"row": "row", "vector": "vector * 2", "blob": "blob"}}], [lists, {"repeat": 3}, {"take": 7000}],
+        [equal_rows, {"batch": 16}], [equal_rows, {"batch": {"size": 700, "drop_remainder": True}}],
+        [equal_rows, {"filter": "flag"}, {"batch": 10}], [equal_rows, {"shuffle": {"block": 100}}, {"batch": 50}],
+        [equal_rows, {"batch": 7}, "unbatch", {"skip": 11}], [equal_rows, {"batch": 20}, {"batch": 3}],
+        [equal_rows, {"batch": 10}, {"map": {"row": "row", "half": "vector / 2"}}],
+        [lists, {"ragged_batch": 9}], [lists, {"padded_batch": {"size": 9}}]]
+    service = feedmill.serve(2)
+    for steps in pipelines:
+        want = feedmill.order_hash(copied, steps)
+        for flags in (["--local"], ["--local", "--threads", "1"], service):
+            equal([feedmill.order_hash(mapped, steps, flags)], [want])
+    token = str(feedmill.folder / "token")
+    whole = feedmill.read(copied)
+    for first, second in ((["--local"], service), (service, ["--local"]), (["--local"], ["--local"])):
+        got = feedmill.read(mapped, [], [*first, "--limit", "1234", "--save-token", token])
+        equal(got + feedmill.read(mapped, [], [*second, "--token", token]), whole)
+    feedmill.stop()
+
+
+def truncated_mapping(feedmill):
+    """A mapped file that another process cuts off or writes during a read ends the read, not the process."""
+    rows = 40_000
+    table = pa.table({"row": range(rows), "vector": pa.array([[float(k)] * 500 for k in range(rows)], pa.list_(pa.float32(), 500))})
+    path = feedmill.folder / "t.arrow"
+    for change in ("cut off", "written"):
+        write_ipc(path, table, rows=500)
+        pipeline = feedmill.pipeline({"arrow": {"files": "t.arrow", "memory_map": True}})
+        with subprocess.Popen([feedmill.binary, "read", pipeline, "--local"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as read:
+            first = [json.loads(read.stdout.readline()) for _ in range(100)]
+            with open(path, "r+b") as file:
+                if change == "cut off":
+                    file.truncate(file.seek(0, os.SEEK_END) // 2)
+                else:
+                    file.seek(-1, os.SEEK_END)
+                    file.write(b"1")
+            _, error = read.communicate(timeout=WAIT)
+        assert [element["row"] for element in first] == list(range(100))
+        assert read.returncode == 1 and "t.arrow" in error and "changed since" in error, (read.returncode, error)
+
+
 def without_plugin(feedmill):
     """The command says how to install the plugin, and that a file is none."""
     (feedmill.folder / "t.parquet").write_bytes(b"PAR1")
@@ -840,7 +900,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, nothing_inside, filters, unread_groups, large_groups, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, nothing_inside, filters, unread_groups, large_groups, memory_map, truncated_mapping, without_plugin)}
 
 
 def main():

@@ -97,8 +97,8 @@ class MadeUpReader final : public ColumnarReader {
   explicit MadeUpReader(const MadeUp& data) : data_(data) {}
 
   absl::StatusOr<std::unique_ptr<const ColumnarFile>> Open(
-      ColumnarFormat, std::shared_ptr<const RandomAccessFile>,
-      uint64_t) const override {
+      ColumnarFormat, std::shared_ptr<const RandomAccessFile>, uint64_t,
+      bool) const override {
     return std::make_unique<const MadeUpFile>(data_);
   }
 
@@ -121,8 +121,8 @@ class ColumnarRecordsTest : public ::testing::Test {
                                      data.group_rows.end(), uint64_t{0});
     }
     reader_ = std::make_unique<MadeUpReader>(data);
-    return MakeColumnarRecords(*reader_, ColumnarFormat::kParquet, fields, {},
-                               partitions, std::move(manifest));
+    return MakeColumnarRecords(*reader_, {.partitions = partitions}, fields, {},
+                               std::move(manifest));
   }
 
   // Reads all records `indexes` and returns their numbers; checks that each
