@@ -143,11 +143,19 @@ class Dataset(Sources, Steps):
         return cls._of(absolute_definition(_plain_yaml.load(text), os.path.dirname(path)))
 
     @classmethod
-    def from_hf(cls, dataset: Any, *, columns: Sequence[str] | None = None) -> Self:
+    def from_hf(
+        cls,
+        dataset: Any,
+        *,
+        columns: Sequence[str] | None = None,
+        memory_map: bool | None = None,
+    ) -> Self:
         """Returns the rows of a ``datasets.Dataset`` of Hugging Face.
 
         Its Arrow files are read by feedmill, where the workers of a service are too, so
         they need the same paths there. ``columns``: those to read; default: all.
+        ``memory_map``: hand out views of the files, as ``datasets`` does; see
+        :meth:`arrow`.
 
         Raises InvalidArgumentError if the files alone are not the dataset: it is in
         memory, or a choice or another order of its rows, or its columns were renamed.
@@ -158,7 +166,8 @@ class Dataset(Sources, Steps):
             from feedmill.huggingface import arrow_files
 
         files, names = arrow_files(dataset)
-        return cls.arrow(files, columns=names if columns is None else list(columns))
+        chosen = names if columns is None else list(columns)
+        return cls.arrow(files, columns=chosen, memory_map=memory_map)
 
     def to_hf(
         self, path: str | os.PathLike[str], service: str | None = None, **options: Any

@@ -27,6 +27,12 @@ def test_the_rows_of_a_dataset(saved):
     assert sorted(next(numbers.read())["number"]) == ROWS["number"]
 
 
+def test_rows_as_views_of_the_files(saved):
+    dataset = fm.Dataset.from_hf(saved, memory_map=True)
+    assert "memory_map: true" in dataset.to_yaml()
+    assert [e["vector"].tolist() for e in dataset.read()] == ROWS["vector"]
+
+
 def test_some_columns_of_a_dataset(saved):
     dataset = fm.Dataset.from_hf(saved.select_columns(["number"]))
     assert list(dataset.element_spec) == ["number"]
