@@ -137,6 +137,9 @@ class CsvDecoder final : public RecordDecoder {
           "float64 (NaN) or bytes",
           Shown(field.name), DTypeName(field.dtype));
     }
+    if (AppendPlainNumber(trimmed, field.dtype, column.values)) {
+      return absl::OkStatus();
+    }
     if (source_.exact_integers && !FloatKeepsInteger(trimmed, field.dtype)) {
       return IntegerNotKept(fmt::format("the column \"{}\"", Shown(field.name)),
                             trimmed, field.dtype);

@@ -2,13 +2,16 @@
 #define FEEDMILL_CORE_FORMATS_CSV_TEXT_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/line_framing.h"
@@ -18,14 +21,25 @@
 namespace feedmill {
 
 // Returns the position of the first `delimiter` of `record` at or behind `at`,
-// or its size. Most fields are shorter than a call of memchr is worth.
+// or its size. Most fields are shorter than a call of memchr is worth, so the
+// first bytes are compared eight at a time.
 inline size_t FieldEnd(std::string_view record, size_t at, char delimiter) {
-  constexpr size_t kShort = 16;
-  const size_t near = std::min(record.size(), at + kShort);
-  for (; at < near; ++at) {
-    if (record[at] == delimiter) return at;
+  constexpr uint64_t kOnes = 0x0101010101010101;
+  constexpr uint64_t kTops = kOnes << 7;
+  const uint64_t pattern = kOnes * static_cast<uint8_t>(delimiter);
+  for (int k = 0; k < 2 && record.size() - at >= sizeof(uint64_t); ++k) {
+    const uint64_t differs = LoadLittleEndian<uint64_t>(record, at) ^ pattern;
+    // The lowest set bit is the top bit of the first byte that is 0.
+    const uint64_t equal = (differs - kOnes) & ~differs & kTops;
+    if (equal != 0)
+      return at + static_cast<size_t>(std::countr_zero(equal)) / 8;
+    at += sizeof(uint64_t);
   }
-  return std::min(record.find(delimiter, at), record.size());
+  if (record.size() - at >= sizeof(uint64_t)) {
+    return std::min(record.find(delimiter, at), record.size());
+  }
+  while (at < record.size() && record[at] != delimiter) ++at;
+  return at;
 }
 
 // Calls take(column, text) for the fields of a record. A quoted field with

@@ -137,6 +137,9 @@ class JsonDecoder final : public RecordDecoder {
                AppendNumber(value.text, DType::kBool, column.values);
         break;
       case Kind::kNumber:
+        if (AppendPlainNumber(value.text, field.dtype, column.values)) {
+          return absl::OkStatus();
+        }
         if (exact_integers_ && !FloatKeepsInteger(value.text, field.dtype)) {
           return IntegerNotKept(
               fmt::format("the field \"{}\"", Shown(field.name)), value.text,

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
@@ -85,7 +88,91 @@ bool KeepsDigits(std::string_view digits) {
   return written == digits;
 }
 
+// A number that is written as digits, with a point between them or without.
+struct PlainNumber {
+  uint64_t digits = 0;  // the number without sign and point
+  size_t places = 0;    // digits behind the point
+  bool negative = false;
+};
+
+// Reads digits into `number.digits`; returns their end.
+const char* ReadDigits(const char* at, const char* end, PlainNumber& number) {
+  for (; at < end; ++at) {
+    const auto digit = static_cast<unsigned>(*at - '0');
+    if (digit > 9) break;
+    number.digits = number.digits * 10 + digit;
+  }
+  return at;
+}
+
+// Returns false if the text has another form or more digits.
+bool ReadPlain(std::string_view text, PlainNumber& number) {
+  constexpr ptrdiff_t kBytesMax = 18;  // each number of 18 digits fits uint64
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  if (at < end && *at == '-') {
+    number.negative = true;
+    ++at;
+  }
+  if (end - at > kBytesMax) return false;
+  const char* const begin = at;
+  at = ReadDigits(at, end, number);
+  if (at == begin) return false;
+  if (at == end) return true;
+  if (*at != '.') return false;
+  const char* const point = at;
+  at = ReadDigits(at + 1, end, number);
+  number.places = static_cast<size_t>(at - point - 1);
+  return at == end && number.places > 0;
+}
+
+// Appends a plain number as a float if its digits and its power of ten are
+// exact floats: their quotient is then rounded once, as it must be. Source:
+// Clinger, "How to read floating point numbers accurately", 1990.
+template <class T>
+bool AppendQuotient(const PlainNumber& number, BufferBuilder& values) {
+  constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<T>::digits;
+  constexpr auto kPowers = [] {
+    // 10^22 is the largest power that a float64 holds, 10^10 that of a float32.
+    std::array<T, std::is_same_v<T, float> ? 11 : 19> powers{1};
+    for (size_t k = 1; k < powers.size(); ++k) powers[k] = powers[k - 1] * 10;
+    return powers;
+  }();
+  if (number.digits > kExactMax || number.places >= kPowers.size()) {
+    return false;
+  }
+  const T value = static_cast<T>(number.digits) / kPowers[number.places];
+  values.Push(number.negative ? -value : value);
+  return true;
+}
+
+template <class T>
+bool AppendInteger(const PlainNumber& number, BufferBuilder& values) {
+  if (number.places > 0) return false;
+  const auto magnitude = static_cast<int64_t>(number.digits);  // 18 digits
+  const int64_t value = number.negative ? -magnitude : magnitude;
+  // from_chars refuses "-0" of unsigned integers, as any other sign.
+  if (!std::in_range<T>(value) || (std::is_unsigned_v<T> && number.negative)) {
+    return false;
+  }
+  values.Push(static_cast<T>(value));
+  return true;
+}
+
 }  // namespace
+
+bool AppendPlainNumber(std::string_view text, DType dtype,
+                       BufferBuilder& values) {
+  PlainNumber number;
+  if (dtype == DType::kBool || !ReadPlain(text, number)) return false;
+  return VisitNumeric(dtype, [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      return AppendQuotient<T>(number, values);
+    } else {
+      return AppendInteger<T>(number, values);
+    }
+  });
+}
 
 bool FloatKeepsInteger(std::string_view text, DType dtype) {
   if (text.size() <= std::numeric_limits<float>::digits10) return true;
@@ -109,6 +196,7 @@ absl::Status IntegerNotKept(std::string_view what, std::string_view text,
 }
 
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values) {
+  if (AppendPlainNumber(text, dtype, values)) return true;
   if (dtype == DType::kBool) return AppendBool(text, values);
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') {
     text.remove_prefix(1);

@@ -16,6 +16,14 @@ namespace feedmill {
 // REQUIRES: dtype is not kBytes; there are no spaces around the number.
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values);
 
+// Same as AppendNumber for numbers of the most common form, and faster: up to
+// 17 digits, with an optional '-' before them and an optional point between
+// them. Returns false and appends nothing for other texts, and for numbers that
+// need the general method. Where it returns true, FloatKeepsInteger is true,
+// too.
+bool AppendPlainNumber(std::string_view text, DType dtype,
+                       BufferBuilder& values);
+
 // Returns `text` without surrounding spaces, tabs and line ends.
 inline std::string_view TrimmedValue(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r\n";
