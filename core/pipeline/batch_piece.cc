@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "core/base/byte_budget.h"
@@ -79,9 +78,6 @@ size_t BatchPiece::BatchesTogether(uint64_t p, uint64_t records,
 
 absl::StatusOr<bool> BatchPiece::RunBlockOfBatches(uint64_t p, size_t batches,
                                                    uint64_t records) const {
-  if (scratch_.block.view_bytes_max > 0) {
-    scratch_.block.view_bytes_max = std::numeric_limits<size_t>::max();
-  }
   FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(0, kReadBytes));
   if (read < batches * records) return false;
   reading_.SetNames(p, 0, read);

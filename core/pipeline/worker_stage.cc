@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <new>
 #include <utility>
 #include <variant>
@@ -261,8 +262,12 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
     draft.read_bytes = std::max(kReadBytes, bytes_target);
     scratch.block.blocks = scratch.blocks;
   }
+  // A batch of views is one view, however large.
+  const size_t view_bytes_max = program.batches == nullptr
+                                    ? bytes_target
+                                    : std::numeric_limits<size_t>::max();
   const bool views = scratch.takes_views && program.source->makes_views();
-  scratch.block.view_bytes_max = views ? bytes_target : 0;
+  scratch.block.view_bytes_max = views ? view_bytes_max : 0;
   draft.appends = program.appends;
   if (program.appends) draft.read_bytes = kAppendedBytes;
   if (program.together > 1 && program.together_bytes >= bytes_target / 2 &&

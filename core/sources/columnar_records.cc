@@ -110,7 +110,7 @@ class ColumnarRecords final : public RecordSource {
                                  size_t bytes_max, Scratch& scratch,
                                  RecordBlock& out) const override {
     auto& read = static_cast<ReadScratch&>(scratch);
-    if (out.view_bytes_max > 0 && groups_.maps()) {
+    if (out.view_bytes_max > 0) {
       FM_ASSIGN_OR_RETURN(const size_t viewed,
                           ReadViews(first, count, read, out));
       if (viewed > 0) return viewed;
