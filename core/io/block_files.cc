@@ -185,6 +185,10 @@ absl::Status BlockFiles::Remove(const std::string& name) const {
   return store_->Remove(name);
 }
 
+absl::Status BlockFiles::RemoveFolder(const std::string& folder) const {
+  return store_->RemoveFolder(folder);
+}
+
 std::string BlockFiles::NameIn(const std::string& folder,
                                std::string_view name) const {
   return store_->NameIn(folder, name);

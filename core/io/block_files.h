@@ -44,6 +44,7 @@ class BlockFiles final : public FileSystem {
   absl::StatusOr<bool> WriteNew(const std::string& name,
                                 std::string_view bytes) const override;
   absl::Status Remove(const std::string& name) const override;
+  absl::Status RemoveFolder(const std::string& folder) const override;
   std::string NameIn(const std::string& folder,
                      std::string_view name) const override;
 

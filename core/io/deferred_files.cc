@@ -81,6 +81,11 @@ absl::Status DeferredFiles::Remove(const std::string& name) const {
   return files->Remove(name);
 }
 
+absl::Status DeferredFiles::RemoveFolder(const std::string& folder) const {
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, Made(folder));
+  return files->RemoveFolder(folder);
+}
+
 std::string DeferredFiles::NameIn(const std::string& folder,
                                   std::string_view name) const {
   const auto files = Made(folder);

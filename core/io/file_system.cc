@@ -1,7 +1,10 @@
 #include "core/io/file_system.h"
 
+#include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/glob.h"
+#include "core/io/side_by_side.h"
+#include "core/io/url_options.h"
 
 namespace feedmill {
 
@@ -52,6 +55,17 @@ absl::StatusOr<bool> FileSystem::WriteNew(const std::string& name,
 
 absl::Status FileSystem::Remove(const std::string& name) const {
   return InvalidArgument("{}: files of this kind are only read", name);
+}
+
+absl::Status FileSystem::RemoveFolder(const std::string& folder) const {
+  constexpr size_t kTogether = 16;
+  const std::string options = folder.substr(FindUrlOptions(folder));
+  std::string below = folder.substr(0, folder.size() - options.size());
+  while (below.ends_with('/')) below.pop_back();
+  FM_ASSIGN_OR_RETURN(const std::vector<FoundFile> files,
+                      Glob(EscapedPattern(below) + "/**" + options));
+  return ForEachSideBySide(files.size(), kTogether,
+                           [&](size_t k) { return Remove(files[k].name); });
 }
 
 std::string FileSystem::NameIn(const std::string& folder,

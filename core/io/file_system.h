@@ -95,7 +95,11 @@ class FileSystem {
   virtual absl::StatusOr<bool> WriteNew(const std::string& name,
                                         std::string_view bytes) const;
   // Removes a file. OK if there is none. Default: InvalidArgument, like Write.
+  // az:// leaves an empty file. Readers of new files take it for none.
   virtual absl::Status Remove(const std::string& name) const;
+  // Removes all files below a folder. OK if there are none. Default: calls Glob
+  // and, for many files at once, Remove.
+  virtual absl::Status RemoveFolder(const std::string& folder) const;
   // Returns the name of the file `name` of a folder. Default: "FOLDER/NAME".
   virtual std::string NameIn(const std::string& folder,
                              std::string_view name) const;

@@ -78,20 +78,16 @@ absl::Status DropStoredCache(const StoredCache& cache) {
   constexpr size_t kTogether = 16;
   FM_ASSIGN_OR_RETURN(const FileSystem* const files,
                       FileSystemOf(cache.path.string()));
-  for (const bool manifests : {true, false}) {
-    std::vector<std::string> names;
-    for (const std::string& name : cache.objects) {
-      const std::string_view key =
-          std::string_view(name).substr(0, FindUrlOptions(name));
-      if (key.ends_with(CacheObjects::kExtension) == manifests) {
-        names.push_back(name);
-      }
-    }
-    FM_RETURN_IF_ERROR(
-        ForEachSideBySide(names.size(), kTogether,
-                          [&](size_t k) { return files->Remove(names[k]); }));
+  std::vector<std::string> manifests;
+  for (const std::string& name : cache.objects) {
+    const std::string_view key =
+        std::string_view(name).substr(0, FindUrlOptions(name));
+    if (key.ends_with(CacheObjects::kExtension)) manifests.push_back(name);
   }
-  return absl::OkStatus();
+  FM_RETURN_IF_ERROR(
+      ForEachSideBySide(manifests.size(), kTogether,
+                        [&](size_t k) { return files->Remove(manifests[k]); }));
+  return files->RemoveFolder(cache.path.string());
 }
 
 // Counts the files of a cache's folder. Other files are ignored, also files

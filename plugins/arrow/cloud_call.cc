@@ -148,19 +148,25 @@ std::shared_ptr<CloudCall> CloudCall::Start(const std::string& name,
   return call;
 }
 
+// True if the thread of the pool holds the last reference.
+bool CloudCall::IsDropped() const { return weak_from_this().use_count() == 1; }
+
 void CloudCall::Run(const Attempt& attempt) {
   {
     const std::lock_guard lock(mutex_);
     clockid_t clock = 0;
     if (pthread_getcpuclockid(pthread_self(), &clock) == 0) cpu_clock_ = clock;
   }
-  const auto end = Clock::now() + absl::ToChronoNanoseconds(settings_.patience);
+  const auto patience = absl::ToChronoNanoseconds(settings_.patience);
+  auto end = Clock::now() + patience;
   for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+    if (IsDropped()) return Finish(Cancelled("{}: not needed", name_));
     absl::Status status = Try(name_, [&] { return attempt(*this); });
-    // The thread of the pool holds the last reference.
-    const bool dropped = weak_from_this().use_count() == 1;
-    if (!absl::IsUnavailable(status) || dropped ||
-        Clock::now() + pause >= end) {
+    if (advanced_.exchange(false)) {
+      pause = kFirstPause;
+      end = Clock::now() + patience;
+    }
+    if (!absl::IsUnavailable(status) || Clock::now() + pause >= end) {
       return Finish(std::move(status));
     }
     std::this_thread::sleep_for(pause);  // within `end`
@@ -172,6 +178,11 @@ void CloudCall::Finish(absl::Status status) {
   finished_ = true;
   status_ = std::move(status);
   changed_.notify_all();
+}
+
+void CloudCall::NoteKeptProgress() {
+  advanced_ = true;
+  NoteProgress();
 }
 
 void CloudCall::NoteProgress() {

@@ -3,6 +3,7 @@
 
 #include <arrow/status.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
@@ -27,7 +28,7 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status);
 // these clients cannot be cancelled, and Google's client waits two minutes for
 // a server that sends nothing. While requests return Unavailable, they are
 // repeated for settings.patience, or until the caller drops this object.
-// (Google's client repeats requests for that time itself, Azure's three times.)
+// (Azure's client repeats requests three times itself.)
 //
 // Thread-safety: any thread.
 class CloudCall : public std::enable_shared_from_this<CloudCall> {
@@ -50,10 +51,15 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   // each of them.
   void NoteProgress();
 
+  // The same for progress that a repeated attempt keeps: it also restarts the
+  // patience.
+  void NoteKeptProgress();
+
  private:
   CloudCall(std::string name, std::string_view what, CloudSettings settings)
       : name_(std::move(name)), what_(what), settings_(std::move(settings)) {}
 
+  bool IsDropped() const;
   void Run(const Attempt& attempt);
   void Finish(absl::Status status);
   bool HasWorked();
@@ -64,6 +70,7 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   const CloudSettings settings_;
   const std::chrono::steady_clock::time_point began_ =
       std::chrono::steady_clock::now();
+  std::atomic<bool> advanced_ = false;  // kept progress since the last attempt
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.

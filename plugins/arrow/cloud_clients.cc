@@ -17,6 +17,10 @@
 namespace feedmill {
 namespace {
 
+// Google's client makes no further request after this time. It is shorter than
+// a request, and long enough to begin the first one.
+constexpr double kOneRequestSeconds = 0.001;
+
 // Returns "" if the variable is not set.
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -153,8 +157,11 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
         }
         auto files = arrow::fs::GcsFileSystem::Make(options);
         if (!files.ok()) return StatusOfArrow(files.status());
+        options.retry_limit_seconds = kOneRequestSeconds;
+        auto files_once = arrow::fs::GcsFileSystem::Make(options);
+        if (!files_once.ok()) return StatusOfArrow(files_once.status());
         return std::make_shared<const CloudStore>(
-            CloudStore{*files, settings, /*pins_versions=*/true});
+            CloudStore{*files, *files_once, settings, /*pins_versions=*/true});
       });
 }
 
@@ -185,7 +192,7 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
         auto files = arrow::fs::AzureFileSystem::Make(options);
         if (!files.ok()) return StatusOfArrow(files.status());
         return std::make_shared<const CloudStore>(
-            CloudStore{*files, settings, /*pins_versions=*/false});
+            CloudStore{*files, *files, settings, /*pins_versions=*/false});
       });
 }
 

@@ -56,38 +56,47 @@ CloudObject::CloudObject(std::string name, std::string path,
       identity_(std::move(identity)),
       store_(std::move(store)) {}
 
-// Reads the version after opening the object, so that a later change is
-// detected.
+// Caller holds mutex_. Reads the version after opening the object, so that a
+// later change is detected.
 absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>>
-CloudObject::Opened() {
-  const std::lock_guard lock(mutex_);
-  if (opened_ != nullptr) return opened_;
-  auto opened = store_->files->OpenInputFile(path_);
+CloudObject::Open() {
+  auto opened = store_->files_once->OpenInputFile(path_);
   if (!opened.ok()) return CloudError(name_, opened.status());
-  const auto info = store_->files->GetFileInfo(path_);
+  // Files of Google's store begin a request for the whole object when they are
+  // first used, in each thread that uses them at that moment.
+  static_cast<void>((*opened)->closed());
+  const auto info = store_->files_once->GetFileInfo(path_);
   if (!info.ok()) return CloudError(name_, info.status());
   const FileIdentity found = IdentityOfInfo(*info);
   const bool same = KnowsSizeOnly(identity_) ? found.size == identity_.size
                                              : found == identity_;
-  if (!info->IsFile() || !same) return Changed(name_);
   std::string etag = EtagOf(**opened);
-  if (!etag_.empty() && etag != etag_) return Changed(name_);
+  changed_ = !info->IsFile() || !same || (!etag_.empty() && etag != etag_);
+  if (changed_) return Changed(name_);
   etag_ = std::move(etag);
-  opened_ = *opened;
+  return *std::move(opened);
+}
+
+absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>>
+CloudObject::Opened() {
+  const std::lock_guard lock(mutex_);
+  if (opened_ != nullptr) return opened_;
+  if (changed_) return Changed(name_);
+  FM_ASSIGN_OR_RETURN(opened_, Open());
   return opened_;
 }
 
-// After a failed read: the next attempt opens the object again. Google's client
-// can forget why a read ended ("Cannot read from closed file").
-void CloudObject::Forget(
+// After a failed read: the next attempt opens the object again if it must.
+// Google's client closes a file whose first request failed.
+void CloudObject::ForgetIfClosed(
     const std::shared_ptr<arrow::io::RandomAccessFile>& file) {
   const std::lock_guard lock(mutex_);
-  if (opened_ == file) opened_ = nullptr;
+  if (opened_ == file && file->closed()) opened_ = nullptr;
 }
 
 absl::Status CloudObject::CheckVersion() {
   if (store_->pins_versions) return absl::OkStatus();
-  const auto again = store_->files->OpenInputFile(path_);
+  const auto again = store_->files_once->OpenInputFile(path_);
   if (!again.ok()) {
     const absl::Status error = CloudError(name_, again.status());
     return absl::IsNotFound(error) ? Changed(name_) : error;
@@ -95,20 +104,25 @@ absl::Status CloudObject::CheckVersion() {
   return EtagOf(**again) == etag_ ? absl::OkStatus() : Changed(name_);
 }
 
-absl::StatusOr<std::shared_ptr<arrow::Buffer>> CloudObject::FetchNow(
-    const ByteRange& range, CloudCall& call) {
+// An attempt of a fetch. It continues where the last one failed.
+absl::Status CloudObject::FetchRest(Fetching& fetching, CloudCall& call) {
   FM_ASSIGN_OR_RETURN(const auto file, Opened());
-  auto buffer = arrow::AllocateBuffer(static_cast<int64_t>(range.size));
-  if (!buffer.ok()) return StatusOfArrow(buffer.status());
-  for (uint64_t done = 0; done < range.size;) {
+  const ByteRange& range = fetching.range;
+  if (fetching.bytes == nullptr) {
+    auto buffer = arrow::AllocateBuffer(static_cast<int64_t>(range.size));
+    if (!buffer.ok()) return StatusOfArrow(buffer.status());
+    fetching.bytes = *std::move(buffer);
+  }
+  while (fetching.done < range.size) {
     const uint64_t size =
-        std::min(range.size - done, store_->request_size->bytes());
+        std::min(range.size - fetching.done, store_->request_size->bytes());
     const auto begun = std::chrono::steady_clock::now();
-    const auto read = file->ReadAt(static_cast<int64_t>(range.offset + done),
-                                   static_cast<int64_t>(size),
-                                   (*buffer)->mutable_data() + done);
+    const auto read =
+        file->ReadAt(static_cast<int64_t>(range.offset + fetching.done),
+                     static_cast<int64_t>(size),
+                     fetching.bytes->mutable_data() + fetching.done);
     if (!read.ok()) {
-      Forget(file);
+      ForgetIfClosed(file);
       const absl::Status error = CloudError(name_, read.status());
       // Azure's error for a range beyond the end of an object that has shrunk.
       const bool shorter =
@@ -116,28 +130,24 @@ absl::StatusOr<std::shared_ptr<arrow::Buffer>> CloudObject::FetchNow(
       return absl::IsNotFound(error) || shorter ? Changed(name_) : error;
     }
     if (static_cast<uint64_t>(*read) != size) return Changed(name_);
-    done += size;
+    fetching.done += size;
     store_->request_size->Note(
         size, absl::FromChrono(std::chrono::steady_clock::now() - begun),
         store_->settings.patience);
-    call.NoteProgress();
+    call.NoteKeptProgress();
   }
-  FM_RETURN_IF_ERROR(CheckVersion());
-  return *std::move(buffer);
+  return CheckVersion();
 }
 
 std::shared_ptr<Fetch> CloudObject::Begin(const ByteRange& range) {
-  const auto bytes = std::make_shared<Fetch::Bytes>();
+  const auto fetching = std::make_shared<Fetching>(Fetching{range, nullptr});
   auto call = CloudCall::Start(
       name_,
       fmt::format("bytes {}-{}", range.offset, range.offset + range.size - 1),
-      store_->settings,
-      [self = shared_from_this(), bytes,
-       range](CloudCall& own) -> absl::Status {
-        FM_ASSIGN_OR_RETURN(*bytes, self->FetchNow(range, own));
-        return absl::OkStatus();
+      store_->settings, [self = shared_from_this(), fetching](CloudCall& own) {
+        return self->FetchRest(*fetching, own);
       });
-  return std::make_shared<Fetch>(std::move(call), bytes);
+  return std::make_shared<Fetch>(std::move(call), fetching);
 }
 
 }  // namespace feedmill

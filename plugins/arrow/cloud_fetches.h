@@ -36,7 +36,11 @@ class RequestSize {
 
 // An Arrow file system, shared by all its open files.
 struct CloudStore {
+  // Repeats failed requests itself. Google's client first waits 1 s.
   std::shared_ptr<arrow::fs::FileSystem> files;
+  // Returns a failed request at once, so that CloudCall repeats it sooner. For
+  // calls of one request, or that keep what they have.
+  std::shared_ptr<arrow::fs::FileSystem> files_once;
   CloudSettings settings{};
   // True if an open file reads one version only. Otherwise the version is
   // checked after each fetch.
@@ -47,24 +51,32 @@ struct CloudStore {
 // Size and modification time, from Arrow.
 FileIdentity IdentityOfInfo(const arrow::fs::FileInfo& info);
 
+// The state of a fetch, used by its CloudCall until that has ended.
+struct Fetching {
+  ByteRange range;
+  std::shared_ptr<arrow::Buffer> bytes;
+  uint64_t done = 0;  // bytes that a repeated attempt need not fetch again
+};
+
 // A range being fetched. Readers wait for it. Any thread.
 class Fetch {
  public:
   using Bytes = std::shared_ptr<arrow::Buffer>;
 
-  Fetch(std::shared_ptr<CloudCall> call, std::shared_ptr<const Bytes> bytes)
-      : call_(std::move(call)), bytes_(std::move(bytes)) {}
+  Fetch(std::shared_ptr<CloudCall> call,
+        std::shared_ptr<const Fetching> fetching)
+      : call_(std::move(call)), fetching_(std::move(fetching)) {}
 
   // Errors as those of CloudCall::Wait.
   absl::StatusOr<Bytes> Wait() const {
     const absl::Status status = call_->Wait();
     if (!status.ok()) return status;
-    return *bytes_;
+    return fetching_->bytes;
   }
 
  private:
   const std::shared_ptr<CloudCall> call_;
-  const std::shared_ptr<const Bytes> bytes_;  // set when the call has ended
+  const std::shared_ptr<const Fetching> fetching_;
 };
 
 // One version of an object, opened by its first fetch. Shared by its fetches,
@@ -81,10 +93,10 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
   std::shared_ptr<Fetch> Begin(const ByteRange& range);
 
  private:
+  absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>> Open();
   absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>> Opened();
-  absl::StatusOr<std::shared_ptr<arrow::Buffer>> FetchNow(
-      const ByteRange& range, CloudCall& call);
-  void Forget(const std::shared_ptr<arrow::io::RandomAccessFile>& file);
+  absl::Status FetchRest(Fetching& fetching, CloudCall& call);
+  void ForgetIfClosed(const std::shared_ptr<arrow::io::RandomAccessFile>& file);
   absl::Status CheckVersion();
 
   const std::string name_;
@@ -95,7 +107,8 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::shared_ptr<arrow::io::RandomAccessFile> opened_;
-  std::string etag_;  // of the version that was opened first
+  std::string etag_;      // of the version that was opened first
+  bool changed_ = false;  // another version was found
 };
 
 }  // namespace feedmill

@@ -101,6 +101,7 @@ class CloudFiles final : public FileSystem {
   absl::StatusOr<bool> WriteNew(const std::string& name,
                                 std::string_view bytes) const override;
   absl::Status Remove(const std::string& name) const override;
+  absl::Status RemoveFolder(const std::string& folder) const override;
 
   std::string NameIn(const std::string& folder,
                      std::string_view name) const override {
@@ -204,7 +205,7 @@ absl::StatusOr<FileStat> CloudFiles::StatOf(const CloudName& name) const {
   return CallCloud<FileStat>(
       name.name, "its size and time of change", settings_,
       [name]() -> absl::StatusOr<FileStat> {
-        const auto info = name.store->files->GetFileInfo(name.path());
+        const auto info = name.store->files_once->GetFileInfo(name.path());
         if (!info.ok()) return CloudError(name.name, info.status());
         if (info->type() == arrow::fs::FileType::NotFound) {
           return NotFound("{}: the store has no such object", name.name);
@@ -224,10 +225,20 @@ arrow::Status PutObject(const CloudName& name, std::string_view bytes,
     bytes.remove_prefix(part.size());
     call.NoteProgress();
   }
-  if (wrote.ok()) return out->Close();
-  // A stream that is only destroyed would store what it has.
-  static_cast<void>(out->Abort());
-  return wrote;
+  if (!wrote.ok()) {
+    // A stream that is only destroyed would store what it has.
+    static_cast<void>(out->Abort());
+    return wrote;
+  }
+  return out->Close();
+}
+
+arrow::Status CheckStored(const CloudName& name, size_t size) {
+  ARROW_ASSIGN_OR_RAISE(const auto stored,
+                        name.store->files_once->GetFileInfo(name.path()));
+  if (IdentityOfInfo(stored).size == size) return arrow::Status::OK();
+  return arrow::Status::IOError("the store has ", stored.size(),
+                                " bytes after an upload of ", size);
 }
 
 // Returns a name beside `key` that patterns do not match: "a/b" → "a/.b.new".
@@ -237,21 +248,25 @@ std::string UnfinishedKey(const std::string& key) {
   return fmt::format("{}.{}.new", key.substr(0, name), key.substr(name));
 }
 
+// Google's client takes an upload for complete if the store says so, but a
+// server that lost a request may have a part only.
 absl::Status CloudFiles::Put(const CloudName& name,
                              std::string_view bytes) const {
   // A request may outlive this call.
   const auto own = std::make_shared<const std::string>(bytes);
-  const absl::Status status = Call(
-      name, "the end of its upload",
-      [name, own](CloudCall& call) { return PutObject(name, *own, call); });
+  const auto put = [name, own,
+                    is_google = is_google()](CloudCall& call) -> arrow::Status {
+    ARROW_RETURN_NOT_OK(PutObject(name, *own, call));
+    return is_google ? CheckStored(name, own->size()) : arrow::Status::OK();
+  };
+  const absl::Status status = Call(name, "the end of its upload", put);
   if (absl::IsNotFound(status)) FM_RETURN_IF_ERROR(CheckBucket(name));
   return status;
 }
 
 // Google's store shows an object when it is whole. Arrow empties an object of
 // Azure before it fills it, so the bytes go to another object, which the store
-// copies. The other object is not deleted: Arrow takes leases for that, which
-// last a minute if a request fails.
+// copies. The other object is not deleted, as Remove explains.
 absl::Status CloudFiles::Write(const std::string& name,
                                std::string_view bytes) const {
   FM_ASSIGN_OR_RETURN(const CloudName to, ObjectOf(name));
@@ -280,10 +295,30 @@ absl::StatusOr<bool> CloudFiles::WriteNew(const std::string& name,
   return true;
 }
 
+// To delete an object of Azure, Arrow takes a lease, which lasts a minute if a
+// request fails. When the store refuses to end it, that answer may come
+// together with "100 Continue". Azure's client then throws in a destructor,
+// which ends the process. So the object is emptied.
 absl::Status CloudFiles::Remove(const std::string& name) const {
   FM_ASSIGN_OR_RETURN(const CloudName object, ObjectOf(name));
+  if (!is_google()) {
+    const absl::Status found = StatOf(object).status();
+    if (absl::IsNotFound(found)) return absl::OkStatus();
+    FM_RETURN_IF_ERROR(found);
+    return Put(object, "");
+  }
   const absl::Status status = Call(object, "its removal", [object](CloudCall&) {
     return object.store->files->DeleteFile(object.path());
+  });
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+// Azure deletes all objects of a folder with one request, without leases.
+absl::Status CloudFiles::RemoveFolder(const std::string& folder) const {
+  if (is_google()) return FileSystem::RemoveFolder(folder);
+  FM_ASSIGN_OR_RETURN(const CloudName name, ObjectOf(folder));
+  const absl::Status status = Call(name, "its removal", [name](CloudCall&) {
+    return name.store->files->DeleteDir(name.path());
   });
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }

@@ -145,6 +145,7 @@ class FaultProxy:
         self.gateway = gateway
         self.delay = delay
         self.fault = fault
+        self.joins_answers = False  # sends "100 Continue" together with the answer to a request without a body
         self.log = []  # (path, range header)
         self.seen = []  # all headers
         self.methods = []  # (method, path)
@@ -204,7 +205,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def handle_expect_100(self):
         super().handle_expect_100()
-        self.wfile.flush()  # Azure's client waits for it
+        if not self.owner.joins_answers or self.headers.get("Content-Length") != "0":
+            self.wfile.flush()  # Azure's client waits for it
         return True
 
     def do_CONNECT(self):

@@ -78,6 +78,7 @@ def caches_are_listed_and_deleted(feedmill):
         assert feedmill.hash_of(in_store(feedmill, "a [b]")) == want
         small = feedmill.hash_of(other)
         server.put("a [b]/note.txt", b"not of a cache")
+        proxy.joins_answers = True  # Azure's client cannot read joined answers of the kind "refused"
 
         def listed(*flags):
             done = feedmill.run("cache", place, "--format", "json", *flags)
@@ -97,6 +98,7 @@ def caches_are_listed_and_deleted(feedmill):
         assert listed() == []
         text = feedmill.run("cache", place)
         assert text.stdout == "0 caches, 0 B\n" or "0 caches" in text.stdout, text
+        proxy.joins_answers = False
         # Deleted caches are made again.
         assert feedmill.hash_of(in_store(feedmill, "a [b]")) == want
         assert feedmill.hash_of(other) == small
@@ -122,6 +124,22 @@ def caches_of_large_elements(feedmill):
         if Store.scheme == "s3":
             assert any("uploadId=" in path for path, _ in proxy.log), "no multipart upload"
         assert feedmill.hash_of(text(kept)) == want
+        if Store.scheme == "gs":
+            # The server loses a part, and says that the upload is complete.
+            lost = []
+
+            def lose(request):
+                if not lost and request.headers.get("Content-Range", "").startswith("bytes 8388608-"):
+                    lost.append(request.path)
+                    return "status", 500
+                return None
+
+            proxy.fault = lose
+            assert feedmill.hash_of(text(f"cache: '{Store.place()}/lost'")) == want
+            before = proxy.count
+            assert feedmill.hash_of(text(f"cache: '{Store.place()}/lost'")) == want
+            source = [part for path, part in proxy.log[before:] if "large" in path and part]
+            assert lost and source == ["bytes=0-65535"], (lost, source)  # the probe of its size
         if Store.scheme == "s3":  # a part that fails for ever ends the upload, not the read
             proxy.fault = lambda request: ("status", 403, {}, s3_files.error_page("AccessDenied")) if "partNumber=2" in request.path else None
             before = proxy.count
@@ -169,7 +187,8 @@ def caches_when_a_fifth_fails(feedmill):
         kinds = [("status", 503), ("status", 500), ("delay", 0.1)]
         return chance.choice(kinds if Store.scheme != "s3" else [*kinds, ("cut", 0), ("cut", 700)])
 
-    with Store.objects(feedmill) as (_, proxy):
+    # The delay is a little of a network's: Google's client pauses for 1 to 2 s after a failure within 1 ms.
+    with Store.objects(feedmill, delay=0.003) as (_, proxy):
         want = feedmill.hash_of(cached(feedmill))
         proxy.fault = fault
         for _ in range(2):
