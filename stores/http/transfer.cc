@@ -329,6 +329,10 @@ absl::Time Transfer::aborts_at() const {
 
 std::string Transfer::AbortReason(absl::Time now) const {
   const absl::Duration quiet = now - last_sign_;
+  // The patience ended while the last attempt had just begun.
+  if (quiet < options_.stall && answer() == 0 && !last_reason_.empty()) {
+    return last_reason_;
+  }
   if (quiet >= options_.stall || answer() == 0) {
     return "no byte came for " +
            absl::FormatDuration(absl::Trunc(quiet, absl::Milliseconds(100)));
@@ -391,6 +395,7 @@ std::optional<absl::Time> Transfer::Repeat(absl::Time now,
   const absl::Time next = now + pause;
   if (next - last_progress_ <= patience &&
       next - began_ <= options_.request_limit) {
+    last_reason_ = reason;
     return next;
   }
   Finish(Unavailable(

@@ -163,6 +163,7 @@ class Transfer {
   uint64_t answer_bytes_max_ = 0;
   int attempts_ = 0;            // in total
   int failures_ = 0;            // since the last progress
+  std::string last_reason_;     // of the last attempt that was repeated
   absl::Time began_;            // time of the first attempt
   absl::Time last_progress_;    // see NoteNewBytes
   uint64_t new_bytes_ = 0;      // since the last progress

@@ -203,6 +203,24 @@ TEST_F(TransferTest, AnyServerIsGivenUpWithinPatience) {
   EXPECT_THAT(reason_, HasSubstr("no byte came for 1s"));
 }
 
+TEST_F(TransferTest, AnAttemptThatThePatienceCutsDoesNotHideTheReason) {
+  options_.patience = absl::Seconds(2);
+  const auto transfer = Range(0, 100);
+  for (int refused = 0; refused < 3; ++refused) {
+    transfer->BeginAttempt(now_);
+    Head(*transfer, {"HTTP/1.1 503 x"});
+    const auto next = transfer->EndAttempt(now_, answered_);
+    ASSERT_TRUE(next);
+    now_ = *next;
+  }
+  transfer->BeginAttempt(now_);
+  now_ = transfer->aborts_at();
+  EXPECT_FALSE(transfer->EndAttempt(
+      now_, {AttemptEnd::Kind::kCut, transfer->AbortReason(now_)}));
+  EXPECT_THAT(ErrorText(transfer->WaitForEnd()),
+              HasSubstr("the server answers 503"));
+}
+
 TEST_F(TransferTest, BytesOfABodyRenewPatienceOnce) {
   const auto transfer = Transfer::Whole(kUrl, std::nullopt, options_);
   transfer->BeginAttempt(now_);
