@@ -16,11 +16,11 @@
 #include "absl/time/time.h"
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
+#include "core/io/retry_schedule.h"
 #include "stores/http/http_options.h"
 #include "stores/http/piece_memory.h"
 #include "stores/http/remote_file.h"
 #include "stores/http/response_head.h"
-#include "stores/http/retry_schedule.h"
 
 namespace feedmill {
 

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_STORES_HTTP_RETRY_SCHEDULE_H_
-#define FEEDMILL_STORES_HTTP_RETRY_SCHEDULE_H_
+#ifndef FEEDMILL_CORE_IO_RETRY_SCHEDULE_H_
+#define FEEDMILL_CORE_IO_RETRY_SCHEDULE_H_
 
 #include <cstdint>
 #include <string_view>
@@ -28,4 +28,4 @@ class RetrySchedule {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_STORES_HTTP_RETRY_SCHEDULE_H_
+#endif  // FEEDMILL_CORE_IO_RETRY_SCHEDULE_H_

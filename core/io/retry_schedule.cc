@@ -1,4 +1,4 @@
-#include "stores/http/retry_schedule.h"
+#include "core/io/retry_schedule.h"
 
 #include <xxhash.h>
 
