@@ -26,8 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kThreads = 64;
 constexpr std::chrono::milliseconds kStopLook(50);
-constexpr std::chrono::milliseconds kFirstPause(100);
-constexpr std::chrono::milliseconds kLongestPause(5000);
 // The attempts that Azure's client makes before it returns take about 6 s.
 constexpr absl::Duration kBeyondPatience = absl::Seconds(10);
 // Limit of one call with all its repeats, at any speed.
@@ -133,6 +131,13 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status) {
       name, text);
 }
 
+CloudCall::CloudCall(std::string name, std::string_view what,
+                     CloudSettings settings)
+    : name_(std::move(name)),
+      what_(what),
+      settings_(std::move(settings)),
+      schedule_(static_cast<uint64_t>(getpid()), name_ + what_, 0) {}
+
 std::shared_ptr<CloudCall> CloudCall::Start(const std::string& name,
                                             std::string_view what,
                                             const CloudSettings& settings,
@@ -159,13 +164,14 @@ void CloudCall::Run(const Attempt& attempt) {
   }
   const auto patience = absl::ToChronoNanoseconds(settings_.patience);
   auto end = Clock::now() + patience;
-  for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+  for (int failures = 0;; ++failures) {
     if (IsDropped()) return Finish(Cancelled("{}: not needed", name_));
     absl::Status status = Try(name_, [&] { return attempt(*this); });
     if (advanced_.exchange(false)) {
-      pause = kFirstPause;
+      failures = 0;
       end = Clock::now() + patience;
     }
+    const auto pause = absl::ToChronoNanoseconds(schedule_.Pause(failures));
     if (!absl::IsUnavailable(status) || Clock::now() + pause >= end) {
       return Finish(std::move(status));
     }

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/cloud_files.h"
+#include "core/io/retry_schedule.h"
 
 namespace feedmill {
 
@@ -56,8 +57,7 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   void NoteKeptProgress();
 
  private:
-  CloudCall(std::string name, std::string_view what, CloudSettings settings)
-      : name_(std::move(name)), what_(what), settings_(std::move(settings)) {}
+  CloudCall(std::string name, std::string_view what, CloudSettings settings);
 
   bool IsDropped() const;
   void Run(const Attempt& attempt);
@@ -68,6 +68,7 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   const std::string name_;
   const std::string what_;
   const CloudSettings settings_;
+  const RetrySchedule schedule_;
   const std::chrono::steady_clock::time_point began_ =
       std::chrono::steady_clock::now();
   std::atomic<bool> advanced_ = false;  // kept progress since the last attempt
