@@ -17,15 +17,15 @@ constexpr int kRoundTripsAhead = 6;
 
 }  // namespace
 
-HttpFile::HttpFile(RemoteFile file, FileIdentity identity,
-                   std::shared_ptr<const WholeFile> whole,
+HttpFile::HttpFile(RemoteFile file, HttpStore::ProbeResult found,
                    std::shared_ptr<HttpStore> store)
     : RandomAccessFile(file.name),
       file_(std::move(file)),
-      identity_(std::move(identity)),
+      identity_(std::move(found.identity)),
+      first_(std::move(found.first)),
       store_(std::move(store)),
-      has_ranges_(whole == nullptr),
-      whole_(whole) {
+      has_ranges_(found.whole == nullptr),
+      whole_(found.whole) {
   store_->Add(this);
 }
 
@@ -318,6 +318,10 @@ absl::StatusOr<size_t> HttpFile::Read(uint64_t offset,
                                       std::span<std::byte> out) const {
   if (offset >= identity_.size || out.empty()) return size_t{0};
   out = out.first(std::min<uint64_t>(out.size(), identity_.size - offset));
+  if (offset < first_.size() && out.size() <= first_.size() - offset) {
+    std::memcpy(out.data(), first_.data() + offset, out.size());
+    return out.size();
+  }
   bool has_ranges;
   {
     const std::lock_guard lock(mutex_);

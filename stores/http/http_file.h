@@ -26,10 +26,8 @@ namespace feedmill {
 // version.
 class HttpFile final : public RandomAccessFile {
  public:
-  // `whole`: the file's bytes, if the server does not support ranges; else
-  // null.
-  HttpFile(RemoteFile file, FileIdentity identity,
-           std::shared_ptr<const WholeFile> whole,
+  // `found`: the version to read, and bytes of it that are there already.
+  HttpFile(RemoteFile file, HttpStore::ProbeResult found,
            std::shared_ptr<HttpStore> store);
   ~HttpFile() override;
 
@@ -86,6 +84,7 @@ class HttpFile final : public RandomAccessFile {
 
   const RemoteFile file_;
   const FileIdentity identity_;
+  const std::string first_;  // the first bytes, as far as they are known
   const std::shared_ptr<HttpStore> store_;
 
   mutable std::mutex mutex_;

@@ -24,16 +24,16 @@ class HttpFiles final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
     FM_RETURN_IF_ERROR(CheckUrl(name));
-    const HttpStore::ProbeResult found = FindAll({&name, 1}).front();
+    HttpStore::ProbeResult found = std::move(FindAll({&name, 1}).front());
     FM_RETURN_IF_ERROR(found.status);
-    return std::make_unique<HttpFile>(name, found.identity, found.whole,
-                                      store_);
+    return std::make_unique<HttpFile>(name, std::move(found), store_);
   }
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const override {
     FM_RETURN_IF_ERROR(CheckUrl(name));
-    return std::make_unique<HttpFile>(name, known, nullptr, store_);
+    return std::make_unique<HttpFile>(
+        name, HttpStore::ProbeResult{.identity = known}, store_);
   }
 
   absl::StatusOr<FileStat> Stat(const std::string& name) const override {

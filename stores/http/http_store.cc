@@ -97,6 +97,7 @@ void HttpStore::FindOne(const RemoteFile& file, Transfer& probe,
   if (!found.status.ok()) return probe.Abandon();
   if (probe.answer() == 206) {
     found.identity = probe.identity();
+    found.first = probe.TakeFirst();
     return;
   }
   // The server does not support ranges, or the file is empty.

@@ -64,6 +64,7 @@ class HttpStore {
   struct ProbeResult {
     absl::Status status{};
     FileIdentity identity{};
+    std::string first{};  // the first bytes, up to Transfer::kProbeBytes
     // if the server does not support ranges
     std::shared_ptr<const WholeFile> whole{};
   };

@@ -51,7 +51,7 @@ std::shared_ptr<Transfer> Transfer::Probe(RemoteFile file,
                                           const HttpOptions& options) {
   std::shared_ptr<Transfer> made(
       new Transfer(Kind::kProbe, std::move(file), options));
-  made->range_ = {0, 1};
+  made->range_ = {0, kProbeBytes};
   return made;
 }
 
@@ -99,6 +99,11 @@ std::vector<std::byte> Transfer::TakeWhole() {
   return std::move(whole_);
 }
 
+std::string Transfer::TakeFirst() {
+  const std::lock_guard lock(mutex_);
+  return std::move(first_);
+}
+
 void Transfer::Abandon() {
   const std::lock_guard lock(mutex_);
   abandoned_ = true;
@@ -130,6 +135,7 @@ std::string Transfer::BeginAttempt(absl::Time now) {
   error_body_.clear();
   answer_bytes_ = 0;
   const std::lock_guard lock(mutex_);
+  first_.clear();
   if (kind_ == Kind::kWhole) {
     whole_.clear();
     return "";
@@ -298,6 +304,8 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   if (abandoned_) return false;
   if (kind_ == Kind::kWhole) {
     whole_.insert(whole_.end(), bytes.begin(), bytes.end());
+  } else if (kind_ == Kind::kProbe) {
+    first_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   } else if (kind_ == Kind::kRange && !Store(bytes)) {
     return false;
   }
@@ -357,7 +365,8 @@ bool Transfer::IsComplete(const AttemptEnd& end) const {
   const bool answered = end.kind == AttemptEnd::Kind::kAnswered;
   switch (kind_) {
     case Kind::kProbe:
-      return head_.status() == 206   ? head_good_
+      return head_.status() == 206
+                 ? head_good_ && answer_bytes_ == answer_bytes_max_
              : head_.status() == 200 ? head_checked_
                                      : head_.status() == 416;
     case Kind::kRange:

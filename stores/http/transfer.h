@@ -48,10 +48,13 @@ struct AttemptEnd {
 class Transfer {
  public:
   enum class Kind {
-    kProbe,  // first byte, for size and version
+    kProbe,  // the first kProbeBytes, for size and version
     kRange,
     kWhole,  // without a range, up to whole_bytes_max
   };
+
+  // Enough to tell the compression of a file (kCompressionBytes).
+  static constexpr uint64_t kProbeBytes = 16;
 
   // Reads bytes [offset, offset + size) of the version `identity`. Writes them
   // to `into`, or to its own memory if that is empty.
@@ -82,6 +85,9 @@ class Transfer {
   }
   // Takes the bytes of a whole file. REQUIRES: WaitForEnd() was OK.
   std::vector<std::byte> TakeWhole();
+  // Takes the first bytes of the file, up to kProbeBytes. REQUIRES:
+  // WaitForEnd() was OK; kProbe.
+  std::string TakeFirst();
   // Version and size from the server. REQUIRES: WaitForEnd() was OK; kProbe or
   // kWhole.
   const FileIdentity& identity() const { return identity_; }
@@ -178,6 +184,7 @@ class Transfer {
   std::span<std::byte> into_;  // empty: own_ is used, or it was abandoned
   PieceMemory own_;
   std::vector<std::byte> whole_;
+  std::string first_;  // of a probe
   uint64_t received_ = 0;
   uint64_t notify_at_ = 0;  // number of bytes readers wait for
   bool finished_ = false;

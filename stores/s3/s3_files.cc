@@ -32,16 +32,17 @@ class S3Files final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
     FM_ASSIGN_OR_RETURN(const RemoteFile object, ObjectOf(name));
-    const HttpStore::ProbeResult found = store_->FindAll({&object, 1}).front();
+    HttpStore::ProbeResult found =
+        std::move(store_->FindAll({&object, 1}).front());
     FM_RETURN_IF_ERROR(found.status);
-    return std::make_unique<HttpFile>(object, found.identity, found.whole,
-                                      store_);
+    return std::make_unique<HttpFile>(object, std::move(found), store_);
   }
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const override {
     FM_ASSIGN_OR_RETURN(const RemoteFile object, ObjectOf(name));
-    return std::make_unique<HttpFile>(object, known, nullptr, store_);
+    return std::make_unique<HttpFile>(
+        object, HttpStore::ProbeResult{.identity = known}, store_);
   }
 
   absl::StatusOr<FileStat> Stat(const std::string& name) const override {

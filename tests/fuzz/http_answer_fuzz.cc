@@ -59,6 +59,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Require(out.front() == '-' && out.back() == '-');
   const auto probe = Transfer::Probe(url, options);
   Answer(text, *probe);
+  if (probe->WaitForEnd().ok()) {
+    Require(probe->TakeFirst().size() <= Transfer::kProbeBytes);
+  }
   const auto whole = Transfer::Whole(url, std::nullopt, options);
   Answer(text, *whole);
   if (whole->WaitForEnd().ok()) {

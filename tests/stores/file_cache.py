@@ -34,7 +34,7 @@ def second_read_asks_for_no_data(feedmill):
             server.log.clear()
             assert feedmill.hash_of(text) == want, kind
             # Only sizes and versions are asked for.
-            assert all(asked == "bytes=0-0" for _, asked, _ in server.log), (kind, server.log)
+            assert all(asked == "bytes=0-15" for _, asked, _ in server.log), (kind, server.log)
             shutil.rmtree(feedmill.cache)
 
 
@@ -45,7 +45,7 @@ def processes_share_it(feedmill):
         server.log.clear()
         with feedmill.cluster(2) as (address, _, _):
             assert feedmill.hash_of(text, "--service", address) == want
-        assert all(asked == "bytes=0-0" for _, asked, _ in server.log), server.log
+        assert all(asked == "bytes=0-15" for _, asked, _ in server.log), server.log
     same = feedmill.cache.stat().st_mode & 0o777
     assert same & 0o700 == 0o700, oct(same)
 
@@ -141,7 +141,7 @@ def objects_of(scheme, feedmill):
 def data_requests(proxy):
     """The requests for bytes of objects."""
     return [seen for seen in proxy.log
-            if "alt=media" in seen[0] or seen[1] not in (None, "bytes=0-0")]
+            if "alt=media" in seen[0] or seen[1] not in (None, "bytes=0-15")]
 
 
 def objects_are_kept(feedmill, scheme):

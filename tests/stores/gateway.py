@@ -115,7 +115,7 @@ class Request:
     @property
     def is_range(self):
         header = self.headers.get("Range") or self.headers.get("x-ms-range")
-        return bool(header) and header != "bytes=0-0"
+        return bool(header) and header != "bytes=0-15"
 
     @property
     def begin(self):

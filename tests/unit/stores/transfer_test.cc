@@ -288,14 +288,19 @@ TEST_F(TransferTest, ARefusalIsNotRepeated) {
 
 TEST_F(TransferTest, AProbeLearnsSizeAndVersion) {
   const auto probe = Transfer::Probe(kUrl, options_);
-  EXPECT_EQ(probe->BeginAttempt(now_), "0-0");
+  EXPECT_EQ(probe->BeginAttempt(now_), "0-15");
   EXPECT_EQ(probe->Condition(), "");
-  HeadOfRange(*probe, 0, 1);
-  EXPECT_TRUE(Body(*probe, "a"));
+  HeadOfRange(*probe, 0, 16);
+  EXPECT_TRUE(Body(*probe, "0123456"));
+  EXPECT_TRUE(probe->EndAttempt(now_, cut_));
+  EXPECT_EQ(probe->BeginAttempt(now_), "0-15");
+  HeadOfRange(*probe, 0, 4);  // a server may send less
+  EXPECT_TRUE(Body(*probe, "0123"));
   EXPECT_FALSE(probe->EndAttempt(now_, answered_));
   EXPECT_TRUE(probe->WaitForEnd().ok());
   EXPECT_EQ(probe->answer(), 206);
   EXPECT_EQ(probe->identity(), kVersion);
+  EXPECT_EQ(probe->TakeFirst(), "0123");
 }
 
 TEST_F(TransferTest, AServerWithoutRangesIsNoticedWithoutItsBytes) {
