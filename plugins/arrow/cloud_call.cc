@@ -167,7 +167,7 @@ void CloudCall::Run(const Attempt& attempt) {
   for (int failures = 0;; ++failures) {
     if (IsDropped()) return Finish(Cancelled("{}: not needed", name_));
     absl::Status status = Try(name_, [&] { return attempt(*this); });
-    if (advanced_.exchange(false)) {
+    if (std::exchange(advanced_, false)) {
       failures = 0;
       end = Clock::now() + patience;
     }

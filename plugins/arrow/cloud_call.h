@@ -3,7 +3,6 @@
 
 #include <arrow/status.h>
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
@@ -52,8 +51,8 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   // each of them.
   void NoteProgress();
 
-  // The same for progress that a repeated attempt keeps: it also restarts the
-  // patience.
+  // Same, for progress that a repeated attempt keeps: also restarts the
+  // patience. Only an attempt calls it.
   void NoteKeptProgress();
 
  private:
@@ -71,7 +70,8 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   const RetrySchedule schedule_;
   const std::chrono::steady_clock::time_point began_ =
       std::chrono::steady_clock::now();
-  std::atomic<bool> advanced_ = false;  // kept progress since the last attempt
+  // The thread of the call only: progress that the last attempt left.
+  bool advanced_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
