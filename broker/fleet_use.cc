@@ -35,15 +35,11 @@ FleetUse FleetUse::Of(const LeaseTable& table, absl::Time now) {
 }
 
 std::map<std::string, double> FleetUse::RelativeSpeeds() const {
-  constexpr double kShareLeast = 0.1;
-  const auto tells = [](const VerdictInput::Worker& worker) {
-    return worker.speed >= 0 && worker.share >= kShareLeast;
-  };
   std::map<std::string, double> relative;
   for (const auto& [plan, workers] : by_plan) {
     std::vector<const VerdictInput::Worker*> known;
     for (const VerdictInput::Worker& worker : workers) {
-      if (tells(worker) && !worker.draining) known.push_back(&worker);
+      if (worker.speed >= 0 && !worker.draining) known.push_back(&worker);
     }
     if (known.size() < 2) continue;
     const auto middle =
@@ -54,7 +50,7 @@ std::map<std::string, double> FleetUse::RelativeSpeeds() const {
     const VerdictInput::Worker& typical = **middle;
     if (typical.speed <= 0 || typical.progress < kSteadyProgress) continue;
     for (const VerdictInput::Worker& worker : workers) {
-      if (!tells(worker)) continue;
+      if (worker.speed < 0) continue;
       const double speed = worker.speed / typical.speed;
       const auto [of_all, added] = relative.emplace(worker.name, speed);
       of_all->second = std::min(of_all->second, speed);

@@ -7,10 +7,12 @@ namespace {
 
 constexpr absl::Duration kHalvedEach = absl::Seconds(5);
 constexpr size_t kPlacesMax = 256;
-// A worker's speed is known if it had the plan for kSpeedTimeLeast, with at
-// least kBusyLeast of its threads at work.
+// A worker's speed is known if it had the plan for kSpeedTimeLeast. At least
+// kBusyLeast of its threads must have worked, and kShareLeast of their time for
+// the plan.
 constexpr absl::Duration kSpeedTimeLeast = absl::Seconds(3);
 constexpr double kBusyLeast = 0.3;
+constexpr double kShareLeast = 0.1;
 
 template <class Samples>
 void DropOld(absl::Time now, Samples& samples) {
@@ -132,12 +134,16 @@ std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
   }
   const double busy = Busy(now);
   if (busy < kBusyLeast) return plans;
+  double step_seconds = 0;
+  for (const auto& [plan, use] : plans) step_seconds += use.step_seconds;
   for (const auto& [plan, each] : sent) {
     const absl::Duration time = samples_.back().first - each.begun;
     if (time < kSpeedTimeLeast || each.last < each.first) continue;
     PlanUse& use = plans[plan];
+    const double share = step_seconds > 0 ? use.step_seconds / step_seconds : 1;
+    if (share < kShareLeast) continue;
     use.speed = static_cast<double>(each.last - each.first) /
-                (absl::ToDoubleSeconds(time) * last_.threads * busy);
+                (absl::ToDoubleSeconds(time) * last_.threads * busy * share);
     use.progress = each.with_elements / each.intervals;
   }
   return plans;

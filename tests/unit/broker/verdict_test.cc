@@ -472,6 +472,30 @@ TEST(WorkerWindow, TellsHowFastAThreadIs) {
   EXPECT_TRUE(window.Plans(end + absl::Seconds(9)).empty());
 }
 
+TEST(WorkerWindow, PlansShareTheTimeOfTheThreads) {
+  WorkerWindow window;
+  for (int64_t second = 0; second <= 4; ++second) {
+    WorkerLoad load = LoadOf(absl::Seconds(second), 1);  // one thread of two
+    PlanLoad other = load.plans[0];
+    other.plan = PlanId("q");
+    other.steps = {{1, 6'000'000'000}};
+    PlanLoad little = load.plans[0];
+    little.plan = PlanId("r");
+    little.steps = {{1, 1'000'000}};
+    load.plans.push_back(other);
+    load.plans.push_back(little);
+    for (PlanLoad& plan : load.plans) {
+      plan.elements = static_cast<uint64_t>(30 * second);
+    }
+    window.Add(kNow + absl::Seconds(second), load);
+  }
+  const auto plans = window.Plans(kNow + absl::Seconds(4));
+  // A quarter of a thread, and three quarters.
+  EXPECT_NEAR(plans.at(PlanId("p")).speed.value_or(0), 120, 0.1);
+  EXPECT_NEAR(plans.at(PlanId("q")).speed.value_or(0), 40, 0.1);
+  EXPECT_FALSE(plans.at(PlanId("r")).speed.has_value());
+}
+
 TEST(WorkerWindow, TellsHowOftenElementsCome) {
   WorkerWindow window;
   for (int64_t second = 0; second <= 4; ++second) {
@@ -517,7 +541,7 @@ TEST(FleetUseTest, AWorkerWithoutASplitOfASmallJobIsNotSlow) {
   fleet.by_plan[PlanId("train")] = {WithSpeed("a", 100), WithSpeed("b", 100),
                                     WithSpeed("c", 110)};
   fleet.by_plan[PlanId("small")] = {
-      WithSpeed("a", 50, 0.2), WithSpeed("b", 60, 0.2), WithSpeed("c", 0, 0)};
+      WithSpeed("a", 50, 0.2), WithSpeed("b", 60, 0.2), WithSpeed("c", -1, 0)};
   EXPECT_GE(fleet.RelativeSpeeds().at("c"), 1);
   fleet.by_plan[PlanId("small")] = {WithSpeed("a", 50, 1, 0.3),
                                     WithSpeed("b", 60, 1, 0.3),
