@@ -44,7 +44,8 @@ std::vector<ByteRange> SplitRange(const ByteRange& range, uint64_t part_bytes) {
   return parts;
 }
 
-ByteRange SequentialRun::Extend(const ByteRange& range, uint64_t ahead) {
+ByteRange SequentialRun::Extend(const ByteRange& range, uint64_t ahead,
+                                uint64_t growth) {
   const uint64_t range_end = range.offset + range.size;
   // The first range of a file begins a run as well.
   const bool near = range.offset >= begin_ && range.offset <= end_ + ahead &&
@@ -56,7 +57,7 @@ ByteRange SequentialRun::Extend(const ByteRange& range, uint64_t ahead) {
     return {end_, 0};
   }
   end_ = std::max(end_, range_end);
-  return {end_, std::min(ahead, 2 * (end_ - begin_))};
+  return {end_, std::min(ahead, growth * (end_ - begin_))};
 }
 
 }  // namespace feedmill

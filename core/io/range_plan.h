@@ -27,10 +27,10 @@ std::vector<ByteRange> SplitRange(const ByteRange& range, uint64_t part_bytes);
 class SequentialRun {
  public:
   // Adds an announced range. Returns the bytes behind the run to fetch as well:
-  // at most `ahead`, and none if the ranges are in no order. A range at most
-  // `ahead` bytes away from the end of a run belongs to it, because several
-  // threads read adjacent blocks.
-  ByteRange Extend(const ByteRange& range, uint64_t ahead);
+  // at most `growth` times the run and at most `ahead`, and none if the ranges
+  // are in no order. A range at most `ahead` bytes away from the end of a run
+  // belongs to it, because several threads read adjacent blocks.
+  ByteRange Extend(const ByteRange& range, uint64_t ahead, uint64_t growth);
   // Bytes from the begin of the run to its end.
   uint64_t size() const { return end_ - begin_; }
 

@@ -14,6 +14,7 @@ namespace {
 // Bytes of a file kept after they were read: two blocks of text.
 constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
 constexpr int kRoundTripsAhead = 6;
+constexpr absl::Duration kFar = absl::Milliseconds(20);
 
 }  // namespace
 
@@ -69,6 +70,13 @@ uint64_t HttpFile::RunAheadBytes() const {
   const uint64_t least = store_->options.run_ahead_bytes;
   if (distance == absl::InfiniteDuration()) return least;
   return std::max(least, rate_.BytesIn(kRoundTripsAhead * distance));
+}
+
+// Returns how many times a run to read beyond it. Each growth of a run takes a
+// round trip.
+uint64_t HttpFile::RunGrowth() const {
+  const absl::Duration distance = store_->loop.distances().Of(file_.name);
+  return distance > kFar && distance < absl::InfiniteDuration() ? 4 : 2;
 }
 
 // Caller holds mutex_.
@@ -140,7 +148,7 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
     ByteRange further;
     for (const ByteRange& range : joined) {
       AddMissing(range, missing);
-      further = run_.Extend(range, ahead);
+      further = run_.Extend(range, ahead, RunGrowth());
     }
     // Ranges that the reader announced come first.
     Begin(missing, options.request_bytes, now, begun);

@@ -70,6 +70,7 @@ class HttpFile final : public RandomAccessFile {
   void DropPiece(uint64_t piece) const;
   uint64_t DropOldestDone() const;
   uint64_t RunAheadBytes() const;
+  uint64_t RunGrowth() const;
   uint64_t RunRequestBytes(uint64_t ahead) const;
   std::vector<ByteRange> MissingAhead(const ByteRange& further,
                                       uint64_t request_bytes) const;

@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kPeriod = absl::Milliseconds(250);
+constexpr absl::Duration kPeriod = absl::Milliseconds(100);
 
 }  // namespace
 

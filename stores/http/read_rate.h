@@ -14,7 +14,7 @@ class ReadRate {
   void Add(uint64_t bytes, absl::Time now);
 
   // Bytes that are read within `time`, at the rate of the last periods of a
-  // quarter of a second. 0 before the first period has ended.
+  // tenth of a second. 0 before the first period has ended.
   uint64_t BytesIn(absl::Duration time) const;
 
  private:

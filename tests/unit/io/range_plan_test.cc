@@ -38,21 +38,21 @@ TEST(RangePlan, SplitsIntoEqualParts) {
 
 TEST(SequentialRun, ReadsFurtherAsTheRunGrows) {
   SequentialRun inner;
-  EXPECT_EQ(inner.Extend({7, 20}, 100).size, 0u);
-  EXPECT_EQ(inner.Extend({27, 10}, 100), (ByteRange{37, 60}));
+  EXPECT_EQ(inner.Extend({7, 20}, 100, 2).size, 0u);
+  EXPECT_EQ(inner.Extend({27, 10}, 100, 2), (ByteRange{37, 60}));
   SequentialRun run;
-  EXPECT_EQ(run.Extend({0, 20}, 100), (ByteRange{20, 40}));
-  EXPECT_EQ(run.Extend({20, 10}, 100), (ByteRange{30, 60}));
+  EXPECT_EQ(run.Extend({0, 20}, 100, 2), (ByteRange{20, 40}));
+  EXPECT_EQ(run.Extend({20, 10}, 100, 2), (ByteRange{30, 60}));
   // A thread that is a little ahead, and the one behind it.
-  EXPECT_EQ(run.Extend({40, 5}, 100), (ByteRange{45, 90}));
-  EXPECT_EQ(run.Extend({30, 10}, 100), (ByteRange{45, 90}));
-  EXPECT_EQ(run.Extend({80, 40}, 100), (ByteRange{120, 100}));
+  EXPECT_EQ(run.Extend({40, 5}, 100, 2), (ByteRange{45, 90}));
+  EXPECT_EQ(run.Extend({30, 10}, 100, 2), (ByteRange{45, 90}));
+  EXPECT_EQ(run.Extend({80, 40}, 100, 2), (ByteRange{120, 100}));
 }
 
 TEST(SequentialRun, ReadsNoFurtherWhereRangesAreInNoOrder) {
   SequentialRun run;
   for (const uint64_t offset : {5000u, 100u, 9000u, 3000u, 700u}) {
-    EXPECT_EQ(run.Extend({offset, 20}, 100).size, 0u) << offset;
+    EXPECT_EQ(run.Extend({offset, 20}, 100, 2).size, 0u) << offset;
   }
 }
 

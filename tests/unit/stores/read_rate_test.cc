@@ -21,22 +21,22 @@ class ReadRateTest : public ::testing::Test {
 
 TEST_F(ReadRateTest, IsUnknownAtFirst) {
   EXPECT_EQ(rate_.BytesIn(absl::Seconds(1)), 0u);
-  Read(100, absl::Milliseconds(200));
+  Read(100, absl::Milliseconds(90));
   EXPECT_EQ(rate_.BytesIn(absl::Seconds(1)), 0u);
 }
 
 TEST_F(ReadRateTest, IsThatOfTheFasterOfTwoPeriods) {
-  Read(100, absl::Milliseconds(510));
+  Read(100, absl::Milliseconds(210));
   EXPECT_EQ(rate_.BytesIn(absl::Milliseconds(50)), 5'000u);
-  Read(40, absl::Milliseconds(250));
+  Read(40, absl::Milliseconds(100));
   EXPECT_EQ(rate_.BytesIn(absl::Milliseconds(50)), 5'000u);
-  Read(40, absl::Milliseconds(500));
+  Read(40, absl::Milliseconds(200));
   EXPECT_EQ(rate_.BytesIn(absl::Milliseconds(50)), 2'000u);
 }
 
 TEST_F(ReadRateTest, PausesCount) {
-  Read(100, absl::Milliseconds(250));
-  now_ += absl::Milliseconds(250);
+  Read(100, absl::Milliseconds(100));
+  now_ += absl::Milliseconds(100);
   Read(0, absl::Milliseconds(10));
   EXPECT_EQ(rate_.BytesIn(absl::Milliseconds(50)), 2'500u);
 }
