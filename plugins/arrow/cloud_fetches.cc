@@ -25,7 +25,10 @@ absl::Status Changed(const std::string& name) {
 std::string EtagOf(arrow::io::RandomAccessFile& file) {
   const auto metadata = file.ReadMetadata();
   if (!metadata.ok() || *metadata == nullptr) return "";
-  return (*metadata)->Get("ETag").ValueOr("");
+  for (const char* key : {"ETag", "etag"}) {  // Azure's, Google's
+    if (auto etag = (*metadata)->Get(key); etag.ok()) return *std::move(etag);
+  }
+  return "";
 }
 
 }  // namespace
