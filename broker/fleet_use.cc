@@ -20,14 +20,10 @@ FleetUse FleetUse::Of(const LeaseTable& table, absl::Time now) {
       fleet.threads += all;
       fleet.busy += in_use * all;
     }
-    const std::map<PlanId, PlanUse> plans = worker.window.Plans(now);
-    double measured = 0;
-    for (const auto& [plan, use] : plans) measured += use.step_seconds;
-    for (const auto& [plan, use] : plans) {
+    for (const auto& [plan, use] : worker.window.Plans(now)) {
       fleet.by_plan[plan].push_back(
           {WorkerName(id), all, in_use, worker.draining, use.streams,
-           use.waiting_for_credit, use.waiting_for_memory,
-           measured > 0 ? use.step_seconds / measured : 1,
+           use.waiting_for_credit, use.waiting_for_memory, use.share,
            use.speed.value_or(-1), use.progress, worker.window.Worked()});
     }
   }

@@ -132,18 +132,21 @@ std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
       sum.last = each.elements;
     }
   }
-  const double busy = Busy(now);
-  if (busy < kBusyLeast) return plans;
   double step_seconds = 0;
   for (const auto& [plan, use] : plans) step_seconds += use.step_seconds;
+  for (auto& [plan, use] : plans) {
+    if (step_seconds > 0) use.share = use.step_seconds / step_seconds;
+  }
+  const double busy = Busy(now);
+  if (busy < kBusyLeast) return plans;
   for (const auto& [plan, each] : sent) {
     const absl::Duration time = samples_.back().first - each.begun;
     if (time < kSpeedTimeLeast || each.last < each.first) continue;
     PlanUse& use = plans[plan];
-    const double share = step_seconds > 0 ? use.step_seconds / step_seconds : 1;
-    if (share < kShareLeast) continue;
-    use.speed = static_cast<double>(each.last - each.first) /
-                (absl::ToDoubleSeconds(time) * last_.threads * busy * share);
+    if (use.share < kShareLeast) continue;
+    use.speed =
+        static_cast<double>(each.last - each.first) /
+        (absl::ToDoubleSeconds(time) * last_.threads * busy * use.share);
     use.progress = each.with_elements / each.intervals;
   }
   return plans;

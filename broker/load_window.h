@@ -40,7 +40,9 @@ struct PlanUse {
   double streams = 0;
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
-  double step_seconds = 0;  // measured in samples; tells the plans' shares
+  double step_seconds = 0;  // measured in samples
+  // The plan's part of the step_seconds of all plans; 1 if none are measured.
+  double share = 1;
   // Elements of the plan per second of a thread with work. Nullopt if the
   // worker had too little work for the plan, or for too short a time.
   std::optional<double> speed{};

@@ -39,7 +39,8 @@ struct CloudStore {
   // Repeats failed requests itself. Google's client first waits 1 s.
   std::shared_ptr<arrow::fs::FileSystem> files;
   // Returns a failed request at once, so that CloudCall repeats it sooner. For
-  // calls of one request, or that keep what they have.
+  // calls of one request, or that keep what they have. Azure: the same as
+  // files.
   std::shared_ptr<arrow::fs::FileSystem> files_once;
   CloudSettings settings{};
   // True if an open file reads one version only. Otherwise the version is

@@ -225,12 +225,10 @@ arrow::Status PutObject(const CloudName& name, std::string_view bytes,
     bytes.remove_prefix(part.size());
     call.NoteProgress();
   }
-  if (!wrote.ok()) {
-    // A stream that is only destroyed would store what it has.
-    static_cast<void>(out->Abort());
-    return wrote;
-  }
-  return out->Close();
+  if (wrote.ok()) return out->Close();
+  // A stream that is only destroyed would store what it has.
+  static_cast<void>(out->Abort());
+  return wrote;
 }
 
 arrow::Status CheckStored(const CloudName& name, size_t size) {
@@ -248,8 +246,9 @@ std::string UnfinishedKey(const std::string& key) {
   return fmt::format("{}.{}.new", key.substr(0, name), key.substr(name));
 }
 
-// Google's client takes an upload for complete if the store says so, but a
-// server that lost a request may have a part only.
+// A server that lost one request of an upload may store the part before it and
+// answer that the upload is complete. Google's client believes that answer, so
+// the size is compared.
 absl::Status CloudFiles::Put(const CloudName& name,
                              std::string_view bytes) const {
   // A request may outlive this call.

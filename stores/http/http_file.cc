@@ -14,6 +14,7 @@ namespace {
 // Bytes of a file kept after they were read: two blocks of text.
 constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
 constexpr int kRoundTripsAhead = 6;
+// A server at a greater distance is far.
 constexpr absl::Duration kFar = absl::Milliseconds(20);
 
 }  // namespace

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "core/io/byte_stream.h"
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
 #include "core/io/retry_schedule.h"
@@ -53,8 +54,8 @@ class Transfer {
     kWhole,  // without a range, up to whole_bytes_max
   };
 
-  // Enough to tell the compression of a file (kCompressionBytes).
-  static constexpr uint64_t kProbeBytes = 16;
+  // Enough to tell the compression of a file.
+  static constexpr uint64_t kProbeBytes = kCompressionBytes;
 
   // Reads bytes [offset, offset + size) of the version `identity`. Writes them
   // to `into`, or to its own memory if that is empty.
