@@ -40,7 +40,7 @@ def mapped_ranges(path):
 
 def is_mapped(array, path):
     first = array.__array_interface__["data"][0]
-    # The kernel may leave out a range while other threads map memory, so a miss is looked for again.
+    # The kernel may leave out a range while other threads map memory, so look again after a miss.
     return any(
         first in r and first + array.nbytes - 1 in r for _ in range(5) for r in mapped_ranges(path)
     )
