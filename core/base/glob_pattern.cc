@@ -45,6 +45,13 @@ bool HasWildcard(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
 }
 
+void JoinStarParts(std::vector<std::string>& parts) {
+  const auto adjacent = [](const std::string& a, const std::string& b) {
+    return a == "**" && b == "**";
+  };
+  parts.erase(std::unique(parts.begin(), parts.end(), adjacent), parts.end());
+}
+
 std::string EscapedPattern(std::string_view name) {
   std::string out;
   for (size_t k = 0; k < name.size(); ++k) {

@@ -24,6 +24,9 @@ std::string EscapedPattern(std::string_view name);
 // escaped: "run[[]1]" → "run[1]".
 std::optional<std::string> LiteralPattern(std::string_view pattern);
 
+// Makes one of adjacent "**" among the parts of a pattern, which mean the same.
+void JoinStarParts(std::vector<std::string>& parts);
+
 // A range of numbers in a pattern.
 struct NumbersInName {
   uint64_t first = 0;

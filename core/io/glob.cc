@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -38,24 +39,31 @@ std::string RootOf(const std::string& pattern) {
       0, std::min(pattern.find('/', begin), pattern.size() - 1) + 1);
 }
 
-// Returns the parts of a path after its first `begin` bytes.
-std::vector<std::string> SplitPath(const std::string& path, size_t begin) {
+// Returns the parts of a pattern after its first `begin` bytes.
+std::vector<std::string> SplitPattern(const std::string& pattern,
+                                      size_t begin) {
   std::vector<std::string> parts;
-  while (begin < path.size()) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+  while (begin < pattern.size()) {
+    const size_t end = std::min(pattern.find('/', begin), pattern.size());
+    if (end > begin) parts.push_back(pattern.substr(begin, end - begin));
     begin = end + 1;
   }
+  JoinStarParts(parts);
   return parts;
 }
 
 class GlobWalk {
  public:
-  explicit GlobWalk(const FileSystem& files) : files_(files) {}
+  // `parts`: of the pattern.
+  GlobWalk(const FileSystem& files, std::vector<std::string> parts)
+      : files_(files),
+        parts_(std::move(parts)),
+        meets_again_(std::ranges::count(parts_, "**") > 1) {}
 
   // Adds all files below a folder, except hidden ones.
   absl::Status AddTree(const std::string& directory, size_t depth) {
     FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
+    if (!trees_.insert(directory).second) return absl::OkStatus();
     FM_ASSIGN_OR_RETURN(const auto entries, files_.List(directory));
     for (const auto& entry : entries) {
       if (IsHidden(entry.name)) continue;
@@ -69,24 +77,26 @@ class GlobWalk {
     return absl::OkStatus();
   }
 
-  // Adds paths below `directory` that match parts [at, …). "**" is any number
-  // of folders.
-  absl::Status AddMatches(const std::string& directory,
-                          const std::vector<std::string>& parts, size_t at,
+  // Adds paths below `directory` that match the parts [at, …). "**" is any
+  // number of folders.
+  absl::Status AddMatches(const std::string& directory, size_t at,
                           size_t depth) {
     FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
-    const std::string& part = parts[at];
-    const bool last = at + 1 == parts.size();
+    if (meets_again_ && !matched_.emplace(at, directory).second) {
+      return absl::OkStatus();
+    }
+    const std::string& part = parts_[at];
+    const bool last = at + 1 == parts_.size();
     if (const auto name = LiteralPattern(part)) {
       const std::string path = Join(directory, *name);
       const auto stat = files_.Stat(path);
       if (!stat.ok()) return absl::OkStatus();
-      return AddMatch({*name, stat->directory, stat->identity}, path, parts, at,
+      return AddMatch({*name, stat->directory, stat->identity}, path, at,
                       depth);
     }
     const bool any_depth = part == "**";
     if (any_depth && !last) {
-      FM_RETURN_IF_ERROR(AddMatches(directory, parts, at + 1, depth + 1));
+      FM_RETURN_IF_ERROR(AddMatches(directory, at + 1, depth));
     }
     const auto entries = files_.List(directory);
     if (absl::IsCancelled(entries.status())) return entries.status();
@@ -96,12 +106,12 @@ class GlobWalk {
       if (any_depth) {
         if (IsHidden(entry.name)) continue;
         if (entry.directory) {
-          FM_RETURN_IF_ERROR(AddMatches(path, parts, at, depth + 1));
+          FM_RETURN_IF_ERROR(AddMatches(path, at, depth + 1));
         } else if (last) {
           found_.push_back({path, entry.identity});
         }
       } else if (fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0) {
-        FM_RETURN_IF_ERROR(AddMatch(entry, path, parts, at, depth));
+        FM_RETURN_IF_ERROR(AddMatch(entry, path, at, depth));
       }
     }
     return absl::OkStatus();
@@ -111,11 +121,10 @@ class GlobWalk {
 
  private:
   absl::Status AddMatch(const FileSystem::Entry& entry, const std::string& path,
-                        const std::vector<std::string>& parts, size_t at,
-                        size_t depth) {
-    if (at + 1 < parts.size()) {
+                        size_t at, size_t depth) {
+    if (at + 1 < parts_.size()) {
       if (!entry.directory) return absl::OkStatus();
-      return AddMatches(path, parts, at + 1, depth + 1);
+      return AddMatches(path, at + 1, depth + 1);
     }
     if (entry.directory) return AddTree(path, depth + 1);
     found_.push_back({path, entry.identity});
@@ -137,6 +146,12 @@ class GlobWalk {
   }
 
   const FileSystem& files_;
+  const std::vector<std::string> parts_;
+  // True if the walk may reach a folder with the same remaining parts on
+  // several ways.
+  const bool meets_again_;
+  std::set<std::pair<size_t, std::string>> matched_;  // if meets_again_
+  std::set<std::string> trees_;  // folders that AddTree has added
   std::vector<FoundFile> found_;
 };
 
@@ -144,7 +159,9 @@ class GlobWalk {
 
 absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     const FileSystem& files, const std::string& pattern) {
-  GlobWalk walk(files);
+  const std::string root = RootOf(pattern);
+  const auto parts = SplitPattern(pattern, root.size());
+  GlobWalk walk(files, parts);
   // "[*]" is the file "*", even if a file has the name "[*]".
   std::string name = LiteralPattern(pattern).value_or(pattern);
   auto literal = files.Stat(name);
@@ -161,10 +178,8 @@ absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     if (literal.status().code() != absl::StatusCode::kNotFound) {
       return literal.status();
     }
-    const std::string root = RootOf(pattern);
-    const auto parts = SplitPath(pattern, root.size());
     if (HasWildcard(pattern) && !parts.empty()) {
-      FM_RETURN_IF_ERROR(walk.AddMatches(root, parts, 0, 0));
+      FM_RETURN_IF_ERROR(walk.AddMatches(root, 0, 0));
     }
   }
   return std::move(walk).Found();

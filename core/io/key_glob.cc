@@ -37,32 +37,55 @@ bool PartMatches(const std::string& pattern, const std::string& part) {
   return fnmatch(pattern.c_str(), part.c_str(), FNM_PERIOD) == 0;
 }
 
-// True if parts [at, …) of a key match those of a pattern, [own, …).
-bool PathMatches(std::span<const std::string> parts, size_t at,
-                 std::span<const std::string> pattern, size_t own) {
-  const std::span<const std::string> rest = parts.subspan(at);
-  if (own == pattern.size()) {
-    return std::none_of(rest.begin(), rest.end(), IsHiddenPart);
+// Compares the parts of a key with those of a pattern.
+class PathMatch {
+ public:
+  // Both outlive this.
+  PathMatch(std::span<const std::string> parts,
+            std::span<const std::string> pattern)
+      : parts_(parts), pattern_(pattern) {}
+
+  // True if the key's parts [at, …) match the pattern's, [own, …).
+  bool From(size_t at, size_t own) {
+    const std::span<const std::string> rest = parts_.subspan(at);
+    if (own == pattern_.size()) return NoneHidden(rest);
+    if (rest.empty()) return false;
+    if (pattern_[own] == "**") return FromStars(at, own);
+    return PartMatches(pattern_[own], parts_[at]) && From(at + 1, own + 1);
   }
-  if (rest.empty()) return false;
-  if (pattern[own] == "**") {
-    if (own + 1 == pattern.size()) {
-      return std::none_of(rest.begin(), rest.end(), IsHiddenPart);
-    }
-    for (size_t skipped = 0;; ++skipped) {
-      if (PathMatches(parts, at + skipped, pattern, own + 1)) return true;
-      if (skipped + 1 >= rest.size() || IsHiddenPart(rest[skipped])) {
-        return false;
-      }
+
+ private:
+  static bool NoneHidden(std::span<const std::string> parts) {
+    return std::none_of(parts.begin(), parts.end(), IsHiddenPart);
+  }
+
+  // Tries each place at most once for each "**", however many there are.
+  bool FromStars(size_t at, size_t own) {
+    if (own + 1 == pattern_.size()) return NoneHidden(parts_.subspan(at));
+    if (tried_.empty()) tried_.resize(parts_.size() * pattern_.size());
+    for (;; ++at) {
+      const size_t place = own * parts_.size() + at;
+      if (tried_[place]) return false;
+      tried_[place] = true;
+      if (From(at, own + 1)) return true;
+      if (at + 1 >= parts_.size() || IsHiddenPart(parts_[at])) return false;
     }
   }
-  return PartMatches(pattern[own], parts[at]) &&
-         PathMatches(parts, at + 1, pattern, own + 1);
-}
+
+  const std::span<const std::string> parts_;
+  const std::span<const std::string> pattern_;
+  std::vector<bool> tried_;  // by "**" of the pattern and place in the key
+};
 
 // Returns the common beginning of all names that a part of a pattern matches.
 std::string_view LiteralBeginning(std::string_view part) {
   return part.substr(0, part.find_first_of("*?["));
+}
+
+std::vector<std::string> PartsOfPattern(std::string_view pattern) {
+  std::vector<std::string> parts = PartsOf(WithoutSlashes(pattern));
+  JoinStarParts(parts);
+  return parts;
 }
 
 class KeyWalk {
@@ -123,7 +146,7 @@ class KeyWalk {
         continue;
       const auto rest =
           PartsOf(std::string_view(object.key).substr(folder.prefix.size()));
-      if (PathMatches(rest, 0, parts_, folder.part)) {
+      if (PathMatch(rest, parts_).From(0, folder.part)) {
         found_.push_back(std::move(object));
       }
     }
@@ -154,14 +177,14 @@ class KeyWalk {
 
 absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
                                                    const ListKeys& list) {
-  return KeyWalk(PartsOf(WithoutSlashes(pattern)), list, /*one=*/false).Run();
+  return KeyWalk(PartsOfPattern(pattern), list, /*one=*/false).Run();
 }
 
 absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
                                        const ListKeys& list) {
   FM_ASSIGN_OR_RETURN(
       const auto found,
-      KeyWalk(PartsOf(WithoutSlashes(pattern)), list, /*one=*/true).Run());
+      KeyWalk(PartsOfPattern(pattern), list, /*one=*/true).Run());
   if (!found.empty()) return found.front().key;
   return NotFound("{}: no object matches it", pattern);
 }

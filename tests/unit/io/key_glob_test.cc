@@ -96,6 +96,22 @@ TEST_F(KeyGlobTest, TwoStarsAreAnyNumberOfFolders) {
   EXPECT_THAT(Glob("d/**/f/*"), ElementsAre("d/e/f/5.x"));
 }
 
+TEST_F(KeyGlobTest, ManyStarPartsTakeEachPlaceOnce) {
+  // Fourteen of 28 folders can be chosen in 40 million ways.
+  std::string key, pattern;
+  for (int depth = 0; depth < 28; ++depth) key += "a/";
+  for (int k = 0; k < 14; ++k) pattern += "**/a/";
+  keys_ = {key + "f", key + "g"};
+  EXPECT_THAT(Glob(pattern + "f"), ElementsAre(key + "f"));
+  EXPECT_THAT(Glob(pattern + "h"), IsEmpty());
+}
+
+TEST_F(KeyGlobTest, AdjacentStarPartsAreOne) {
+  std::string stars;
+  for (int k = 0; k < 10'000; ++k) stars += "**/";
+  EXPECT_THAT(Glob(stars + "*.x"), ElementsAre("d/e/f/5.x"));
+}
+
 TEST_F(KeyGlobTest, HiddenNamesMatchNoWildcard) {
   EXPECT_THAT(Glob("*/6"), IsEmpty());
   EXPECT_THAT(Glob(".hid/*"), ElementsAre(".hid/6"));

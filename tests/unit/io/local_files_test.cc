@@ -52,6 +52,31 @@ TEST(Glob, AFolderStandsForTheFilesBelowIt) {
               ElementsAre(folder / "x/1/a", folder / "x/2/b"));
 }
 
+TEST(Glob, ManyStarPartsTakeEachFolderOnce) {
+  // Fourteen of 28 folders can be chosen in 40 million ways.
+  const TestFolder folder;
+  std::string below, pattern;
+  for (int depth = 1; depth <= 28; ++depth) {
+    below += "a/";
+    folder.Write(below + "f", "");
+    if (depth <= 14) pattern += "**/a/";
+  }
+  const auto found = ResolveGlob(folder / pattern + "f");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->size(), 15);
+  EXPECT_EQ(found->front(), folder / below + "f");
+}
+
+TEST(Glob, AdjacentStarPartsAreOne) {
+  const TestFolder folder;
+  folder.Write("x/1/a", "");
+  folder.Write("b", "");
+  std::string stars;
+  for (int k = 0; k < 10'000; ++k) stars += "**/";
+  EXPECT_THAT(ResolveGlob(folder / stars + "*").value(),
+              ElementsAre(folder / "b", folder / "x/1/a"));
+}
+
 TEST(Glob, TakesANameThatExistsLiterally) {
   TestFolder folder;
   folder.Write("a[1].txt", "");
