@@ -1,7 +1,5 @@
 #include "core/io/glob.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -110,7 +108,7 @@ class GlobWalk {
         } else if (last) {
           found_.push_back({path, entry.identity});
         }
-      } else if (fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0) {
+      } else if (PartMatches(part, entry.name)) {
         FM_RETURN_IF_ERROR(AddMatch(entry, path, at, depth));
       }
     }

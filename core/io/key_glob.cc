@@ -1,7 +1,5 @@
 #include "core/io/key_glob.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -31,11 +29,6 @@ std::string_view WithoutSlashes(std::string_view path) {
 }
 
 bool IsHiddenPart(std::string_view part) { return part.starts_with('.'); }
-
-bool PartMatches(const std::string& pattern, const std::string& part) {
-  if (const auto literal = LiteralPattern(pattern)) return part == *literal;
-  return fnmatch(pattern.c_str(), part.c_str(), FNM_PERIOD) == 0;
-}
 
 // Compares the parts of a key with those of a pattern.
 class PathMatch {

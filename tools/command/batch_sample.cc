@@ -237,7 +237,8 @@ bool ReadsFile(const Graph& graph, const std::string& file) {
          std::any_of(patterns->begin(), patterns->end(),
                      [&](const std::string& pattern) {
                        return pattern == file ||
-                              fnmatch(pattern.c_str(), file.c_str(), 0) == 0;
+                              fnmatch(pattern.c_str(), file.c_str(),
+                                      FNM_NOESCAPE) == 0;
                      });
 }
 

@@ -106,6 +106,11 @@ TEST_F(KeyGlobTest, ManyStarPartsTakeEachPlaceOnce) {
   EXPECT_THAT(Glob(pattern + "h"), IsEmpty());
 }
 
+TEST_F(KeyGlobTest, ABackslashIsPartOfAName) {
+  keys_ = {"a\\1", "a*"};
+  EXPECT_THAT(Glob("a\\*"), ElementsAre("a\\1"));
+}
+
 TEST_F(KeyGlobTest, AdjacentStarPartsAreOne) {
   std::string stars;
   for (int k = 0; k < 10'000; ++k) stars += "**/";

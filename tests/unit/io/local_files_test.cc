@@ -67,6 +67,14 @@ TEST(Glob, ManyStarPartsTakeEachFolderOnce) {
   EXPECT_EQ(found->front(), folder / below + "f");
 }
 
+TEST(Glob, ABackslashIsPartOfAName) {
+  const TestFolder folder;
+  folder.Write("a\\1", "");
+  folder.Write("a*", "");
+  EXPECT_THAT(ResolveGlob(folder / "a\\*").value(),
+              ElementsAre(folder / "a\\1"));
+}
+
 TEST(Glob, AdjacentStarPartsAreOne) {
   const TestFolder folder;
   folder.Write("x/1/a", "");
