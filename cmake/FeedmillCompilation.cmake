@@ -41,6 +41,8 @@ function(feedmill_precompile target kind)
     return()
   endif()
   set(owner feedmill_precompiled_${kind})
+  # For ccache: the header does not hold the time at which it was made.
+  set(without_timestamp "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   if(NOT TARGET ${owner})
     set(source ${PROJECT_BINARY_DIR}/${owner}.cc)
     file(CONFIGURE OUTPUT ${source} CONTENT "// Owns the precompiled header of its kind.\n" @ONLY)
@@ -58,13 +60,11 @@ function(feedmill_precompile target kind)
     endif()
     target_link_libraries(${owner} PRIVATE feedmill_flags absl::status absl::statusor absl::time fmt::fmt)
     target_precompile_headers(${owner} PRIVATE ${headers})
+    target_compile_options(${owner} PRIVATE ${without_timestamp})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
-  target_compile_options(${target} PRIVATE
-    # For ccache: what is preprocessed names the header instead of holding it,
-    # and the header does not hold the time at which it was made.
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
-    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  # For ccache: what is preprocessed names the header instead of holding it.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${without_timestamp})
 endfunction()
 
 option(FEEDMILL_UNITY "Compile several files of a target together" ON)
