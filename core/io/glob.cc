@@ -52,7 +52,7 @@ std::vector<std::string> SplitPattern(const std::string& pattern,
 
 class GlobWalk {
  public:
-  // `parts`: of the pattern.
+  // `parts`: of the pattern. AddTree needs none.
   GlobWalk(const FileSystem& files, std::vector<std::string> parts)
       : files_(files),
         parts_(std::move(parts)),
@@ -157,9 +157,6 @@ class GlobWalk {
 
 absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     const FileSystem& files, const std::string& pattern) {
-  const std::string root = RootOf(pattern);
-  const auto parts = SplitPattern(pattern, root.size());
-  GlobWalk walk(files, parts);
   // "[*]" is the file "*", even if a file has the name "[*]".
   std::string name = LiteralPattern(pattern).value_or(pattern);
   auto literal = files.Stat(name);
@@ -171,15 +168,16 @@ absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     if (!literal->directory) {
       return std::vector<FoundFile>{{name, literal->identity}};
     }
+    GlobWalk walk(files, {});
     FM_RETURN_IF_ERROR(walk.AddTree(name, 0));
-  } else {
-    if (literal.status().code() != absl::StatusCode::kNotFound) {
-      return literal.status();
-    }
-    if (HasWildcard(pattern) && !parts.empty()) {
-      FM_RETURN_IF_ERROR(walk.AddMatches(root, 0, 0));
-    }
+    return std::move(walk).Found();
   }
+  if (!absl::IsNotFound(literal.status())) return literal.status();
+  const std::string root = RootOf(pattern);
+  auto parts = SplitPattern(pattern, root.size());
+  if (!HasWildcard(pattern) || parts.empty()) return std::vector<FoundFile>();
+  GlobWalk walk(files, std::move(parts));
+  FM_RETURN_IF_ERROR(walk.AddMatches(root, 0, 0));
   return std::move(walk).Found();
 }
 
