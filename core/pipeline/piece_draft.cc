@@ -75,13 +75,10 @@ size_t PieceDraft::RowsAhead(uint64_t left) const {
       row_bytes;
   const bool narrow =
       program_.estimated_bytes > 0 && program_.estimated_bytes <= kNarrowBytes;
-  // Rows that are views and pass no step cost nothing each.
-  const bool free_rows =
-      scratch_.block.view_bytes_max > 0 && program_.records->empty();
-  const size_t most = std::min(program_.heavy ? kHeavyRows
-                               : free_rows    ? kViewRows
-                               : narrow       ? kNarrowRows
-                                              : kBlockRows,
+  const size_t most = std::min(program_.heavy    ? kHeavyRows
+                               : has_free_rows() ? kViewRows
+                               : narrow          ? kNarrowRows
+                                                 : kBlockRows,
                                RowsTogether::Max());
   const size_t rows =
       wanted >= static_cast<double>(most)
@@ -145,7 +142,8 @@ void PieceDraft::ReserveDirect(size_t rows) {
 
 // Makes the block's columns the piece, without a copy. The columns must have an
 // owner. The block must fill most of the piece, be the `last` one of it, or be
-// a large run of cached rows or of views.
+// a large run of cached rows or of views. Without steps, any views will do: the
+// source gives only few that are short.
 bool PieceDraft::TakeRecords(bool last) {
   const BlockProgram::Output& out = scratch_.records_out;
   const std::vector<const Column*>& read = scratch_.block.columns;
@@ -170,7 +168,7 @@ bool PieceDraft::TakeRecords(bool last) {
       bytes >= bytes_target / 4 * 3 ||
       bytes + bytes / out.rows > bytes_target ||
       (from_source && scratch_.block.kept && bytes >= kKeptBytes) ||
-      (from_source && views && bytes >= kViewBytes);
+      (from_source && views && (bytes >= kViewBytes || has_free_rows()));
   if (!last && !fills) return false;
   std::vector<Column> source;
   if (from_source) source = program_.source->Take(*scratch_.source);

@@ -113,6 +113,10 @@ struct PieceDraft {
   std::vector<RecordOrigin> failed_records;
 
  private:
+  // True if rows may be views that pass no step, and so cost nothing each.
+  bool has_free_rows() const {
+    return scratch_.block.view_bytes_max > 0 && program_.records->empty();
+  }
   bool TakeRecords(bool last);
   void KeepPlaced();
 

@@ -18,8 +18,8 @@ namespace {
 // Bytes of decoded groups that one read holds. From further groups it copies
 // the rows that it needs, and then releases them.
 constexpr size_t kHeldBytesMax = ColumnarGroups::kBytesMax / 2;
-// Rows before the end of a group become no views if they have fewer bytes than
-// this: they are copied together with those of the next group.
+// Rows before the end of a group with fewer bytes than this become no views:
+// they are copied together with those of the next group.
 constexpr size_t kViewBytesMin = size_t{64} << 10;
 // Assumed bytes of a value of variable size, until a group was decoded.
 constexpr uint64_t kGuessedBytes = 32;
@@ -339,7 +339,8 @@ void ColumnarRecords::CountTaken(size_t rows,
 }
 
 // Reads the first rows as views of their group. Returns 0 if it cannot, or if
-// they are too few: the caller copies them then.
+// the group is too small: the caller copies them then. The last rows of a
+// larger group become views, however few: a read begins anywhere.
 absl::StatusOr<size_t> ColumnarRecords::ReadViews(uint64_t first,
                                                   uint64_t count,
                                                   ReadScratch& read,
@@ -356,7 +357,7 @@ absl::StatusOr<size_t> ColumnarRecords::ReadViews(uint64_t first,
   read.runs.assign(1, {group->get(), wanted.first, wanted.count});
   const size_t rows =
       CutToFit(std::min(wanted.count, most), out.view_bytes_max, read);
-  if (rows < count && rows * each < kViewBytesMin) return size_t{0};
+  if (rows < count && (*group)->row_bytes < kViewBytesMin) return size_t{0};
   out.error = absl::OkStatus();
   out.trailing = 0;
   out.rows = rows;
