@@ -1,7 +1,5 @@
 #include "core/base/glob_pattern.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <charconv>
 
@@ -45,11 +43,6 @@ std::optional<NumbersInName> RangeAt(std::string_view text) {
 
 bool HasWildcard(std::string_view text) {
   return text.find_first_of("*?[") != std::string_view::npos;
-}
-
-bool PartMatches(const std::string& part, const std::string& name) {
-  if (const auto literal = LiteralPattern(part)) return name == *literal;
-  return fnmatch(part.c_str(), name.c_str(), FNM_PERIOD | FNM_NOESCAPE) == 0;
 }
 
 void JoinStarParts(std::vector<std::string>& parts) {

@@ -24,10 +24,6 @@ std::string EscapedPattern(std::string_view name);
 // escaped: "run[[]1]" → "run[1]".
 std::optional<std::string> LiteralPattern(std::string_view pattern);
 
-// True if `part`, of a pattern, matches a name of a file or folder. Wildcards
-// do not match a dot at its beginning. A backslash is an ordinary character.
-bool PartMatches(const std::string& part, const std::string& name);
-
 // Makes one of adjacent "**" among the parts of a pattern, which mean the same.
 void JoinStarParts(std::vector<std::string>& parts);
 

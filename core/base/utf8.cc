@@ -6,26 +6,32 @@
 
 namespace feedmill {
 
+std::optional<Utf8Character> FirstUtf8(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return Utf8Character{lead, 1};
+  const size_t length = lead >= 0xc2 && lead <= 0xdf   ? 2
+                        : lead >= 0xe0 && lead <= 0xef ? 3
+                        : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                       : 0;
+  if (length == 0 || length > text.size()) return std::nullopt;
+  uint32_t code = lead & (0xffu >> (length + 1));
+  for (size_t k = 1; k < length; ++k) {
+    const auto next = static_cast<unsigned char>(text[k]);
+    if ((next & 0xc0) != 0x80) return std::nullopt;
+    code = code << 6 | (next & 0x3fu);
+  }
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  if (length == 3 && (code < 0x800 || surrogate)) return std::nullopt;
+  if (length == 4 && (code < 0x10000 || code > 0x10ffff)) return std::nullopt;
+  return Utf8Character{code, length};
+}
+
 bool IsUtf8(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80                    ? 1
-                          : lead >= 0xc2 && lead <= 0xdf ? 2
-                          : lead >= 0xe0 && lead <= 0xef ? 3
-                          : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                         : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    uint32_t point = length == 1 ? lead : lead & (0xffu >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    if (length == 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000)))
-      return false;
-    if (length == 4 && (point < 0x10000 || point > 0x10ffff)) return false;
-    i += length;
+  while (!text.empty()) {
+    const auto character = FirstUtf8(text);
+    if (!character) return false;
+    text.remove_prefix(character->bytes);
   }
   return true;
 }

@@ -1,7 +1,9 @@
 #ifndef FEEDMILL_CORE_BASE_UTF8_H_
 #define FEEDMILL_CORE_BASE_UTF8_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,6 +12,13 @@ namespace feedmill {
 // The byte order mark that may precede the first line of a text file. It is not
 // part of the line.
 inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
+struct Utf8Character {
+  uint32_t code = 0;  // at most 0x10ffff
+  size_t bytes = 0;
+};
+// The character that `text` begins with. Nothing if it begins with none.
+std::optional<Utf8Character> FirstUtf8(std::string_view text);
 
 // True if `text` is valid UTF-8 (RFC 3629: no surrogates, no overlong forms).
 bool IsUtf8(std::string_view text);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/glob_part.h"
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/file_list.h"

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/glob_part.h"
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 
@@ -202,6 +203,16 @@ absl::StatusOr<std::vector<ListedObject>> KeysBelow(
                                    kObjectsMax);
   }));
   return found;
+}
+
+bool StandsForFile(const std::string& pattern, std::string_view name) {
+  constexpr size_t kNumbersMax = 10'000;
+  const auto patterns = ExpandNumbersInName(pattern, kNumbersMax);
+  if (!patterns) return false;
+  const std::vector<std::string> parts = PartsOf(name);
+  return std::ranges::any_of(*patterns, [&](const std::string& one) {
+    return PathMatch(parts, PartsOfPattern(one)).From(0, 0);
+  });
 }
 
 }  // namespace feedmill

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -63,6 +64,11 @@ absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
 // bucket.
 absl::StatusOr<std::vector<ListedObject>> KeysBelow(
     std::span<const std::string> folders, const ListKeys& list);
+
+// True if `pattern` stands for the file `name`, whether it is there or not: the
+// name matches, or is below a folder that does. False for patterns with ranges
+// of numbers that stand for more than 10,000 names.
+bool StandsForFile(const std::string& pattern, std::string_view name);
 
 }  // namespace feedmill
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kBucket = "mem://b/";
 constexpr size_t kNamesMax = 20;
-constexpr size_t kPatternMax = 40;  // matching many wildcards takes long
+constexpr size_t kPatternMax = 200;
 
 // A folder cannot have the name of a file, and a name has no empty part.
 bool IsName(std::string_view name, const std::set<std::string>& others) {

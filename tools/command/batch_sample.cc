@@ -1,7 +1,5 @@
 #include "tools/command/batch_sample.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include "core/chunk/jsonl.h"
 #include "core/dataset/combining_sources.h"
 #include "core/dataset/source_types.h"
+#include "core/io/key_glob.h"
 
 namespace feedmill {
 namespace {
@@ -236,9 +235,7 @@ bool ReadsFile(const Graph& graph, const std::string& file) {
   return patterns != nullptr &&
          std::any_of(patterns->begin(), patterns->end(),
                      [&](const std::string& pattern) {
-                       return pattern == file ||
-                              fnmatch(pattern.c_str(), file.c_str(),
-                                      FNM_NOESCAPE) == 0;
+                       return pattern == file || StandsForFile(pattern, file);
                      });
 }
 

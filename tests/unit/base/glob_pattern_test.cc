@@ -13,14 +13,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(PartMatches, TakesABackslashAsItIs) {
-  EXPECT_TRUE(PartMatches("a\\*", "a\\b"));
-  EXPECT_FALSE(PartMatches("a\\*", "a*"));
-  EXPECT_FALSE(PartMatches("\\b?", "bc"));
-  EXPECT_TRUE(PartMatches("a\\[*]", "a\\*"));
-  EXPECT_TRUE(PartMatches("[\\]*", "\\a"));
-}
-
 TEST(NumbersInName, StandForEachNumberInOrder) {
   EXPECT_THAT(*ExpandNumbersInName("a{8..11}.x", 10),
               ElementsAre("a8.x", "a9.x", "a10.x", "a11.x"));

@@ -132,6 +132,17 @@ TEST_F(KeyGlobTest, AnEscapedWildcardIsLiteral) {
   EXPECT_THAT(listed_, ElementsAre("a*/"));
 }
 
+TEST_F(KeyGlobTest, APatternStandsForFilesWithoutAListing) {
+  EXPECT_TRUE(StandsForFile("/a/*.txt", "/a/1.txt"));
+  EXPECT_FALSE(StandsForFile("/a/*.txt", "/a/b/1.txt"));
+  EXPECT_TRUE(StandsForFile("/a/**/*.txt", "/a/b/1.txt"));
+  EXPECT_TRUE(StandsForFile("/a/", "/a/b/1.txt"));
+  EXPECT_TRUE(StandsForFile("s3://b/*", "s3://b/x/1.txt"));
+  EXPECT_TRUE(StandsForFile("/a/{08..11}.txt", "/a/09.txt"));
+  EXPECT_FALSE(StandsForFile("/a/{08..11}.txt", "/a/12.txt"));
+  EXPECT_FALSE(StandsForFile("/a/{1..20000}.txt", "/a/1.txt"));
+}
+
 TEST_F(KeyGlobTest, AnErrorOfTheListingEndsTheWalk) {
   const ListKeys fails = [](std::span<const ListTask>, const TakePage&) {
     return Unavailable("away");

@@ -83,15 +83,15 @@ TEST(BatchSample, SaysWhichInputTheRecordsAreOf) {
     return graph;
   };
   Graph graph;
-  graph.source = MakeSource(
-      MixtureSource{{text_of("/a/*.txt"), text_of("/b.txt")}, {3, 1}});
+  graph.source =
+      MakeSource(MixtureSource{{text_of("/a/*.txt"), text_of("/b/")}, {3, 1}});
   ShownBatch batch =
       BatchOf({{"", DType::kInt64, {}}}, {MakeColumn(std::vector<int64_t>{1})});
   batch.traced.records = {
-      {"/a/1.txt", 4}, {"/b.txt", 0}, {"/a/2.txt", 9}, {"/a/1.txt", 5}};
+      {"/a/1.txt", 4}, {"/b/4.txt", 0}, {"/a/2.txt", 9}, {"/a/1.txt", 5}};
   const Json json = JsonOf(batch, graph);
   EXPECT_EQ(json["record_count"], 4);
-  EXPECT_EQ(json["records"][1]["file"], "/b.txt");
+  EXPECT_EQ(json["records"][1]["file"], "/b/4.txt");
   ASSERT_EQ(json["inputs"].size(), 2u);
   EXPECT_EQ(json["inputs"][0]["name"], "inputs[0] text /a/*.txt");
   EXPECT_EQ(json["inputs"][0]["records"], 3);
