@@ -3,10 +3,10 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <cctype>
 #include <memory>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
 #include "core/process/certificate_authorities.h"
@@ -42,9 +42,7 @@ size_t TakeHeader(char* data, size_t, size_t size, void* user) {
     return size;
   }
   std::string name(line.substr(0, colon));
-  for (char& c : name) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  absl::AsciiStrToLower(&name);
   const size_t from = line.find_first_not_of(" \t", colon + 1);
   const size_t to = line.find_last_not_of(" \t\r\n");
   if (from == std::string_view::npos || to < from) return size;

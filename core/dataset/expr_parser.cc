@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <limits>
 #include <optional>
 
+#include "absl/strings/numbers.h"
+#include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/string_escapes.h"
 #include "feedmill/expr.h"
@@ -491,7 +492,12 @@ class Parser {
       return ErrorAt(position,
                      fmt::format("\"{}\" is not a number", Word(position)));
     }
-    if (real) return Expr(std::strtod(digits.c_str(), nullptr));
+    if (real) {
+      // Unlike strtod, it takes no decimal comma in any locale.
+      double value = 0;
+      FM_CHECK(absl::SimpleAtod(digits, &value));
+      return Expr(value);
+    }
     if (base == 10 && digits.size() > 1 && digits[0] == '0' &&
         digits.find_first_not_of('0') != std::string::npos) {
       return ErrorAt(position, "a number must not begin with 0");

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/process/write_error.h"
 
@@ -158,7 +158,8 @@ bool IsUnfinishedOf(std::string_view name, std::string_view of) {
   name.remove_suffix(kUnfinished.size());
   return name.starts_with('.') &&
          std::all_of(name.begin() + 1, name.end(), [](char c) {
-           return std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '-';
+           return absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
+                  c == '-';
          });
 }
 

@@ -1,8 +1,8 @@
 #include "core/io/url_options.h"
 
 #include <algorithm>
-#include <cctype>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -11,7 +11,7 @@ namespace {
 bool IsOptionLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
 bool IsHostLetter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
          c == '.' || c == '_' || c == ':' || c == '[' || c == ']';
 }
 
@@ -49,9 +49,7 @@ ParseUrlOptions(std::string_view text) {
 }
 
 std::optional<bool> ParseFlag(std::string text) {
-  for (char& c : text) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
+  absl::AsciiStrToLower(&text);
   if (text == "1" || text == "true" || text == "yes") return true;
   if (text == "0" || text == "false" || text == "no") return false;
   return std::nullopt;

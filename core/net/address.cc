@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <chrono>
 #include <future>
@@ -15,6 +14,7 @@
 #include <system_error>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -27,7 +27,7 @@ constexpr size_t kHostMax = 255;
 std::string Shown(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 100)) {
-    shown += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
+    shown += absl::ascii_isprint(static_cast<unsigned char>(c)) ? c : '?';
   }
   return shown;
 }
@@ -40,8 +40,8 @@ absl::Status Wrong(std::string_view text, std::string_view why) {
 }
 
 bool IsNameCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ||
-         c == '_';
+  return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
+         c == '.' || c == '_';
 }
 
 bool IsIpv6(std::string_view host) {

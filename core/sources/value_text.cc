@@ -5,12 +5,12 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
 
@@ -31,15 +31,17 @@ bool AppendBool(std::string_view text, BufferBuilder& values) {
   return false;
 }
 
-// For numbers out of range, strtod and strtof define the rounding.
+// The infinity or zero for a number that is out of range.
 template <class T>
 T Rounded(std::string_view text) {
-  const std::string copy(text);
+  const absl::string_view number(text.data(), text.size());
+  T value{};
   if constexpr (std::is_same_v<T, float>) {
-    return std::strtof(copy.c_str(), nullptr);
+    static_cast<void>(absl::SimpleAtof(number, &value));
   } else {
-    return std::strtod(copy.c_str(), nullptr);
+    static_cast<void>(absl::SimpleAtod(number, &value));
   }
+  return value;
 }
 
 template <class T>

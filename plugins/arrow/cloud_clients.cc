@@ -4,12 +4,12 @@
 #include <arrow/filesystem/gcsfs.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/io/url_options.h"
 #include "plugins/arrow/arrow_status.h"
@@ -82,18 +82,11 @@ AzureAccess AzureAccessOfEnvironment() {
           Variable("AZURE_STORAGE_SAS_TOKEN"), ""};
 }
 
-std::string CapitalLetters(std::string text) {
-  for (char& c : text) {
-    c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
-  return text;
-}
-
 // The environment's access, as the options of a URL change it.
 absl::StatusOr<AzureAccess> AzureAccessOf(const CloudAccess& options) {
   AzureAccess access = AzureAccessOfEnvironment();
   if (!options.account.empty() && options.account != access.account) {
-    const std::string name = CapitalLetters(options.account);
+    const std::string name = absl::AsciiStrToUpper(options.account);
     access = {options.account, Variable(("AZURE_STORAGE_KEY_" + name).c_str()),
               Variable(("AZURE_STORAGE_SAS_TOKEN_" + name).c_str()), ""};
   }

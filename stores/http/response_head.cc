@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/civil_time.h"
 #include "core/base/status.h"
 
@@ -36,11 +36,9 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::string LowerCase(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  }
-  return out;
+  std::string lower(text);
+  absl::AsciiStrToLower(&lower);
+  return lower;
 }
 
 }  // namespace

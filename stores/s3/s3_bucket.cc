@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "core/base/status.h"
 #include "core/sources/crc32c.h"
@@ -136,7 +136,7 @@ std::string WordOf(std::string_view answer, std::string_view tag) {
   answer.remove_prefix(begin + open.size());
   const std::string_view word = answer.substr(0, answer.find('<'));
   const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
            c == '_';
   };
   if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {

@@ -1,10 +1,10 @@
 #include "stores/s3/s3_url.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/io/url_options.h"
 
@@ -16,7 +16,7 @@ constexpr size_t kKeyBytesMax = 1024;
 
 absl::Status CheckRegion(const std::string& region, std::string_view what) {
   const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
            c == '_';
   };
   if (std::all_of(region.begin(), region.end(), fits)) return absl::OkStatus();
@@ -78,7 +78,7 @@ absl::Status ReadUrlOptions(std::string_view text, S3Access& access) {
 
 absl::Status CheckBucket(const std::string& bucket) {
   const auto fits = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
            c == '.' || c == '_';
   };
   if (bucket.find('@') != std::string::npos) {

@@ -58,6 +58,11 @@ CURL_USERS = ("cloud/http_client.cc", "stores/http/curl_attempt.h", "stores/http
 # Words of this project alone, which no name in the code may have as a part.
 PRIVATE_WORDS = {"told", "anew", "kin", "shelf", "teller", "keeper", "endless", "manieth", "nobody", "somebody",
                  "whoever"}
+# Functions of the C library that depend on the locale of the process. A trainer's process may have any:
+# with a decimal comma, strtod reads "0.5" as 0.
+LOCALE_FUNCTIONS = re.compile(
+    r"(?<![\w.>])(?:std::)?(strto(?:d|f|ld)|sto(?:d|f|ld)|atof|fnmatch|glob|wordexp|v?f?s?scanf|strcoll|strftime|setlocale"
+    r"|is(?:alnum|alpha|blank|cntrl|digit|graph|lower|print|punct|space|upper|xdigit)|to(?:lower|upper))\(")
 TYPE = re.compile(r"(?:struct|class|enum class|enum) (\w+)( final)?( :[^{;]*)?(\s*\{|$)")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
@@ -280,6 +285,15 @@ def identifiers(tree, _libraries, _allowed, _build):
             yield f"{place}: {name} is also a type in {types[name]}; give it a name of its own"
 
 
+def locales(tree, _libraries, _allowed, _build):
+    """No function depends on the locale of the process."""
+    for path in tree.code(*SHIPPED, "include", "python"):
+        for number, line in enumerate(tree.text(path).split("\n"), 1):
+            code = re.sub(r'"(?:\\.|[^"\\])*"', '""', line.split("//")[0])
+            for word in LOCALE_FUNCTIONS.findall(code):
+                yield f"{path}:{number}: {word} depends on the locale; use that of Abseil or of <charconv>"
+
+
 def namespace_types(text):
     """Yields (line, qualified name, True if in an anonymous namespace) of the types of namespaces."""
     spaces = []
@@ -410,7 +424,7 @@ def links(tree, _libraries, _allowed, _build):
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "identifiers": (identifiers, ()), "skips": (skips, ()), "tests": (tests, ()),
-         "named": (named, ()), "links": (links, ()),
+         "named": (named, ()), "locales": (locales, ()), "links": (links, ()),
          "english": (english, ()), "documented": (documented, ())}
 
 

@@ -52,7 +52,7 @@ class PlantedBreaches(unittest.TestCase):
     def test_clean_tree_has_none(self):
         self.write("core/a.cc", '#include "core/a.h"\n')
         self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
-        for rule in ("dependencies", "purity", "names", "identifiers", "skips", "named", "links"):
+        for rule in ("dependencies", "purity", "names", "identifiers", "skips", "named", "locales", "links"):
             self.assertEqual(self.run_rule(rule), "")
 
     def test_worker_includes_broker(self):
@@ -119,6 +119,14 @@ class PlantedBreaches(unittest.TestCase):
         self.assertIn("broker/a.h: 'told_' has the private word 'told'", found)
         self.assertIn("core/c.cc:3: feedmill::Ranks is also a type in broker/a.h:4", found)
         self.assertEqual(len(found.splitlines()), 3, found)
+
+    def test_locales(self):
+        self.write("core/a.cc", 'double a = std::strtod(text, nullptr);  // strtod(\nbool b = isalnum(c) || absl::ascii_isalpha(c);\n')
+        self.write("python/b.cc", 'auto a = "atof(x)"; a.isalpha(); b->tolower();\n')
+        found = self.run_rule("locales")
+        self.assertIn("core/a.cc:1: strtod depends on the locale", found)
+        self.assertIn("core/a.cc:2: isalnum depends on the locale", found)
+        self.assertEqual(len(found.splitlines()), 2, found)
 
     def test_names(self):
         self.write("core/string_util.cc", "// TODO later\n")

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/io/file_systems.h"
@@ -110,9 +110,7 @@ absl::Status SaveFile(const std::string& what, const std::string& path,
 absl::StatusOr<SaveInterval> ParseSaveInterval(const std::string& text) {
   SaveInterval every;
   const bool counts = !text.empty() && std::all_of(text.begin(), text.end(),
-                                                   [](unsigned char c) {
-                                                     return std::isdigit(c);
-                                                   });
+                                                   absl::ascii_isdigit);
   if (counts) {
     FM_ASSIGN_OR_RETURN(
         every.elements,
