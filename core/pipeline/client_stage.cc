@@ -8,6 +8,7 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
+#include "core/base/float_modes.h"
 #include "core/base/status.h"
 #include "core/dataset/step_kind.h"
 #include "core/pipeline/block_program.h"
@@ -173,6 +174,7 @@ size_t ClientStage::ready() const { return output_->outputs.size(); }
 template <class F>
 absl::Status ClientStage::Guarded(const F& run) {
   if (!error_.ok()) return error_;
+  const DefaultFloatModes modes;
   try {
     error_ = run();
   } catch (const std::exception& error) {

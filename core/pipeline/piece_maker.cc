@@ -43,27 +43,6 @@ size_t BytesOf(const Piece& piece) {
   return bytes;
 }
 
-std::fenv_t FloatingPointNow() {
-  std::fenv_t now;
-  std::fegetenv(&now);
-  return now;
-}
-
-// Sets the rounding and flushing of floating-point numbers for its lifetime.
-class FloatingPointScope {
- public:
-  explicit FloatingPointScope(const std::fenv_t& set)
-      : before_(FloatingPointNow()) {
-    std::fesetenv(&set);
-  }
-  ~FloatingPointScope() { std::fesetenv(&before_); }
-  FloatingPointScope(const FloatingPointScope&) = delete;
-  FloatingPointScope& operator=(const FloatingPointScope&) = delete;
-
- private:
-  const std::fenv_t before_;
-};
-
 template <class Time>
 double SecondsSince(Time begin) {
   return std::chrono::duration<double>(Time::clock::now() - begin).count();
@@ -78,7 +57,6 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
       size_(size),
       options_(std::move(options)),
       positions_ahead_(stage_->PositionsAhead()),
-      floating_point_(FloatingPointNow()),
       sizer_(options_.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
       next_position_(begin.p),
       executor_(options_.threads) {
@@ -273,11 +251,7 @@ bool PieceMaker::MakeHere(std::unique_lock<std::mutex>& lock) {
   const auto slot = Claim();
   if (slot == nullptr) return false;
   lock.unlock();
-  MadePiece made;
-  {
-    const FloatingPointScope as_makers(floating_point_);
-    made = Make(scratches_.size() - 1, *slot);
-  }
+  MadePiece made = Make(scratches_.size() - 1, *slot);
   lock.lock();
   Keep(*slot, std::move(made));
   return true;

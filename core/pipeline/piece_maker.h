@@ -1,7 +1,6 @@
 #ifndef FEEDMILL_CORE_PIPELINE_PIECE_MAKER_H_
 #define FEEDMILL_CORE_PIPELINE_PIECE_MAKER_H_
 
-#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -102,8 +101,6 @@ class PieceMaker final : public PieceSource {
   Clock::time_point left_ = Clock::now();  // when it took the last piece
   double away_ = 0;                        // seconds between two calls
   double away_share_ = 0;
-  // Floating-point modes of the maker threads; the caller may have others.
-  const std::fenv_t floating_point_;
 
   std::mutex mutex_;
   std::condition_variable ready_;

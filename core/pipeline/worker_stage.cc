@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/base/check.h"
+#include "core/base/float_modes.h"
 #include "core/base/machine_error.h"
 #include "core/base/status.h"
 #include "core/pipeline/batch_piece.h"
@@ -288,6 +289,7 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
 }
 
 absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
+  const DefaultFloatModes modes;
   const StageProgram& program = *program_;
   // Without steps, the read columns may become the piece themselves.
   if (!program.records->empty()) draft.Reserve();

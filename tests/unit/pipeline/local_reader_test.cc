@@ -2,6 +2,9 @@
 #include "core/pipeline/local_reader.h"
 
 #include <gtest/gtest.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include <cfenv>
 #include <memory>
@@ -66,30 +69,60 @@ TEST(LocalReader, ReservedPiecesAreMadeForCallsThatDoNotWait) {
   }
 }
 
-// Returns the hash of 10^6 thirds, read by a thread with that rounding mode.
-std::string Thirds(int rounding) {
+// Returns the hash of what the steps make of 300,000 numbers. `set` changes the
+// modes of this thread, before or after the reader is made.
+template <class Set>
+std::string HashInModes(const std::string& steps, const Set& set, bool before) {
+  std::fenv_t usual;
+  std::fegetenv(&usual);
+  if (before) set();
   LocalReaderOptions options;
   options.threads = 1;
-  const auto reader =
-      LocalReader::Make(Parse("source: {range: {stop: 1000000}}\nsteps:\n"
-                              "  - map: 'cast(x, float64) / 3'\n"),
-                        BuiltinRegistry(), options);
+  const auto reader = LocalReader::Make(
+      Parse("source: {range: {stop: 300000}}\nsteps:\n" + steps),
+      BuiltinRegistry(), options);
   if (!reader.ok()) return reader.status().ToString();
+  set();
+  const int rounding = std::fegetround();
   std::vector<Chunk> chunks;
-  const int before = std::fegetround();
-  std::fesetround(rounding);
   while (true) {
     const auto chunk = (*reader)->Next(absl::InfiniteFuture());
     EXPECT_EQ(std::fegetround(), rounding);
     if (!chunk.ok() || !chunk->has_value()) break;
     chunks.push_back(**chunk);
   }
-  std::fesetround(before);
+  std::fesetenv(&usual);
   return HashOf(chunks);
 }
 
-TEST(LocalReader, DoesNotRoundAsTheThreadThatReads) {
-  EXPECT_EQ(Thirds(FE_UPWARD), Thirds(FE_TONEAREST));
+// Sets the processor to take subnormal numbers as zeros, and to make none.
+void FlushSubnormals() {
+#if defined(__SSE__)
+  _mm_setcsr(_mm_getcsr() | 0x8040U);
+#elif defined(__aarch64__)
+  uint64_t control;
+  asm volatile("mrs %0, fpcr" : "=r"(control));
+  asm volatile("msr fpcr, %0" : : "r"(control | uint64_t{1} << 24));
+#endif
+}
+
+TEST(LocalReader, HasTheDefaultModesOfFloatingPointNumbers) {
+  for (const std::string& steps :
+       {std::string("  - map: 'cast(x, float64) / 3'\n"),
+        std::string("  - map: '1e-310 * cast(x, float64)'\n"),
+        // In the client, behind a step that changes the count.
+        std::string("  - flat_map: '[x, x]'\n  - filter: '1e-310 * cast(x, "
+                    "float64) > 0'\n")}) {
+    const std::string usual = HashInModes(
+        steps, [] {}, false);
+    for (const bool before : {false, true}) {
+      EXPECT_EQ(HashInModes(
+                    steps, [] { std::fesetround(FE_UPWARD); }, before),
+                usual)
+          << steps;
+      EXPECT_EQ(HashInModes(steps, FlushSubnormals, before), usual) << steps;
+    }
+  }
 }
 
 }  // namespace
