@@ -340,7 +340,7 @@ void ColumnarRecords::CountTaken(size_t rows,
 
 // Reads the first rows as views of their group. Returns 0 if it cannot, or if
 // the group is too small: the caller copies them then. The last rows of a
-// larger group become views, however few: a read begins anywhere.
+// larger group become views, however few: a read may begin just before them.
 absl::StatusOr<size_t> ColumnarRecords::ReadViews(uint64_t first,
                                                   uint64_t count,
                                                   ReadScratch& read,

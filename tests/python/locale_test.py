@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-# A comma in numbers; an "i" with and without a dot; a plain one to compare with.
+# Both have a comma in numbers, and Turkish has another capital letter of "i".
 LOCALES = ["de_DE", "tr_TR"]
 
 # Prints what is read in the locale of its argument.
