@@ -1,6 +1,5 @@
 #include "core/base/glob_part.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -41,12 +40,12 @@ constexpr std::array<std::pair<std::string_view, IsOfClass>, 12> kClasses = {{
 // Removes "[:name:]" from the beginning of `text`, and returns whether the
 // character is of that class. Nothing if there is no known class.
 std::optional<bool> TakeClass(std::string_view& text, uint32_t character) {
+  if (!text.starts_with("[:")) return std::nullopt;
+  const std::string_view rest = text.substr(2);
   for (const auto& [name, is_of_class] : kClasses) {
-    if (!text.starts_with("[:") || !text.substr(2).starts_with(name) ||
-        !text.substr(2 + name.size()).starts_with(":]")) {
+    if (!rest.starts_with(name) || !rest.substr(name.size()).starts_with(":]"))
       continue;
-    }
-    text.remove_prefix(name.size() + 4);
+    text = rest.substr(name.size() + 2);
     return character < 0x80 &&
            is_of_class(static_cast<unsigned char>(character));
   }
