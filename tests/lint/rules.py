@@ -360,6 +360,29 @@ def tests(_tree, _libraries, _allowed, build):
             yield f"{test['name']}: has no TIMEOUT"
 
 
+def engines(tree, _libraries, _allowed, build):
+    """The table of tests/engines.py has a row for each suite of an engine, with the tests' own files."""
+    sys.path.insert(0, str(tree.root / "tests"))
+    from engines import ENGINES, files_of
+    listing = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build,
+                             check=True, capture_output=True, text=True).stdout
+    used = set()
+    for test in json.loads(listing)["tests"]:
+        labels = next((p["value"] for p in test.get("properties", []) if p["name"] == "LABELS"), [])
+        for label in set(labels) & ENGINES.keys():
+            used.add(label)
+            sources = {os.path.relpath(word, tree.root) for word in test.get("command", [])
+                       if word.startswith(f"{tree.root}/tests/") and os.path.isfile(word)}
+            for source in sorted(sources - set(files_of(label))):
+                yield f"{test['name']}: its file {source} is not in the row of '{label}' in tests/engines.py"
+    for label in sorted(ENGINES.keys() - used):
+        yield f"tests/engines.py: no test has the label '{label}'"
+    for label, paths in ENGINES.items():
+        for path in paths:
+            if not (tree.root / path).exists():
+                yield f"tests/engines.py: {path} of '{label}' is not there"
+
+
 PAGES = ("schemas/PROTOCOL.md", "tests/conformance/README.md")
 
 
@@ -424,6 +447,7 @@ def links(tree, _libraries, _allowed, _build):
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "identifiers": (identifiers, ()), "skips": (skips, ()), "tests": (tests, ()),
+         "engines": (engines, ()),
          "named": (named, ()), "locales": (locales, ()), "links": (links, ()),
          "english": (english, ()), "documented": (documented, ())}
 
