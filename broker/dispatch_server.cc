@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <future>
-#include <iterator>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "broker/held_sends.h"
+#include "broker/durable_outbox.h"
 #include "broker/job_planner.h"
 #include "broker/journal_thread.h"
 #include "broker/relay_post.h"
@@ -28,6 +26,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
+#include "core/net/reactor_question.h"
 #include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
 #include "feedmill/dispatcher.h"
@@ -37,19 +36,6 @@ namespace {
 
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
-// Time after which an event that satisfies MayBeLate is handed to the journal.
-constexpr absl::Duration kMaxSyncDelay = absl::Milliseconds(200);
-// A sync that takes longer is reported to operators: peers wait for it.
-constexpr absl::Duration kSlowSync = absl::Seconds(1);
-// Time for which the dispatcher itself waits for a sync. Most disks need less.
-// Messages that arrive meanwhile are then handled together, with one answer for
-// each peer, which costs less CPU time.
-constexpr absl::Duration kPatience = absl::Milliseconds(50);
-// Beyond these limits the dispatcher waits for the disk before it reads more
-// messages: events and messages that wait, and about the bytes of each.
-constexpr uint64_t kWaitingEventsMax = 100'000;
-constexpr size_t kHeldMessagesMax = 100'000;
-constexpr uint64_t kWaitingBytesMax = uint64_t{64} << 20;
 // The bytes limit is high because a manifest of millions of files is one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
@@ -79,64 +65,28 @@ class DispatchServer::Shell : public ReactorHandler {
     lifecycle_.Stop([this] {
       reactor_->Stop(kLinger);
       reactor_->Join();
-      // No peer gets an answer any more, but the next dispatcher continues from
-      // these events.
-      if (journal_ != nullptr) journal_->Append(std::move(unsynced_), 0);
-      journal_.reset();  // writes what waits
-      held_.Clear();
+      if (outbox_.has_value()) outbox_->Close();
     });
   }
   absl::Status Join() { return lifecycle_.Join(); }
   bool running() const { return lifecycle_.running(); }
   // Runs `ask` on the dispatcher's thread and returns its result.
   template <class Ask>
-  auto Export(absl::Duration timeout, Ask ask)
-      -> absl::StatusOr<decltype(ask(std::declval<const Dispatcher&>(),
-                                     absl::Time()))> {
-    if (!running()) return FailedPrecondition("the dispatcher does not run");
-    using Answer =
-        decltype(ask(std::declval<const Dispatcher&>(), absl::Time()));
-    const auto answer = std::make_shared<std::promise<Answer>>();
-    std::future<Answer> future = answer->get_future();
-    const bool asked = reactor_->Post([this, answer, ask] {
-      answer->set_value(ask(*dispatcher_, reactor_->now()));
+  auto Export(absl::Duration timeout, Ask ask) {
+    using Answer = absl::StatusOr<decltype(ask(
+        std::declval<const Dispatcher&>(), absl::Time()))>;
+    return Question<Answer>(timeout, [this, ask](const auto& reply) {
+      reply(ask(*dispatcher_, reactor_->now()));
     });
-    if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
-                     std::future_status::ready) {
-      try {
-        return future.get();
-      } catch (const std::future_error&) {
-        // Dropped, as the server has ended since.
-      }
-      return FailedPrecondition("the dispatcher does not run");
-    }
-    return DeadlineExceeded("the dispatcher did not answer within {}",
-                            absl::FormatDuration(timeout));
   }
   // Runs `ask`, a request of an operator, on the dispatcher's thread.
   template <class Ask>
   absl::Status Request(absl::Duration timeout, Ask ask) {
-    if (!running()) return FailedPrecondition("the dispatcher does not run");
-    const auto answer = std::make_shared<std::promise<absl::Status>>();
-    std::future<absl::Status> future = answer->get_future();
-    const bool asked = reactor_->Post([this, answer, ask] {
+    return Question<absl::Status>(timeout, [this, ask](const auto& reply) {
       Dispatcher::OperatorAnswer done = ask(*dispatcher_, reactor_->now());
       Perform(std::move(done.effects));
-      answers_.push_back([answer, status = std::move(done.status)] {
-        answer->set_value(status);
-      });
+      outbox_->Add([reply, status = std::move(done.status)] { reply(status); });
     });
-    if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
-                     std::future_status::ready) {
-      try {
-        return future.get();
-      } catch (const std::future_error&) {
-        // Dropped, as the server has ended since.
-      }
-      return FailedPrecondition("the dispatcher does not run");
-    }
-    return DeadlineExceeded("the dispatcher did not answer within {}",
-                            absl::FormatDuration(timeout));
   }
   std::string target() const {
     const std::lock_guard lock(mu_);
@@ -162,13 +112,14 @@ class DispatchServer::Shell : public ReactorHandler {
   bool IsItsOwnName(const Message& message) const;
   void MeasureShell(absl::Time now);
   void Perform(DispatcherEffects effects);
-  void Settle(absl::Time now);
-  void HandOver();
-  void TakeProgress();
-  void WaitFor(const std::function<void()>& wait);
-  void SendDurable();
-  bool TooMuchWaits() const;
   void End(absl::Status why);
+  template <class Result>
+  Result Question(absl::Duration timeout,
+                  std::function<void(std::function<void(Result)>)> ask) {
+    if (!running()) return FailedPrecondition("the dispatcher does not run");
+    return AskReactor<Result>(*reactor_, "the dispatcher", timeout,
+                              std::move(ask));
+  }
 
   DispatcherConfig config_;
   Lifecycle lifecycle_;
@@ -180,25 +131,15 @@ class DispatchServer::Shell : public ReactorHandler {
   std::optional<Dispatcher> dispatcher_;
   std::optional<RelayPost> relays_;
   SocketId peers_;
-  std::unique_ptr<StateJournal> opened_;        // until journal_ writes it
-  std::unique_ptr<JournalThread> journal_;      // null: state is in memory
+  std::unique_ptr<StateJournal> opened_;  // until outbox_ writes it
+  std::optional<DurableOutbox> outbox_;
   std::vector<Dispatcher::Incoming> incoming_;  // of this turn
   SplitLog split_log_;
-  std::vector<DispatcherEvent> unsynced_;       // not handed to the journal yet
-  std::vector<Outgoing> unsent_;                // of this turn
-  std::vector<std::function<void()>> answers_;  // to operators, of this turn
-  HeldSends held_;
-  uint64_t after_ = 0;    // last event on which those of this turn depend
-  uint64_t durable_ = 0;  // last event that is on disk; of a journal
-  bool must_sync_ = false;
-  absl::Time sync_by_ = absl::InfiniteFuture();
-  bool compacts_ = false;  // the journal wants a snapshot
   bool behind_logged_ = false;
   ShellLoad load_;
   absl::Time measured_at_ = absl::InfinitePast();  // load_.busy
   absl::Duration measured_cpu_;
   absl::Duration measured_journal_;
-  absl::Duration waited_;  // for the journal
   absl::Duration measured_waited_;
 
   mutable std::mutex mu_;
@@ -253,12 +194,18 @@ absl::Status DispatchServer::Shell::Begin() {
     opened_.reset();  // frees the work-dir for another dispatcher
     return listening;
   }
+  std::unique_ptr<JournalThread> journal;
   if (opened_ != nullptr) {
-    journal_ = std::make_unique<JournalThread>(std::move(opened_),
-                                               [this] { reactor_->Wake(); });
+    journal = std::make_unique<JournalThread>(std::move(opened_),
+                                              [this] { reactor_->Wake(); });
   }
   dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
                       std::move(state), SteadyNow());
+  outbox_.emplace(
+      *dispatcher_, std::move(journal), [this](const Outgoing& outgoing) {
+        split_log_.Sent(outgoing.to.value(), outgoing.message);
+        messenger_.Send(peers_, outgoing.to.value(), outgoing.message);
+      });
   relays_.emplace(messenger_, config_.relay_bytes);
   LogInfo("dispatcher at {}", target());
   reactor_->Start(this);
@@ -273,7 +220,6 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
   }
   FM_ASSIGN_OR_RETURN(opened_, StateJournal::Open(config_.work_dir));
   state = opened_->TakeState();
-  durable_ = state.sequence;
   LogInfo("{} jobs and {} splits after {} events in '{}'", state.jobs.size(),
           state.splits.size(), state.sequence, config_.work_dir);
   return state;
@@ -325,10 +271,9 @@ void DispatchServer::Shell::MeasureShell(absl::Time now) {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   const absl::Duration cpu = absl::DurationFromTimespec(used);
-  const absl::Duration journal =
-      journal_ == nullptr ? absl::ZeroDuration() : journal_->Worked();
+  const absl::Duration journal = outbox_->journal_worked();
   const absl::Duration worked =
-      std::max(cpu - measured_cpu_ + waited_ - measured_waited_,
+      std::max(cpu - measured_cpu_ + outbox_->waited() - measured_waited_,
                journal - measured_journal_);
   if (measured_at_ != absl::InfinitePast()) {
     load_.busy =
@@ -336,10 +281,13 @@ void DispatchServer::Shell::MeasureShell(absl::Time now) {
   }
   measured_at_ = now;
   measured_cpu_ = cpu;
-  measured_waited_ = waited_;
+  measured_waited_ = outbox_->waited();
   measured_journal_ = journal;
+  load_.journal_syncs = outbox_->progress().syncs;
+  load_.journal_time = outbox_->progress().sync_time;
+  load_.journal_last = outbox_->progress().last_sync;
   struct statvfs disk {};
-  if (journal_ != nullptr && statvfs(config_.work_dir.c_str(), &disk) == 0) {
+  if (outbox_->has_journal() && statvfs(config_.work_dir.c_str(), &disk) == 0) {
     load_.free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;
   }
   dispatcher_->NoteShell(load_);
@@ -355,8 +303,9 @@ bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {
   if (lifecycle_.ended()) return;
-  TakeProgress();
-  if (lifecycle_.ended()) return;
+  if (absl::Status taken = outbox_->TakeProgress(); !taken.ok()) {
+    return End(std::move(taken));
+  }
   TransportFaults faults{messenger_.refused(), messenger_.dropped(),
                          reactor_->refused()};
   relays_->Note(faults);
@@ -365,21 +314,21 @@ void DispatchServer::Shell::OnTurn(absl::Time now) {
   if (!incoming_.empty()) Perform(dispatcher_->Handle(now, incoming_));
   incoming_.clear();
   if (now >= dispatcher_->NextDeadline()) Perform(dispatcher_->OnTick(now));
-  Settle(now);
+  if (absl::Status settled = outbox_->Settle(now); !settled.ok()) {
+    End(std::move(settled));
+  }
 }
 
 absl::Time DispatchServer::Shell::NextDeadline() const {
-  return std::min(dispatcher_->NextDeadline(), sync_by_);
+  return std::min(dispatcher_->NextDeadline(), outbox_->NextDeadline());
 }
 
-// Collects the effects of a turn: its events are handed to the journal
-// together.
+// Logs the effects of a call, and passes its events and messages on.
 void DispatchServer::Shell::Perform(DispatcherEffects effects) {
-  for (DispatcherEvent& event : effects.events) {
-    if (LogEnabled(LogLevel::kDebug)) LogDebug("{}", Describe(event));
-    if (journal_ == nullptr) continue;
-    if (!MayBeLate(event)) must_sync_ = true;
-    unsynced_.push_back(std::move(event));
+  if (LogEnabled(LogLevel::kDebug)) {
+    for (const DispatcherEvent& event : effects.events) {
+      LogDebug("{}", Describe(event));
+    }
   }
   for (const DispatcherNote& note : effects.notes) {
     LogOften(note.warning ? LogLevel::kWarning : LogLevel::kInfo,
@@ -388,104 +337,17 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   if (effects.workers_wanted.has_value() && config_.on_workers_wanted) {
     config_.on_workers_wanted(*effects.workers_wanted);
   }
-  after_ = std::max(after_, effects.after);
-  if (unsent_.empty()) {
-    unsent_.swap(effects.sends);
-  } else {
-    std::move(effects.sends.begin(), effects.sends.end(),
-              std::back_inserter(unsent_));
-  }
+  outbox_->Add(effects);
   if (!dispatcher_->behind().ok() && !std::exchange(behind_logged_, true)) {
     LogError("{}", ErrorText(dispatcher_->behind()));
   }
-}
-
-void DispatchServer::Shell::Settle(absl::Time now) {
-  if (!unsynced_.empty()) {
-    sync_by_ = std::min(sync_by_, now + kMaxSyncDelay);
-    if (must_sync_ || now >= sync_by_ || compacts_) HandOver();
-  }
-  if (compacts_) {
-    // All events of this state have been handed over.
-    journal_->Compact(
-        std::make_unique<const DispatcherState>(dispatcher_->state()));
-    compacts_ = false;
-  }
-  if (lifecycle_.ended()) return;
-  held_.Hold(after_, std::exchange(unsent_, {}));
-  for (auto& answer : std::exchange(answers_, {})) {
-    held_.Hold(after_, std::move(answer));
-  }
-  SendDurable();
-  while (TooMuchWaits()) {
-    WaitFor([this] { journal_->WaitForProgress(); });
-    TakeProgress();
-    if (lifecycle_.ended()) return;
-    SendDurable();
-  }
-}
-
-// Hands the events to the journal. On a fast disk they are synced at the end.
-void DispatchServer::Shell::HandOver() {
-  const bool idle = journal_->waiting_events() == 0;
-  must_sync_ = false;
-  sync_by_ = absl::InfiniteFuture();
-  WaitFor([&] {
-    journal_->Append(std::exchange(unsynced_, {}),
-                     dispatcher_->state().splits.size());
-    if (idle) journal_->WaitIdle(kPatience);
-  });
-  TakeProgress();
-}
-
-void DispatchServer::Shell::WaitFor(const std::function<void()>& wait) {
-  const absl::Time begun = SteadyNow();
-  wait();
-  waited_ += SteadyNow() - begun;
-}
-
-void DispatchServer::Shell::TakeProgress() {
-  if (journal_ == nullptr) return;
-  const JournalThread::Progress progress = journal_->TakeProgress();
-  if (!progress.status.ok()) return End(progress.status);
-  load_.journal_syncs = progress.syncs;
-  load_.journal_time = progress.sync_time;
-  load_.journal_last = progress.last_sync;
-  compacts_ = progress.worth_compacting;
-  if (progress.longest >= kSlowSync) {
-    dispatcher_->NoteSlowSync(progress.longest);
-  }
-  if (progress.sequence == durable_) return;
-  durable_ = progress.sequence;
-  dispatcher_->NoteSynced(durable_, progress.last_delay);
-}
-
-// Sends the messages of which all events are on disk.
-void DispatchServer::Shell::SendDurable() {
-  held_.Release(journal_ == nullptr ? after_ : durable_,
-                [this](const Outgoing& outgoing) {
-                  split_log_.Sent(outgoing.to.value(), outgoing.message);
-                  messenger_.Send(peers_, outgoing.to.value(),
-                                  outgoing.message);
-                });
-}
-
-// True if the disk is so slow that the memory for what waits is used up.
-bool DispatchServer::Shell::TooMuchWaits() const {
-  if (journal_ == nullptr) return false;
-  const uint64_t events = journal_->waiting_events();
-  if (events == 0) return false;
-  return events > kWaitingEventsMax ||
-         journal_->waiting_bytes() > kWaitingBytesMax ||
-         held_.count() > kHeldMessagesMax || held_.bytes() > kWaitingBytesMax;
 }
 
 // Stops the server without answers: a change that cannot be journaled must not
 // be sent. Peers wait for another dispatcher.
 void DispatchServer::Shell::End(absl::Status why) {
   LogError("{}", ErrorText(why));
-  unsynced_.clear();
-  held_.Clear();
+  outbox_->Discard();
   reactor_->Stop();
   lifecycle_.End(std::move(why));
 }

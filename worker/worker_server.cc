@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
+#include "core/net/reactor_question.h"
 #include "core/net/shared_memory_server.h"
 #include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
@@ -372,25 +372,13 @@ absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
 absl::StatusOr<WorkerStatus> WorkerServer::Shell::ExportStatus(
     absl::Duration timeout) {
   if (!running()) return FailedPrecondition("the worker does not run");
-  const auto answer = std::make_shared<std::promise<WorkerStatus>>();
-  std::future<WorkerStatus> future = answer->get_future();
-  const bool asked = reactor_->Post([this, answer] {
-    answer->set_value({target(), dispatcher_address_, registered(),
-                       drain_end_.has_value(), agent_->lease_count(),
-                       memory_->links(), agent_->Load(reactor_->now()),
-                       places_});
-  });
-  if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
-                   std::future_status::ready) {
-    try {
-      return future.get();
-    } catch (const std::future_error&) {
-      // The worker has ended and dropped the request.
-    }
-    return FailedPrecondition("the worker does not run");
-  }
-  return DeadlineExceeded("the worker did not answer within {}",
-                          absl::FormatDuration(timeout));
+  return AskReactor<absl::StatusOr<WorkerStatus>>(
+      *reactor_, "the worker", timeout, [this](const auto& reply) {
+        reply(WorkerStatus{target(), dispatcher_address_, registered(),
+                           drain_end_.has_value(), agent_->lease_count(),
+                           memory_->links(), agent_->Load(reactor_->now()),
+                           places_});
+      });
 }
 
 void WorkerServer::Shell::Drain(absl::Duration timeout) {
