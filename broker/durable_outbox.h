@@ -19,8 +19,8 @@ namespace feedmill {
 // journal, they leave at the end of the turn.
 //
 // On a fast disk, the events of a turn are synced in the turn. On a slow disk
-// the dispatcher continues meanwhile. It waits only if the memory for what waits
-// is used up.
+// the dispatcher continues meanwhile. It waits only if the memory for what
+// waits is used up.
 //
 // Thread-safety: one thread, which owns the dispatcher and the journal.
 class DurableOutbox {
