@@ -27,6 +27,10 @@ class Sources:
         raise NotImplementedError
 
     @classmethod
+    def _combining(cls, name: str, inputs: Sequence[Dataset], given: Mapping[str, Any]) -> Self:
+        return cls._of_source(name, {"inputs": _definitions(inputs), **given})
+
+    @classmethod
     def range(cls, start: int, stop: int | None = None, step: int | None = None) -> Self:
         """Makes the numbers of Python's ``range``, as one unnamed int64.
 
@@ -481,7 +485,7 @@ class Sources:
         >>> [int(x) for x in whole.read()]
         [0, 1, 5, 6]
         """
-        return cls._of_source("concatenate", {"inputs": _definitions(inputs)})
+        return cls._combining("concatenate", inputs, {})
 
     @classmethod
     def zip(cls, inputs: Sequence[Dataset]) -> Self:
@@ -498,7 +502,7 @@ class Sources:
         >>> [(int(e["a"]), int(e["b"])) for e in pairs.read()]
         [(0, 0), (1, -1), (2, -2)]
         """
-        return cls._of_source("zip", {"inputs": _definitions(inputs)})
+        return cls._combining("zip", inputs, {})
 
     @classmethod
     def interleave(
@@ -521,7 +525,7 @@ class Sources:
         [0, 10, 1, 11, 2]
         """
         given = options(cycle_length=cycle_length, block_length=block_length)
-        return cls._of_source("interleave", {"inputs": _definitions(inputs), **given})
+        return cls._combining("interleave", inputs, given)
 
     @classmethod
     def mixture(
@@ -547,7 +551,7 @@ class Sources:
         [0, 1, 2, 100, 3, 4, 5, 101]
         """
         given = options(weights=weights, stop=stop)
-        return cls._of_source("mixture", {"inputs": _definitions(inputs), **given})
+        return cls._combining("mixture", inputs, given)
 
 
 def _definitions(inputs: Sequence[Dataset]) -> list[dict[str, Any]]:

@@ -104,10 +104,20 @@ class Dataset(Sources, Steps):
         return options
 
     def _even(self, even: Even | None, default: Even = "exact") -> Even:
-        """The value that is given, or the option of the dataset, or the default."""
+        """The value that is given, or the option of the dataset, or the default.
+
+        Without an order of the elements the default is ``exact``, as ranks need an order.
+        """
+        options = self._options()
         if even is None:
-            even = self._options().get("even", default)
+            even = options.get("even", "exact" if options.get("order") == "any" else default)
         return check.even("even", even)
+
+    def _placed(
+        self, service: str | None, job: str | None, rank: int, ranks: int
+    ) -> tuple[str | None, str | None, int, int]:
+        """Service, job, rank and ranks of a reader that is given these."""
+        return service, job, rank, ranks
 
     def _pipeline(self) -> _feedmill.Pipeline:
         return _feedmill.Pipeline(self.to_yaml(), os.getcwd())

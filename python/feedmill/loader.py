@@ -90,6 +90,7 @@ class Loader:
         if not isinstance(dataset, Dataset):
             raise InvalidArgumentError(f"dataset: expected a feedmill.Dataset, found {dataset!r}")
         check_options(options)
+        service, job, rank, ranks = dataset._placed(service, job, rank, ranks)
         self._dataset = dataset
         self._service = service
         self._job = job

@@ -187,7 +187,7 @@ def test_datasets_with_an_id(cluster):
         assert [int(e["s"]) for e in more] == [64, 81]
         assert fm.Dataset.from_yaml(dataset.to_yaml()).element_spec == spec
         assert len(pickle.loads(pickle.dumps(dataset)).element_spec) == 1
-    both = fm.Dataset.zip([dataset, fm.Dataset.range(10).map(x="x").batch(4)])
+    both = tf.data.Dataset.zip([dataset, fm.Dataset.range(10).map(x="x").batch(4)])
     assert list(both.element_spec) == ["s", "x"]
 
 
@@ -214,8 +214,8 @@ def test_datasets_with_an_id_that_are_wrong(cluster):
 
 def test_two_readers_of_a_job_in_one_thread_name_the_job(cluster):
     numbers = tf.data.Dataset.range(50)
-    shared = numbers.apply(service.distribute("distributed_epoch", cluster.target, "both"))
-    one, other = iter(shared), iter(shared)
+    share = service.distribute("distributed_epoch", cluster.target, "both")
+    one, other = iter(numbers.apply(share)), iter(numbers.apply(share))
     got = [int(next(other)), int(next(one))]
     with pytest.raises(fm.FailedPreconditionError, match='job "both": this thread has two'):
         for element in one:
@@ -225,11 +225,10 @@ def test_two_readers_of_a_job_in_one_thread_name_the_job(cluster):
 
 
 def test_readers_of_a_named_job_share_it(cluster):
-    dataset = tf.data.Dataset.range(1000).apply(
-        service.distribute("distributed_epoch", cluster.target, job_name="shared")
-    )
+    share = service.distribute("distributed_epoch", cluster.target, job_name="shared")
+    datasets = [tf.data.Dataset.range(1000).apply(share) for _ in range(2)]
     with ThreadPoolExecutor(2) as pool:
-        parts = list(pool.map(lambda _: ints(dataset), range(2)))
+        parts = list(pool.map(ints, datasets))
     assert sorted(parts[0] + parts[1]) == list(range(1000))
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import feedmill
-from feedmill.reader import Element
+from feedmill.errors import InvalidArgumentError
+from feedmill.reader import Element, Reader
 from feedmill.tf.data import experimental
+from feedmill.tf.data._distribution import Distribution, common_distribution
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -22,8 +25,9 @@ class Dataset(feedmill.Dataset):
     """A :class:`feedmill.Dataset` that is iterated over, as that of ``tf.data``.
 
     Its steps are feedmill's, with feedmill's names and options (docs/steps.md). It is
-    read in this process; after ``distribute``, through a service. Elements are NumPy
-    arrays.
+    read in this process; after ``distribute``, through a service: by loops, ``read``,
+    :class:`feedmill.Loader` and ``to_torch``, ``to_jax`` and ``to_tf``. Elements are
+    NumPy arrays.
 
     Each loop is the next epoch, with another order after ``shuffle``.
 
@@ -32,49 +36,127 @@ class Dataset(feedmill.Dataset):
     [[0, 1], [2, 3], [4]]
     """
 
-    __slots__ = ("_distribution", "_passes")
-    # Arguments of read(), of a dataset that is distributed.
-    _distribution: dict[str, Any]
-    # Numbers the loops over this dataset.
-    _passes: Iterator[int]
+    __slots__ = ("_distribution", "_loops")
+    _distribution: Distribution | None  # None: it is read in this process
+    _loops: Iterator[int]  # numbers the loops over this dataset
+
+    @classmethod
+    def _of(cls, definition: dict[str, Any]) -> Self:
+        return super()._of(definition)._distributed(None)
+
+    def _distributed(self, distribution: Distribution | None) -> Self:
+        dataset = super()._of(self._definition)
+        object.__setattr__(dataset, "_distribution", distribution)
+        object.__setattr__(dataset, "_loops", itertools.count())
+        return dataset
+
+    def _distributed_as(self, other: Dataset) -> Self:
+        dataset = self._distributed(other._distribution)
+        if other._distribution is not None and other._distribution.shared:
+            object.__setattr__(dataset, "_loops", other._loops)  # loops over one job
+        return dataset
+
+    # ---- elements
 
     def apply(self, transformation_func: Callable[[Self], _Result]) -> _Result:
         """Returns ``transformation_func(self)``."""
         return transformation_func(self)
 
     def __iter__(self) -> Iterator[Element]:
-        """Reads the next epoch: of this dataset, or of its named job."""
-        arguments = self._read_arguments()
-        if "job" not in arguments:
-            if not hasattr(self, "_passes"):
-                object.__setattr__(self, "_passes", itertools.count())
-            arguments = {**arguments, "epoch": next(self._passes)}
-        return iter(self.read(**arguments))
+        """Reads the next epoch: of this dataset, or of its named job.
+
+        Through a service, it waits as long as it takes for a dispatcher and workers.
+        """
+        number = next(self._loops)
+        if self._distribution is None:
+            return iter(self.read(epoch=number))
+        arguments = self._distribution.loop(number)
+        if not self._distribution.shared:
+            return iter(self.read(**arguments))
+        reader = super().read(**arguments)
+        if reader.epoch == 0:
+            return iter(reader)
+        reader.close()
+        warnings.warn(
+            f"loop {number} of job_name={self._distribution.job!r} was read to its end by others, "
+            "and has no elements; choose another job_name to read them again",
+            stacklevel=2,
+        )
+        return iter(())
 
     def as_numpy_iterator(self) -> Iterator[Element]:
         """Returns an iterator over the elements: NumPy arrays, numbers, ``bytes``."""
         return iter(self)
 
-    def _read_arguments(self) -> dict[str, Any]:
-        return getattr(self, "_distribution", {})
+    def read(self, service: str | None = None, job: str | None = None, **options: Any) -> Reader:
+        """Begins to read once, as :meth:`feedmill.Dataset.read`.
 
-    def _distributed(self, arguments: Mapping[str, Any]) -> Self:
-        dataset = self._of(self._definition)
-        object.__setattr__(dataset, "_distribution", dict(arguments))
-        return dataset
+        A distributed dataset is read through its service. Raises InvalidArgumentError for
+        a service, job or rank that contradicts ``distribute``.
+        """
+        if self._distribution is None:
+            return super().read(service, job, **options)
+        service, job, rank, ranks = self._placed(
+            service, job, options.pop("rank", 0), options.pop("ranks", 1)
+        )
+        options.setdefault("compression", self._distribution.compression)
+        return super().read(service, job, rank=rank, ranks=ranks, **options)
+
+    def _placed(
+        self, service: str | None, job: str | None, rank: int, ranks: int
+    ) -> tuple[str | None, str | None, int, int]:
+        if self._distribution is None:
+            return service, job, rank, ranks
+        return self._distribution.place(service, job, rank, ranks)
+
+    # ---- new datasets
 
     def _with_step(self, name: str, value: Any) -> Self:
-        return super()._with_step(name, value)._distributed(self._read_arguments())
+        if self._distribution is not None:
+            self._distribution.check_step(name, value)
+        return super()._with_step(name, value)._distributed_as(self)
 
     def with_options(self, **options: Any) -> Self:
         """Returns the dataset with other options, as :meth:`feedmill.Dataset.with_options`."""
-        return super().with_options(**options)._distributed(self._read_arguments())
+        if self._distribution is not None:
+            self._distribution.check_options(options)
+        return super().with_options(**options)._distributed_as(self)
+
+    @classmethod
+    def _combining(
+        cls, name: str, inputs: Sequence[feedmill.Dataset], given: Mapping[str, Any]
+    ) -> Self:
+        if isinstance(inputs, Iterable) and not isinstance(inputs, feedmill.Dataset):
+            inputs = list(inputs)
+            found = [one._distribution for one in inputs if isinstance(one, Dataset)]
+            distributions = [one for one in found if one is not None]
+            if distributions:
+                common = common_distribution(name, distributions)
+                local = [d._distributed(None) if isinstance(d, Dataset) else d for d in inputs]
+                return super()._combining(name, local, given)._distributed(common)
+        return super()._combining(name, inputs, given)
+
+    def _input(self) -> dict[str, Any]:
+        if self._distribution is not None:
+            raise InvalidArgumentError(
+                f"inputs: a dataset is distributed by {self._distribution.service}, which "
+                "feedmill.Dataset would not read it through; combine datasets by "
+                "tf.data.Dataset, or before distribute"
+            )
+        return super()._input()
+
+    # ---- a value
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(other) and self._distribution == getattr(other, "_distribution", None)
+
+    __hash__ = feedmill.Dataset.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (type(self), self._definition, self._read_arguments()))
+        return (_restored, (type(self), self._definition, self._distribution))
 
 
 def _restored(
-    kind: type[Dataset], definition: dict[str, Any], arguments: dict[str, Any]
+    kind: type[Dataset], definition: dict[str, Any], distribution: Distribution | None
 ) -> Dataset:
-    return kind._of(definition)._distributed(arguments)
+    return kind._of(definition)._distributed(distribution)

@@ -10,11 +10,13 @@ import feedmill
 from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill.errors import InvalidArgumentError, NotFoundError
+from feedmill.tf.data._distribution import Distribution
 
 if TYPE_CHECKING:
     from feedmill.tf.data import Dataset
 
 __all__ = [
+    "CrossTrainerCache",
     "DispatchServer",
     "DispatcherConfig",
     "ShardingPolicy",
@@ -136,10 +138,26 @@ class ShardingPolicy(enum.IntEnum):
     """Each worker reads the whole dataset."""
     DYNAMIC = 1
     """Each element comes once, from whichever worker is free."""
+    FILE = 2
+    """Static sharding: :func:`distribute` refuses it, as the three below."""
+    DATA = 3
+    FILE_OR_DATA = 4
+    HINT = 5
 
 
-# Seconds to wait for a dispatcher.
-_TIMEOUT = 20.0
+class CrossTrainerCache:
+    """The argument of the same name. :func:`distribute` refuses it: use the step ``cache``."""
+
+    def __init__(self, trainer_id: str) -> None:
+        if not trainer_id:
+            raise InvalidArgumentError("trainer_id: must not be empty")
+        self.trainer_id = trainer_id
+
+
+# Seconds to wait for a dispatcher, as the default of tf.data service.
+_TIMEOUT = 3600.0
+
+_COMPRESSIONS = {"AUTO": "auto", "SNAPPY": "auto", None: "none"}
 
 _MODES = {
     "parallel_epochs": "off",
@@ -158,12 +176,14 @@ def distribute(
     max_outstanding_requests: int | None = None,
     data_transfer_protocol: str | None = None,
     compression: str | None = "AUTO",
-    cross_trainer_cache: None = None,
+    cross_trainer_cache: CrossTrainerCache | None = None,
     target_workers: str = "AUTO",
 ) -> Callable[[Dataset], Dataset]:
     """Returns a function that has a dataset read through a service.
 
-    ``dataset.apply(distribute(…))``. Steps after it run where feedmill plans them.
+    ``dataset.apply(distribute(…))``. Steps after it run where feedmill plans them. A step
+    that would then give others than the elements of this reader is refused: for example
+    ``take`` after ``"parallel_epochs"`` or with a ``job_name``.
 
     Args:
       processing_mode: ``"parallel_epochs"`` or ``ShardingPolicy.OFF``: each worker
@@ -176,7 +196,8 @@ def distribute(
         num_consumers = consumer_index. Both, with a job_name.
       max_outstanding_requests, data_transfer_protocol: Accepted; feedmill bounds bytes
         in flight, and finds the fastest way itself.
-      compression: ``"AUTO"``: where it makes a slow network faster. None: never.
+      compression: ``"AUTO"`` and ``"SNAPPY"``: where it makes a slow network faster.
+        None: never.
       cross_trainer_cache, target_workers: Must be None, and ``"AUTO"`` or ``"ANY"``.
 
     Raises InvalidArgumentError, a ValueError, for a wrong argument.
@@ -185,7 +206,7 @@ def distribute(
     if mode is None:
         raise InvalidArgumentError(
             f'processing_mode: expected "parallel_epochs", "distributed_epoch", ShardingPolicy.OFF '
-            f"or ShardingPolicy.DYNAMIC, found {processing_mode!r}"
+            f"or ShardingPolicy.DYNAMIC, found {processing_mode!r}; there is no static sharding"
         )
     if job_name is not None and (not isinstance(job_name, str) or not job_name):
         raise InvalidArgumentError(f"job_name: must be a string, and not be empty: {job_name!r}")
@@ -195,25 +216,24 @@ def distribute(
         raise InvalidArgumentError("consumer_index, num_consumers: need a job_name")
     if max_outstanding_requests is not None and max_outstanding_requests < 1:
         raise InvalidArgumentError("max_outstanding_requests: must be positive")
-    if compression not in ("AUTO", None):
-        raise InvalidArgumentError(f'compression: expected "AUTO" or None, found {compression!r}')
+    _check_compression(compression)
     if cross_trainer_cache is not None:
         raise InvalidArgumentError("cross_trainer_cache: there is none; use the step cache")
     if str(target_workers).upper() not in ("AUTO", "ANY"):
         raise InvalidArgumentError(f'target_workers: expected "AUTO" or "ANY": {target_workers!r}')
-    arguments: dict[str, Any] = {
-        "service": address_of(service),
-        "compression": "none" if compression is None else "auto",
-    }
-    if job_name is not None:
-        arguments["job"] = job_name
-    if consumer_index is not None:
-        arguments |= {"rank": consumer_index, "ranks": num_consumers}
-    shared = job_name is not None and num_consumers is None
+    distribution = Distribution(
+        service=address_of(service),
+        mode=mode,
+        compression=_COMPRESSIONS[compression],
+        job=job_name,
+        rank=None if consumer_index is None else check.count("consumer_index", consumer_index),
+        ranks=None if num_consumers is None else check.count("num_consumers", num_consumers),
+    )
 
     def distributed(dataset: Dataset) -> Dataset:
-        chosen = dataset.with_options(processing_mode=mode, order="any" if shared else None)
-        return chosen._distributed(arguments)
+        _refuse_distributed(dataset)
+        order = "any" if distribution.shared else None
+        return dataset.with_options(processing_mode=mode, order=order)._distributed(distribution)
 
     return distributed
 
@@ -237,8 +257,8 @@ def register_dataset(
     the id is another dataset's; ResourceExhaustedError if the dispatcher has as many
     datasets as it may; DeadlineExceededError if none answers.
     """
-    if compression not in ("AUTO", None):
-        raise InvalidArgumentError(f'compression: expected "AUTO" or None, found {compression!r}')
+    _check_compression(compression)
+    _refuse_distributed(dataset)
     identifier = "" if dataset_id is None else check.text("dataset_id", dataset_id)
     if dataset_id == "":
         raise InvalidArgumentError("dataset_id: must not be empty; leave it out for a derived one")
@@ -257,7 +277,7 @@ def from_dataset_id(
     num_consumers: int | None = None,
     max_outstanding_requests: int | None = None,
     data_transfer_protocol: str | None = None,
-    cross_trainer_cache: None = None,
+    cross_trainer_cache: CrossTrainerCache | None = None,
     target_workers: str = "AUTO",
 ) -> Dataset:
     """Returns the dataset that a dispatcher keeps under an id, distributed by it.
@@ -296,6 +316,23 @@ def from_dataset_id(
                 f"{expected} were expected"
             )
     return distributed(dataset)
+
+
+def _check_compression(compression: object) -> None:
+    if compression not in _COMPRESSIONS:
+        raise InvalidArgumentError(
+            f'compression: expected "AUTO", "SNAPPY" or None, found {compression!r}'
+        )
+
+
+def _refuse_distributed(dataset: feedmill.Dataset) -> None:
+    """Raises InvalidArgumentError for a dataset that workers cannot read."""
+    distribution = getattr(dataset, "_distribution", None)
+    if distribution is not None:
+        raise InvalidArgumentError(
+            f"dataset: {distribution.service} distributes it already, and workers of a service "
+            "read no other service; distribute the dataset from before distribute"
+        )
 
 
 def _plain_spec(spec: Any) -> Any:
