@@ -61,28 +61,28 @@ absl::Status Admission::CheckForm(const ClientHello& hello) {
 }
 
 bool Admission::FindsUnread(absl::Time now, const ClientHello& hello) const {
-  const JobState* job = state_->FindJob(hello.job);
-  if (clock_.MayJudge(now) || job == nullptr || hello.take_over ||
+  const JobState* job = context_.state->FindJob(hello.job);
+  if (context_.clock.MayJudge(now) || job == nullptr || hello.take_over ||
       job->order != Order::kDeterministic || job->over()) {
     return false;
   }
-  return std::any_of(job->sessions.begin(), job->sessions.end(),
-                     [&](const auto& entry) {
-                       return Conflict(entry.second.share, hello.share) &&
-                              readers_.At({hello.job, entry.first}).heard <
-                                  clock_.heard_from();
-                     });
+  return std::any_of(
+      job->sessions.begin(), job->sessions.end(), [&](const auto& entry) {
+        return Conflict(entry.second.share, hello.share) &&
+               context_.readers.At({hello.job, entry.first}).heard <
+                   context_.clock.heard_from();
+      });
 }
 
 absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
-  const JobState* job = state_->FindJob(hello.job);
+  const JobState* job = context_.state->FindJob(hello.job);
   if (job == nullptr || job->phase == RunPhase::kFailed) {
     return absl::OkStatus();
   }
   const std::string& name = hello.job.value();
   if (hello.graph != job->graph) {
     FM_ASSIGN_OR_RETURN(const std::string fingerprint,
-                        planner_.fingerprint(hello.graph));
+                        context_.planner.fingerprint(hello.graph));
     if (fingerprint != job->fingerprint) {
       return FailedPrecondition(
           "job '{}' exists with another pipeline (fingerprint {}, this one "
@@ -96,10 +96,10 @@ absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
         "options.order to the same or use another --job name",
         name, OrderName(job->order), OrderName(hello.order));
   }
-  if (readers_.size() >= settings_.sessions_max) {
+  if (context_.readers.size() >= context_.settings.sessions_max) {
     return ResourceExhausted(
         "the dispatcher has {} readers, its limit; try again later",
-        readers_.size());
+        context_.readers.size());
   }
   // The job counts as read even without sessions: ranks at their end may wait
   // for another rank.
@@ -111,14 +111,14 @@ absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
         job->ranks, hello.share.ranks);
   }
   FM_RETURN_IF_ERROR(settler_.Check(hello, *job));
-  const bool goes_on = rules_.GoesOn(hello);
+  const bool goes_on = context_.rules->GoesOn(hello);
   if (job->order != Order::kDeterministic || hello.take_over ||
       job->phase == RunPhase::kFinished || (goes_on && *hello.run > job->run)) {
     return absl::OkStatus();
   }
   for (const auto& [consumer, session] : job->sessions) {
     if (!Conflict(session.share, hello.share)) continue;
-    if (!clock_.LeaseValid(now, *job, {hello.job, consumer})) continue;
+    if (!context_.clock.LeaseValid(now, *job, {hello.job, consumer})) continue;
     // A reader that continues its run replaces its earlier lives. If the
     // dispatcher lost its state, an earlier life may have joined again first.
     if (goes_on && session.incarnation < hello.session.incarnation &&

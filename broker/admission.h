@@ -3,11 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
-#include "broker/delivery_rules.h"
-#include "broker/peer_clock.h"
-#include "broker/planner.h"
-#include "broker/reader_table.h"
+#include "broker/dispatcher_context.h"
 #include "broker/slot_settler.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
@@ -22,17 +18,8 @@ bool Conflict(const Share& a, const Share& b);
 class Admission {
  public:
   // The references must outlive this object.
-  Admission(const DispatcherSettings& settings, const DeliveryRules& rules,
-            const Planner& planner, const PeerClock& clock,
-            const CommittedState& state, const ReaderTable& readers,
-            const SlotSettler& settler)
-      : settings_(settings),
-        rules_(rules),
-        planner_(planner),
-        clock_(clock),
-        state_(state),
-        readers_(readers),
-        settler_(settler) {}
+  Admission(const DispatcherContext& context, const SlotSettler& settler)
+      : context_(context), settler_(settler) {}
 
   // InvalidArgument for a hello that no client sends.
   static absl::Status CheckForm(const ClientHello& hello);
@@ -43,12 +30,7 @@ class Admission {
   absl::Status Check(absl::Time now, const ClientHello& hello) const;
 
  private:
-  const DispatcherSettings& settings_;
-  const DeliveryRules& rules_;
-  const Planner& planner_;
-  const PeerClock& clock_;
-  const CommittedState& state_;
-  const ReaderTable& readers_;
+  const DispatcherContext& context_;
   const SlotSettler& settler_;
 };
 

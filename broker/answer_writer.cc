@@ -9,13 +9,13 @@
 namespace feedmill {
 
 void AnswerWriter::AnswerAll(absl::Time now) {
-  outbox_.Reserve(outbox_.workers().size());
-  for (const auto& [id, known] : outbox_.workers()) {
-    KnownWorker* const worker = known ? known : leases_.FindWorker(id);
+  context_.outbox.Reserve(context_.outbox.workers().size());
+  for (const auto& [id, known] : context_.outbox.workers()) {
+    KnownWorker* const worker = known ? known : context_.leases.FindWorker(id);
     if (worker != nullptr) AnswerWorker(now, id, *worker);
   }
-  for (const SessionKey& key : outbox_.sessions()) {
-    KnownReader* const reader = readers_.Find(key);
+  for (const SessionKey& key : context_.outbox.sessions()) {
+    KnownReader* const reader = context_.readers.Find(key);
     if (reader != nullptr) AnswerReader(now, key, *reader);
   }
 }
@@ -26,13 +26,13 @@ ClientAnswer AnswerWriter::AnswerFor(const JobState& job,
   answer.job = job.name;
   answer.session = session;
   // A reader that waits for workers is sent 0 if none can run its functions.
-  const PythonNeedsPtr needs = plans_.PythonNeedsOf(job);
+  const PythonNeedsPtr needs = context_.plans.PythonNeedsOf(job);
   if (needs == nullptr || pythons_.SomeCanRun(needs)) {
-    answer.workers = static_cast<uint32_t>(leases_.workers().size());
+    answer.workers = static_cast<uint32_t>(context_.leases.workers().size());
   }
-  answer.heartbeat_interval = clock_.Interval();
-  answer.client_timeout = clock_.ClientTimeout(job);
-  answer.seen = state_.seen();
+  answer.heartbeat_interval = context_.clock.Interval();
+  answer.client_timeout = context_.clock.ClientTimeout(job);
+  answer.seen = context_.state.seen();
   return answer;
 }
 
@@ -41,30 +41,31 @@ void AnswerWriter::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
   ClientAnswer answer = AnswerFor(job, hello.session);
   answer.awaited = behind.count;
   answer.awaited_ranks = std::move(behind.ranks);
-  outbox_.SendLast(to, std::move(answer));
+  context_.outbox.SendLast(to, std::move(answer));
 }
 
 void AnswerWriter::AnswerReader(absl::Time now, const SessionKey& key,
                                 KnownReader& reader) {
   const std::optional<absl::Time> beat_sent =
       std::exchange(reader.beat_sent, std::nullopt);
-  const JobState* job = state_->FindJob(key.job);
+  const JobState* job = context_.state->FindJob(key.job);
   if (job == nullptr || reader.address.value().empty()) return;
   const auto it = job->sessions.find(key.consumer);
   if (it == job->sessions.end()) return;
   const SessionState& session = it->second;
   if (job->phase == RunPhase::kFailed) {
-    outbox_.Reject(reader.address, key.job, {key.consumer, session.incarnation},
-                   RejectReason::kRefused, job->error);
+    context_.outbox.Reject(reader.address, key.job,
+                           {key.consumer, session.incarnation},
+                           RejectReason::kRefused, job->error);
     return;
   }
   ClientAnswer answer = AnswerFor(*job, {key.consumer, session.incarnation});
   answer.beat_sent = beat_sent;
   if (job->phase != RunPhase::kPlanning) {
-    answer.run =
-        RunInfo{job->run,         job->iteration, job->seed,
-                job->source_size, job->positions, job->plan,
-                job->slots,       job->settled,   plans_.SourceRound(*job)};
+    answer.run = RunInfo{
+        job->run,         job->iteration, job->seed,
+        job->source_size, job->positions, job->plan,
+        job->slots,       job->settled,   context_.plans.SourceRound(*job)};
   }
   AddSplits(session, answer);
   if (settler_.Awaits(key.job)) {
@@ -75,15 +76,15 @@ void AnswerWriter::AnswerReader(absl::Time now, const SessionKey& key,
   answer.exhausted = job->exhausted();
   answer.finished = job->phase == RunPhase::kFinished;
   if (!traces_.empty()) answer.tracing = traces_.OrderFor(now, key.job);
-  outbox_.Send(reader.address, std::move(answer));
+  context_.outbox.Send(reader.address, std::move(answer));
 }
 
 void AnswerWriter::AddSplits(const SessionState& session,
                              ClientAnswer& answer) const {
   for (const SplitId& id : session.splits) {
-    const SplitState& split = *state_->FindSplit(id);
+    const SplitState& split = *context_.state->FindSplit(id);
     BoundSplit bound{id, split.begin, split.end, {}, split.error};
-    const LeaseTable::Work* work = leases_.Find(id);
+    const LeaseTable::Work* work = context_.leases.Find(id);
     if (work != nullptr) {
       bound.leases = work->leases;
       bound.skip = work->skip;
@@ -98,10 +99,10 @@ void AnswerWriter::AnswerWorker(absl::Time now, const WorkerId& id,
   answer.incarnation = worker.incarnation;
   std::set<PlanId> needed;
   for (const SplitId& split_id : worker.leases) {
-    const SplitState& split = *state_->FindSplit(split_id);
-    const JobState& job = *state_->FindJob(split.owner.job);
+    const SplitState& split = *context_.state->FindSplit(split_id);
+    const JobState& job = *context_.state->FindJob(split.owner.job);
     const SessionState& session = job.sessions.at(split.owner.consumer);
-    const LeaseTable::Work& work = *leases_.Find(split_id);
+    const LeaseTable::Work& work = *context_.leases.Find(split_id);
     const auto lease =
         std::find_if(work.leases.begin(), work.leases.end(),
                      [&id](const LeaseRef& l) { return l.worker == id; });
@@ -118,25 +119,25 @@ void AnswerWriter::AnswerWorker(absl::Time now, const WorkerId& id,
     }
     // A definition can be large: it is sent again only if it may be lost.
     const auto [said, first] = worker.defined.try_emplace(job.plan, now);
-    if (!first && now - said->second < 2 * clock_.Interval()) continue;
+    if (!first && now - said->second < 2 * context_.clock.Interval()) continue;
     said->second = now;
-    answer.definitions.push_back({job.plan, plans_.RunGraph(job), job.manifest,
-                                  job.seed, job.iteration});
+    answer.definitions.push_back({job.plan, context_.plans.RunGraph(job),
+                                  job.manifest, job.seed, job.iteration});
   }
   std::erase_if(worker.defined,
                 [&](const auto& said) { return !needed.contains(said.first); });
   for (const std::string& fingerprint : worker.resolving) {
     answer.manifests.push_back({fingerprint, manifests_.GraphOf(fingerprint)});
   }
-  worker.interval = clock_.Interval();
+  worker.interval = context_.clock.Interval();
   worker.unanswered = 0;
   answer.heartbeat_interval = worker.interval;
-  answer.park_after = clock_.ParkAfter();
+  answer.park_after = context_.clock.ParkAfter();
   answer.drained = worker.draining && worker.leases.empty();
-  answer.seen = state_.seen();
+  answer.seen = context_.state.seen();
   answer.python_known = worker.python != nullptr;
   if (!traces_.empty()) answer.tracing = traces_.OrderFor(now);
-  outbox_.Send(worker.address, std::move(answer));
+  context_.outbox.Send(worker.address, std::move(answer));
 }
 
 }  // namespace feedmill

@@ -3,15 +3,10 @@
 
 #include "absl/time/time.h"
 #include "broker/absent_ranks.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/job_traces.h"
-#include "broker/lease_table.h"
 #include "broker/manifest_requests.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
 #include "broker/python_fleet.h"
-#include "broker/reader_table.h"
 #include "broker/slot_settler.h"
 #include "core/wire/message.h"
 
@@ -22,21 +17,14 @@ namespace feedmill {
 class AnswerWriter {
  public:
   // The references must outlive this object.
-  AnswerWriter(const PeerClock& clock, const CommittedState& state,
-               const ManifestRequests& manifests, const PythonFleet& pythons,
-               const SlotSettler& settler, const JobTraces& traces,
-               LeaseTable& leases, ReaderTable& readers, PlanTable& plans,
-               Outbox& outbox)
-      : clock_(clock),
-        state_(state),
+  AnswerWriter(DispatcherContext& context, const ManifestRequests& manifests,
+               const PythonFleet& pythons, const SlotSettler& settler,
+               const JobTraces& traces)
+      : context_(context),
         manifests_(manifests),
         pythons_(pythons),
         settler_(settler),
-        traces_(traces),
-        leases_(leases),
-        readers_(readers),
-        plans_(plans),
-        outbox_(outbox) {}
+        traces_(traces) {}
 
   // Answers the peers that the outbox names: workers, then readers, so that a
   // worker has its lease when the client's grant arrives.
@@ -53,16 +41,11 @@ class AnswerWriter {
   ClientAnswer AnswerFor(const JobState& job, const Session& session) const;
   void AddSplits(const SessionState& session, ClientAnswer& answer) const;
 
-  const PeerClock& clock_;
-  const CommittedState& state_;
+  DispatcherContext& context_;
   const ManifestRequests& manifests_;
   const PythonFleet& pythons_;
   const SlotSettler& settler_;
   const JobTraces& traces_;
-  LeaseTable& leases_;
-  ReaderTable& readers_;
-  PlanTable& plans_;
-  Outbox& outbox_;
 };
 
 }  // namespace feedmill

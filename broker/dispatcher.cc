@@ -3,11 +3,10 @@
 #include <utility>
 #include <variant>
 
-#include "broker/absent_ranks.h"
 #include "broker/admission.h"
 #include "broker/answer_writer.h"
-#include "broker/committed_state.h"
 #include "broker/dataset_requests.h"
+#include "broker/dispatcher_context.h"
 #include "broker/fleet.h"
 #include "broker/fleet_scale.h"
 #include "broker/fleet_use.h"
@@ -15,13 +14,8 @@
 #include "broker/job_verdicts.h"
 #include "broker/lease_reach.h"
 #include "broker/lease_scheduler.h"
-#include "broker/lease_table.h"
 #include "broker/manifest_requests.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
 #include "broker/python_fleet.h"
-#include "broker/reader_table.h"
 #include "broker/run_lifecycle.h"
 #include "broker/sessions.h"
 #include "broker/slot_settler.h"
@@ -32,76 +26,47 @@
 
 namespace feedmill {
 
-// A part uses only parts above it.
-struct Dispatcher::Parts {
-  const DispatcherSettings settings;
-  const Planner planner;
-  const std::unique_ptr<const DeliveryRules> rules;
-
-  // ---- the state, and the effects of the present call
-  CommittedState state;
-  Outbox outbox;
-  OperatorLog log{};
-
+// A part uses only the context and parts above it.
+struct Dispatcher::Parts : DispatcherContext {
   LeaseReach reach{};
 
-  // ---- peers, and what is known of them
-  LeaseTable leases{};  // workers and the splits that they have
-  ReaderTable readers{};
-  PeerClock clock;
-  AbsentRanks ranks{settings, clock};
-
   // ---- runs
-  PlanTable plans{planner};
-  ManifestRequests manifests{planner, leases, outbox};
+  ManifestRequests manifests{*this};
   PythonFleet pythons;
-  SplitBinder binder{settings, *rules, clock, readers,
-                     state,    leases, plans, outbox};
+  SplitBinder binder{*this};
   SlotSettler settler;
-  RunLifecycle runs{settings,  planner, state,  readers, ranks,  plans,
-                    manifests, pythons, binder, settler, outbox, log};
-  SplitReports reports{settings, planner, state, leases, plans, outbox, log};
+  RunLifecycle runs{*this, manifests, pythons, binder, settler};
+  SplitReports reports{*this};
   LeaseScheduler scheduler;
 
   // ---- reports to operators
-  JobVerdicts verdicts{state, leases,    plans,  readers,
-                       ranks, manifests, settler};
-  JobTraces traces{clock, state, leases, verdicts, plans, outbox};
-  FleetScale scale{settings.scale, state,    leases, plans,
-                   readers,        verdicts, log};
-  StatusReport report{clock,   state,    leases, plans,
-                      readers, verdicts, scale,  log};
+  JobVerdicts verdicts{*this, manifests, settler};
+  JobTraces traces{*this, verdicts};
+  FleetScale scale{*this, verdicts};
+  StatusReport report{*this, verdicts, scale};
 
   // ---- messages
-  AnswerWriter answers{clock,  state,  manifests, pythons, settler,
-                       traces, leases, readers,   plans,   outbox};
-  Admission admission{settings, *rules,  planner, clock,
-                      state,    readers, settler};
-  Sessions sessions{*rules,  clock,  admission, state,   leases,
-                    readers, ranks,  binder,    settler, runs,
-                    reports, traces, answers,   outbox,  log};
-  Fleet fleet{settings, clock, state,   leases, plans,  manifests,
-              pythons,  runs,  reports, traces, outbox, log};
-  DatasetRequests datasets{settings, planner, state, outbox};
+  AnswerWriter answers{*this, manifests, pythons, settler, traces};
+  Admission admission{*this, settler};
+  Sessions sessions{*this, admission, binder, settler,
+                    runs,  reports,   traces, answers};
+  Fleet fleet{*this, manifests, pythons, runs, reports, traces};
+  DatasetRequests datasets{*this};
 
   Parts(const DispatcherSettings& its_settings, Planner its_planner,
-        DispatcherState its_state, absl::Time now,
-        std::unique_ptr<const DeliveryRules> its_rules);
+        std::unique_ptr<const DeliveryRules> its_rules,
+        DispatcherState its_state, absl::Time now);
 };
 
 Dispatcher::Parts::Parts(const DispatcherSettings& its_settings,
-                         Planner its_planner, DispatcherState its_state,
-                         absl::Time now,
-                         std::unique_ptr<const DeliveryRules> its_rules)
-    : settings(its_settings),
-      planner(std::move(its_planner)),
-      rules(std::move(its_rules)),
-      state(std::move(its_state)),
-      clock(settings, leases, readers, now),
-      pythons(settings, leases,
-              state->jobs.empty() ? now : now + settings.restart_grace),
-      settler(clock, state, leases, binder, outbox, now),
-      scheduler(settings, clock, state, readers, leases, log,
+                         Planner its_planner,
+                         std::unique_ptr<const DeliveryRules> its_rules,
+                         DispatcherState its_state, absl::Time now)
+    : DispatcherContext(its_settings, std::move(its_planner),
+                        std::move(its_rules), std::move(its_state), now),
+      pythons(*this, state->jobs.empty() ? now : now + settings.restart_grace),
+      settler(*this, binder, now),
+      scheduler(*this,
                 state->jobs.empty() ? now : now + settings.restart_grace) {
   scale.Restore(now);
   // After a restart all readers and ranks count as heard now.
@@ -120,7 +85,7 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
                        DispatcherState state, absl::Time now,
                        std::unique_ptr<const DeliveryRules> rules)
     : parts_(std::make_unique<Parts>(settings, std::move(planner),
-                                     std::move(state), now, std::move(rules))) {
+                                     std::move(rules), std::move(state), now)) {
 }
 
 Dispatcher::~Dispatcher() = default;

@@ -32,14 +32,15 @@ std::set<PlanId> PlansOf(const WorkerBeat& beat) {
 }  // namespace
 
 const PeerId* Fleet::AddressOf(const WorkerId& worker) const {
-  const auto found = leases_.workers().find(worker);
-  return found == leases_.workers().end() ? nullptr : &found->second.address;
+  const auto found = context_.leases.workers().find(worker);
+  return found == context_.leases.workers().end() ? nullptr
+                                                  : &found->second.address;
 }
 
 // ---- beat
 
 void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
-  KnownWorker* worker = leases_.FindWorker(beat.worker);
+  KnownWorker* worker = context_.leases.FindWorker(beat.worker);
   if (worker != nullptr && beat.incarnation < worker->incarnation) {
     return;  // a late message of an earlier process
   }
@@ -50,18 +51,19 @@ void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
   }
   LoseRenamed(from, beat.worker);
   const bool joined = worker == nullptr;
-  const size_t workers = leases_.workers().size();
-  if (joined &&
-      (beat.worker.value().empty() || workers >= settings_.workers_max)) {
-    return outbox_.Send(from, Refusal{ResourceExhausted(
-                                  "worker '{}' cannot join: it has no address, "
+  const size_t workers = context_.leases.workers().size();
+  if (joined && (beat.worker.value().empty() ||
+                 workers >= context_.settings.workers_max)) {
+    return context_.outbox.Send(
+        from,
+        Refusal{ResourceExhausted("worker '{}' cannot join: it has no address, "
                                   "or there are {} workers already",
                                   beat.worker.value(), workers)});
   }
   if (joined) {
-    worker = &leases_.AddWorker(beat.worker, beat.incarnation);
+    worker = &context_.leases.AddWorker(beat.worker, beat.incarnation);
     pythons_.NoteJoin(now);
-    log_.WorkerJoined(beat, workers + 1);
+    context_.log.WorkerJoined(beat, workers + 1);
   }
   const bool moved = Move(beat.worker, *worker, from);
   worker->heard = now;
@@ -74,7 +76,7 @@ void Fleet::Take(absl::Time now, const PeerId& from, const WorkerBeat& beat) {
       changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
   worker->plans = std::move(plans);
   if (news || worker->unanswered++ >= kUnansweredMax) {
-    outbox_.AnswerWorker(beat.worker, worker);
+    context_.outbox.AnswerWorker(beat.worker, worker);
   }
   TakeWork(now, beat, *worker);
   if (changed) runs_.TakeFleetChange(now);
@@ -96,14 +98,14 @@ bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
   if (worker.set_aside && IsNeeded(beat.worker, worker)) {
     worker.set_aside = false;
     worker.faults = 0;
-    log_.WorkerWorksAgain(beat.worker);
+    context_.log.WorkerWorksAgain(beat.worker);
   }
   const bool draining = beat.draining || worker.drain_asked || worker.set_aside;
   const bool changed =
       new_to_jobs || slots != worker.slots || draining != worker.draining;
   const bool drains = draining && !worker.draining;
-  if (changed) leases_.SetCapacity(beat.worker, slots, draining);
-  if (drains) log_.WorkerDrains(beat.worker, worker);
+  if (changed) context_.leases.SetCapacity(beat.worker, slots, draining);
+  if (drains) context_.log.WorkerDrains(beat.worker, worker);
   return changed;
 }
 
@@ -116,8 +118,8 @@ bool Fleet::WantsAnswer(const KnownWorker& worker,
                     beat.costs.empty() && beat.failures.empty() &&
                     beat.manifests.empty();
   const absl::Duration drift =
-      absl::AbsDuration(worker.interval - clock_.Interval());
-  return !idle || beat.seen.journal != state_->journal ||
+      absl::AbsDuration(worker.interval - context_.clock.Interval());
+  return !idle || beat.seen.journal != context_.state->journal ||
          drift > worker.interval / 4;
 }
 
@@ -128,9 +130,9 @@ void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
   if (beat.load.has_value()) TakeLoad(now, beat.worker, worker, *beat.load);
   if (!beat.spans.empty()) traces_.TakeSpans(now, beat);
   for (const HeldLease& held : beat.leases) {
-    leases_.Adopt(beat.worker, held.split, held.attempt);
+    context_.leases.Adopt(beat.worker, held.split, held.attempt);
   }
-  for (const PlanCost& cost : beat.costs) plans_.AddCost(cost);
+  for (const PlanCost& cost : beat.costs) context_.plans.AddCost(cost);
   for (const LeaseFailure& failure : beat.failures) {
     reports_.TakeFailure(beat.worker, failure);
   }
@@ -155,10 +157,12 @@ void Fleet::TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,
   }
   const uint64_t faults = worker.window.last().cache_faults;
   if (load.cache_faults > faults) {
-    log_.CachesFailed(name, load.cache_faults - faults, load.cache_fault);
+    context_.log.CachesFailed(name, load.cache_faults - faults,
+                              load.cache_fault);
   }
   worker.window.Add(now, computed);
-  for (const PlanLoad& each : load.plans) plans_.AddSteps(now, each, *state_);
+  for (const PlanLoad& each : load.plans)
+    context_.plans.AddSteps(now, each, *context_.state);
 }
 
 // ---- drain and loss
@@ -166,12 +170,12 @@ void Fleet::TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,
 absl::Status Fleet::Drain(absl::Time now, const std::string& address,
                           bool drains) {
   const WorkerId* id = nullptr;
-  for (const auto& [each, worker] : leases_.workers()) {
+  for (const auto& [each, worker] : context_.leases.workers()) {
     if (each.value() == address || WorkerName(each) == address) id = &each;
   }
   if (id == nullptr) return NotFound("there is no worker '{}'", address);
   const WorkerId name = *id;
-  KnownWorker& worker = *leases_.FindWorker(name);
+  KnownWorker& worker = *context_.leases.FindWorker(name);
   if (worker.drain_asked == drains && (drains || !worker.set_aside)) {
     return absl::OkStatus();
   }
@@ -181,9 +185,9 @@ absl::Status Fleet::Drain(absl::Time now, const std::string& address,
   worker.drain_asked = drains;
   worker.set_aside = false;
   worker.faults = 0;
-  leases_.SetCapacity(name, worker.slots, drains);
-  log_.OperatorDrains(name, drains);
-  outbox_.AnswerWorker(name, &worker);
+  context_.leases.SetCapacity(name, worker.slots, drains);
+  context_.log.OperatorDrains(name, drains);
+  context_.outbox.AnswerWorker(name, &worker);
   runs_.TakeFleetChange(now);
   return absl::OkStatus();
 }
@@ -192,8 +196,8 @@ absl::Status Fleet::Drain(absl::Time now, const std::string& address,
 // no other one can run.
 bool Fleet::IsNeeded(const WorkerId& id, const KnownWorker& worker) {
   const auto another_runs = [&](const PythonNeedsPtr& needs) {
-    return std::any_of(leases_.workers().begin(), leases_.workers().end(),
-                       [&](const auto& each) {
+    return std::any_of(context_.leases.workers().begin(),
+                       context_.leases.workers().end(), [&](const auto& each) {
                          return each.first != id && !each.second.draining &&
                                 each.second.slots > 0 &&
                                 LeaseTable::CanRun(each.second, needs);
@@ -208,29 +212,31 @@ bool Fleet::IsNeeded(const WorkerId& id, const KnownWorker& worker) {
   for (const auto& [needs, jobs] : manifests_.Unassigned()) {
     if (only_here(needs)) return true;
   }
-  return std::any_of(
-      state_->jobs.begin(), state_->jobs.end(), [&](const auto& each) {
-        const JobState& job = each.second;
-        return !job.sessions.empty() && only_here(plans_.PythonNeedsOf(job));
-      });
+  return std::any_of(context_.state->jobs.begin(), context_.state->jobs.end(),
+                     [&](const auto& each) {
+                       const JobState& job = each.second;
+                       return !job.sessions.empty() &&
+                              only_here(context_.plans.PythonNeedsOf(job));
+                     });
 }
 
 void Fleet::SetAsideFaulty(absl::Time now) {
   for (const WorkerId& id : reports_.TakeFaulty()) {
-    KnownWorker* const worker = leases_.FindWorker(id);
+    KnownWorker* const worker = context_.leases.FindWorker(id);
     if (worker == nullptr || worker->draining) continue;
     if (IsNeeded(id, *worker)) continue;
     worker->set_aside = true;
-    leases_.SetCapacity(id, worker->slots, true);
-    log_.WorkerSetAside(id, *worker);
-    outbox_.AnswerWorker(id, worker);
+    context_.leases.SetCapacity(id, worker->slots, true);
+    context_.log.WorkerSetAside(id, *worker);
+    context_.outbox.AnswerWorker(id, worker);
     runs_.TakeFleetChange(now);
   }
 }
 
 void Fleet::NotePeerGone(const PeerId& peer) {
   const auto it = worker_at_.find(peer);
-  if (it != worker_at_.end()) leases_.FindWorker(it->second)->gone = true;
+  if (it != worker_at_.end())
+    context_.leases.FindWorker(it->second)->gone = true;
 }
 
 // Drops the former worker of a peer whose name changed with its address: a peer
@@ -244,23 +250,24 @@ void Fleet::LoseRenamed(const PeerId& from, const WorkerId& name) {
 }
 
 void Fleet::Lose(const WorkerId& id, bool died, const std::string& why) {
-  const KnownWorker& worker = *leases_.FindWorker(id);
+  const KnownWorker& worker = *context_.leases.FindWorker(id);
   died = died && !worker.draining;
-  log_.WorkerLost(id, worker, died, why, leases_.workers().size());
+  context_.log.WorkerLost(id, worker, died, why,
+                          context_.leases.workers().size());
   manifests_.Unassign(worker);
   worker_at_.erase(worker.address);
-  outbox_.ForgetWorker(id);
+  context_.outbox.ForgetWorker(id);
   reports_.DropWorker(id, died);
 }
 
 // Visits the workers only if oldest_heard_ is too old, because there may be
 // thousands of them.
 void Fleet::LoseSilent(absl::Time now) {
-  const absl::Time last = now - clock_.WorkerTimeout();
+  const absl::Time last = now - context_.clock.WorkerTimeout();
   if (oldest_heard_ >= last) return;
   oldest_heard_ = now;
   std::vector<WorkerId> lost;
-  for (const auto& [id, worker] : leases_.workers()) {
+  for (const auto& [id, worker] : context_.leases.workers()) {
     // The interval grows with the number of workers. A worker may still use a
     // long interval after others left.
     if (worker.heard < std::min(last, now - 4 * worker.interval)) {
@@ -270,7 +277,7 @@ void Fleet::LoseSilent(absl::Time now) {
     }
   }
   for (const WorkerId& id : lost) {
-    const KnownWorker& worker = *leases_.FindWorker(id);
+    const KnownWorker& worker = *context_.leases.FindWorker(id);
     Lose(id, worker.gone,
          fmt::format("{} {:.1f} s ago",
                      worker.gone ? "its connection ended, and its last "

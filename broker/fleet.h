@@ -7,14 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/job_traces.h"
-#include "broker/lease_table.h"
 #include "broker/manifest_requests.h"
-#include "broker/operator_log.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
 #include "broker/python_fleet.h"
 #include "broker/run_lifecycle.h"
 #include "broker/split_reports.h"
@@ -27,23 +22,15 @@ namespace feedmill {
 class Fleet {
  public:
   // The references must outlive this object.
-  Fleet(const DispatcherSettings& settings, const PeerClock& clock,
-        const CommittedState& state, LeaseTable& leases, PlanTable& plans,
-        ManifestRequests& manifests, PythonFleet& pythons, RunLifecycle& runs,
-        SplitReports& reports, JobTraces& traces, Outbox& outbox,
-        OperatorLog& log)
-      : settings_(settings),
-        clock_(clock),
-        state_(state),
-        leases_(leases),
-        plans_(plans),
+  Fleet(DispatcherContext& context, ManifestRequests& manifests,
+        PythonFleet& pythons, RunLifecycle& runs, SplitReports& reports,
+        JobTraces& traces)
+      : context_(context),
         manifests_(manifests),
         pythons_(pythons),
         runs_(runs),
         reports_(reports),
-        traces_(traces),
-        outbox_(outbox),
-        log_(log) {}
+        traces_(traces) {}
 
   void Take(absl::Time now, const PeerId& from, const WorkerBeat& beat);
   // Loses the workers that are silent for too long.
@@ -72,18 +59,12 @@ class Fleet {
   void TakeLoad(absl::Time now, const WorkerId& name, KnownWorker& worker,
                 const WorkerLoad& load);
 
-  const DispatcherSettings& settings_;
-  const PeerClock& clock_;
-  const CommittedState& state_;
-  LeaseTable& leases_;
-  PlanTable& plans_;
+  DispatcherContext& context_;
   ManifestRequests& manifests_;
   PythonFleet& pythons_;
   RunLifecycle& runs_;
   SplitReports& reports_;
   JobTraces& traces_;
-  Outbox& outbox_;
-  OperatorLog& log_;
   std::map<PeerId, WorkerId> worker_at_;  // by address
   // No worker was last heard before this time.
   absl::Time oldest_heard_ = absl::InfinitePast();

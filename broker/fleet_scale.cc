@@ -24,13 +24,13 @@ const JobScale* FleetScale::Find(const JobState& job) const {
 }
 
 void FleetScale::Restore(absl::Time now) {
-  autoscaler_.Restore(now, state_->scale);
+  autoscaler_.Restore(now, context_.state->scale);
   changed_ = autoscaler_.workers_wanted();
 }
 
 void FleetScale::Look(absl::Time now) {
   uint64_t workers = 0;
-  for (const auto& [id, worker] : leases_.workers()) {
+  for (const auto& [id, worker] : context_.leases.workers()) {
     workers += worker.draining ? 0 : 1;
   }
   if (!autoscaler_.Due(now, workers)) return;
@@ -38,17 +38,17 @@ void FleetScale::Look(absl::Time now) {
       autoscaler_.Look(now, FiguresOf(now, workers));
   // A service whose number never changed has nothing to remember.
   ScaleMemory memory = autoscaler_.Remember();
-  if (memory != state_->scale &&
-      (autoscaler_.changes() > 0 || state_->scale.decided)) {
-    state_.Commit(ScaleNoted{std::move(memory)});
+  if (memory != context_.state->scale &&
+      (autoscaler_.changes() > 0 || context_.state->scale.decided)) {
+    context_.state.Commit(ScaleNoted{std::move(memory)});
   }
   if (!change.has_value()) return;
-  log_.ScaleChanged(*std::move(change));
+  context_.log.ScaleChanged(*std::move(change));
   changed_ = autoscaler_.workers_wanted();
 }
 
 ScaleFigures FleetScale::FiguresOf(absl::Time now, uint64_t workers) const {
-  const FleetUse fleet = FleetUse::Of(leases_, now);
+  const FleetUse fleet = FleetUse::Of(context_.leases, now);
   ScaleFigures figures;
   figures.workers = workers;
   if (fleet.threads > 0) figures.busy = fleet.busy / fleet.threads;
@@ -58,7 +58,7 @@ ScaleFigures FleetScale::FiguresOf(absl::Time now, uint64_t workers) const {
           : std::max(1.0, fleet.threads / static_cast<double>(workers));
   std::map<std::string, ScaleFigures::Job> jobs;
   double busy_workers = 0;
-  for (const auto& [name, job] : state_->jobs) {
+  for (const auto& [name, job] : context_.state->jobs) {
     if (job.over() || job.sessions.empty()) continue;
     const std::string key = ScaleKey(job);
     ScaleFigures::Job& figure = jobs[key];
@@ -66,16 +66,16 @@ ScaleFigures FleetScale::FiguresOf(absl::Time now, uint64_t workers) const {
     figure.readers += job.sessions.size();
     const BoundBy bound = verdicts_.Judge(now, job, fleet).bound_by;
     if (bound != BoundBy::kNone) figure.bound_by = bound;
-    if (const JobTotals* totals = readers_.TotalsOf(JobName(key));
+    if (const JobTotals* totals = context_.readers.TotalsOf(JobName(key));
         totals != nullptr) {
       figure.reader_s = totals->elapsed_s;
       figure.waited_s = totals->waited_s;
       figure.elements = totals->elements;
     }
     const auto own = fleet.by_plan.find(job.plan);
-    if (own == fleet.by_plan.end() || !plans_.Knows(job.plan)) continue;
-    const double sharers =
-        std::max<double>(1, static_cast<double>(plans_.JobsOf(job.plan)));
+    if (own == fleet.by_plan.end() || !context_.plans.Knows(job.plan)) continue;
+    const double sharers = std::max<double>(
+        1, static_cast<double>(context_.plans.JobsOf(job.plan)));
     for (const VerdictInput::Worker& worker : own->second) {
       const double part =
           worker.busy * worker.threads * worker.share / threads / sharers;

@@ -7,12 +7,8 @@
 
 #include "absl/time/time.h"
 #include "broker/autoscaler.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/job_verdicts.h"
-#include "broker/lease_table.h"
-#include "broker/operator_log.h"
-#include "broker/plan_table.h"
-#include "broker/reader_table.h"
 
 namespace feedmill {
 
@@ -21,17 +17,10 @@ namespace feedmill {
 class FleetScale {
  public:
   // The references must outlive this object.
-  FleetScale(const ScaleSettings& settings, CommittedState& state,
-             const LeaseTable& leases, const PlanTable& plans,
-             const ReaderTable& readers, const JobVerdicts& verdicts,
-             OperatorLog& log)
-      : state_(state),
-        leases_(leases),
-        plans_(plans),
-        readers_(readers),
+  FleetScale(DispatcherContext& context, const JobVerdicts& verdicts)
+      : context_(context),
         verdicts_(verdicts),
-        log_(log),
-        autoscaler_(settings) {}
+        autoscaler_(context.settings.scale) {}
 
   // Continues with the findings that the state has of an earlier dispatcher.
   void Restore(absl::Time now);
@@ -48,12 +37,8 @@ class FleetScale {
  private:
   ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
 
-  CommittedState& state_;
-  const LeaseTable& leases_;
-  const PlanTable& plans_;
-  const ReaderTable& readers_;
+  DispatcherContext& context_;
   const JobVerdicts& verdicts_;
-  OperatorLog& log_;
   Autoscaler autoscaler_;
   std::optional<uint64_t> changed_;
 };

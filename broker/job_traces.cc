@@ -36,9 +36,10 @@ TraceReport JobTraces::Answer(absl::Time now, const TraceRequest& request) {
   }
   if (!report.status.ok()) return report;
   report = traces_.at(request.job).Report(now, request.from);
-  if (const JobState* job = state_->FindJob(request.job); job != nullptr) {
+  if (const JobState* job = context_.state->FindJob(request.job);
+      job != nullptr) {
     report.waits_for = verdicts_.WaitsFor(*job);
-    report.places = plans_.PlacesOf(*job);
+    report.places = context_.plans.PlacesOf(*job);
   }
   return report;
 }
@@ -50,11 +51,11 @@ absl::Status JobTraces::Begin(absl::Time now, const TraceRequest& request) {
         "restarted, or was not asked for {}; trace the job again",
         request.job.value(), absl::FormatDuration(kTraceForgotten));
   }
-  const JobState* job = state_->FindJob(request.job);
+  const JobState* job = context_.state->FindJob(request.job);
   if (job == nullptr) {
     std::string names;
     size_t count = 0;
-    for (const auto& [name, each] : state_->jobs) {
+    for (const auto& [name, each] : context_.state->jobs) {
       if (++count > kJobsNamed) break;
       names += (names.empty() ? "'" : ", '") + name.value() + "'";
     }
@@ -87,11 +88,11 @@ absl::Status JobTraces::Begin(absl::Time now, const TraceRequest& request) {
   JobTrace& trace =
       traces_
           .try_emplace(request.job, request.trace, now, request.duration,
-                       std::max(kGrace, 3 * clock_.Interval()))
+                       std::max(kGrace, 3 * context_.clock.Interval()))
           .first->second;
   for (const auto& [consumer, session] : job->sessions) {
     for (const SplitId& id : session.waiting) {
-      const SplitState& split = *state_->FindSplit(id);
+      const SplitState& split = *context_.state->FindSplit(id);
       trace.NoteBound(now, id, split.begin, split.end);
       NoteLeases(now, trace, id);
     }
@@ -102,11 +103,11 @@ absl::Status JobTraces::Begin(absl::Time now, const TraceRequest& request) {
 
 // Has the processes of the job hear that its trace begins or ends.
 void JobTraces::NotifyPeers(const JobName& name) {
-  for (const auto& [id, worker] : leases_.workers()) {
-    outbox_.AnswerWorker(id);
+  for (const auto& [id, worker] : context_.leases.workers()) {
+    context_.outbox.AnswerWorker(id);
   }
-  const JobState* job = state_->FindJob(name);
-  if (job != nullptr) outbox_.AnswerSessions(*job);
+  const JobState* job = context_.state->FindJob(name);
+  if (job != nullptr) context_.outbox.AnswerSessions(*job);
 }
 
 void JobTraces::EndDue(absl::Time now) {
@@ -121,8 +122,8 @@ void JobTraces::EndDue(absl::Time now) {
 }
 
 void JobTraces::NoteLeases(absl::Time now, JobTrace& trace, const SplitId& id) {
-  const SplitState* split = state_->FindSplit(id);
-  const LeaseTable::Work* work = leases_.Find(id);
+  const SplitState* split = context_.state->FindSplit(id);
+  const LeaseTable::Work* work = context_.leases.Find(id);
   if (split == nullptr || work == nullptr) return trace.NoteOver(now, id);
   trace.NoteLeases(now, id, split->begin, split->end, work->leases, true);
 }
@@ -131,7 +132,7 @@ void JobTraces::NoteLeases(absl::Time now, JobTrace& trace, const SplitId& id) {
 void JobTraces::NoteChanges(absl::Time now,
                             const std::vector<SplitId>& changed) {
   bool ended = false;
-  for (const DispatcherEvent& event : state_.events()) {
+  for (const DispatcherEvent& event : context_.state.events()) {
     ended = ended || std::holds_alternative<SessionClosed>(event) ||
             std::holds_alternative<JobForgotten>(event);
     const auto* bound = std::get_if<SplitsBound>(&event);
@@ -147,13 +148,13 @@ void JobTraces::NoteChanges(absl::Time now,
   }
   for (auto& [job, trace] : traces_) {
     for (const SplitId& id : changed) {
-      const SplitState* split = state_->FindSplit(id);
+      const SplitState* split = context_.state->FindSplit(id);
       if (split != nullptr && split->owner.job != job) continue;
       NoteLeases(now, trace, id);
     }
     if (!ended) continue;
     for (const SplitId& id : trace.open()) {
-      if (state_->FindSplit(id) == nullptr) trace.NoteOver(now, id);
+      if (context_.state->FindSplit(id) == nullptr) trace.NoteOver(now, id);
     }
   }
 }

@@ -8,13 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/job_trace.h"
 #include "broker/job_verdicts.h"
-#include "broker/lease_table.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -24,15 +20,8 @@ namespace feedmill {
 class JobTraces {
  public:
   // The references must outlive this object.
-  JobTraces(const PeerClock& clock, const CommittedState& state,
-            const LeaseTable& leases, const JobVerdicts& verdicts,
-            PlanTable& plans, Outbox& outbox)
-      : clock_(clock),
-        state_(state),
-        leases_(leases),
-        verdicts_(verdicts),
-        plans_(plans),
-        outbox_(outbox) {}
+  JobTraces(DispatcherContext& context, const JobVerdicts& verdicts)
+      : context_(context), verdicts_(verdicts) {}
 
   // True unless a job is traced.
   bool empty() const { return traces_.empty(); }
@@ -58,12 +47,8 @@ class JobTraces {
   void NotifyPeers(const JobName& job);
   void NoteLeases(absl::Time now, JobTrace& trace, const SplitId& id);
 
-  const PeerClock& clock_;
-  const CommittedState& state_;
-  const LeaseTable& leases_;
+  DispatcherContext& context_;
   const JobVerdicts& verdicts_;
-  PlanTable& plans_;
-  Outbox& outbox_;
   std::map<JobName, JobTrace> traces_;
 };
 

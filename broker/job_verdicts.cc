@@ -49,7 +49,7 @@ std::string JobVerdicts::WaitsFor(const JobState& job) const {
     return RanksText(unmet.ranks, job.ranks) + " to say how far they are";
   }
   if (job.order == Order::kDeterministic && job.ranks > 1) {
-    const RanksLeft left = ranks_.ToEnd(job);
+    const RanksLeft left = context_.ranks.ToEnd(job);
     if (!left.missing.empty()) return RanksText(left.missing, job.ranks);
     if (left.next_is_asked_for && !left.reading.empty()) {
       return RanksText(left.reading, job.ranks) + " to finish";
@@ -57,29 +57,30 @@ std::string JobVerdicts::WaitsFor(const JobState& job) const {
   } else if (job.sessions.empty()) {
     return "a reader";
   }
-  const PythonNeedsPtr needs = plans_.KnownPythonNeeds(job.plan);
-  if (needs != nullptr && !leases_.HasTaker(needs)) return WorkerText(needs);
-  return leases_.slots() == 0 ? "a worker" : "";
+  const PythonNeedsPtr needs = context_.plans.KnownPythonNeeds(job.plan);
+  if (needs != nullptr && !context_.leases.HasTaker(needs))
+    return WorkerText(needs);
+  return context_.leases.slots() == 0 ? "a worker" : "";
 }
 
 VerdictInput::Reader JobVerdicts::InputOf(absl::Time now, const SessionKey& key,
                                           const SessionState& session) const {
   VerdictInput::Reader reader;
   reader.name = key.consumer.value();
-  const auto recent = readers_.At(key).window.Recent(now);
+  const auto recent = context_.readers.At(key).window.Recent(now);
   if (recent.has_value()) {
     reader.elapsed_s = absl::ToDoubleSeconds(recent->elapsed);
     reader.waited_s = absl::ToDoubleSeconds(recent->waited);
     reader.stage_s = absl::ToDoubleSeconds(recent->stage);
     reader.elements = recent->elements;
     reader.longest_wait_s =
-        absl::ToDoubleSeconds(readers_.At(key).window.LongestWait());
+        absl::ToDoubleSeconds(context_.readers.At(key).window.LongestWait());
     if (!recent->unreachable.empty()) {
       reader.unreachable = WorkerName(WorkerId(recent->unreachable.front()));
     }
   }
   if (session.waiting.empty()) return reader;
-  const LeaseTable::Work* work = leases_.Find(*session.waiting.begin());
+  const LeaseTable::Work* work = context_.leases.Find(*session.waiting.begin());
   if (work == nullptr || work->leases.empty()) return reader;
   reader.head_worker = WorkerName(work->leases.front().worker);
   reader.head_s = absl::ToDoubleSeconds(now - work->progress);
@@ -97,7 +98,7 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
   for (const auto& [consumer, session] : job.sessions) {
     const SessionKey key{job.name, consumer};
     for (const SplitId& split : session.waiting) {
-      const LeaseTable::Work* work = leases_.Find(split);
+      const LeaseTable::Work* work = context_.leases.Find(split);
       if (work != nullptr && work->leases.empty()) {
         ++input.splits_without_lease;
       }
@@ -106,10 +107,10 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
     if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
   }
   input.workers = fleet.WorkersFor(job.plan);
-  const StepUse* const steps = plans_.StepsOf(job.plan);
+  const StepUse* const steps = context_.plans.StepsOf(job.plan);
   if (steps == nullptr) return input;
   for (const auto& [place, cost] : steps->steps()) {
-    input.steps.push_back({plans_.PlaceName(job.plan, place),
+    input.steps.push_back({context_.plans.PlaceName(job.plan, place),
                            place == kSourcePlace,
                            static_cast<double>(cost.wall_ns) * 1e-9,
                            static_cast<double>(cost.cpu_ns) * 1e-9});
@@ -137,14 +138,14 @@ void JobVerdicts::Look(absl::Time now) {
     return !job.over() && !job.sessions.empty();
   };
   std::erase_if(steady_, [&](const auto& entry) {
-    const JobState* const job = state_->FindJob(entry.first);
+    const JobState* const job = context_.state->FindJob(entry.first);
     return job == nullptr || !is_read(*job);
   });
   std::optional<FleetUse> fleet;
   int64_t judged = 0;
-  for (const auto& [name, job] : state_->jobs) {
+  for (const auto& [name, job] : context_.state->jobs) {
     if (!is_read(job)) continue;
-    if (!fleet.has_value()) fleet = FleetUse::Of(leases_, now);
+    if (!fleet.has_value()) fleet = FleetUse::Of(context_.leases, now);
     steady_[name].Add(Judge(now, job, *fleet));
     ++judged;
   }

@@ -5,14 +5,10 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "broker/absent_ranks.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/dispatcher_snapshot.h"
 #include "broker/fleet_use.h"
-#include "broker/lease_table.h"
 #include "broker/manifest_requests.h"
-#include "broker/plan_table.h"
-#include "broker/reader_table.h"
 #include "broker/slot_settler.h"
 #include "broker/steady_verdict.h"
 #include "broker/verdict.h"
@@ -25,17 +21,9 @@ namespace feedmill {
 class JobVerdicts {
  public:
   // The references must outlive this object.
-  JobVerdicts(const CommittedState& state, const LeaseTable& leases,
-              const PlanTable& plans, const ReaderTable& readers,
-              const AbsentRanks& ranks, const ManifestRequests& manifests,
-              const SlotSettler& settler)
-      : state_(state),
-        leases_(leases),
-        plans_(plans),
-        readers_(readers),
-        ranks_(ranks),
-        manifests_(manifests),
-        settler_(settler) {}
+  JobVerdicts(const DispatcherContext& context,
+              const ManifestRequests& manifests, const SlotSettler& settler)
+      : context_(context), manifests_(manifests), settler_(settler) {}
 
   void NoteShell(const ShellLoad& load) { shell_ = load; }
   const ShellLoad& shell() const { return shell_; }
@@ -59,11 +47,7 @@ class JobVerdicts {
   VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
                                const SessionState& session) const;
 
-  const CommittedState& state_;
-  const LeaseTable& leases_;
-  const PlanTable& plans_;
-  const ReaderTable& readers_;
-  const AbsentRanks& ranks_;
+  const DispatcherContext& context_;
   const ManifestRequests& manifests_;
   const SlotSettler& settler_;
   ShellLoad shell_;

@@ -12,30 +12,30 @@ constexpr uint64_t kShareMax = 4'096;  // splits of one consumer
 
 void LeaseScheduler::Fill(absl::Time now) {
   if (now < lease_from_) return;
-  const uint64_t consumers = std::max<uint64_t>(1, readers_.size());
-  const uint64_t share =
-      std::min(kShareMax, leases_.reach() * leases_.slots() / consumers);
-  leases_.Fill(now, static_cast<uint32_t>(share));
+  const uint64_t consumers = std::max<uint64_t>(1, context_.readers.size());
+  const uint64_t share = std::min(
+      kShareMax, context_.leases.reach() * context_.leases.slots() / consumers);
+  context_.leases.Fill(now, static_cast<uint32_t>(share));
 }
 
 void LeaseScheduler::RetryHeads(absl::Time now) {
-  for (const auto& [key, reader] : readers_.readers()) {
-    if (now - reader.heard <= clock_.ParkAfter()) RetryHead(now, key);
+  for (const auto& [key, reader] : context_.readers.readers()) {
+    if (now - reader.heard <= context_.clock.ParkAfter()) RetryHead(now, key);
   }
 }
 
 void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
-  const SessionState& session = *state_->FindSession(key);
+  const SessionState& session = *context_.state->FindSession(key);
   if (session.waiting.empty()) return;
   const SplitId head = *session.waiting.begin();
-  const LeaseTable::Work* work = leases_.Find(head);
+  const LeaseTable::Work* work = context_.leases.Find(head);
   if (work == nullptr) return;
   // A consumer with buffered elements is itself the slow part. For a sharer
   // this is unknown, because it reports only elements that it handed out.
-  if (state_->FindJob(key.job)->order == Order::kDeterministic) {
-    const SplitState& split = *state_->FindSplit(head);
+  if (context_.state->FindJob(key.job)->order == Order::kDeterministic) {
+    const SplitState& split = *context_.state->FindSplit(head);
     if (*session.splits.begin() != head || split.out < split.taken) {
-      leases_.NoteProgress(head, now);
+      context_.leases.NoteProgress(head, now);
       return;
     }
   }
@@ -51,15 +51,16 @@ void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
       slow_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood <= slow_after || work->leases.empty()) return;
   const WorkerId slow = work->leases.front().worker;
-  if (!leases_.Retry(head, now, stood > patience)) return;
-  log_.SecondAttempt(key, slow, stood);
+  if (!context_.leases.Retry(head, now, stood > patience)) return;
+  context_.log.SecondAttempt(key, slow, stood);
 }
 
 // A lease that is given further ahead reaches its worker late, and lies there
 // for longer before the split is the head.
 absl::Duration LeaseScheduler::SlowAfter() const {
-  const auto further = static_cast<int64_t>(leases_.reach() - 1);
-  return settings_.straggler_after + 3 * further * settings_.split_time;
+  const auto further = static_cast<int64_t>(context_.leases.reach() - 1);
+  return context_.settings.straggler_after +
+         3 * further * context_.settings.split_time;
 }
 
 }  // namespace feedmill

@@ -2,11 +2,7 @@
 #define FEEDMILL_BROKER_LEASE_SCHEDULER_H_
 
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
-#include "broker/lease_table.h"
-#include "broker/operator_log.h"
-#include "broker/peer_clock.h"
-#include "broker/reader_table.h"
+#include "broker/dispatcher_context.h"
 #include "feedmill/dispatcher.h"
 
 namespace feedmill {
@@ -17,16 +13,8 @@ class LeaseScheduler {
  public:
   // The references must outlive this object. No lease is given before
   // `lease_from`: after a restart peers report first.
-  LeaseScheduler(const DispatcherSettings& settings, const PeerClock& clock,
-                 const CommittedState& state, const ReaderTable& readers,
-                 LeaseTable& leases, OperatorLog& log, absl::Time lease_from)
-      : settings_(settings),
-        clock_(clock),
-        state_(state),
-        readers_(readers),
-        leases_(leases),
-        log_(log),
-        lease_from_(lease_from) {}
+  LeaseScheduler(DispatcherContext& context, absl::Time lease_from)
+      : context_(context), lease_from_(lease_from) {}
 
   // Leases splits as far as workers have room.
   void Fill(absl::Time now);
@@ -38,12 +26,7 @@ class LeaseScheduler {
   // Time without progress after which a head is slow.
   absl::Duration SlowAfter() const;
 
-  const DispatcherSettings& settings_;
-  const PeerClock& clock_;
-  const CommittedState& state_;
-  const ReaderTable& readers_;
-  LeaseTable& leases_;
-  OperatorLog& log_;
+  DispatcherContext& context_;
   const absl::Time lease_from_;
 };
 

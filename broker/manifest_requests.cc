@@ -7,8 +7,8 @@ namespace feedmill {
 void ManifestRequests::Await(const JobState& job) {
   Request& request = requests_[job.fingerprint];
   request.graph = job.graph;
-  if (planner_.python_needs) {
-    request.python_needs = planner_.python_needs(job.graph);
+  if (context_.planner.python_needs) {
+    request.python_needs = context_.planner.python_needs(job.graph);
   }
   request.jobs.insert(job.name);
 }
@@ -19,9 +19,9 @@ void ManifestRequests::Stop(const JobState& job) {
   it->second.jobs.erase(job.name);
   if (!it->second.jobs.empty()) return;
   if (it->second.worker.has_value()) {
-    KnownWorker* worker = leases_.FindWorker(*it->second.worker);
+    KnownWorker* worker = context_.leases.FindWorker(*it->second.worker);
     worker->resolving.erase(job.fingerprint);
-    outbox_.AnswerWorker(*it->second.worker, worker);
+    context_.outbox.AnswerWorker(*it->second.worker, worker);
   }
   requests_.erase(it);
 }
@@ -31,7 +31,7 @@ void ManifestRequests::Assign() {
     if (request.worker.has_value()) continue;
     const WorkerId* least = nullptr;
     size_t fewest = 0;
-    for (const auto& [id, worker] : leases_.workers()) {
+    for (const auto& [id, worker] : context_.leases.workers()) {
       if (worker.draining) continue;
       if (!LeaseTable::CanRun(worker, request.python_needs)) continue;
       if (least != nullptr && worker.resolving.size() >= fewest) continue;
@@ -40,9 +40,9 @@ void ManifestRequests::Assign() {
     }
     if (least == nullptr) continue;
     request.worker = *least;
-    KnownWorker* const worker = leases_.FindWorker(*least);
+    KnownWorker* const worker = context_.leases.FindWorker(*least);
     worker->resolving.insert(fingerprint);
-    outbox_.AnswerWorker(*least, worker);
+    context_.outbox.AnswerWorker(*least, worker);
   }
 }
 

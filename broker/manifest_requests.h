@@ -8,10 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "broker/dispatcher_context.h"
 #include "broker/dispatcher_state.h"
-#include "broker/lease_table.h"
-#include "broker/outbox.h"
-#include "broker/planner.h"
 #include "core/dataset/python_versions.h"
 #include "core/wire/message.h"
 
@@ -22,8 +20,7 @@ namespace feedmill {
 class ManifestRequests {
  public:
   // The references must outlive this object.
-  ManifestRequests(const Planner& planner, LeaseTable& leases, Outbox& outbox)
-      : planner_(planner), leases_(leases), outbox_(outbox) {}
+  explicit ManifestRequests(DispatcherContext& context) : context_(context) {}
 
   bool empty() const { return requests_.empty(); }
 
@@ -60,9 +57,7 @@ class ManifestRequests {
     std::set<JobName> jobs;
   };
 
-  const Planner& planner_;
-  LeaseTable& leases_;
-  Outbox& outbox_;
+  DispatcherContext& context_;
   std::map<std::string, Request> requests_;  // by fingerprint
 };
 

@@ -27,7 +27,7 @@ bool PythonFleet::Take(const WorkerBeat& beat, KnownWorker& worker) {
 }
 
 bool PythonFleet::SomeCanRun(const PythonNeedsPtr& needs) const {
-  const auto& workers = leases_.workers();
+  const auto& workers = context_.leases.workers();
   return std::any_of(workers.begin(), workers.end(), [&](const auto& entry) {
     return LeaseTable::CanRun(entry.second, needs);
   });
@@ -36,12 +36,12 @@ bool PythonFleet::SomeCanRun(const PythonNeedsPtr& needs) const {
 absl::Status PythonFleet::WhyNoneRuns(absl::Time now,
                                       const PythonNeedsPtr& needs) const {
   if (needs == nullptr || now < begin_ ||
-      now < last_join_ + settings_.python_grace) {
+      now < last_join_ + context_.settings.python_grace) {
     return absl::OkStatus();
   }
   std::vector<std::string> texts;
   size_t count = 0;
-  for (const auto& [id, worker] : leases_.workers()) {
+  for (const auto& [id, worker] : context_.leases.workers()) {
     // One that is set aside works again if a job needs it.
     if (worker.draining && !worker.set_aside) continue;
     const bool unknown = worker.allows_python && worker.python == nullptr;

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/lease_table.h"
+#include "broker/dispatcher_context.h"
 #include "core/dataset/python_versions.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
@@ -18,9 +18,8 @@ class PythonFleet {
  public:
   // The references must outlive this object. Before `begin`, workers that the
   // dispatcher knew may still register.
-  PythonFleet(const DispatcherSettings& settings, const LeaseTable& leases,
-              absl::Time begin)
-      : settings_(settings), leases_(leases), begin_(begin) {}
+  PythonFleet(const DispatcherContext& context, absl::Time begin)
+      : context_(context), begin_(begin) {}
 
   void NoteJoin(absl::Time now) { last_join_ = now; }
   // Takes the interpreter that a heartbeat describes. Returns true if it was
@@ -33,8 +32,7 @@ class PythonFleet {
   absl::Status WhyNoneRuns(absl::Time now, const PythonNeedsPtr& needs) const;
 
  private:
-  const DispatcherSettings& settings_;
-  const LeaseTable& leases_;
+  const DispatcherContext& context_;
   const absl::Time begin_;
   absl::Time last_join_ = absl::InfinitePast();
   // The interpreter of the last worker that described one. Most have the same.

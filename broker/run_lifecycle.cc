@@ -30,7 +30,7 @@ void RunLifecycle::Restore(const JobState& job) {
 }
 
 absl::Status RunLifecycle::Prepare(const ClientHello& hello) {
-  const JobState* job = state_->FindJob(hello.job);
+  const JobState* job = context_.state->FindJob(hello.job);
   if (job != nullptr && job->phase == RunPhase::kFailed) {
     Forget(hello.job);  // planning failed: try again
     job = nullptr;
@@ -38,9 +38,9 @@ absl::Status RunLifecycle::Prepare(const ClientHello& hello) {
   if (job == nullptr) return Create(hello);
   if (job->run == RunNumber()) {  // a crash lost its first run
     FM_ASSIGN_OR_RETURN(const bool needs_manifest,
-                        planner_.needs_manifest(job->graph));
+                        context_.planner.needs_manifest(job->graph));
     if (!job->resolved && !needs_manifest) {
-      state_.Commit(ManifestKnown{hello.job, ""});
+      context_.state.Commit(ManifestKnown{hello.job, ""});
     }
     Start(hello.job, hello.run.value_or(RunNumber(1)));
   } else if (const RunNumber run = RunOf(hello, *job);
@@ -54,43 +54,43 @@ absl::Status RunLifecycle::Create(const ClientHello& hello) {
   if (!hello.seed.has_value()) {
     return InvalidArgument("the hello of a new job carries no seed");
   }
-  if (readers_.size() >= settings_.sessions_max) {
+  if (context_.readers.size() >= context_.settings.sessions_max) {
     return ResourceExhausted(
         "the dispatcher has {} readers, its limit; try again later",
-        readers_.size());
+        context_.readers.size());
   }
   FM_ASSIGN_OR_RETURN(const bool needs_manifest,
-                      planner_.needs_manifest(hello.graph));
+                      context_.planner.needs_manifest(hello.graph));
   FM_ASSIGN_OR_RETURN(const std::string fingerprint,
-                      planner_.fingerprint(hello.graph));
-  if (state_->jobs.size() >= settings_.jobs_max) {
-    if (state_->idle_jobs.empty()) {
+                      context_.planner.fingerprint(hello.graph));
+  if (context_.state->jobs.size() >= context_.settings.jobs_max) {
+    if (context_.state->idle_jobs.empty()) {
       return ResourceExhausted(
           "the dispatcher has {} jobs with readers, its limit; try again "
           "later",
-          state_->jobs.size());
+          context_.state->jobs.size());
     }
-    Forget(JobName(state_->idle_jobs.begin()->second));
+    Forget(JobName(context_.state->idle_jobs.begin()->second));
   }
-  state_.Commit(JobCreated{hello.job, hello.graph, fingerprint, hello.order,
-                           *hello.seed});
-  if (!needs_manifest) state_.Commit(ManifestKnown{hello.job, ""});
+  context_.state.Commit(JobCreated{hello.job, hello.graph, fingerprint,
+                                   hello.order, *hello.seed});
+  if (!needs_manifest) context_.state.Commit(ManifestKnown{hello.job, ""});
   Start(hello.job, hello.run.value_or(RunNumber(1)));
   return absl::OkStatus();
 }
 
 void RunLifecycle::Start(const JobName& name, RunNumber run) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   DropRun(job);
-  ranks_.NoteRunsEnd(job, readers_);
-  readers_.DropAll(job);
+  context_.ranks.NoteRunsEnd(job, context_.readers);
+  context_.readers.DropAll(job);
   settler_.Forget(name);
-  state_.Commit(RunStarted{name, run, run.value() - 1});
-  log_.JobBegan(job);
+  context_.state.Commit(RunStarted{name, run, run.value() - 1});
+  context_.log.JobBegan(job);
 }
 
 void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   if (job.phase != RunPhase::kPlanning) return;
   if (job.resolved) return Plan(now, name);
   manifests_.Await(job);
@@ -98,20 +98,20 @@ void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
 }
 
 void RunLifecycle::Plan(absl::Time now, const JobName& name) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   const absl::StatusOr<JobShape> shape =
-      planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
+      context_.planner.shape(job.graph, job.manifest, job.seed, job.iteration);
   if (!shape.ok()) return Fail(name, shape.status());
   uint64_t slots = 0;
   if (shape->slotted) {
     slots = std::max(job.slots, job.settled ? 1 : settler_.SlotsNow());
   }
-  state_.Commit(RunPlanned{name, shape->source_size,
-                           shape->positions * std::max<uint64_t>(1, slots),
-                           shape->first_split, MakePlanId(job, *shape), slots});
+  context_.state.Commit(RunPlanned{
+      name, shape->source_size, shape->positions * std::max<uint64_t>(1, slots),
+      shape->first_split, MakePlanId(job, *shape), slots});
   binder_.Begin(job);
-  plans_.SetSourceRound(job.plan, shape->source_round);
-  outbox_.AnswerSessions(job);
+  context_.plans.SetSourceRound(job.plan, shape->source_round);
+  context_.outbox.AnswerSessions(job);
   FinishIfComplete(now, name);
 }
 
@@ -123,8 +123,8 @@ void RunLifecycle::TakeManifest(absl::Time now, const ManifestResult& result) {
       Fail(name, result.status);
       continue;
     }
-    state_.Commit(ManifestKnown{name, result.manifest});
-    manifests_.Stop(*state_->FindJob(name));
+    context_.state.Commit(ManifestKnown{name, result.manifest});
+    manifests_.Stop(*context_.state->FindJob(name));
     Plan(now, name);
     if (binder_.Binds(name)) binder_.BindJob(now, name);
   }
@@ -146,24 +146,24 @@ void RunLifecycle::TakeFleetChange(absl::Time now) {
 }
 
 void RunLifecycle::Fail(const JobName& name, const absl::Status& status) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   DropRun(job);
-  state_.Commit(RunFailed{name, status});
-  log_.JobEnded(job);
-  outbox_.AnswerSessions(job);
+  context_.state.Commit(RunFailed{name, status});
+  context_.log.JobEnded(job);
+  context_.outbox.AnswerSessions(job);
 }
 
 void RunLifecycle::Finish(const JobName& name, bool complete) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   DropRun(job);
-  state_.Commit(RunFinished{name, complete});
-  log_.JobEnded(job);
-  outbox_.AnswerSessions(job);
+  context_.state.Commit(RunFinished{name, complete});
+  context_.log.JobEnded(job);
+  context_.outbox.AnswerSessions(job);
 }
 
 void RunLifecycle::FinishIfComplete(absl::Time now, const JobName& name) {
   settler_.SettleIfDue(now, name);
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
   if (job.order == Order::kDeterministic && job.sessions.empty()) return;
   if (job.exhausted()) Finish(name, true);
@@ -172,18 +172,18 @@ void RunLifecycle::FinishIfComplete(absl::Time now, const JobName& name) {
 void RunLifecycle::NoteEnding(const JobState& job, LeaveReason why) {
   const RunEnding ending = EndingOf(why);
   if (!job.over() && job.ending < ending) {
-    state_.Commit(EndingNoted{job.name, ending});
+    context_.state.Commit(EndingNoted{job.name, ending});
   }
 }
 
 void RunLifecycle::Forget(const JobName& name) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   DropRun(job);
-  readers_.DropAll(job);
-  readers_.ForgetTotals(name);
-  ranks_.Forget(name);
+  context_.readers.DropAll(job);
+  context_.readers.ForgetTotals(name);
+  context_.ranks.Forget(name);
   settler_.Forget(name);
-  state_.Commit(JobForgotten{name});
+  context_.state.Commit(JobForgotten{name});
 }
 
 // Drops all volatile data of a run that ends or begins again.

@@ -3,15 +3,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/absent_ranks.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/manifest_requests.h"
-#include "broker/operator_log.h"
-#include "broker/outbox.h"
-#include "broker/plan_table.h"
-#include "broker/planner.h"
 #include "broker/python_fleet.h"
-#include "broker/reader_table.h"
 #include "broker/slot_settler.h"
 #include "broker/split_binder.h"
 #include "core/wire/message.h"
@@ -25,23 +19,14 @@ namespace feedmill {
 class RunLifecycle {
  public:
   // The references must outlive this object.
-  RunLifecycle(const DispatcherSettings& settings, const Planner& planner,
-               CommittedState& state, ReaderTable& readers, AbsentRanks& ranks,
-               PlanTable& plans, ManifestRequests& manifests,
+  RunLifecycle(DispatcherContext& context, ManifestRequests& manifests,
                const PythonFleet& pythons, SplitBinder& binder,
-               SlotSettler& settler, Outbox& outbox, OperatorLog& log)
-      : settings_(settings),
-        planner_(planner),
-        state_(state),
-        readers_(readers),
-        ranks_(ranks),
-        plans_(plans),
+               SlotSettler& settler)
+      : context_(context),
         manifests_(manifests),
         pythons_(pythons),
         binder_(binder),
-        settler_(settler),
-        outbox_(outbox),
-        log_(log) {}
+        settler_(settler) {}
 
   // After a restart: creates the volatile data of a job of the journal.
   void Restore(const JobState& job);
@@ -74,18 +59,11 @@ class RunLifecycle {
   void Plan(absl::Time now, const JobName& job);
   void DropRun(const JobState& job);
 
-  const DispatcherSettings& settings_;
-  const Planner& planner_;
-  CommittedState& state_;
-  ReaderTable& readers_;
-  AbsentRanks& ranks_;
-  PlanTable& plans_;
+  DispatcherContext& context_;
   ManifestRequests& manifests_;
   const PythonFleet& pythons_;
   SplitBinder& binder_;
   SlotSettler& settler_;
-  Outbox& outbox_;
-  OperatorLog& log_;
 };
 
 }  // namespace feedmill

@@ -27,10 +27,11 @@ bool IsFormerLife(const Session& session, const JobState& job,
 
 void Sessions::Refuse(const PeerId& to, const ClientHello& hello,
                       const absl::Status& status) {
-  log_.SessionRefused(hello, status);
-  readers_.NoteRefused(
+  context_.log.SessionRefused(hello, status);
+  context_.readers.NoteRefused(
       {{hello.job, hello.session.consumer}, hello.session.incarnation}, status);
-  outbox_.Reject(to, hello.job, hello.session, RejectReason::kRefused, status);
+  context_.outbox.Reject(to, hello.job, hello.session, RejectReason::kRefused,
+                         status);
 }
 
 // Rejects a session that is over. If another session replaced it, the message
@@ -40,17 +41,19 @@ void Sessions::RejectOver(const PeerId& to, const JobName& name,
   absl::Status detail;
   if (reason == RejectReason::kSuperseded) {
     const SessionKey key{name, session.consumer};
-    const absl::Status* why = readers_.WhyReplaced({key, session.incarnation});
-    const JobState* job = state_->FindJob(name);
+    const absl::Status* why =
+        context_.readers.WhyReplaced({key, session.incarnation});
+    const JobState* job = context_.state->FindJob(name);
     if (why != nullptr) {
       detail = *why;
     } else if (job != nullptr) {
-      detail = WhyOver(session, *job,
-                       rules_.IsClosed(*state_, key, session.incarnation));
+      detail = WhyOver(
+          session, *job,
+          context_.rules->IsClosed(*context_.state, key, session.incarnation));
     }
-    log_.SessionFenced(name, session, detail);
+    context_.log.SessionFenced(name, session, detail);
   }
-  outbox_.Reject(to, name, session, reason, std::move(detail));
+  context_.outbox.Reject(to, name, session, reason, std::move(detail));
 }
 
 // ---- hello
@@ -60,19 +63,19 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   const SessionKey key{hello.job, hello.session.consumer};
   const Incarnation life = hello.session.incarnation;
   if (absl::Status status = Admission::CheckForm(hello); !status.ok()) {
-    return outbox_.Reject(from, hello.job, hello.session,
-                          RejectReason::kRefused, std::move(status));
+    return context_.outbox.Reject(from, hello.job, hello.session,
+                                  RejectReason::kRefused, std::move(status));
   }
-  if (const auto* refused = readers_.WhyRefused({key, life})) {
-    return outbox_.Reject(from, hello.job, hello.session,
-                          RejectReason::kRefused, *refused);
+  if (const auto* refused = context_.readers.WhyRefused({key, life})) {
+    return context_.outbox.Reject(from, hello.job, hello.session,
+                                  RejectReason::kRefused, *refused);
   }
-  if (rules_.IsClosed(*state_, key, life)) {
+  if (context_.rules->IsClosed(*context_.state, key, life)) {
     return RejectOver(from, hello.job, hello.session,
-                      rules_.WhyClosed(*state_, hello.job));
+                      context_.rules->WhyClosed(*context_.state, hello.job));
   }
-  const JobState* job = state_->FindJob(hello.job);
-  const SessionState* known = state_->FindSession(key);
+  const JobState* job = context_.state->FindJob(hello.job);
+  const SessionState* known = context_.state->FindSession(key);
   if (job != nullptr && IsFormerLife(hello.session, *job, known)) {
     return RejectOver(from, hello.job, hello.session,
                       RejectReason::kSuperseded);
@@ -81,7 +84,7 @@ void Sessions::Take(absl::Time now, const PeerId& from,
                         (!hello.run || *hello.run == job->run);
   if (!repeated) {
     if (job != nullptr && MustWait(now, from, hello, *job)) return;
-    outbox_.CancelSendLast(from);  // from an earlier hello of this call
+    context_.outbox.CancelSendLast(from);  // from an earlier hello of this call
     // The reader repeats its hello.
     if (admission_.FindsUnread(now, hello)) return;
     absl::Status status = admission_.Check(now, hello);
@@ -89,15 +92,15 @@ void Sessions::Take(absl::Time now, const PeerId& from,
     if (!status.ok()) return Refuse(from, hello, status);
     Open(now, hello);
   } else {
-    outbox_.CancelSendLast(from);
+    context_.outbox.CancelSendLast(from);
   }
-  readers_.NoteHeard(key, from, now);
+  context_.readers.NoteHeard(key, from, now);
   settler_.Learn(hello);
   // Also for a repeated hello: a crash may have lost the plan.
   runs_.PlanIfDue(now, hello.job);
   settler_.SettleIfDue(now, hello.job);
   binder_.Bind(now, key);
-  outbox_.AnswerSession(key);
+  context_.outbox.AnswerSession(key);
 }
 
 // Answers a reader that cannot join yet: its run is over, or it waits for ranks
@@ -107,22 +110,22 @@ bool Sessions::MustWait(absl::Time now, const PeerId& from,
   const bool failed = job.phase == RunPhase::kFailed;
   const bool old_run = (hello.run || !failed) && RunOf(hello, job) < job.run;
   if (old_run && !GoesBack(hello, job)) {
-    outbox_.Reject(from, hello.job, hello.session, RejectReason::kSuperseded,
-                   WhyOld(hello, job));
+    context_.outbox.Reject(from, hello.job, hello.session,
+                           RejectReason::kSuperseded, WhyOld(hello, job));
     return true;
   }
-  if (!rules_.WaitsForRanks(hello)) return false;
-  PendingRanks behind = ranks_.Behind(now, hello, job);
+  if (!context_.rules->WaitsForRanks(hello)) return false;
+  PendingRanks behind = context_.ranks.Behind(now, hello, job);
   if (behind.count == 0) return false;
-  ranks_.Note(job, hello.share.rank,
-              {hello.session.incarnation, now, RunOf(hello, job)});
+  context_.ranks.Note(job, hello.share.rank,
+                      {hello.session.incarnation, now, RunOf(hello, job)});
   answers_.AnswerAwaiting(from, hello, job, std::move(behind));
   return true;
 }
 
 void Sessions::Open(absl::Time now, const ClientHello& hello) {
   const SessionKey key{hello.job, hello.session.consumer};
-  const JobState& job = *state_->FindJob(hello.job);
+  const JobState& job = *context_.state->FindJob(hello.job);
   if (job.order == Order::kDeterministic) {
     std::vector<ConsumerId> others;
     for (const auto& [consumer, session] : job.sessions) {
@@ -133,11 +136,11 @@ void Sessions::Open(absl::Time now, const ClientHello& hello) {
     for (const ConsumerId& other : others) Replace({hello.job, other}, hello);
   }
   settler_.NoteReader(now, hello);
-  if (job.ranks != hello.share.ranks) ranks_.Forget(hello.job);
-  ranks_.Erase(hello.job, hello.share.rank);
-  const SessionState* known = state_->FindSession(key);
-  if (known != nullptr) leases_.RemoveAll(known->splits);
-  state_.Commit(
+  if (job.ranks != hello.share.ranks) context_.ranks.Forget(hello.job);
+  context_.ranks.Erase(hello.job, hello.share.rank);
+  const SessionState* known = context_.state->FindSession(key);
+  if (known != nullptr) context_.leases.RemoveAll(known->splits);
+  context_.state.Commit(
       SessionOpened{key, hello.session.incarnation, hello.cursor, hello.share});
   if (job.phase == RunPhase::kRunning && !binder_.Binds(hello.job)) {
     binder_.Begin(job);
@@ -150,9 +153,9 @@ void Sessions::Open(absl::Time now, const ClientHello& hello) {
 // Closes a session that another consumer replaces, or an application with
 // another number of ranks.
 void Sessions::Replace(const SessionKey& key, const ClientHello& by) {
-  const SessionState& session = *state_->FindSession(key);
+  const SessionState& session = *context_.state->FindSession(key);
   const std::string& name = by.session.consumer.value();
-  readers_.NoteReplaced(
+  context_.readers.NoteReplaced(
       {key, session.incarnation},
       session.share.ranks == by.share.ranks
           ? FailedPrecondition(
@@ -172,22 +175,23 @@ void Sessions::Replace(const SessionKey& key, const ClientHello& by) {
 void Sessions::Take(absl::Time now, const PeerId& from,
                     const ClientBeat& beat) {
   const SessionKey key{beat.job, beat.session.consumer};
-  const JobState* job = state_->FindJob(beat.job);
-  const SessionState* session = state_->FindSession(key);
+  const JobState* job = context_.state->FindJob(beat.job);
+  const SessionState* session = context_.state->FindSession(key);
   if (session == nullptr || beat.run != job->run ||
-      !rules_.IsCurrent(session->incarnation, beat.session.incarnation)) {
-    if (job != nullptr) ranks_.NoteLastLife(now, *job, beat.session);
+      !context_.rules->IsCurrent(session->incarnation,
+                                 beat.session.incarnation)) {
+    if (job != nullptr) context_.ranks.NoteLastLife(now, *job, beat.session);
     return RejectOver(from, beat.job, beat.session,
-                      rules_.WhyUnknown(*state_, beat));
+                      context_.rules->WhyUnknown(*context_.state, beat));
   }
-  KnownReader& reader = readers_.NoteHeard(key, from, now);
+  KnownReader& reader = context_.readers.NoteHeard(key, from, now);
   reader.beat_sent = beat.sent;
   if (!beat.links.empty()) reader.links = beat.links;
   if (beat.load.has_value()) TakeLoad(now, key, reader, *beat.load);
   if (beat.spans.has_value()) {
     traces_.TakeSpans(now, key, beat.session.incarnation, *beat.spans);
   }
-  outbox_.AnswerSession(key);
+  context_.outbox.AnswerSession(key);
   reports_.TakeProgress(now, key, beat.splits);
   runs_.FinishIfComplete(now, key.job);
   binder_.Bind(now, key);
@@ -197,14 +201,14 @@ void Sessions::TakeLoad(absl::Time now, const SessionKey& key,
                         KnownReader& reader, const ReaderLoad& load) {
   const std::vector<std::string> before = reader.window.last().unreachable;
   const ReaderTable::SkippedElements skipped =
-      readers_.AddLoad(now, key.job, reader, load);
+      context_.readers.AddLoad(now, key.job, reader, load);
   if (skipped.added > 0) {
-    log_.ElementsSkipped(key.job, skipped.added, skipped.all,
-                         load.skipped_elements);
+    context_.log.ElementsSkipped(key.job, skipped.added, skipped.all,
+                                 load.skipped_elements);
   }
   for (const std::string& worker : reader.window.last().unreachable) {
     if (std::find(before.begin(), before.end(), worker) == before.end()) {
-      log_.WorkerUnreachable(key, WorkerId(worker));
+      context_.log.WorkerUnreachable(key, WorkerId(worker));
     }
   }
 }
@@ -214,8 +218,8 @@ void Sessions::TakeLoad(absl::Time now, const SessionKey& key,
 void Sessions::Take(absl::Time now, const PeerId& from,
                     const ClientLeave& leave) {
   const SessionKey key{leave.job, leave.session.consumer};
-  const JobState* job = state_->FindJob(leave.job);
-  const SessionState* session = state_->FindSession(key);
+  const JobState* job = context_.state->FindJob(leave.job);
+  const SessionState* session = context_.state->FindSession(key);
   // Run 0: the reader never learned its run.
   const bool unread = leave.run == RunNumber();
   if (leave.spans.has_value()) {
@@ -228,31 +232,33 @@ void Sessions::Take(absl::Time now, const PeerId& from,
              job->phase == RunPhase::kRunning && job->sessions.empty() &&
              job->order == Order::kDeterministic &&
              job->DoneRanks() >= job->ranks &&
-             rules_.IsClosed(*state_, key, leave.session.incarnation)) {
+             context_.rules->IsClosed(*context_.state, key,
+                                      leave.session.incarnation)) {
     runs_.Finish(leave.job, false);  // a crash lost the run's end
   } else if (!unread) {
     TakeLate(now, leave);
   }
-  outbox_.Reject(from, leave.job, leave.session, RejectReason::kReleased);
+  context_.outbox.Reject(from, leave.job, leave.session,
+                         RejectReason::kReleased);
 }
 
 // Handles the last message of an open session. A reader that never learned its
 // run read nothing, so it has finished nothing.
 void Sessions::TakeLast(absl::Time now, const SessionKey& key,
                         const ClientLeave& leave) {
-  const JobState* job = state_->FindJob(leave.job);
-  const SessionState* session = state_->FindSession(key);
+  const JobState* job = context_.state->FindJob(leave.job);
+  const SessionState* session = context_.state->FindSession(key);
   const bool unread = leave.run == RunNumber();
   reports_.TakeProgress(now, key, leave.splits);
-  ranks_.Note(*job, session->share.rank, {session->incarnation, now});
+  context_.ranks.Note(*job, session->share.rank, {session->incarnation, now});
   if (!unread) runs_.NoteEnding(*job, leave.why);
   if (leave.load.has_value()) {
-    TakeLoad(now, key, *readers_.Find(key), *leave.load);
+    TakeLoad(now, key, *context_.readers.Find(key), *leave.load);
   }
   Close(key, !unread);
   if (job->anonymous()) {
     if (job->sessions.empty()) {
-      if (!job->over()) log_.JobEnded(*job);
+      if (!job->over()) context_.log.JobEnded(*job);
       runs_.Forget(leave.job);
     }
   } else if (job->order == Order::kAny) {
@@ -269,9 +275,10 @@ void Sessions::TakeLast(absl::Time now, const SessionKey& key,
 // went back to an earlier run. The run that the reader finished stays finished.
 void Sessions::TakeLate(absl::Time now, const ClientLeave& leave) {
   const SessionKey key{leave.job, leave.session.consumer};
-  const JobState* job = state_->FindJob(leave.job);
+  const JobState* job = context_.state->FindJob(leave.job);
   if (job == nullptr ||
-      rules_.IsClosed(*state_, key, leave.session.incarnation) ||
+      context_.rules->IsClosed(*context_.state, key,
+                               leave.session.incarnation) ||
       !IsLastLife(leave.session, *job)) {
     return;
   }
@@ -280,11 +287,12 @@ void Sessions::TakeLate(absl::Time now, const ClientLeave& leave) {
       job->sessions.begin(), job->sessions.end(),
       [&](const auto& entry) { return entry.second.share.rank == rank; });
   if (!rank || replaced) return;
-  ranks_.Note(*job, *rank, {leave.session.incarnation, now});
+  context_.ranks.Note(*job, *rank, {leave.session.incarnation, now});
   const auto finished = job->finished.find(*rank);
   if (finished == job->finished.end() || leave.run <= finished->second) return;
   if (leave.run == job->run) runs_.NoteEnding(*job, leave.why);
-  state_.Commit(RankFinished{key, leave.session.incarnation, *rank, leave.run});
+  context_.state.Commit(
+      RankFinished{key, leave.session.incarnation, *rank, leave.run});
   if (job->phase != RunPhase::kRunning) return;
   if (job->DoneRanks() >= job->ranks) {
     runs_.Finish(leave.job, false);
@@ -294,27 +302,28 @@ void Sessions::TakeLate(absl::Time now, const ClientLeave& leave) {
 }
 
 void Sessions::Close(const SessionKey& key, bool for_good) {
-  leases_.RemoveAll(state_->FindSession(key)->splits);
-  state_.Commit(SessionClosed{key, for_good});
-  readers_.Drop(key);
+  context_.leases.RemoveAll(context_.state->FindSession(key)->splits);
+  context_.state.Commit(SessionClosed{key, for_good});
+  context_.readers.Drop(key);
   // The session's splits may be free to bind again.
-  binder_.NoteExhaustionSent(*state_->FindJob(key.job));
+  binder_.NoteExhaustionSent(*context_.state->FindJob(key.job));
 }
 
 void Sessions::ReleaseSilent(absl::Time now) {
-  ranks_.ForgetSilent(now, *state_);
+  context_.ranks.ForgetSilent(now, *context_.state);
   std::vector<SessionKey> silent;
-  for (const auto& [key, reader] : readers_.readers()) {
-    if (now - reader.heard > clock_.ClientTimeout(*state_->FindJob(key.job))) {
+  for (const auto& [key, reader] : context_.readers.readers()) {
+    if (now - reader.heard >
+        context_.clock.ClientTimeout(*context_.state->FindJob(key.job))) {
       silent.push_back(key);
     }
   }
   for (const SessionKey& key : silent) {
-    const JobState& job = *state_->FindJob(key.job);
+    const JobState& job = *context_.state->FindJob(key.job);
     const SessionState& session = job.sessions.at(key.consumer);
-    const absl::Time heard = readers_.At(key).heard;
-    ranks_.Note(job, session.share.rank, {session.incarnation, heard});
-    log_.SessionReleased(key, now - heard);
+    const absl::Time heard = context_.readers.At(key).heard;
+    context_.ranks.Note(job, session.share.rank, {session.incarnation, heard});
+    context_.log.SessionReleased(key, now - heard);
     const bool anonymous = job.anonymous();
     const bool shared = job.order == Order::kAny && !anonymous;
     Close(key, shared);

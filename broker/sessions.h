@@ -3,17 +3,10 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/absent_ranks.h"
 #include "broker/admission.h"
 #include "broker/answer_writer.h"
-#include "broker/committed_state.h"
-#include "broker/delivery_rules.h"
+#include "broker/dispatcher_context.h"
 #include "broker/job_traces.h"
-#include "broker/lease_table.h"
-#include "broker/operator_log.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/reader_table.h"
 #include "broker/run_lifecycle.h"
 #include "broker/slot_settler.h"
 #include "broker/split_binder.h"
@@ -27,27 +20,17 @@ namespace feedmill {
 class Sessions {
  public:
   // The references must outlive this object.
-  Sessions(const DeliveryRules& rules, const PeerClock& clock,
-           const Admission& admission, CommittedState& state,
-           LeaseTable& leases, ReaderTable& readers, AbsentRanks& ranks,
+  Sessions(DispatcherContext& context, const Admission& admission,
            SplitBinder& binder, SlotSettler& settler, RunLifecycle& runs,
-           SplitReports& reports, JobTraces& traces, AnswerWriter& answers,
-           Outbox& outbox, OperatorLog& log)
-      : rules_(rules),
-        clock_(clock),
+           SplitReports& reports, JobTraces& traces, AnswerWriter& answers)
+      : context_(context),
         admission_(admission),
-        state_(state),
-        leases_(leases),
-        readers_(readers),
-        ranks_(ranks),
         binder_(binder),
         settler_(settler),
         runs_(runs),
         reports_(reports),
         traces_(traces),
-        answers_(answers),
-        outbox_(outbox),
-        log_(log) {}
+        answers_(answers) {}
 
   void Take(absl::Time now, const PeerId& from, const ClientHello& hello);
   void Take(absl::Time now, const PeerId& from, const ClientBeat& beat);
@@ -71,21 +54,14 @@ class Sessions {
   void TakeLoad(absl::Time now, const SessionKey& key, KnownReader& reader,
                 const ReaderLoad& load);
 
-  const DeliveryRules& rules_;
-  const PeerClock& clock_;
+  DispatcherContext& context_;
   const Admission& admission_;
-  CommittedState& state_;
-  LeaseTable& leases_;
-  ReaderTable& readers_;
-  AbsentRanks& ranks_;
   SplitBinder& binder_;
   SlotSettler& settler_;
   RunLifecycle& runs_;
   SplitReports& reports_;
   JobTraces& traces_;
   AnswerWriter& answers_;
-  Outbox& outbox_;
-  OperatorLog& log_;
 };
 
 }  // namespace feedmill

@@ -32,7 +32,7 @@ bool IsAlone(const Share& share, const JobState& job) {
 
 uint64_t SlotSettler::SlotsNow() const {
   const auto stays = [](const auto& worker) { return !worker.second.draining; };
-  const auto& workers = leases_.workers();
+  const auto& workers = context_.leases.workers();
   const auto count = std::count_if(workers.begin(), workers.end(), stays);
   return std::clamp<uint64_t>(static_cast<uint64_t>(count), 1, kSlotsMax);
 }
@@ -41,25 +41,26 @@ void SlotSettler::GrowRuns() {
   std::optional<uint64_t> slots;  // computed at most once, and only if needed
   for (const JobName& name : binder_.UnsettledJobs()) {
     if (!slots) slots = SlotsNow();
-    if (state_->FindJob(name)->slots < *slots) Extend(name, *slots, false);
+    if (context_.state->FindJob(name)->slots < *slots)
+      Extend(name, *slots, false);
   }
 }
 
 void SlotSettler::Extend(const JobName& name, uint64_t slots, bool last) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   if (slots < job.slots) {  // splits are bound again
     for (const auto& [consumer, session] : job.sessions) {
-      leases_.RemoveAll(session.splits);
+      context_.leases.RemoveAll(session.splits);
     }
   }
-  state_.Commit(RunExtended{name, slots, last});
+  context_.state.Commit(RunExtended{name, slots, last});
   binder_.NoteExhaustionSent(job);
   if (last) awaiting_.erase(name);
-  outbox_.AnswerSessions(job);
+  context_.outbox.AnswerSessions(job);
 }
 
 void SlotSettler::Learn(const ClientHello& hello) {
-  const JobState& job = *state_->FindJob(hello.job);
+  const JobState& job = *context_.state->FindJob(hello.job);
   const bool planning = job.phase == RunPhase::kPlanning;
   if (hello.slots == 0 || job.over() || (!planning && job.slots == 0)) return;
   uint64_t slots = std::min(hello.slots, kSlotsMax);
@@ -95,7 +96,7 @@ absl::Status SlotSettler::Check(const ClientHello& hello,
 }
 
 void SlotSettler::SettleIfDue(absl::Time now, const JobName& name) {
-  const JobState& job = *state_->FindJob(name);
+  const JobState& job = *context_.state->FindJob(name);
   if (job.phase != RunPhase::kRunning || job.settled) return;
   const uint64_t slot = job.positions / job.slots;
   bool due = job.DoneRanks() > 0 || job.ended_positions >= slot;
@@ -104,7 +105,7 @@ void SlotSettler::SettleIfDue(absl::Time now, const JobName& name) {
       const Cursor taken =
           session.waiting.empty()
               ? session.next
-              : state_->FindSplit(*session.waiting.begin())->taken;
+              : context_.state->FindSplit(*session.waiting.begin())->taken;
       due = due || taken.p >= slot;
     }
   }
@@ -116,7 +117,7 @@ void SlotSettler::SettleIfDue(absl::Time now, const JobName& name) {
   } else {
     awaiting_.erase(name);
   }
-  outbox_.AnswerSessions(job);
+  context_.outbox.AnswerSessions(job);
 }
 
 // ---- runs that began before the store was emptied
@@ -124,14 +125,14 @@ void SlotSettler::SettleIfDue(absl::Time now, const JobName& name) {
 void SlotSettler::NoteOtherStore() {
   if (follows_) return;
   follows_ = true;
-  for (const auto& [name, job] : state_->jobs) AwaitRanks(job, began_);
+  for (const auto& [name, job] : context_.state->jobs) AwaitRanks(job, began_);
 }
 
 // Signs of a run that began before the store was emptied: a rank that this
 // store has not met has already read, or peers have seen the journal of another
 // store.
 void SlotSettler::NoteReader(absl::Time now, const ClientHello& hello) {
-  const JobState& job = *state_->FindJob(hello.job);
+  const JobState& job = *context_.state->FindJob(hello.job);
   const bool other = job.ranks != hello.share.ranks;
   if (other) Forget(hello.job);
   if (hello.share.whole()) return;
@@ -143,7 +144,8 @@ void SlotSettler::NoteReader(absl::Time now, const ClientHello& hello) {
 
 void SlotSettler::AwaitRanks(const JobState& job, absl::Time since) {
   if (job.order != Order::kDeterministic || job.settled) return;
-  begun_before_.try_emplace(job.name, since + clock_.ClientTimeout(job));
+  begun_before_.try_emplace(job.name,
+                            since + context_.clock.ClientTimeout(job));
 }
 
 // True while the settler waits for ranks that it has not met. The wait is
@@ -152,7 +154,7 @@ void SlotSettler::AwaitRanks(const JobState& job, absl::Time since) {
 bool SlotSettler::AwaitsRanks(absl::Time now, const JobState& job) const {
   const auto until = begun_before_.find(job.name);
   return until != begun_before_.end() &&
-         now < std::max(until->second, clock_.judge_from()) &&
+         now < std::max(until->second, context_.clock.judge_from()) &&
          job.finished.size() < job.ranks;
 }
 

@@ -7,10 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
-#include "broker/lease_table.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
+#include "broker/dispatcher_context.h"
 #include "broker/split_binder.h"
 #include "core/wire/message.h"
 
@@ -22,14 +19,8 @@ namespace feedmill {
 class SlotSettler {
  public:
   // The references must outlive this object.
-  SlotSettler(const PeerClock& clock, CommittedState& state, LeaseTable& leases,
-              SplitBinder& binder, Outbox& outbox, absl::Time now)
-      : clock_(clock),
-        state_(state),
-        leases_(leases),
-        binder_(binder),
-        outbox_(outbox),
-        began_(now) {}
+  SlotSettler(DispatcherContext& context, SplitBinder& binder, absl::Time now)
+      : context_(context), binder_(binder), began_(now) {}
 
   // Returns the slots of a run that is planned now.
   uint64_t SlotsNow() const;
@@ -71,11 +62,8 @@ class SlotSettler {
   void AwaitRanks(const JobState& job, absl::Time since);
   bool AwaitsRanks(absl::Time now, const JobState& job) const;
 
-  const PeerClock& clock_;
-  CommittedState& state_;
-  LeaseTable& leases_;
+  DispatcherContext& context_;
   SplitBinder& binder_;
-  Outbox& outbox_;
   const absl::Time began_;
   bool follows_ = false;  // peers have seen the journal of another store
   std::set<JobName> awaiting_;

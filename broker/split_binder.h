@@ -7,13 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
-#include "broker/delivery_rules.h"
-#include "broker/lease_table.h"
-#include "broker/outbox.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
-#include "broker/reader_table.h"
+#include "broker/dispatcher_context.h"
 #include "broker/split_sizer.h"
 #include "feedmill/dispatcher.h"
 
@@ -24,18 +18,7 @@ namespace feedmill {
 class SplitBinder {
  public:
   // The references must outlive this object.
-  SplitBinder(const DispatcherSettings& settings, const DeliveryRules& rules,
-              const PeerClock& clock, const ReaderTable& readers,
-              CommittedState& state, LeaseTable& leases, PlanTable& plans,
-              Outbox& outbox)
-      : settings_(settings),
-        rules_(rules),
-        clock_(clock),
-        readers_(readers),
-        state_(state),
-        leases_(leases),
-        plans_(plans),
-        outbox_(outbox) {}
+  explicit SplitBinder(DispatcherContext& context) : context_(context) {}
 
   // Begins and ends the binding for a job whose run was planned. End ends the
   // leases of the run's splits, too.
@@ -73,14 +56,7 @@ class SplitBinder {
                                       Run& run);
   void SendIfExhausted(const JobState& job, Run& run);
 
-  const DispatcherSettings& settings_;
-  const DeliveryRules& rules_;
-  const PeerClock& clock_;
-  const ReaderTable& readers_;
-  CommittedState& state_;
-  LeaseTable& leases_;
-  PlanTable& plans_;
-  Outbox& outbox_;
+  DispatcherContext& context_;
   std::map<JobName, Run> runs_;
 };
 

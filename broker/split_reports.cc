@@ -39,7 +39,7 @@ void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
   std::vector<SplitId> served;
   std::vector<SplitId> ended;
   for (const SplitReport& report : reports) {
-    const SplitState* split = state_->FindSplit(report.split);
+    const SplitState* split = context_.state->FindSplit(report.split);
     if (split == nullptr || split->owner != key) continue;
     const SplitReport now_at = Clamped(report, *split);
     // The split is out, but still bound: a crash lost its end.
@@ -48,21 +48,21 @@ void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
     } else if (now_at.taken != split->taken || now_at.out != split->out) {
       if (now_at.taken >= split->end) served.push_back(report.split);
       taken.reports.push_back(now_at);
-      leases_.NoteProgress(report.split, now);
+      context_.leases.NoteProgress(report.split, now);
     }
   }
-  if (!taken.reports.empty()) state_.Commit(taken);
+  if (!taken.reports.empty()) context_.state.Commit(taken);
   for (const SplitReport& report : taken.reports) Advance(report.split);
   EndSplits(ended);
   for (const SplitId& split : served) {
     JudgeFailures(split);
-    leases_.Remove(split);
+    context_.leases.Remove(split);
   }
   if (served.empty() && ended.empty()) return;
   // The head moved: each unserved split has a new depth.
   uint32_t depth = 0;
-  for (const SplitId& split : state_->FindSession(key)->waiting) {
-    leases_.SetDepth(split, depth++);
+  for (const SplitId& split : context_.state->FindSession(key)->waiting) {
+    context_.leases.SetDepth(split, depth++);
   }
 }
 
@@ -73,44 +73,45 @@ void SplitReports::EndSplits(std::vector<SplitId>& splits) {
   SplitsEnded ended;
   for (const SplitId& split : splits) {
     JudgeFailures(split);
-    leases_.Remove(split);
+    context_.leases.Remove(split);
     if (ended.ranges.empty() ||
         ended.ranges.back().name(ended.ranges.back().count) != split) {
       ended.ranges.push_back({split, 0});
     }
     ++ended.ranges.back().count;
   }
-  state_.Commit(std::move(ended));
+  context_.state.Commit(std::move(ended));
 }
 
 // The split was computed: the workers that failed at it before are at fault,
 // and not the data.
 void SplitReports::JudgeFailures(const SplitId& id) {
-  const LeaseTable::Work* work = leases_.Find(id);
+  const LeaseTable::Work* work = context_.leases.Find(id);
   // If there are two attempts, it is unknown which one computed the split.
   if (work == nullptr || work->leases.size() != 1) return;
   const WorkerId& computed_by = work->leases.front().worker;
-  KnownWorker* const able = leases_.FindWorker(computed_by);
+  KnownWorker* const able = context_.leases.FindWorker(computed_by);
   if (able != nullptr && able->faults > 0) --able->faults;
   for (const WorkerId& failed : work->failed) {
-    KnownWorker* const worker = leases_.FindWorker(failed);
+    KnownWorker* const worker = context_.leases.FindWorker(failed);
     if (worker == nullptr || failed == computed_by) continue;
     if (++worker->faults >= kFaultsMax) faulty_.insert(failed);
   }
 }
 
 void SplitReports::Advance(const SplitId& id) {
-  const SplitState* split = state_->FindSplit(id);
-  if (split != nullptr) leases_.Advance(id, split->taken, split->end);
+  const SplitState* split = context_.state->FindSplit(id);
+  if (split != nullptr) context_.leases.Advance(id, split->taken, split->end);
 }
 
 void SplitReports::TakeFailure(const WorkerId& worker,
                                const LeaseFailure& failure) {
-  if (!leases_.Fail(worker, failure.split, failure.attempt)) return;
-  const bool last =
-      leases_.Find(failure.split)->failures >= settings_.attempts_max;
-  log_.AttemptFailed(worker, failure, state_->FindSplit(failure.split), last);
-  KnownWorker& failed = *leases_.FindWorker(worker);
+  if (!context_.leases.Fail(worker, failure.split, failure.attempt)) return;
+  const bool last = context_.leases.Find(failure.split)->failures >=
+                    context_.settings.attempts_max;
+  context_.log.AttemptFailed(worker, failure,
+                             context_.state->FindSplit(failure.split), last);
+  KnownWorker& failed = *context_.leases.FindWorker(worker);
   failed.failure = ErrorText(failure.status);
   ++failed.leases_failed;
   if (!last) return;
@@ -119,21 +120,22 @@ void SplitReports::TakeFailure(const WorkerId& worker,
   if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
     status = WithWorker(status, worker);
   }
-  leases_.Remove(failure.split);
-  log_.SplitFailed();
-  state_.Commit(SplitFailed{failure.split, std::move(status)});
+  context_.leases.Remove(failure.split);
+  context_.log.SplitFailed();
+  context_.state.Commit(SplitFailed{failure.split, std::move(status)});
 }
 
 void SplitReports::DropWorker(const WorkerId& id, bool died) {
-  const std::set<SplitId> had = leases_.FindWorker(id)->leases;
+  const std::set<SplitId> had = context_.leases.FindWorker(id)->leases;
   std::vector<SplitId> blamed;
   for (const SplitId& held : had) {
     if (!died) continue;
-    const SplitState& split = *state_->FindSplit(held);
-    const uint32_t deaths = leases_.NoteDeath(held, id, split.taken, split.end);
-    if (deaths >= settings_.deaths_alone_max) blamed.push_back(held);
+    const SplitState& split = *context_.state->FindSplit(held);
+    const uint32_t deaths =
+        context_.leases.NoteDeath(held, id, split.taken, split.end);
+    if (deaths >= context_.settings.deaths_alone_max) blamed.push_back(held);
   }
-  leases_.DropWorker(id);
+  context_.leases.DropWorker(id);
   for (const SplitId& split : had) Advance(split);
   for (const SplitId& split : blamed) Blame(split);
 }
@@ -141,12 +143,13 @@ void SplitReports::DropWorker(const WorkerId& id, bool died) {
 // Skips or fails the next position of this split, because workers died while
 // they ran it and nothing else.
 void SplitReports::Blame(const SplitId& id) {
-  const SplitState& split = *state_->FindSplit(id);
-  const JobState& job = *state_->FindJob(split.owner.job);
+  const SplitState& split = *context_.state->FindSplit(id);
+  const JobState& job = *context_.state->FindJob(split.owner.job);
   PositionName name{fmt::format("position {}", split.taken.p)};
-  if (planner_.name_position) {
-    name = planner_.name_position(plans_.RunGraph(job), job.manifest, job.seed,
-                                  job.iteration, split.taken.p);
+  if (context_.planner.name_position) {
+    name = context_.planner.name_position(context_.plans.RunGraph(job),
+                                          job.manifest, job.seed, job.iteration,
+                                          split.taken.p);
   }
   std::string why = fmt::format(
       "{} kills the workers that read it: one after another died with it, at "
@@ -154,14 +157,15 @@ void SplitReports::Blame(const SplitId& id) {
       "the data",
       name.text);
   if (name.skips) {
-    log_.PositionSkipped(split.owner.job, name.text, why);
-    leases_.Skip(id, {split.taken, std::move(name.records), std::move(why)});
-    outbox_.AnswerSession(split.owner);
+    context_.log.PositionSkipped(split.owner.job, name.text, why);
+    context_.leases.Skip(
+        id, {split.taken, std::move(name.records), std::move(why)});
+    context_.outbox.AnswerSession(split.owner);
     return;
   }
-  leases_.Remove(id);
-  log_.SplitFailed();
-  state_.Commit(SplitFailed{id, DataLoss("{}", why)});
+  context_.leases.Remove(id);
+  context_.log.SplitFailed();
+  context_.state.Commit(SplitFailed{id, DataLoss("{}", why)});
 }
 
 }  // namespace feedmill

@@ -8,12 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
-#include "broker/lease_table.h"
-#include "broker/operator_log.h"
-#include "broker/outbox.h"
-#include "broker/plan_table.h"
-#include "broker/planner.h"
+#include "broker/dispatcher_context.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
 
@@ -27,16 +22,7 @@ absl::Status WithWorker(const absl::Status& status, const WorkerId& worker);
 class SplitReports {
  public:
   // The references must outlive this object.
-  SplitReports(const DispatcherSettings& settings, const Planner& planner,
-               CommittedState& state, LeaseTable& leases, PlanTable& plans,
-               Outbox& outbox, OperatorLog& log)
-      : settings_(settings),
-        planner_(planner),
-        state_(state),
-        leases_(leases),
-        plans_(plans),
-        outbox_(outbox),
-        log_(log) {}
+  explicit SplitReports(DispatcherContext& context) : context_(context) {}
 
   // A reader reports how far it is. REQUIRES: the session is known.
   void TakeProgress(absl::Time now, const SessionKey& key,
@@ -58,13 +44,7 @@ class SplitReports {
   void Advance(const SplitId& id);
   void Blame(const SplitId& id);
 
-  const DispatcherSettings& settings_;
-  const Planner& planner_;
-  CommittedState& state_;
-  LeaseTable& leases_;
-  PlanTable& plans_;
-  Outbox& outbox_;
-  OperatorLog& log_;
+  DispatcherContext& context_;
   std::set<WorkerId> faulty_;
 };
 

@@ -164,29 +164,30 @@ std::string VerdictText(const Verdict& verdict) {
 std::string StatusReport::StatusJson(absl::Time now, bool all_events) const {
   const size_t events =
       all_events ? 2 * EventRing::kEventsKept : kEventsInStatus;
-  const FleetUse fleet = FleetUse::Of(leases_, now);
+  const FleetUse fleet = FleetUse::Of(context_.leases, now);
   Json jobs = Json::array();
-  for (const auto& [name, job] : state_->jobs) {
+  for (const auto& [name, job] : context_.state->jobs) {
     jobs.push_back(JobJson(now, job, fleet));
   }
-  const Json status{{"release", ReleaseName()},
-                    {"jobs", std::move(jobs)},
-                    {"workers", WorkersJson(now, leases_, fleet)},
-                    {"totals", TotalsJson(fleet)},
-                    {"scale", ScaleJson(scale_.autoscaler())},
-                    {"faults", FaultsJson()},
-                    {"relay",
-                     {{"bytes", transport_.relayed_bytes},
-                      {"waiting_bytes", transport_.relay_waiting_bytes},
-                      {"messages_dropped", transport_.relay_dropped}}},
-                    {"dispatcher", ShellJson(verdicts_.shell())},
-                    {"events", EventsOf(now, log_.events().Last(events))}};
+  const Json status{
+      {"release", ReleaseName()},
+      {"jobs", std::move(jobs)},
+      {"workers", WorkersJson(now, context_.leases, fleet)},
+      {"totals", TotalsJson(fleet)},
+      {"scale", ScaleJson(scale_.autoscaler())},
+      {"faults", FaultsJson()},
+      {"relay",
+       {{"bytes", transport_.relayed_bytes},
+        {"waiting_bytes", transport_.relay_waiting_bytes},
+        {"messages_dropped", transport_.relay_dropped}}},
+      {"dispatcher", ShellJson(verdicts_.shell())},
+      {"events", EventsOf(now, context_.log.events().Last(events))}};
   return DumpStatus(status);
 }
 
 std::string StatusReport::EventsJson(absl::Time now) const {
   return DumpStatus(
-      EventsOf(now, log_.events().Last(2 * EventRing::kEventsKept)));
+      EventsOf(now, context_.log.events().Last(2 * EventRing::kEventsKept)));
 }
 
 Json StatusReport::JobJson(absl::Time now, const JobState& job,
@@ -218,7 +219,7 @@ Json StatusReport::JobJson(absl::Time now, const JobState& job,
   for (const auto& [consumer, session] : job.sessions) {
     sessions.push_back(SessionJson(now, {job.name, consumer}, session));
   }
-  AddJobLoad(sessions, readers_.TotalsOf(job.name), entry);
+  AddJobLoad(sessions, context_.readers.TotalsOf(job.name), entry);
   AddThreadUse(job, fleet, entry);
   if (Json steps = StepsOf(job); !steps.empty()) {
     entry["steps"] = std::move(steps);
@@ -232,7 +233,7 @@ void StatusReport::AddPositions(const JobState& job, Json& entry) const {
   uint64_t taken = job.ended_positions;
   for (const auto& [consumer, session] : job.sessions) {
     for (const SplitId& id : session.splits) {
-      const SplitState& split = *state_->FindSplit(id);
+      const SplitState& split = *context_.state->FindSplit(id);
       open += split.end.p - split.begin.p;
       taken += split.taken.p - split.begin.p;
     }
@@ -263,11 +264,11 @@ void StatusReport::AddVerdict(absl::Time now, const JobState& job,
 
 Json StatusReport::SessionJson(absl::Time now, const SessionKey& key,
                                const SessionState& session) const {
-  const KnownReader& reader = readers_.At(key);
+  const KnownReader& reader = context_.readers.At(key);
   const absl::Duration silent = now - reader.heard;
   Json entry{{"consumer", key.consumer.value()},
              {"incarnation", session.incarnation.value()},
-             {"state", silent > clock_.ParkAfter() ? "parked" : "live"},
+             {"state", silent > context_.clock.ParkAfter() ? "parked" : "live"},
              {"last_heard_s", RoundedSeconds(silent)},
              {"splits", session.splits.size()},
              {"splits_waiting", session.waiting.size()},
@@ -277,31 +278,31 @@ Json StatusReport::SessionJson(absl::Time now, const SessionKey& key,
 }
 
 Json StatusReport::StepsOf(const JobState& job) const {
-  const StepUse* const steps = plans_.StepsOf(job.plan);
+  const StepUse* const steps = context_.plans.StepsOf(job.plan);
   if (steps == nullptr) return Json::array();
   std::map<uint32_t, std::string> names;
   for (const auto& [place, cost] : steps->steps()) {
-    names[place] = plans_.PlaceName(job.plan, place);
+    names[place] = context_.plans.PlaceName(job.plan, place);
   }
   return StepsJson(steps->steps(), names);
 }
 
 Json StatusReport::TotalsJson(const FleetUse& fleet) const {
-  return {{"jobs", state_->jobs.size()},
-          {"sessions", readers_.size()},
-          {"workers", leases_.workers().size()},
-          {"slots", leases_.slots()},
+  return {{"jobs", context_.state->jobs.size()},
+          {"sessions", context_.readers.size()},
+          {"workers", context_.leases.workers().size()},
+          {"slots", context_.leases.slots()},
           {"threads", std::llround(fleet.threads)},
           {"busy_threads", std::round(fleet.busy * 100) / 100},
-          {"splits", state_->splits.size()},
-          {"leases", leases_.leased()},
-          {"heartbeat_interval_s", RoundedSeconds(clock_.Interval())},
-          {"journal", fmt::format("{:016x}", state_->journal.value())},
-          {"events", state_->sequence}};
+          {"splits", context_.state->splits.size()},
+          {"leases", context_.leases.leased()},
+          {"heartbeat_interval_s", RoundedSeconds(context_.clock.Interval())},
+          {"journal", fmt::format("{:016x}", context_.state->journal.value())},
+          {"events", context_.state->sequence}};
 }
 
 Json StatusReport::FaultsJson() const {
-  const DispatcherFaults& faults = log_.faults();
+  const DispatcherFaults& faults = context_.log.faults();
   return {{"workers_lost", faults.workers_lost},
           {"workers_died", faults.workers_died},
           {"workers_set_aside", faults.workers_set_aside},
@@ -328,7 +329,7 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
   snapshot.state = StateName(job);
   snapshot.plan = job.plan.value();
   snapshot.bound_by = BoundName(verdicts_.Reported(now, job, fleet).bound_by);
-  const JobTotals* const totals = readers_.TotalsOf(job.name);
+  const JobTotals* const totals = context_.readers.TotalsOf(job.name);
   if (totals != nullptr) snapshot.totals = *totals;
   snapshot.readers = job.sessions.size();
   snapshot.idle_since = job.idle_since;
@@ -336,9 +337,9 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
     snapshot.splits += session.splits.size();
     snapshot.splits_waiting += session.waiting.size();
     snapshot.buffered_bytes +=
-        readers_.At({job.name, consumer}).window.last().buffered_bytes;
+        context_.readers.At({job.name, consumer}).window.last().buffered_bytes;
     for (const SplitId& split : session.waiting) {
-      const LeaseTable::Work* work = leases_.Find(split);
+      const LeaseTable::Work* work = context_.leases.Find(split);
       if (work == nullptr) continue;
       if (work->leases.empty()) {
         ++snapshot.splits_unleased;
@@ -353,10 +354,10 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
     snapshot.workers_wanted = scale->workers_wanted;
     snapshot.more_workers_help = scale->more_workers_help;
   }
-  const StepUse* const steps = plans_.StepsOf(job.plan);
+  const StepUse* const steps = context_.plans.StepsOf(job.plan);
   if (steps == nullptr) return snapshot;
   for (const auto& [place, cost] : steps->totals()) {
-    snapshot.steps.push_back({plans_.PlaceName(job.plan, place),
+    snapshot.steps.push_back({context_.plans.PlaceName(job.plan, place),
                               static_cast<double>(cost.wall_ns) * 1e-9,
                               static_cast<double>(cost.cpu_ns) * 1e-9,
                               cost.rows_out});
@@ -366,25 +367,25 @@ JobSnapshot StatusReport::SnapshotOf(absl::Time now, const JobState& job,
 
 DispatcherSnapshot StatusReport::Snapshot(absl::Time now) const {
   DispatcherSnapshot snapshot;
-  const FleetUse fleet = FleetUse::Of(leases_, now);
-  for (const auto& [name, job] : state_->jobs) {
+  const FleetUse fleet = FleetUse::Of(context_.leases, now);
+  for (const auto& [name, job] : context_.state->jobs) {
     snapshot.jobs.push_back(SnapshotOf(now, job, fleet));
   }
-  for (const auto& [id, worker] : leases_.workers()) {
+  for (const auto& [id, worker] : context_.leases.workers()) {
     snapshot.workers.push_back(SnapshotOfWorker(now, id, worker));
   }
-  const JobTotals* const anonymous = readers_.TotalsOf(JobName());
+  const JobTotals* const anonymous = context_.readers.TotalsOf(JobName());
   if (anonymous != nullptr) snapshot.anonymous = *anonymous;
   snapshot.workers_wanted = scale_.autoscaler().workers_wanted();
   snapshot.scale_changes = scale_.autoscaler().changes();
-  snapshot.faults = log_.faults();
+  snapshot.faults = context_.log.faults();
   snapshot.transport = transport_;
   snapshot.shell = verdicts_.shell();
-  snapshot.slots = leases_.slots();
-  snapshot.splits = state_->splits.size();
-  snapshot.leases = leases_.leased();
-  snapshot.sessions = readers_.size();
-  snapshot.events = state_->sequence;
+  snapshot.slots = context_.leases.slots();
+  snapshot.splits = context_.state->splits.size();
+  snapshot.leases = context_.leases.leased();
+  snapshot.sessions = context_.readers.size();
+  snapshot.events = context_.state->sequence;
   return snapshot;
 }
 

@@ -5,16 +5,11 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "broker/committed_state.h"
+#include "broker/dispatcher_context.h"
 #include "broker/dispatcher_snapshot.h"
 #include "broker/fleet_scale.h"
 #include "broker/fleet_use.h"
 #include "broker/job_verdicts.h"
-#include "broker/lease_table.h"
-#include "broker/operator_log.h"
-#include "broker/peer_clock.h"
-#include "broker/plan_table.h"
-#include "broker/reader_table.h"
 #include "broker/verdict.h"
 
 namespace feedmill {
@@ -29,18 +24,9 @@ std::string VerdictText(const Verdict& verdict);
 class StatusReport {
  public:
   // The references must outlive this object.
-  StatusReport(const PeerClock& clock, const CommittedState& state,
-               const LeaseTable& leases, const PlanTable& plans,
-               const ReaderTable& readers, const JobVerdicts& verdicts,
-               const FleetScale& scale, const OperatorLog& log)
-      : clock_(clock),
-        state_(state),
-        leases_(leases),
-        plans_(plans),
-        readers_(readers),
-        verdicts_(verdicts),
-        scale_(scale),
-        log_(log) {}
+  StatusReport(const DispatcherContext& context, const JobVerdicts& verdicts,
+               const FleetScale& scale)
+      : context_(context), verdicts_(verdicts), scale_(scale) {}
 
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
   // Returns the data of `feedmill status`: {jobs, workers, totals, faults,
@@ -70,14 +56,9 @@ class StatusReport {
   JobSnapshot SnapshotOf(absl::Time now, const JobState& job,
                          const FleetUse& fleet) const;
 
-  const PeerClock& clock_;
-  const CommittedState& state_;
-  const LeaseTable& leases_;
-  const PlanTable& plans_;
-  const ReaderTable& readers_;
+  const DispatcherContext& context_;
   const JobVerdicts& verdicts_;
   const FleetScale& scale_;
-  const OperatorLog& log_;
   TransportFaults transport_;
 };
 
