@@ -173,7 +173,17 @@ bool IsWildcard(std::string_view host) {
 }
 
 bool IsLoopback(std::string_view host) {
-  return host == kLocalhost || host == "::1" || host.starts_with("127.");
+  std::string text(host);
+  absl::AsciiStrToLower(&text);
+  if (text == kLocalhost) return true;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, text.c_str(), &v6) == 1) {
+    return IN6_IS_ADDR_LOOPBACK(&v6) ||
+           (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == IN_LOOPBACKNET);
+  }
+  in_addr v4{};
+  return inet_pton(AF_INET, text.c_str(), &v4) == 1 &&
+         ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
 absl::StatusOr<std::string> ResolveHost(const std::string& host) {

@@ -36,7 +36,9 @@ inline constexpr char kLoopback[] = "127.0.0.1";
 
 // True if a bind to `host` listens on every interface.
 bool IsWildcard(std::string_view host);
-// True if `host` can be reached from this machine only.
+// True if `host` can be reached from this machine only: it is localhost, or an
+// address of 127.0.0.0/8 or ::1. A name that begins like one, such as
+// 127.0.0.1.example.com, is any machine's.
 bool IsLoopback(std::string_view host);
 
 // Returns the numeric address of `host`, for binding. Looks names up, which may
