@@ -1,14 +1,16 @@
 #include "monitoring/http_server.h"
 
-#include <httplib.h>
+#include <netdb.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <condition_variable>
-#include <deque>
-#include <memory>
+#include <map>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -18,308 +20,423 @@
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
+#include "monitoring/handler_pool.h"
 
 namespace feedmill {
 namespace {
 
-constexpr size_t kHttpThreads = 4;
-constexpr size_t kWaitingMax = 64;
-constexpr int kBacklog = 128;
-constexpr size_t kRequestBytesMax = 64 << 10;
-constexpr absl::Duration kReadTime = absl::Seconds(5);
-constexpr absl::Duration kConnectionTime = absl::Seconds(10);
+// A burst of clients beyond the backlog loses connections, and these try again
+// after 1, 3 and 7 s.
+constexpr int kBacklog = 1024;
+constexpr size_t kReceiveBytes = size_t{16} << 10;
+constexpr absl::Duration kRequestTimeout = absl::Seconds(5);
+constexpr absl::Duration kAnswerTimeout = absl::Seconds(10);
+// A client may still send when its answer is complete. A connection that is
+// closed with unread bytes is reset, and the answer may be lost.
+constexpr absl::Duration kCloseTimeout = absl::Seconds(1);
+constexpr absl::Duration kAcceptRetry = absl::Milliseconds(100);
 
-// Set on the accepting thread while it refuses a connection.
-thread_local bool turns_away = false;
-// Set by a handler whose connection becomes a stream: httplib's own answer is
-// then discarded.
-thread_local bool becomes_stream = false;
+static_assert(HttpServer::kConnectionsMax >
+                  2 * HttpServer::kWaitingMax + HandlerPool::kThreads,
+              "a connection must always be left that can be dropped");
 
-// Thread pool for connections. If the queue is full, the accepting thread
-// refuses the connection itself.
-class BoundedPool : public httplib::TaskQueue {
- public:
-  BoundedPool() {
-    for (size_t k = 0; k < kHttpThreads; ++k) {
-      threads_.emplace_back([this] { Run(); });
-    }
-  }
-  void enqueue(std::function<void()> work) override {
-    {
-      const std::lock_guard lock(mu_);
-      if (waiting_.size() < kWaitingMax) {
-        waiting_.push_back(std::move(work));
-        changed_.notify_one();
-        return;
-      }
-    }
-    turns_away = true;
-    work();
-    turns_away = false;
-  }
-  void shutdown() override {
-    {
-      const std::lock_guard lock(mu_);
-      ends_ = true;
-    }
-    changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-
- private:
-  void Run() {
-    for (;;) {
-      std::function<void()> work;
-      {
-        std::unique_lock lock(mu_);
-        changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
-        if (waiting_.empty()) return;
-        work = std::move(waiting_.front());
-        waiting_.pop_front();
-      }
-      work();
-    }
-  }
-
-  std::mutex mu_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;  // guarded by mu_
-  bool ends_ = false;                          // guarded by mu_
-  std::vector<std::thread> threads_;
-};
-
-// A connection with a total deadline: a client that sends single bytes slowly
-// cannot extend it.
-class TimedStream : public httplib::Stream {
- public:
-  explicit TimedStream(socket_t fd) : fd_(fd), begun_(SteadyNow()) {}
-
-  bool is_readable() const override {
-    return Await(POLLIN, begun_ + kReadTime);
-  }
-  bool is_writable() const override {
-    return Await(POLLOUT, begun_ + kConnectionTime);
-  }
-  ssize_t read(char* bytes, size_t size) override {
-    if (!is_readable() || received_ > kRequestBytesMax) return -1;
-    const ssize_t got = recv(fd_, bytes, size, 0);
-    received_ += got > 0 ? static_cast<size_t>(got) : 0;
-    return got;
-  }
-  ssize_t write(const char* bytes, size_t size) override {
-    if (becomes_stream) return static_cast<ssize_t>(size);
-    if (!is_writable()) return -1;
-    return send(fd_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  }
-  void get_remote_ip_and_port(std::string&, int&) const override {}
-  void get_local_ip_and_port(std::string&, int&) const override {}
-  socket_t socket() const override { return fd_; }
-
- private:
-  bool Await(short events, absl::Time until) const {
-    for (;;) {
-      const absl::Duration left = until - SteadyNow();
-      if (left <= absl::ZeroDuration()) return false;
-      pollfd item{fd_, events, 0};
-      const auto ms = static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
-      const int ready = poll(&item, 1, ms);
-      if (ready > 0) return true;
-      if (ready < 0 && errno != EINTR) return false;
-    }
-  }
-
-  const socket_t fd_;
-  const absl::Time begun_;
-  size_t received_ = 0;
-};
-
-class TimedServer : public httplib::Server {
- public:
-  explicit TimedServer(const std::unique_ptr<EventStreams>& streams)
-      : streams_(streams) {}
-
-  // httplib lets 5 connections wait to be accepted. Of a burst of more, the
-  // kernel drops some, and they try again after 1, 3 and 7 s. REQUIRES: bound.
-  void LetMoreWait() { ::listen(svr_sock_, kBacklog); }
-
- private:
-  bool process_and_close_socket(socket_t fd) override {
-    if (turns_away) {
-      constexpr std::string_view kBusy =
-          "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
-          "Content-Length: 0\r\n\r\n";
-      send(fd, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    } else {
-      TimedStream stream(fd);
-      bool closed = false;
-      process_request(stream, /*close_connection=*/true, closed, nullptr);
-      if (std::exchange(becomes_stream, false)) {
-        streams_->Add(fd);
-        return true;
-      }
-    }
-    shutdown(fd, SHUT_RDWR);
-    close(fd);
-    return true;
-  }
-
-  const std::unique_ptr<EventStreams>& streams_;
-};
-
-// "localhost:9090" → "localhost", "[::1]:9090" → "::1".
-std::string HostName(const std::string& host) {
-  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
-  return host.substr(0, host.find(':'));
+HttpReply Busy() {
+  return {.status = 503,
+          .body = "the server has too many requests\n",
+          .headers = {{"Retry-After", "1"}}};
 }
 
-constexpr char kPlain[] = "text/plain; charset=utf-8";
-
-// True if the browser reports that a page of another origin sent the request.
-bool IsOfAnotherOrigin(const httplib::Request& request) {
-  const std::string site = request.get_header_value("Sec-Fetch-Site");
-  return !site.empty() && site != "same-origin" && site != "none";
+HttpReply Answered(const HttpRoute& route, const ServedRequest& request) {
+  try {
+    return route.handler(request);
+  } catch (const std::bad_alloc&) {
+    return {.status = 503, .body = "cannot answer: out of memory\n"};
+  } catch (const std::exception&) {
+    return {.status = 500, .body = "cannot answer\n"};
+  }
 }
 
-httplib::Server::Handler Adapted(HttpServer::Handler handler) {
-  return [handler = std::move(handler)](const httplib::Request& request,
-                                        httplib::Response& response) {
-    HttpReply reply =
-        handler({request.matches.size() > 1 ? request.matches[1].str() : "",
-                 request.body, [&request](const std::string& name) {
-                   return request.get_header_value(name.c_str());
-                 }});
-    response.status = reply.status;
-    bool packed = false;
-    for (const auto& [name, value] : reply.headers) {
-      response.set_header(name, value);
-      packed = packed || name == "Content-Encoding";
-    }
-    if (!packed) {
-      return response.set_content(std::move(reply.body), reply.type.c_str());
-    }
-    // A content provider, because httplib would compress a text body again.
-    const size_t size = reply.body.size();
-    response.set_content_provider(
-        size, reply.type,
-        [body = std::move(reply.body)](size_t at, size_t length,
-                                       httplib::DataSink& sink) {
-          return sink.write(body.data() + at, length);
-        });
-  };
-}
-
-// Replaces httplib's socket options, which would let two servers share a port.
-void SetOptions(socket_t fd) {
+// Returns a socket that listens at the address; -1 if there is none.
+int ListenAt(const std::string& numeric, uint16_t port) {
+  addrinfo wanted{};
+  wanted.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(numeric.c_str(), std::to_string(port).c_str(), &wanted,
+                  &found) != 0) {
+    return -1;
+  }
+  const int fd =
+      socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const int on = 1;
+  const int off = 0;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  const bool listens = fd >= 0 &&
+                       bind(fd, found->ai_addr, found->ai_addrlen) == 0 &&
+                       listen(fd, kBacklog) == 0;
+  freeaddrinfo(found);
+  if (!listens && fd >= 0) close(fd);
+  return listens ? fd : -1;
+}
+
+uint16_t PortOf(int fd) {
+  sockaddr_storage own{};
+  socklen_t length = sizeof(own);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length);
+  return ntohs(own.ss_family == AF_INET6
+                   ? reinterpret_cast<const sockaddr_in6&>(own).sin6_port
+                   : reinterpret_cast<const sockaddr_in&>(own).sin_port);
 }
 
 }  // namespace
 
-class HttpServer::Impl {
+// The connections, and the threads that serve them.
+class HttpServer::Loop {
  public:
-  std::unique_ptr<EventStreams> streams;  // null: no stream is served
-  const std::unique_ptr<httplib::Server> server =
-      std::make_unique<TimedServer>(streams);
-  std::thread thread;
+  Loop(int listener, int wake, const HttpRoutes& routes, EventStreams* streams)
+      : listener_(listener),
+        wake_(wake),
+        routes_(routes),
+        streams_(streams),
+        pool_(std::make_unique<HandlerPool>(kWaitingMax)) {
+    thread_ = std::thread([this] { Run(); });
+  }
+  ~Loop() {
+    ends_ = true;
+    Wake();
+    thread_.join();
+    pool_.reset();
+    for (const auto& [id, connection] : connections_) close(connection.fd);
+    close(listener_);
+    close(wake_);
+  }
+
+ private:
+  enum class Phase {
+    kRequest,  // its request comes
+    kHandler,  // a handler has its request
+    kAnswer,   // its answer is sent
+    kClose,    // its client has the answer, and should close it
+  };
+  struct Connection {
+    int fd = -1;
+    absl::Time deadline = absl::InfiniteFuture();
+    Phase phase = Phase::kRequest;
+    HttpRequestReader reader{};
+    std::string answer{};
+    size_t sent = 0;  // bytes of the answer
+  };
+  // By age.
+  using Connections = std::map<uint64_t, Connection>;
+  using Place = Connections::iterator;
+
+  void Wake() const {
+    const uint64_t one = 1;
+    if (write(wake_, &one, sizeof(one)) < 0) return;  // already awake
+  }
+
+  void Run() {
+    pthread_setname_np(pthread_self(), "fm-http");
+    while (!ends_) {
+      WaitForWork();
+      Accept();
+      TakeAnswers();
+      DropLate();
+    }
+  }
+
+  // Waits until a connection can continue, and continues those that can.
+  void WaitForWork() {
+    absl::Time until = accept_at_;
+    std::vector<pollfd> items{{wake_, POLLIN, 0}, {listener_, POLLIN, 0}};
+    if (accept_at_ < absl::InfiniteFuture()) items.back().fd = -1;
+    std::vector<uint64_t> ids;
+    for (const auto& [id, connection] : connections_) {
+      until = std::min(until, connection.deadline);
+      if (connection.phase == Phase::kHandler) continue;
+      const bool sends = connection.phase == Phase::kAnswer;
+      items.push_back(
+          {connection.fd, static_cast<short>(sends ? POLLOUT : POLLIN), 0});
+      ids.push_back(id);
+    }
+    int ms = -1;
+    if (until < absl::InfiniteFuture()) {
+      const auto left = std::max(until - SteadyNow(), absl::ZeroDuration());
+      ms = static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+    }
+    if (poll(items.data(), items.size(), ms) <= 0) return;
+    if (items[0].revents != 0) {
+      uint64_t count = 0;
+      if (read(wake_, &count, sizeof(count)) < 0) return;
+    }
+    for (size_t k = 0; k < ids.size(); ++k) {
+      if (items[k + 2].revents == 0) continue;
+      const auto at = connections_.find(ids[k]);  // end: dropped meanwhile
+      if (at != connections_.end()) Continue(at);
+    }
+  }
+
+  // Takes all new connections. The listener has no limit of its own: a client
+  // that waited behind slow ones would see them.
+  void Accept() {
+    if (SteadyNow() >= accept_at_) accept_at_ = absl::InfiniteFuture();
+    if (accept_at_ < absl::InfiniteFuture()) return;
+    for (int k = 0; k < kBacklog; ++k) {
+      const int fd =
+          accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+      if (fd < 0) return AfterAcceptError(errno);
+      if (connections_.size() >= kConnectionsMax) DropOldest();
+      const auto at = connections_.emplace(++last_id_, Connection{}).first;
+      at->second.fd = fd;
+      at->second.deadline = SteadyNow() + kRequestTimeout;
+      Continue(at);  // most requests come with the connection
+    }
+  }
+
+  void AfterAcceptError(int error) {
+    if (error == EAGAIN || error == EINTR || error == ECONNABORTED) return;
+    // No descriptor is left, say.
+    DropOldest();
+    accept_at_ = SteadyNow() + kAcceptRetry;
+  }
+
+  void Continue(Place at) {
+    switch (at->second.phase) {
+      case Phase::kRequest:
+        return Receive(at);
+      case Phase::kAnswer:
+        return Send(at);
+      case Phase::kClose: {
+        char bytes[kReceiveBytes];
+        const ssize_t got = recv(at->second.fd, bytes, sizeof(bytes), 0);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) {
+          Drop(at);
+        }
+        return;
+      }
+      case Phase::kHandler:
+        return;
+    }
+  }
+
+  void Receive(Place at) {
+    Connection& connection = at->second;
+    char bytes[kReceiveBytes];
+    const ssize_t got = recv(connection.fd, bytes, sizeof(bytes), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) return Drop(at);
+    switch (connection.reader.Take({bytes, static_cast<size_t>(got)})) {
+      case HttpRequestReader::State::kIncomplete:
+        return;
+      case HttpRequestReader::State::kRefused:
+        return Answer(at, ReplyBytes(connection.reader.refusal()));
+      case HttpRequestReader::State::kComplete:
+        return Handle(at);
+    }
+  }
+
+  void Handle(Place at) {
+    ServedRequest request = std::move(at->second.reader.request());
+    const auto found = routes_.Find(request);
+    const bool has_body = request.method != "HEAD";
+    if (const auto* refusal = std::get_if<HttpReply>(&found)) {
+      return Answer(at, ReplyBytes(*refusal, has_body));
+    }
+    const HttpRoute& route = *std::get<const HttpRoute*>(found);
+    switch (route.kind) {
+      case HttpRoute::Kind::kConstant:
+        return Answer(at, ReplyBytes(Answered(route, request), has_body));
+      case HttpRoute::Kind::kStream:
+        return BeginStream(at);
+      case HttpRoute::Kind::kProbe:
+      case HttpRoute::Kind::kAnswer:
+        break;
+    }
+    at->second.phase = Phase::kHandler;
+    at->second.deadline = absl::InfiniteFuture();
+    const bool taken = pool_->Add(
+        route.kind == HttpRoute::Kind::kProbe,
+        [this, id = at->first, &route, has_body, asked = std::move(request)] {
+          std::string answer = ReplyBytes(Answered(route, asked), has_body);
+          {
+            const std::lock_guard lock(mu_);
+            answers_.emplace_back(id, std::move(answer));
+          }
+          Wake();
+        });
+    if (!taken) Answer(at, ReplyBytes(Busy(), has_body));
+  }
+
+  void BeginStream(Place at) {
+    if (streams_->Reserve()) {
+      streams_->Add(at->second.fd);
+      connections_.erase(at);
+      return;
+    }
+    HttpReply refusal = Busy();
+    refusal.body = "as many streams as there may be are open: " +
+                   std::to_string(EventStreams::kStreamsMax) +
+                   "; close a page, or ask /api/status\n";
+    Answer(at, ReplyBytes(refusal));
+  }
+
+  void TakeAnswers() {
+    std::vector<std::pair<uint64_t, std::string>> answers;
+    {
+      const std::lock_guard lock(mu_);
+      answers.swap(answers_);
+    }
+    for (auto& [id, answer] : answers) {
+      // A connection with a handler is never dropped.
+      Answer(connections_.find(id), std::move(answer));
+    }
+  }
+
+  void Answer(Place at, std::string answer) {
+    Connection& connection = at->second;
+    connection.reader = HttpRequestReader();
+    connection.answer = std::move(answer);
+    unread_bytes_ += connection.answer.size();
+    connection.phase = Phase::kAnswer;
+    connection.deadline = SteadyNow() + kAnswerTimeout;
+    while (unread_bytes_ > kUnreadBytesMax && DropOldestAnswer(at)) continue;
+    Send(at);
+  }
+
+  void Send(Place at) {
+    Connection& connection = at->second;
+    while (connection.sent < connection.answer.size()) {
+      const ssize_t sent =
+          send(connection.fd, connection.answer.data() + connection.sent,
+               connection.answer.size() - connection.sent, MSG_NOSIGNAL);
+      if (sent < 0 && errno == EINTR) continue;
+      if (sent < 0 && errno == EAGAIN) return;
+      if (sent < 0) return Drop(at);
+      connection.sent += static_cast<size_t>(sent);
+    }
+    DropAnswer(connection);
+    shutdown(connection.fd, SHUT_WR);
+    connection.phase = Phase::kClose;
+    connection.deadline = SteadyNow() + kCloseTimeout;
+  }
+
+  void DropAnswer(Connection& connection) {
+    unread_bytes_ -= connection.answer.size();
+    connection.answer = std::string();
+    connection.sent = 0;
+  }
+
+  void Drop(Place at) {
+    DropAnswer(at->second);
+    close(at->second.fd);
+    connections_.erase(at);
+  }
+
+  // A connection that a handler has is not dropped. There is another one: see
+  // kConnectionsMax.
+  void DropOldest() {
+    const auto at = std::find_if(
+        connections_.begin(), connections_.end(),
+        [](const auto& each) { return each.second.phase != Phase::kHandler; });
+    if (at != connections_.end()) Drop(at);
+  }
+
+  // Drops the oldest connection before `newest` whose answer is not read. False
+  // if there is none.
+  bool DropOldestAnswer(Place newest) {
+    const auto at =
+        std::find_if(connections_.begin(), connections_.end(), [&](auto& each) {
+          return &each != &*newest && each.second.phase == Phase::kAnswer;
+        });
+    if (at == connections_.end()) return false;
+    Drop(at);
+    return true;
+  }
+
+  void DropLate() {
+    const absl::Time now = SteadyNow();
+    std::vector<uint64_t> late;
+    for (const auto& [id, connection] : connections_) {
+      if (connection.deadline <= now) late.push_back(id);
+    }
+    for (const uint64_t id : late) {
+      const auto at = connections_.find(id);  // end: dropped meanwhile
+      if (at == connections_.end()) continue;
+      if (at->second.phase != Phase::kRequest) {
+        Drop(at);
+        continue;
+      }
+      Answer(at, ReplyBytes(
+                     {.status = 408, .body = "the request took too long\n"}));
+    }
+  }
+
+  const int listener_;
+  const int wake_;
+  const HttpRoutes& routes_;
+  EventStreams* const streams_;
+  std::unique_ptr<HandlerPool> pool_;
+  std::atomic<bool> ends_ = false;
+  std::mutex mu_;
+  std::vector<std::pair<uint64_t, std::string>> answers_;  // guarded by mu_
+
+  // Used by the thread only.
+  Connections connections_;
+  uint64_t last_id_ = 0;
+  size_t unread_bytes_ = 0;                        // of all answers
+  absl::Time accept_at_ = absl::InfiniteFuture();  // finite: not before
+  std::thread thread_;
 };
 
-HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
-  impl_->server->new_task_queue = [] { return new BoundedPool(); };
-  impl_->server->set_socket_options(SetOptions);
-  impl_->server->set_payload_max_length(kRequestBytesMax);
-  impl_->server->set_default_headers(
-      {{"Cache-Control", "no-store"},
-       {"X-Content-Type-Options", "nosniff"},
-       {"Cross-Origin-Resource-Policy", "same-origin"}});
-  impl_->server->set_exception_handler([](const httplib::Request&,
-                                          httplib::Response& response,
-                                          std::exception_ptr) {
-    response.status = 500;
-    response.set_content("cannot answer: out of memory\n", "text/plain");
-  });
-}
-
+HttpServer::HttpServer() = default;
 HttpServer::~HttpServer() { Stop(); }
 
-void HttpServer::Get(const std::string& pattern, Handler handler) {
-  impl_->server->Get(pattern, Adapted(std::move(handler)));
+void HttpServer::Get(const std::string& pattern, HttpHandler handler) {
+  routes_.Add({"GET", pattern, HttpRoute::Kind::kAnswer, std::move(handler)});
 }
 
-void HttpServer::Post(const std::string& pattern, Handler handler) {
-  impl_->server->Post(pattern, Adapted(std::move(handler)));
+void HttpServer::Post(const std::string& pattern, HttpHandler handler) {
+  routes_.Add({"POST", pattern, HttpRoute::Kind::kAnswer, std::move(handler)});
+}
+
+void HttpServer::Probe(const std::string& path, HttpHandler handler) {
+  routes_.Add({"GET", path, HttpRoute::Kind::kProbe, std::move(handler)});
+}
+
+void HttpServer::Constant(const std::string& path, HttpReply reply) {
+  routes_.Add(
+      {"GET", path, HttpRoute::Kind::kConstant,
+       [reply = std::move(reply)](const ServedRequest&) { return reply; }});
 }
 
 void HttpServer::Stream(const std::string& path, EventStreams::Source source) {
-  impl_->streams = std::make_unique<EventStreams>(std::move(source));
-  impl_->server->Get(path, [streams = impl_->streams.get()](
-                               const httplib::Request& request,
-                               httplib::Response& response) {
-    if (request.method == "GET" && streams->Reserve()) {
-      becomes_stream = true;
-      return;
-    }
-    response.status = request.method == "GET" ? 503 : 405;
-    response.set_header("Retry-After", "5");
-    response.set_content(request.method == "GET"
-                             ? "as many streams as there may be are open: " +
-                                   std::to_string(EventStreams::kStreamsMax) +
-                                   "; close a page, or ask /api/status\n"
-                             : "a stream answers GET\n",
-                         kPlain);
-  });
+  streams_ = std::make_unique<EventStreams>(std::move(source));
+  routes_.Add({"GET", path, HttpRoute::Kind::kStream, nullptr});
 }
 
 absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
-  impl_->server->set_pre_routing_handler(
-      [loopback = IsLoopback(numeric)](const httplib::Request& request,
-                                       httplib::Response& response) {
-        const std::string name = HostName(request.get_header_value("Host"));
-        const char* refusal = nullptr;
-        if (loopback && !name.empty() && !IsLoopback(name)) {
-          refusal = "this address is of this machine only\n";
-        } else if (request.path.starts_with("/api/") &&
-                   IsOfAnotherOrigin(request)) {
-          refusal = "a page of another origin may not ask this\n";
-        }
-        if (refusal == nullptr) {
-          return httplib::Server::HandlerResponse::Unhandled;
-        }
-        response.status = 403;
-        response.set_content(refusal, kPlain);
-        return httplib::Server::HandlerResponse::Handled;
-      });
-  int bound = port;
-  if (port == 0) {
-    bound = impl_->server->bind_to_any_port(numeric);
-  } else if (!impl_->server->bind_to_port(numeric, port)) {
-    bound = -1;
-  }
-  if (bound <= 0) {
+  if (IsLoopback(numeric)) routes_.RequireLoopbackHost();
+  const int listener = ListenAt(numeric, port);
+  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (listener < 0 || wake < 0) {
+    if (listener >= 0) close(listener);
+    if (wake >= 0) close(wake);
     return Unavailable(
         "cannot listen at {}:{}; the port is taken, or the host is not of this "
         "machine",
         host, port);
   }
-  static_cast<TimedServer&>(*impl_->server).LetMoreWait();
-  address_ =
-      "http://" + Address{host, static_cast<uint16_t>(bound)}.ToString().substr(
-                      std::string_view("tcp://").size());
-  impl_->thread = std::thread([this] {
-    pthread_setname_np(pthread_self(), "fm-http");
-    impl_->server->listen_after_bind();
-  });
+  address_ = "http://" + Address{host, PortOf(listener)}.ToString().substr(
+                             std::string_view("tcp://").size());
+  loop_ = std::make_unique<Loop>(listener, wake, routes_, streams_.get());
   return absl::OkStatus();
 }
 
 void HttpServer::Stop() {
-  if (!impl_->thread.joinable()) return;
-  // httplib ignores a stop before the server runs.
-  while (!impl_->server->is_running()) std::this_thread::yield();
-  impl_->server->stop();
-  impl_->thread.join();
-  impl_->streams.reset();
+  loop_.reset();
+  streams_.reset();
 }
 
 }  // namespace feedmill

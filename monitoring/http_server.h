@@ -1,73 +1,66 @@
 #ifndef FEEDMILL_MONITORING_HTTP_SERVER_H_
 #define FEEDMILL_MONITORING_HTTP_SERVER_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "monitoring/event_streams.h"
+#include "monitoring/http_routes.h"
 
 namespace feedmill {
 
-// A request to this process.
-struct ServedRequest {
-  std::string argument;  // match of the pattern's group; "" without a group
-  std::string body;
-  // Returns the first header of that name; "" if the request has none.
-  std::function<std::string(const std::string& name)> header;
-};
-
-struct HttpReply {
-  int status = 200;
-  std::string type = "text/plain; charset=utf-8";
-  std::string body{};
-  std::vector<std::pair<std::string, std::string>> headers{};
-};
-
-// Serves HTTP requests for a few paths with cpp-httplib. Bounds keep one client
-// from blocking the other clients for long:
-//   threads              4, and one more for streams (EventStreams)
-//   per connection       1 answer, 5 s for the request, 10 s in all
-//   waiting connections  64; further connections get 503 at once
+// Serves HTTP requests for a few paths. One thread reads the requests and
+// writes the answers of all connections. A handler runs when all bytes of its
+// request are there, so that a client that sends or reads slowly holds no
+// thread.
+//   threads         1 for connections, 4 for handlers (1 of them for probes
+//                   only), 1 for streams (EventStreams)
+//   per connection  1 answer; 5 s for the request, 10 s to read the answer
+//   connections     kConnectionsMax. A further one takes the place of the
+//                   oldest one whose request or answer is under way
+//   requests        kWaitingMax may wait for a thread; further ones get 503
+//   memory          a request: HttpRequestReader's bounds. Answers that are not
+//                   read: kUnreadBytesMax, then the oldest one is dropped
 //
-// Paths under /api/ refuse requests that a browser sends for a page of another
-// origin (Sec-Fetch-Site).
-//
-// Thread-safety: the server's threads call handlers concurrently; call the
-// methods from one thread.
+// Thread-safety: handlers are called concurrently; call the methods from one
+// thread.
 class HttpServer {
  public:
-  using Handler = std::function<HttpReply(const ServedRequest& request)>;
+  static constexpr size_t kConnectionsMax = 128;
+  static constexpr size_t kWaitingMax = 32;  // of probes, and of other requests
+  static constexpr size_t kUnreadBytesMax = size_t{64} << 20;
 
   HttpServer();
   ~HttpServer();  // stops
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
-  // Registers the handler of a path. `pattern` is a regular expression that
-  // must match the whole path. Call before Start.
-  void Get(const std::string& pattern, Handler handler);
-  void Post(const std::string& pattern, Handler handler);
+  // Registers handlers (HttpRoute). Call before Start.
+  void Get(const std::string& pattern, HttpHandler handler);
+  void Post(const std::string& pattern, HttpHandler handler);
+  // A health check: it does not wait for other requests' handlers.
+  void Probe(const std::string& path, HttpHandler handler);
+  // A path whose answer never changes. No thread is needed to answer it.
+  void Constant(const std::string& path, HttpReply reply);
   // Answers GET of the path with a stream of the source's texts. Call at most
   // once.
   void Stream(const std::string& path, EventStreams::Source source);
   // Port 0: any free port. Unavailable if the server cannot listen there. At a
-  // loopback address, requests whose Host is another name are refused:
-  // otherwise a page of another site could read this machine's data (DNS
-  // rebinding).
+  // loopback address, requests for other hosts are refused (HttpRoutes).
   absl::Status Start(const std::string& host, uint16_t port);
   void Stop();
   // "http://host:port"; "" before Start.
   const std::string& address() const { return address_; }
+  const HttpRoutes& routes() const { return routes_; }
 
  private:
-  class Impl;
-  const std::unique_ptr<Impl> impl_;
+  class Loop;
+  HttpRoutes routes_;
+  std::unique_ptr<EventStreams> streams_;  // null: no stream is served
+  std::unique_ptr<Loop> loop_;
   std::string address_;
 };
 

@@ -47,26 +47,39 @@ HttpReply ActionReply(const absl::Status& done) {
   return {.status = status, .body = ErrorText(done) + "\n"};
 }
 
+HttpReply PageReply(bool with_gzip) {
+  HttpReply reply{200,
+                  "text/html; charset=utf-8",
+                  with_gzip ? std::string(PageGzip()) : PageText(),
+                  {{"Vary", "Accept-Encoding"},
+                   {"Content-Security-Policy", std::string(PagePolicy())},
+                   {"Cross-Origin-Opener-Policy", "same-origin"},
+                   {"Referrer-Policy", "no-referrer"}}};
+  if (with_gzip) reply.headers.emplace_back("Content-Encoding", "gzip");
+  return reply;
+}
+
 }  // namespace
 
 Monitor::Monitor(MonitorSources sources, OperatorGate gate)
     : sources_(std::move(sources)), gate_(std::move(gate)) {
   server_.Get("/metrics", [this](const ServedRequest&) { return Metrics(); });
-  server_.Get("/healthz",
-              [](const ServedRequest&) { return HttpReply{.body = "ok\n"}; });
-  server_.Get("/readyz", [this](const ServedRequest&) { return Ready(); });
+  server_.Constant("/healthz", {.body = "ok\n"});
+  server_.Probe("/readyz", [this](const ServedRequest&) { return Ready(); });
   if (sources_.status) ServeDispatcher();
   if (sources_.drain && sources_.cancel) ServeOperator();
 }
 
 void Monitor::ServeDispatcher() {
-  server_.Get("/", [this](const ServedRequest&) { return Page(); });
+  server_.Get("/", [](const ServedRequest& request) {
+    return PageReply(request.accepts_gzip());
+  });
   server_.Get("/api/status", [this](const ServedRequest&) {
     return JsonReply(sources_.status());
   });
   server_.Stream("/api/stream", sources_.status);
   if (sources_.verdict) {
-    server_.Get("/api/jobs/(.+)/verdict", [this](const ServedRequest& request) {
+    server_.Get("/api/jobs/*/verdict", [this](const ServedRequest& request) {
       return JsonReply(sources_.verdict(request.argument));
     });
   }
@@ -115,16 +128,6 @@ void Monitor::ServeOperator() {
     const auto sample = sources_.sample(job, fields["batch"].get<uint64_t>());
     return sample.ok() ? JsonReply(sample) : ActionReply(sample.status());
   });
-}
-
-HttpReply Monitor::Page() const {
-  return {200,
-          "text/html; charset=utf-8",
-          std::string(PageGzip()),
-          {{"Content-Encoding", "gzip"},
-           {"Content-Security-Policy", std::string(PagePolicy())},
-           {"Cross-Origin-Opener-Policy", "same-origin"},
-           {"Referrer-Policy", "no-referrer"}}};
 }
 
 absl::Status Monitor::Start(const std::string& at, bool open) {

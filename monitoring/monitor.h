@@ -49,11 +49,11 @@ class Monitor {
   absl::Status Start(const std::string& at, bool open);
   void Stop() { server_.Stop(); }
   const std::string& address() const { return server_.address(); }
+  const HttpRoutes& routes() const { return server_.routes(); }
 
  private:
   HttpReply Metrics() const;
   HttpReply Ready() const;
-  HttpReply Page() const;
   void ServeDispatcher();
   void ServeOperator();
 

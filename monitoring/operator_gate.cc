@@ -98,8 +98,8 @@ std::optional<HttpReply> OperatorGate::Refuse(
                    "this server takes no requests of operators; start it with "
                    "--http-token-file FILE");
   }
-  const std::string site = request.header("Sec-Fetch-Site");
-  const std::string origin = request.header("Origin");
+  const std::string_view site = request.header("Sec-Fetch-Site");
+  const std::string_view origin = request.header("Origin");
   if ((!site.empty() && site != "same-origin") ||
       (!origin.empty() && HostOfOrigin(origin) != request.header("Host"))) {
     return Refused(403, "a page of another origin may not ask this");
@@ -107,7 +107,7 @@ std::optional<HttpReply> OperatorGate::Refuse(
   if (request.header("X-Feedmill") != "1") {
     return Refused(403, "the header 'X-Feedmill: 1' is missing");
   }
-  const std::string type = request.header("Content-Type");
+  const std::string_view type = request.header("Content-Type");
   if (type.substr(0, type.find(';')) != "application/json") {
     return Refused(415, "the body must be application/json");
   }
@@ -116,9 +116,9 @@ std::optional<HttpReply> OperatorGate::Refuse(
     LogOften(LogLevel::kWarning, "operator token", ErrorText(token.status()));
     return Refused(503, "the server cannot read its token; its log says why");
   }
-  const std::string said = request.header("Authorization");
+  const std::string_view said = request.header("Authorization");
   if (!said.starts_with(kBearer) ||
-      !SameSecret(std::string_view(said).substr(kBearer.size()), *token)) {
+      !SameSecret(said.substr(kBearer.size()), *token)) {
     HttpReply reply = Refused(
         401,
         "the token is missing or wrong: it is the line of the file that "

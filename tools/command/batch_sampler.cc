@@ -21,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-// Less than the time that an HTTP request may take (http_server.cc).
+// For the time of a sample, a thread of the HTTP server is not free.
 constexpr absl::Duration kSampleTime = absl::Seconds(8);
 constexpr absl::Duration kSamplePoll = absl::Milliseconds(10);
 constexpr size_t kSampleBytesMax = size_t{8} << 20;
