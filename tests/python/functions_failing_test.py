@@ -70,12 +70,64 @@ def test_another_dtype_shape_or_object_is_an_error(value, message):
 
 
 @pytest.mark.parametrize(
-    ("value", "dtype"), [(300, "uint8"), (-1, "uint8"), (-129, "int8"), (10**400, "float32")]
+    ("value", "dtype"),
+    [
+        (300, "uint8"),
+        (-1, "uint8"),
+        (-129, "int8"),
+        (2, "bool"),
+        (-1, "bool"),
+        (10**400, "float32"),
+        (2**24 + 1, "float32"),
+        (2**53 + 1, "float64"),
+        (1e300, "float32"),
+        (-1e39, "float32"),
+    ],
 )
 def test_a_number_that_does_not_fit_is_an_error(value, dtype):
     _, text = failure(lambda x: value, output=(dtype, ()))
     assert "the result is the number " in text
     assert f"which does not fit, instead of {dtype}" in text
+
+
+def test_a_number_of_a_generator_that_does_not_fit_is_an_error():
+    def generated(shard, shards):
+        yield 2
+
+    with pytest.raises(fm.PythonError, match="the number 2, which does not fit, instead of bool"):
+        values(fm.Dataset.from_generator(generated, output=("bool", ())))
+
+
+def test_an_integer_that_a_list_of_floats_changes_is_an_error():
+    _, text = failure(lambda x: [0.5, 2**53 + 1], output=("float64", (2,)))
+    assert "the number 9007199254740993, which does not fit, instead of float64[2]" in text
+    _, text = failure(lambda x: [[np.int64(2**60 + 1), 0.5]], output=("float64", (1, None)))
+    assert "the number 1152921504606846977, which does not fit, " in text
+
+
+def test_numbers_that_fit_are_converted_exactly():
+    numbers = {
+        "bool": 1,
+        "float32": 2**24,
+        "float64": 2**70,
+        "uint64": 2**64 - 1,
+        "int8": -128,
+    }
+    types = {dtype: (dtype, ()) for dtype in numbers}
+    dataset = fm.Dataset.range(1).map(lambda x: numbers, python=True, output=types)
+    assert values(dataset) == [numbers]
+
+
+def test_a_float_is_rounded_to_the_declared_dtype():
+    listed = [float("nan"), 1e300, 2**60]
+    dataset = fm.Dataset.range(1).map(
+        lambda x: {"small": 0.1, "infinite": float("inf"), "listed": listed},
+        python=True,
+        output={"small": ("float32", ()), "infinite": ("float32", ()), "listed": ("float64", (3,))},
+    )
+    (made,) = values(dataset)
+    assert (made["small"], made["infinite"]) == (np.float32(0.1), np.inf)
+    assert np.array_equal(made["listed"], listed, equal_nan=True)
 
 
 def test_arrays_of_other_kinds_become_arrays():

@@ -6,6 +6,7 @@ import time
 
 import feedmill as fm
 import numpy as np
+import pytest
 from functions_reading import square, values
 from process_tree import alive, descendants
 
@@ -58,6 +59,49 @@ def test_rows_of_unknown_shape_and_bytes_go_both_ways():
         assert np.array_equal(element["many"], np.full((x % 4, 2), x))
         assert list(element["words"]) == [b"ab"] * (x % 3)
         assert total == {"sum": x % 4 * 2 * x, "words": x % 3, "length": x % 3 * 2}
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda filled: filled,
+        lambda filled: filled[::-1],
+        memoryview,
+        lambda filled: list(filled),
+        lambda filled: torch_like(filled),
+    ],
+)
+@pytest.mark.parametrize("shape", [(None,), (3,)])
+def test_a_function_may_fill_one_array_again(view, shape):
+    filled = np.zeros(3)
+
+    def fill(x):
+        filled[:] = x
+        return view(filled)
+
+    dataset = fm.Dataset.range(200).map(fill, python=True, output=("float64", shape))
+    assert values(dataset) == [[x] * 3 for x in range(200)]
+
+
+def torch_like(array):
+    """An object that gives its memory to NumPy, as a tensor does."""
+
+    class Tensor:
+        def __array__(self, dtype=None, copy=None):
+            return array
+
+    return Tensor()
+
+
+def test_a_function_may_fill_one_list_of_texts_again():
+    words = [b"", b""]
+
+    def fill(x):
+        words[:] = [b"%d" % x] * (1 + x % 2)
+        return words
+
+    dataset = fm.Dataset.range(100).map(fill, python=True, output=("bytes", (None,)))
+    assert values(dataset) == [[b"%d" % x] * (1 + x % 2) for x in range(100)]
 
 
 def test_batches_before_and_after_the_function():

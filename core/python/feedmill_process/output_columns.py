@@ -1,5 +1,6 @@
 """Elements for feedmill: checked, and written as columns of shared memory."""
 
+import math
 import mmap
 import os
 from collections.abc import Mapping
@@ -7,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
+EXACT_END = 2.0**53  # each smaller integer is a float64
 
 
 class Unfit(Exception):
@@ -75,15 +77,19 @@ class Component:
         return array
 
     def of_number(self, value):
-        """Returns a number of Python as an array."""
+        """Returns a number of Python as an array: an int exactly, a float rounded."""
         try:
-            array = np.array(value, self.dtype)
+            with np.errstate(over="ignore"):
+                array = np.array(value, self.dtype)
         except OverflowError:
-            array = None
-        # NumPy 1 only warns of integers that do not fit.
-        if array is None or (self.dtype.kind in "iu" and int(array) != value):
-            raise self.unfit(f"the number {number_text(value)}, which does not fit,")
+            raise self.does_not_fit(value) from None
+        made = array.item()  # which Python compares exactly
+        if made != value if type(value) is int else math.isinf(made) != math.isinf(value):
+            raise self.does_not_fit(value)
         return array
+
+    def does_not_fit(self, number):
+        return self.unfit(f"the number {number_text(number)}, which does not fit,")
 
     def array_of(self, value, dtype=None):
         """Returns an object that is no plain array as one."""
@@ -92,7 +98,18 @@ class Component:
                 f"{self.what} is a masked array, whose mask would be lost: return "
                 "value.filled(…), and the mask as another component if it is needed"
             )
-        return np.asarray(value, dtype)
+        array = np.asarray(value, dtype)
+        if array.dtype.kind == "f" and isinstance(value, list):
+            self.check_integers(value, array)
+        return array
+
+    def check_integers(self, numbers, array):
+        """Raises if an integer of a list of numbers changed when floats made it a float."""
+        if not (np.abs(array) >= EXACT_END).any():
+            return
+        for number, made in zip(np.array(numbers, object).flat, array.flat):
+            if isinstance(number, (int, np.integer)) and int(number) != made.item():
+                raise self.does_not_fit(number)
 
     def checked_bytes(self, value, leading):
         if isinstance(value, (bytes, str, bytearray)):

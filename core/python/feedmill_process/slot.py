@@ -87,7 +87,10 @@ class Slot:
             if here.forked:
                 here.check()
             for k, value in enumerate(output.values_of(result)):
-                made[k][row] = components[k].checked(value)
+                array = components[k].checked(value)
+                # finish() writes a column of unknown size. Until then the function may
+                # fill the same array again.
+                made[k][row] = array.copy() if output.places[k] is None else array
 
     def make_batch(self, columns, made):
         self.random.next(None)
