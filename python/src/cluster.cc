@@ -10,6 +10,7 @@
 
 #include "core/base/status.h"
 #include "feedmill/resolver.h"
+#include "python/src/gil.h"
 #include "python/src/process.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
@@ -92,7 +93,7 @@ PythonTask::~PythonTask() {
     if (joiner_.joinable()) joiner_.detach();
     return;
   }
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   server_->Stop();
   if (joiner_.joinable()) joiner_.join();
   server_.reset();

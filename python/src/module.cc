@@ -30,11 +30,19 @@
 #include "feedmill/worker.h"
 #include "python/src/cluster.h"
 #include "python/src/definition.h"
+#include "python/src/gil.h"
 #include "python/src/pipeline.h"
 #include "python/src/process.h"
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
+
+// Called for each object of static storage in the extension, to have exit()
+// destroy it. Readers and servers that live as long as the interpreter have
+// threads, which use such objects until the process ends. So none is destroyed.
+extern "C" int __cxa_atexit(void (*)(void*), void*, void*) noexcept {
+  return 0;
+}
 
 namespace feedmill::python {
 namespace {
@@ -74,8 +82,8 @@ Even EvenOf(const std::string& name) {
 // Returns the object, which any thread may drop.
 std::shared_ptr<PyObject> Shared(const nb::object& object) {
   return {nb::object(object).release().ptr(), [](PyObject* held) {
-            const nb::gil_scoped_acquire gil;
-            Py_DECREF(held);
+            const GilHold gil;
+            EnterPython([held] { Py_DECREF(held); });
           }};
 }
 
@@ -86,10 +94,10 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
   if (agree.is_none()) return nullptr;
   return [function =
               Shared(agree)](bool have) -> absl::StatusOr<RanksWithElement> {
-    const nb::gil_scoped_acquire gil;
+    const GilHold gil;
     try {
-      const auto [all, any] =
-          nb::cast<std::pair<bool, bool>>(nb::borrow(function.get())(have));
+      const auto [all, any] = nb::cast<std::pair<bool, bool>>(
+          CallPython(function.get(), nb::bool_(have)));
       return RanksWithElement{.all = all, .any = any};
     } catch (nb::python_error& error) {
       error.restore();
@@ -106,11 +114,14 @@ std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
 std::function<void(const ReadWait&)> OnWaitOf(const nb::object& on_wait) {
   if (on_wait.is_none()) return nullptr;
   return [function = Shared(on_wait)](const ReadWait& wait) {
-    const nb::gil_scoped_acquire gil;
+    const GilHold gil;
     try {
-      nb::borrow(function.get())(wait.what, absl::ToDoubleSeconds(wait.waited));
+      CallPython(function.get(), nb::cast(wait.what),
+                 nb::float_(absl::ToDoubleSeconds(wait.waited)));
     } catch (nb::python_error& error) {
-      error.discard_as_unraisable("on_wait of a feedmill reader");
+      const nb::str where("on_wait of a feedmill reader");
+      error.restore();
+      EnterPython([&where] { PyErr_WriteUnraisable(where.ptr()); });
     }
   };
 }
@@ -128,7 +139,7 @@ class SharedFunctions {
           new std::shared_ptr<const FunctionRegistry>(std::move(registry_)));
       return;
     }
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     registry_.reset();
   }
   SharedFunctions(const SharedFunctions&) = delete;
@@ -310,29 +321,21 @@ void BindRegistry(nb::module_& m) {
       "register_dataset",
       [config_of](const PythonPipeline& pipeline, std::string service,
                   const std::string& id, double timeout) {
-        absl::StatusOr<std::string> registered;
-        {
-          const nb::gil_scoped_release release;
-          registered = RegisterDataset(
-              pipeline.graph(), config_of(std::move(service), timeout), id);
-        }
-        return Take(std::move(registered));
+        return Take(WithoutGil([&] {
+          return RegisterDataset(pipeline.graph(),
+                                 config_of(std::move(service), timeout), id);
+        }));
       },
       "pipeline"_a, "service"_a, "id"_a, "timeout"_a);
   m.def(
       "registered_graph",
       [config_of](std::string service, const std::string& id, double timeout) {
-        absl::StatusOr<std::string> text;
-        {
-          const nb::gil_scoped_release release;
-          const absl::StatusOr<Dataset> dataset =
-              DatasetFromId(id, config_of(std::move(service), timeout));
-          text =
-              dataset.ok()
-                  ? absl::StatusOr<std::string>(CanonicalText(dataset->graph()))
-                  : dataset.status();
-        }
-        return Take(std::move(text));
+        return Take(WithoutGil([&]() -> absl::StatusOr<std::string> {
+          FM_ASSIGN_OR_RETURN(
+              const Dataset dataset,
+              DatasetFromId(id, config_of(std::move(service), timeout)));
+          return CanonicalText(dataset.graph());
+        }));
       },
       "service"_a, "id"_a, "timeout"_a);
 }

@@ -21,8 +21,8 @@ const bool g_counts_forks =
 uint64_t ForkCount() { return g_forks.load(std::memory_order_relaxed); }
 
 bool SignalRaised() {
-  const nanobind::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
+  const GilHold gil;
+  return EnterPython([] { return PyErr_CheckSignals(); }) != 0;
 }
 
 void ProcessMark::RaiseForeign(const char* what) {

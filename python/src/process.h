@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/io/read_stop.h"
+#include "python/src/gil.h"
 
 namespace feedmill::python {
 
@@ -19,13 +20,6 @@ uint64_t ForkCount();
 // True if a Python signal handler raised, as Ctrl-C does by default. Takes the
 // GIL. Call it on the thread that waits.
 bool SignalRaised();
-
-// Returns work(), which runs without the GIL.
-template <class Work>
-auto WithoutGil(Work&& work) {
-  const nanobind::gil_scoped_release release;
-  return work();
-}
 
 // The same, for work that lists or reads files. If a Python signal handler
 // raises, the work ends soon, and its exception is thrown.

@@ -8,6 +8,7 @@
 
 #include "client/read_token.h"
 #include "core/base/status.h"
+#include "python/src/gil.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {
@@ -44,7 +45,7 @@ std::set<const PythonReader*>& Sharers() {
 bool PythonReader::MustEnd(const Waiting& waiting) {
   if (SignalRaised()) return true;
   if (!waiting.for_others) return false;
-  const nb::gil_scoped_acquire gil;
+  const GilHold gil;
   for (const PythonReader* other : Sharers()) {
     if (other == waiting.reader || other->ended_ || other->closed() ||
         other->process_.foreign() ||
@@ -79,11 +80,7 @@ std::unique_ptr<Reader> PythonReader::Open(
         waiting->for_others = wait.what == kWaitsForReaders;
         if (also) also(wait);
       };
-  absl::StatusOr<std::unique_ptr<Reader>> reader;
-  {
-    const nb::gil_scoped_release release;
-    reader = Read(graph, std::move(options));
-  }
+  auto reader = WithoutGil([&] { return Read(graph, std::move(options)); });
   if (PyErr_Occurred() != nullptr) throw nb::python_error();
   return Take(std::move(reader));
 }
@@ -106,7 +103,7 @@ PythonReader::~PythonReader() {
     return;
   }
   arrays_ = {};
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   reader_.reset();
 }
 
@@ -134,14 +131,13 @@ bool PythonReader::Advance() {
   Reader& reader = *reader_;
   waiting_->for_others = false;
   last_used_by_ = std::this_thread::get_id();
-  {
-    const nb::gil_scoped_release release;
+  WithoutGil([&] {
     if (at_ == reader.end()) {
       at_ = reader.begin();
     } else {
       ++at_;
     }
-  }
+  });
   if (at_ == reader.end()) {
     arrays_ = {};
     ended_ = reader.ended();
@@ -176,11 +172,7 @@ nb::object PythonReader::NextColumns() {
   arrays_ = {};
   waiting_->for_others = false;
   last_used_by_ = std::this_thread::get_id();
-  absl::StatusOr<std::optional<Chunk>> chunk;
-  {
-    const nb::gil_scoped_release release;
-    chunk = reader.Next();
-  }
+  auto chunk = WithoutGil([&] { return reader.Next(); });
   if (!chunk.ok() || !chunk->has_value()) {
     ended_ = reader.ended();
     CheckEnd(reader.ended(), chunk.status());
@@ -209,14 +201,16 @@ void PythonReader::Close() {
     return;
   }
   while (used_by_ != std::thread::id()) {  // at most 50 ms
+    // The interpreter ends, and the other thread is blocked (gil.h).
+    if (Py_IsInitialized() == 0) return;
     reader_->Cancel();
-    const nb::gil_scoped_release release;
+    const GilRelease release;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   at_ = {};
   arrays_ = {};
   std::unique_ptr<Reader> closing = std::move(reader_);
-  const nb::gil_scoped_release release;
+  const GilRelease release;
   closing.reset();
 }
 

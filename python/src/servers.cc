@@ -8,19 +8,16 @@ namespace feedmill::python {
 void AwaitEnd(const std::function<bool()>& running) {
   for (;;) {
     {
-      const nanobind::gil_scoped_release release;
+      const GilRelease release;
       if (!running()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     }
-    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+    if (SignalRaised()) throw nanobind::python_error();
   }
 }
 
 PythonMetricsServer::PythonMetricsServer(const MetricsServerConfig& config)
-    : server_(Take([&] {
-        const nanobind::gil_scoped_release release;
-        return MetricsServer::Start(config);
-      }())),
+    : server_(Take(WithoutGil([&] { return MetricsServer::Start(config); }))),
       url_(server_->url()) {}
 
 PythonMetricsServer::~PythonMetricsServer() {
@@ -34,7 +31,7 @@ PythonMetricsServer::~PythonMetricsServer() {
 
 void PythonMetricsServer::Stop() {
   process_.Check("metrics server");
-  const nanobind::gil_scoped_release release;
+  const GilRelease release;
   server_.reset();
 }
 

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/status.h"
 #include "feedmill/status.h"
+#include "python/src/gil.h"
 #include "python/src/process.h"
 #include "python/src/status.h"
 
@@ -34,7 +35,7 @@ class PythonServer {
       static_cast<void>(server_.release());
       return;
     }
-    const nanobind::gil_scoped_release release;
+    const GilRelease release;
     server_.reset();
   }
   PythonServer(const PythonServer&) = delete;
@@ -46,29 +47,22 @@ class PythonServer {
   }
   void Start() {
     Server& started = server();
-    Check(Released([&] { return started.Start(); }));
+    Check(WithoutGil([&] { return started.Start(); }));
   }
   void Stop() {
     Server& stopped = server();
-    const nanobind::gil_scoped_release release;
-    stopped.Stop();
+    WithoutGil([&] { stopped.Stop(); });
   }
   // Waits for the end of the server. Ctrl-C ends the wait, not the server.
   void Join() {
     Server& joined = server();
     AwaitEnd([&] { return joined.running(); });
-    Check(Released([&] { return joined.Join(); }));
+    Check(WithoutGil([&] { return joined.Join(); }));
   }
   bool running() const { return server().running(); }
   std::string target() const { return server().target(); }
 
  private:
-  template <class F>
-  static absl::Status Released(F&& call) {
-    const nanobind::gil_scoped_release release;
-    return call();
-  }
-
   const char* const name_;
   const ProcessMark process_;
   std::unique_ptr<Server> server_;

@@ -196,6 +196,10 @@ def single_users(tree):
                 yield f"{path}: includes {name}; only {' and '.join(CURL_USERS)} may"
             if name.startswith("CLI/") and path != "tools/command/flags.cc":
                 yield f"{path}: includes {name}; only tools/command/flags.cc may"
+    for path in tree.code("python"):
+        for word in re.findall(r"gil_scoped_\w+|PyEval_SaveThread|PyEval_RestoreThread|PyGILState_Ensure", tree.text(path)):
+            if not path.startswith("python/src/gil."):
+                yield f"{path}: uses {word}; only python/src/gil.h releases and takes the GIL"
     for path in openmp:
         if len(openmp) > 1 or path.endswith(".h"):
             yield f"{path}: uses OpenMP; exactly one .cc may ({', '.join(openmp)})"

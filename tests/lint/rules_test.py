@@ -85,8 +85,10 @@ class PlantedBreaches(unittest.TestCase):
     def test_single_users(self):
         self.write("core/a.cc", "#include <zmq.hpp>\n#pragma omp parallel\n")
         self.write("core/b.cc", '#include "x_generated.h"\n#pragma omp for\n')
+        self.write("python/src/c.cc", "const nb::gil_scoped_release release;\n")
         self.library("core_a", ["a.cc", "b.cc"])
         found = self.run_rule("dependencies")
+        self.assertIn("python/src/c.cc: uses gil_scoped_release; only python/src/gil.h", found)
         self.assertIn("only core/net may", found)
         self.assertIn("only core/wire may", found)
         self.assertIn("exactly one .cc may", found)

@@ -192,6 +192,12 @@ def test_the_suites_of_the_package_pass(python):
         print(run(*pytest_of, ROOT / "tests/python/arrays_test.py", env=environment))
 
 
+@pytest.mark.skipif(not BUILT, reason="ctest runs the programs on the interpreter of the build")
+def test_programs_end_with_daemon_threads(python):
+    run(python, *INSTALL, "cloudpickle")
+    print(run(python, ROOT / "tests/python/exits.py", "--programs", "200"))
+
+
 # abi3audit of the whole wheel takes the backends for modules of Python 3.10, too. Those of 3.10
 # and 3.11 have the names of their versions, and _nanobind.abi3 is loaded from 3.12 on.
 @pytest.mark.skipif(not BUILT, reason="it comes from PyPI, as NumPy for these interpreters")
