@@ -295,9 +295,15 @@ def token_of(state: Mapping[str, Any]) -> bytes:
             f"a state of version {state.get('feedmill')!r}; this release reads {_STATE_VERSION}"
         )
     try:
-        return base64.b64decode(state["token"], validate=True)
+        token = base64.b64decode(state["token"], validate=True)
     except (binascii.Error, TypeError, ValueError) as error:
         raise InvalidArgumentError(f"the state's token is damaged: {error}") from None
+    if not token:  # which the extension takes for none
+        raise InvalidArgumentError(
+            "the state's token is empty: was the checkpoint cut off? Continue from an earlier one, "
+            "or begin again without a state"
+        )
+    return token
 
 
 def describe_state(state: Mapping[str, Any]) -> dict[str, Any]:

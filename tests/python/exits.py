@@ -3,8 +3,8 @@
 exits.py [--programs N] [--jobs J]   runs N programs (default: one of each kind), J at a time
 exits.py --run K                     is program K
 
-A program has two daemon threads in calls of one kind, and ends after a number of turns of its main
-thread that is drawn from K: by its last line, by sys.exit, or by an exception.
+A program has two daemon threads in calls of one kind. Its main thread then counts to a number that
+is drawn from K, and ends: by its last line, by sys.exit, or by an exception.
 """
 
 import argparse

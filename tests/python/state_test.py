@@ -140,6 +140,8 @@ def test_a_state_of_another_dataset_is_refused():
         {"feedmill": 2, "token": ""},
         {"feedmill": 1, "token": "*"},
         {"feedmill": 1, "token": "AAAA"},
+        {"feedmill": 1, "token": ""},
+        {"feedmill": 1, "token": b""},
         {"feedmill": 1, "token": 3},
     ],
 )
@@ -148,6 +150,12 @@ def test_an_invalid_state_is_refused(state):
         fm.Dataset.range(20).read(state=state)
     with pytest.raises(fm.InvalidArgumentError):
         fm.Dataset.range(20).read().load_state_dict(state)
+    with pytest.raises(fm.InvalidArgumentError):
+        fm.Loader(fm.Dataset.range(20), state=state)
+    with pytest.raises(fm.InvalidArgumentError):
+        fm.describe_state(state)
+    with pytest.raises(fm.InvalidArgumentError):
+        fm.merge_states([state, state])
 
 
 def test_no_state_with_order_any(service):
