@@ -169,6 +169,7 @@ absl::StatusOr<std::vector<FileArray>> ReadNpyArrays(
     array.dtype = member.dtype;
     array.stored = member.stored;
     array.item_bytes = member.item_bytes;
+    array.unit = member.unit;
     if (!member.unreadable.empty()) {
       array.unreadable = fmt::format(
           "the dtype {} of \"{}\" cannot be read: bool, integers, floats of at "

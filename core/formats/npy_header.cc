@@ -135,6 +135,7 @@ absl::Status ParseTypeCode(std::string_view code, NpyMember& member) {
   for (const NumberType& type : kNumberTypes) {
     if (type.kind != kind || type.bytes != count) continue;
     member.dtype = type.dtype;
+    if (kind == 'M' || kind == 'm') member.unit = text;
     member.stored = kind == 'f' && count == 2
                         ? (big ? StoredAs::kSwappedHalf : StoredAs::kHalf)
                     : big && count > 1 ? StoredAs::kSwapped

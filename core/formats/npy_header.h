@@ -25,6 +25,7 @@ struct NpyMember {
   Shape shape;            // of the member itself
   size_t item_bytes = 0;  // stored bytes of one number or text
   uint64_t within = 0;    // offset in the item
+  std::string unit{};     // of a time: "M8[ns]"
   // If not empty: the dtype, which no component can have.
   std::string unreadable{};
 };

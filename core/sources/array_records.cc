@@ -11,6 +11,7 @@
 #include "core/base/utf8.h"
 #include "core/io/file_errors.h"
 #include "core/io/manifest_files.h"
+#include "core/sources/record_decoder.h"
 #include "core/sources/value_cache.h"
 
 namespace feedmill {
@@ -157,6 +158,7 @@ class ArrayRecords final : public RecordSource {
 
   KnownArrays ArraysIn(size_t file) const;
   KnownArrays Remember(size_t file, KnownArrays arrays) const;
+  absl::Status CheckUnits(size_t file, const Arrays& arrays) const;
   // Adjacent rows of a file that one read gets.
   struct Run {
     std::shared_ptr<const Arrays> arrays;
@@ -212,7 +214,35 @@ ArrayRecords::KnownArrays ArrayRecords::ArraysIn(size_t file) const {
   for (size_t c = live_.size(); c-- > 0;) {
     if (!live_[c]) arrays.erase(arrays.begin() + static_cast<ptrdiff_t>(c));
   }
+  const absl::Status same = CheckUnits(file, arrays);
+  if (absl::IsDataLoss(same)) return Remember(file, same);
+  FM_RETURN_IF_ERROR(same);
   return Remember(file, std::make_shared<const Arrays>(std::move(arrays)));
+}
+
+// DataLoss if times have another unit than in the first file, or numbers are
+// times there.
+absl::Status ArrayRecords::CheckUnits(size_t file, const Arrays& arrays) const {
+  const bool may_be_times = std::ranges::any_of(
+      arrays,
+      [](const FileArray& array) { return array.dtype == DType::kInt64; });
+  if (file == 0 || !may_be_times) return absl::OkStatus();
+  FM_ASSIGN_OR_RETURN(const auto first, ArraysIn(0));
+  const auto text = [](const FileArray& array) {
+    return array.unit.empty() ? std::string("int64") : array.unit;
+  };
+  for (size_t c = 0; c < arrays.size(); ++c) {
+    if (arrays[c].unit == (*first)[c].unit) continue;
+    return DataLoss(
+        "{}: {} is {}, where it is {} in {}; write both with one unit, or read "
+        "them by two sources",
+        files_.info(file).path,
+        arrays[c].name.empty()
+            ? "its dtype"
+            : fmt::format("the dtype of \"{}\"", Shown(arrays[c].name)),
+        text(arrays[c]), text((*first)[c]), files_.info(0).path);
+  }
+  return absl::OkStatus();
 }
 
 ArrayRecords::KnownArrays ArrayRecords::Remember(size_t file,

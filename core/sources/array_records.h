@@ -37,6 +37,7 @@ struct FileArray {
   StoredAs stored = StoredAs::kNative;
   size_t item_bytes = 0;  // of an item, unless it is kNative
   uint64_t within = 0;    // offset of the array's part in each row
+  std::string unit{};     // of times; the same in all files
   // Not empty: why the array cannot be read; then only `name` is valid.
   std::string unreadable{};
   // If set, the rows are not in the file as they are. Returns all of them, as

@@ -31,6 +31,15 @@ struct ColumnarReading {
   bool memory_map = false;  // see ArrowSource
 };
 
+// The meaning of a number that stands for a time.
+struct TimeType {
+  enum class Kind : uint8_t { kInstant, kTimeOfDay, kDuration };
+  Kind kind = Kind::kInstant;
+  int64_t nanos = 1;  // nanoseconds of its unit
+
+  friend bool operator==(const TimeType&, const TimeType&) = default;
+};
+
 // One column of a file, as a component. Structs are flattened: the member "b"
 // of the struct "a" is the column "a.b".
 struct ColumnarColumn {
@@ -38,6 +47,9 @@ struct ColumnarColumn {
   // Empty, or the type in the file if no component can hold it: "map<string,
   // int64>". Then only the name of `field` is valid.
   std::string unreadable{};
+  // Times among the values, in the order of the nested types. Of a column that
+  // is no JSON text, at most one.
+  std::vector<TimeType> times{};
 };
 
 // Reason why a row has no value in a column.
@@ -45,6 +57,7 @@ enum class RowFault : uint8_t {
   kNone,
   kNull,     // null, and the dtype has no value for it
   kInexact,  // not exactly a number of the declared dtype
+  kTime,     // a time that the dtype does not hold in the unit of the component
   kIndex,    // an index outside the dictionary
 };
 
@@ -79,15 +92,17 @@ class ColumnarFile {
   virtual const std::vector<ColumnarColumn>& columns() const = 0;
   // Number of rows of each group.
   virtual const std::vector<uint64_t>& group_rows() const = 0;
-  // Decodes the columns of `fields` (names, dtypes and shapes), in their order,
-  // and reads only these columns. InvalidArgument if the file lacks a column,
-  // or if its type does not convert to the dtype without loss.
+  // Decodes the columns `wanted` (names, dtypes and shapes), in their order,
+  // and reads only these columns. If a column has `times`, the values are
+  // converted to their units. InvalidArgument if the file lacks a column, or if
+  // its type does not convert to the dtype without loss. REQUIRES: `times` is
+  // empty, or has the kinds of those of the file's column.
   virtual absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const SourceField> fields) const = 0;
-  // Returns the statistics of the columns of `fields`, without reading them.
+      size_t group, std::span<const ColumnarColumn> wanted) const = 0;
+  // Returns the statistics of the columns `wanted`, without reading them.
   virtual std::vector<ColumnStatistics> StatisticsOf(
-      size_t, std::span<const SourceField> fields) const {
-    return std::vector<ColumnStatistics>(fields.size());
+      size_t, std::span<const ColumnarColumn> wanted) const {
+    return std::vector<ColumnStatistics>(wanted.size());
   }
   // The mapping that mapped columns view; they keep it alive. Null if the file
   // is not mapped.

@@ -4,6 +4,7 @@
 
 #include "core/base/status.h"
 #include "core/io/file_errors.h"
+#include "core/sources/record_decoder.h"
 #include "core/sources/repeated_value.h"
 
 namespace feedmill {
@@ -52,6 +53,45 @@ absl::Status OfGroup(const absl::Status& status, ColumnarFormat format,
                                       : status.code(),
       fmt::format("{} {}: {}", parquet ? "row group" : "record batch", group,
                   ErrorText(status)));
+}
+
+// Returns the column of a file, or null.
+const ColumnarColumn* FindColumn(const ColumnarFile& file,
+                                 const std::string& name) {
+  for (const ColumnarColumn& column : file.columns()) {
+    if (column.field.name == name) return &column;
+  }
+  return nullptr;
+}
+
+std::string UnitText(int64_t nanos) {
+  switch (nanos) {
+    case 1:
+      return "nanoseconds";
+    case 1'000:
+      return "microseconds";
+    case 1'000'000:
+      return "milliseconds";
+    case 1'000'000'000:
+      return "seconds";
+    default:
+      return "days";
+  }
+}
+
+// Returns the meaning of a column's numbers, for errors.
+std::string MeaningOf(const std::vector<TimeType>& times) {
+  if (times.empty()) return "no time";
+  std::vector<std::string> texts;
+  for (const TimeType& time : times) {
+    texts.push_back(
+        fmt::format("{} in {}",
+                    time.kind == TimeType::Kind::kInstant ? "a point in time"
+                    : time.kind == TimeType::Kind::kTimeOfDay ? "a time of day"
+                                                              : "a duration",
+                    UnitText(time.nanos)));
+  }
+  return fmt::format("{}", fmt::join(texts, " and "));
 }
 
 }  // namespace
@@ -106,19 +146,68 @@ FieldPlaces ColumnarGroups::PlacesOf(size_t file,
   for (size_t f = 0; f < fields_.size(); ++f) {
     const auto found =
         std::ranges::find(partitions, fields_[f].name, &PathPartition::key);
-    const bool in_file =
-        found == partitions.end() ||
-        std::ranges::any_of(opened.columns(),
-                            [&](const ColumnarColumn& column) {
-                              return column.field.name == fields_[f].name;
-                            });
-    if (in_file) {
-      places.of_file.push_back(fields_[f]);
+    if (found == partitions.end() ||
+        FindColumn(opened, fields_[f].name) != nullptr) {
+      places.of_file.push_back({fields_[f]});
     } else {
       places.of_path[f] = *found;
     }
   }
   return places;
+}
+
+// Returns the times of a field. REQUIRES: `file` has it.
+absl::StatusOr<FieldTimes> ColumnarGroups::TimesOf(const std::string& name,
+                                                   size_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = times_.find(name);
+    if (known != times_.end()) return known->second;
+  }
+  FieldTimes found;
+  for (; found.file <= file; ++found.file) {
+    FM_ASSIGN_OR_RETURN(const OpenedFile opened, Open(found.file));
+    const ColumnarColumn* const column = FindColumn(*opened, name);
+    if (column == nullptr) continue;
+    found.times = column->times;
+    break;
+  }
+  const std::lock_guard lock(mutex_);
+  times_[name] = found;
+  return found;
+}
+
+// Sets the units of times. InvalidArgument if a column has times of other kinds
+// than in the first file that has it.
+absl::Status ColumnarGroups::SetTimes(size_t file, const ColumnarFile& opened,
+                                      FieldPlaces& places) const {
+  for (ColumnarColumn& wanted : places.of_file) {
+    const std::string& name = wanted.field.name;
+    const ColumnarColumn* const own = FindColumn(opened, name);
+    if (own == nullptr) continue;  // ReadGroup says so
+    FM_ASSIGN_OR_RETURN(const FieldTimes first, TimesOf(name, file));
+    if (!std::ranges::equal(own->times, first.times, {}, &TimeType::kind,
+                            &TimeType::kind)) {
+      return InvalidArgument(
+          "the column \"{}\" is {} here, where it is {} in {}; write it with "
+          "one type, or read the files by two sources",
+          Shown(name), MeaningOf(own->times), MeaningOf(first.times),
+          files_.info(first.file).path);
+    }
+    wanted.times = first.times;
+  }
+  return absl::OkStatus();
+}
+
+std::string ColumnarGroups::DescribeUnit(size_t field) const {
+  const std::lock_guard lock(mutex_);
+  const FieldTimes& first = times_[fields_[field].name];
+  std::vector<std::string> units;
+  for (const TimeType& time : first.times) {
+    units.push_back(UnitText(time.nanos));
+  }
+  return fmt::format("{}, as in {}", fmt::join(units, " and "),
+                     files_.info(first.file).path);
 }
 
 absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
@@ -190,7 +279,9 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
   auto decoded = std::make_shared<DecodedGroup>();
   decoded->rows = static_cast<size_t>(opened->group_rows()[group]);
   if (fields_.empty()) return decoded;
-  const FieldPlaces places = PlacesOf(file, *opened);
+  FieldPlaces places = PlacesOf(file, *opened);
+  const absl::Status same = SetTimes(file, *opened, places);
+  if (!same.ok()) return OfGroup(same, reading_.format, group);
   if (!Replace(places, *opened, group, *decoded)) {
     auto columns = ReadColumns(places, group, *opened);
     FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));

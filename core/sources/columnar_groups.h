@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,7 +48,13 @@ struct DecodedGroup {
 struct FieldPlaces {
   // One per field; nullopt: in the file.
   std::vector<std::optional<PathPartition>> of_path;
-  std::vector<SourceField> of_file;  // the other fields
+  std::vector<ColumnarColumn> of_file;  // the other fields
+};
+
+// The times of a field, which are those of the first file that has it.
+struct FieldTimes {
+  size_t file = 0;
+  std::vector<TimeType> times;
 };
 
 // A cache of decoded row groups of the files of a manifest. It keeps the groups
@@ -89,6 +96,9 @@ class ColumnarGroups {
   // Fails if rows just taken from a group of the file may be others than those
   // of the file: it has changed, or a page of its mapping could not be read.
   absl::Status CheckTaken(size_t file, const DecodedGroup& group) const;
+  // Returns the unit of a field's times and its origin, for errors:
+  // "milliseconds, as in FILE". REQUIRES: a row had RowFault::kTime.
+  std::string DescribeUnit(size_t field) const;
   // Counts rows of a group as taken.
   void CountTaken(size_t file, size_t group, size_t rows) const;
 
@@ -100,6 +110,10 @@ class ColumnarGroups {
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Decode(
       size_t file, size_t group) const;
   FieldPlaces PlacesOf(size_t file, const ColumnarFile& opened) const;
+  absl::Status SetTimes(size_t file, const ColumnarFile& opened,
+                        FieldPlaces& places) const;
+  absl::StatusOr<FieldTimes> TimesOf(const std::string& name,
+                                     size_t file) const;
   absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
       const FieldPlaces& places, size_t group,
       const ColumnarFile& opened) const;
@@ -120,6 +134,7 @@ class ColumnarGroups {
   mutable std::mutex mutex_;
   mutable std::map<size_t, Starts> starts_;  // by file
   mutable std::list<std::pair<size_t, OpenedFile>> opened_;
+  mutable std::map<std::string, FieldTimes> times_;  // by name of the field
 };
 
 }  // namespace feedmill

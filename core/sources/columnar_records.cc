@@ -46,7 +46,9 @@ struct FirstBad {
   }
 };
 
-absl::Status FaultOf(RowFault fault, const SourceField& field) {
+// `unit`: of the field's times.
+absl::Status FaultOf(RowFault fault, const SourceField& field,
+                     const std::string& unit) {
   switch (fault) {
     case RowFault::kNone:
       break;
@@ -60,6 +62,12 @@ absl::Status FaultOf(RowFault fault, const SourceField& field) {
           "the column \"{}\" has a value that {} does not hold "
           "exactly; declare another type",
           Shown(field.name), DTypeName(field.dtype));
+    case RowFault::kTime:
+      return DataLoss(
+          "the column \"{}\" has a time that {} does not hold in {}; declare "
+          "it "
+          "as float64, or write all files in a unit that fits",
+          Shown(field.name), DTypeName(field.dtype), unit);
     case RowFault::kIndex:
       return DataLoss(
           "the column \"{}\" has an index that is not in its dictionary",
@@ -219,7 +227,10 @@ void ColumnarRecords::FindFaults(const WantedRun& wanted,
     for (size_t k = 0; k < wanted.count && wanted.row + k < bad.row; ++k) {
       const RowFault fault = faults[wanted.first + k];
       if (fault == RowFault::kNone) continue;
-      bad.Note(wanted.row + k, FaultOf(fault, groups_.fields()[c]));
+      bad.Note(
+          wanted.row + k,
+          FaultOf(fault, groups_.fields()[c],
+                  fault == RowFault::kTime ? groups_.DescribeUnit(c) : ""));
       break;
     }
   }

@@ -1,7 +1,9 @@
 #include "plugins/arrow/column_items.h"
 
+#include <arrow/array/array_decimal.h>
 #include <arrow/extension_type.h>
 #include <arrow/type_traits.h>
+#include <arrow/util/decimal.h>
 
 #include <bit>
 #include <cmath>
@@ -9,8 +11,10 @@
 #include <memory>
 #include <utility>
 
+#include "absl/numeric/int128.h"
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/column_types.h"
 #include "plugins/arrow/decimal_items.h"
 
 namespace feedmill {
@@ -252,10 +256,11 @@ ColumnItems DecodeIndexes(const arrow::Array& indexes, const NullMask& nulls,
 }
 
 absl::StatusOr<ColumnItems> DecodeDictionary(
-    const arrow::DictionaryArray& array, const NullMask& nulls, DType dtype) {
+    const arrow::DictionaryArray& array, const NullMask& nulls, DType dtype,
+    const TimeType* time) {
   const auto dictionary = array.dictionary();
   FM_ASSIGN_OR_RETURN(const ColumnItems values,
-                      ItemsOfArray(*dictionary, {}, dtype));
+                      ItemsOfArray(*dictionary, {}, dtype, time));
   const arrow::Array& indexes = *array.indices();
   switch (indexes.type_id()) {
     case Type::INT8:
@@ -332,6 +337,60 @@ absl::StatusOr<ColumnItems> NumbersOfArray(const arrow::Array& array,
   }
 }
 
+// Converts a time that is a number of nanoseconds; false if `To` does not hold
+// it in this unit.
+template <class To>
+bool ConvertTime(absl::int128 nanos, int64_t unit, To& to) {
+  const absl::int128 whole = nanos / unit;
+  if constexpr (std::is_floating_point_v<To>) {
+    to = nanos % unit == 0 ? static_cast<To>(whole)
+                           : static_cast<To>(static_cast<double>(nanos) /
+                                             static_cast<double>(unit));
+    return true;
+  } else {
+    to = static_cast<To>(whole);
+    return nanos % unit == 0 && absl::int128(to) == whole;
+  }
+}
+
+// Converts `count` times; `read` returns each in nanoseconds.
+template <class Read>
+ColumnItems ConvertTimes(size_t count, const NullMask& nulls, DType dtype,
+                         int64_t unit, Read read) {
+  return VisitNumeric(dtype, [&]<class To>(To) {
+    std::vector<size_t> lost;
+    ColumnItems items = ConvertNumbers<To>(count, nulls, [&](size_t k) {
+      To to{};
+      if (!ConvertTime(read(k), unit, to)) lost.push_back(k);
+      return to;
+    });
+    for (const size_t k : lost) SetFault(items, k, RowFault::kTime);
+    return items;
+  });
+}
+
+// Converts an array of times. A decimal counts nanoseconds (int96_times.h).
+ColumnItems TimesOfArray(const arrow::Array& array, const NullMask& nulls,
+                         DType dtype, int64_t unit) {
+  const auto count = static_cast<size_t>(array.length());
+  if (array.type_id() == Type::DECIMAL128) {
+    const auto& decimals = static_cast<const arrow::Decimal128Array&>(array);
+    return ConvertTimes(count, nulls, dtype, unit, [&](size_t k) {
+      const arrow::Decimal128 nanos(decimals.GetValue(static_cast<int64_t>(k)));
+      return absl::MakeInt128(nanos.high_bits(), nanos.low_bits());
+    });
+  }
+  const absl::int128 nanos = TimeOfType(*array.type())->nanos;
+  if (array.type_id() == Type::DATE32 || array.type_id() == Type::TIME32) {
+    const auto* const from = array.data()->GetValues<int32_t>(1);
+    return ConvertTimes(count, nulls, dtype, unit,
+                        [=](size_t k) { return from[k] * nanos; });
+  }
+  const auto* const from = array.data()->GetValues<int64_t>(1);
+  return ConvertTimes(count, nulls, dtype, unit,
+                      [=](size_t k) { return from[k] * nanos; });
+}
+
 }  // namespace
 
 NullMask JoinNulls(const arrow::Array& array, const NullMask& outside) {
@@ -379,11 +438,12 @@ ColumnItems TakeRanges(const ColumnItems& items,
 }
 
 absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
-                                         const NullMask& outside, DType dtype) {
+                                         const NullMask& outside, DType dtype,
+                                         const TimeType* time) {
   if (array.type_id() == Type::EXTENSION) {
     return ItemsOfArray(
         *static_cast<const arrow::ExtensionArray&>(array).storage(), outside,
-        dtype);
+        dtype, time);
   }
   if (array.type_id() == Type::NA) {
     if (array.length() > kNullsMax) {
@@ -395,7 +455,10 @@ absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
   const NullMask nulls = JoinNulls(array, outside);
   if (array.type_id() == Type::DICTIONARY) {
     return DecodeDictionary(static_cast<const arrow::DictionaryArray&>(array),
-                            nulls, dtype);
+                            nulls, dtype, time);
+  }
+  if (time != nullptr && TimeOfType(*array.type()) != *time) {
+    return TimesOfArray(array, nulls, dtype, time->nanos);
   }
   if (arrow::is_decimal(array.type_id())) {
     return DecimalItems(array, nulls, dtype);

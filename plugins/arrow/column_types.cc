@@ -71,6 +71,19 @@ std::optional<SourceField> ComponentOf(const std::shared_ptr<DataType>& type) {
   return SourceField{};
 }
 
+// Appends the times among the values of a type.
+void AddTimes(const DataType& type, std::vector<TimeType>& out) {
+  if (const auto time = TimeOfType(type)) out.push_back(*time);
+  if (type.id() == Type::DICTIONARY) {
+    AddTimes(*StorageOf(
+                 static_cast<const arrow::DictionaryType&>(type).value_type()),
+             out);
+  }
+  for (const auto& child : type.fields()) {
+    AddTimes(*StorageOf(child->type()), out);
+  }
+}
+
 // Appends the paths to all numbers and texts in nested structs. Returns false
 // if a member is of another type.
 bool AddScalars(const DataType& type, const std::string& prefix,
@@ -86,6 +99,7 @@ bool AddScalars(const DataType& type, const std::string& prefix,
       column.column.field = {name, *dtype, {kUnknownDim}};
       column.in_items = path;
       column.type = arrow::list(member);
+      AddTimes(*member, column.column.times);
     } else {
       return false;
     }
@@ -131,6 +145,7 @@ void Flatten(const arrow::Field& field, const std::string& prefix,
   column.type = type;
   if (const auto component = ComponentOf(type)) {
     column.column.field = *component;
+    AddTimes(*type, column.column.times);
   } else {
     column.column.unreadable = Shown(type->ToString());
   }
@@ -232,6 +247,32 @@ std::optional<DType> DTypeOfType(const DataType& type) {
     case Type::DICTIONARY:
       return DTypeOfType(*StorageOf(
           static_cast<const arrow::DictionaryType&>(type).value_type()));
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<TimeType> TimeOfType(const DataType& type) {
+  using Kind = TimeType::Kind;
+  const auto of = [](Kind kind, arrow::TimeUnit::type unit) {
+    constexpr int64_t kNanos[] = {1'000'000'000, 1'000'000, 1'000, 1};
+    return TimeType{kind, kNanos[unit]};  // SECOND, MILLI, MICRO, NANO
+  };
+  switch (type.id()) {
+    case Type::DATE32:
+      return TimeType{Kind::kInstant, int64_t{86'400} * 1'000'000'000};
+    case Type::DATE64:
+      return TimeType{Kind::kInstant, 1'000'000};
+    case Type::TIMESTAMP:
+      return of(Kind::kInstant,
+                static_cast<const arrow::TimestampType&>(type).unit());
+    case Type::TIME32:
+    case Type::TIME64:
+      return of(Kind::kTimeOfDay,
+                static_cast<const arrow::TimeType&>(type).unit());
+    case Type::DURATION:
+      return of(Kind::kDuration,
+                static_cast<const arrow::DurationType&>(type).unit());
     default:
       return std::nullopt;
   }

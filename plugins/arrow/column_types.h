@@ -33,6 +33,8 @@ absl::StatusOr<const FlatColumn*> FindColumn(
 
 // Returns the dtype of a type's values; nullopt for nested types.
 std::optional<DType> DTypeOfType(const arrow::DataType& type);
+// Returns the kind and unit of times; nullopt for other types.
+std::optional<TimeType> TimeOfType(const arrow::DataType& type);
 // True if decoding a column reads each of its bytes at most once: numbers, byte
 // strings, and lists of numbers. If another process changes such bytes
 // meanwhile, the values are others, but no access is outside of a buffer.

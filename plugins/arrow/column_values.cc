@@ -60,12 +60,18 @@ absl::Status Descend(const std::vector<int>& children,
   return absl::OkStatus();
 }
 
+// Returns the unit of a column's items; null: that of the file.
+const TimeType* TimeOf(const ColumnarColumn& wanted) {
+  return wanted.times.empty() ? nullptr : wanted.times.data();
+}
+
 // Decodes lists of any length: rows are 1-D. `in_items`: the path to a member
 // of the structs in the lists.
 absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
                                           const NullMask& outside,
                                           const std::vector<int>& in_items,
-                                          const SourceField& field) {
+                                          const ColumnarColumn& wanted) {
+  const SourceField& field = wanted.field;
   const NullMask nulls = JoinNulls(array, outside);
   const std::shared_ptr<arrow::Array> values = ValuesOfList(array);
   FM_ASSIGN_OR_RETURN(const std::vector<ItemRange> ranges,
@@ -81,8 +87,9 @@ absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
   auto sliced = WithoutExtension(values->Slice(begin, end - begin));
   NullMask sliced_nulls;
   FM_RETURN_IF_ERROR(Descend(in_items, sliced, sliced_nulls));
-  FM_ASSIGN_OR_RETURN(const ColumnItems used,
-                      ItemsOfArray(*sliced, sliced_nulls, field.dtype));
+  FM_ASSIGN_OR_RETURN(
+      const ColumnItems used,
+      ItemsOfArray(*sliced, sliced_nulls, field.dtype, TimeOf(wanted)));
   std::vector<int64_t> starts(1, 0);
   std::vector<ItemRange> inside = ranges;
   bool in_order = true;
@@ -109,7 +116,7 @@ absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
 // Decodes single values, or lists of a fixed size.
 absl::StatusOr<DecodedColumn> DecodeFixed(std::shared_ptr<arrow::Array> array,
                                           NullMask nulls,
-                                          const SourceField& field) {
+                                          const ColumnarColumn& wanted) {
   size_t each = 1;
   while (array->type_id() == Type::FIXED_SIZE_LIST) {
     FM_RETURN_IF_ARROW(array->Validate());
@@ -121,9 +128,11 @@ absl::StatusOr<DecodedColumn> DecodeFixed(std::shared_ptr<arrow::Array> array,
         WithoutExtension(lists.values()->Slice(begin, lists.length() * size));
     each *= static_cast<size_t>(size);
   }
-  FM_ASSIGN_OR_RETURN(ColumnItems items,
-                      ItemsOfArray(*array, nulls, field.dtype));
-  return MakeColumnOf(std::move(items), field, std::max<size_t>(each, 1));
+  FM_ASSIGN_OR_RETURN(
+      ColumnItems items,
+      ItemsOfArray(*array, nulls, wanted.field.dtype, TimeOf(wanted)));
+  return MakeColumnOf(std::move(items), wanted.field,
+                      std::max<size_t>(each, 1));
 }
 
 // Appends offsets or starts of a part, shifted behind the previous parts.
@@ -175,19 +184,21 @@ DecodedColumn JoinParts(const std::vector<DecodedColumn>& parts,
 
 absl::StatusOr<DecodedColumn> DecodeArray(
     const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
-    const SourceField& field) {
+    const ColumnarColumn& wanted) {
+  const SourceField& field = wanted.field;
   std::shared_ptr<arrow::Array> member = WithoutExtension(array);
   NullMask nulls;
   FM_RETURN_IF_ERROR(Descend(path.children, member, nulls));
   if (field.shape.empty() && arrow::is_nested(member->type_id())) {
-    FM_ASSIGN_OR_RETURN(ColumnItems texts, JsonTexts(member, nulls));
+    FM_ASSIGN_OR_RETURN(ColumnItems texts,
+                        JsonTexts(member, nulls, wanted.times));
     return MakeColumnOf(std::move(texts), field, 1);
   }
   const bool lists = field.shape.size() == 1 && field.shape[0] == kUnknownDim;
-  if (!lists) return DecodeFixed(std::move(member), std::move(nulls), field);
+  if (!lists) return DecodeFixed(std::move(member), std::move(nulls), wanted);
   FM_RETURN_IF_ARROW(member->Validate());
   if (member->type_id() != Type::NA) {
-    return DecodeLists(*member, nulls, path.in_items, field);
+    return DecodeLists(*member, nulls, path.in_items, wanted);
   }
   FM_ASSIGN_OR_RETURN(ColumnItems none,
                       ItemsOfArray(*member->Slice(0, 0), {}, field.dtype));
@@ -199,14 +210,14 @@ absl::StatusOr<DecodedColumn> DecodeArray(
 
 absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
                                            const MemberPath& path,
-                                           const SourceField& field) {
+                                           const ColumnarColumn& wanted) {
   if (chunks.num_chunks() == 1) {
-    return DecodeArray(chunks.chunk(0), path, field);
+    return DecodeArray(chunks.chunk(0), path, wanted);
   }
   std::vector<DecodedColumn> parts;
   std::vector<size_t> rows;
   for (const auto& chunk : chunks.chunks()) {
-    FM_ASSIGN_OR_RETURN(parts.emplace_back(), DecodeArray(chunk, path, field));
+    FM_ASSIGN_OR_RETURN(parts.emplace_back(), DecodeArray(chunk, path, wanted));
     rows.push_back(static_cast<size_t>(chunk->length()));
   }
   if (parts.empty()) return DataLoss("it has no values");

@@ -20,16 +20,16 @@ struct MemberPath {
   std::vector<int> in_items{};
 };
 
-// Decodes an array as the component `field`. DataLoss if it is damaged; the
+// Decodes an array as the column `wanted`. DataLoss if it is damaged; the
 // message does not name the column. REQUIRES: FindColumn accepted the type.
 absl::StatusOr<DecodedColumn> DecodeArray(
     const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
-    const SourceField& field);
+    const ColumnarColumn& wanted);
 
 // Decodes several arrays, one after the other.
 absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
                                            const MemberPath& path,
-                                           const SourceField& field);
+                                           const ColumnarColumn& wanted);
 
 }  // namespace feedmill
 

@@ -100,7 +100,7 @@ class IpcFile final : public ColumnarFile {
     return group_rows_;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const SourceField> fields) const override;
+      size_t group, std::span<const ColumnarColumn> wanted) const override;
   const GuardedMapping* mapping() const override { return mapping_; }
 
  private:
@@ -121,7 +121,7 @@ class IpcFile final : public ColumnarFile {
       size_t group, const std::vector<const FlatColumn*>& found) const;
   absl::Status DecodeSet(size_t group, const FieldSet& set,
                          const std::vector<const FlatColumn*>& found,
-                         std::span<const SourceField> fields,
+                         std::span<const ColumnarColumn> wanted,
                          std::vector<DecodedColumn>& out) const;
   void MarkMapped(DecodedColumn& column) const;
 
@@ -354,7 +354,7 @@ void IpcFile::MarkMapped(DecodedColumn& column) const {
 
 absl::Status IpcFile::DecodeSet(size_t group, const FieldSet& set,
                                 const std::vector<const FlatColumn*>& found,
-                                std::span<const SourceField> fields,
+                                std::span<const ColumnarColumn> wanted,
                                 std::vector<DecodedColumn>& out) const {
   FM_ASSIGN_OR_RETURN(const Batch batch,
                       ReadBatch(group, set.chosen, set.mapped));
@@ -368,10 +368,11 @@ absl::Status IpcFile::DecodeSet(size_t group, const FieldSet& set,
     auto decoded = DecodeArray(
         batch->column(at),
         MemberPath{{path.begin() + 1, path.end()}, found[f]->in_items},
-        fields[f]);
+        wanted[f]);
     if (!decoded.ok()) {
-      return Annotate(decoded.status(),
-                      fmt::format("the column \"{}\"", Shown(fields[f].name)));
+      return Annotate(
+          decoded.status(),
+          fmt::format("the column \"{}\"", Shown(wanted[f].field.name)));
     }
     if (set.mapped) MarkMapped(*decoded);
     out[f] = *std::move(decoded);
@@ -380,15 +381,15 @@ absl::Status IpcFile::DecodeSet(size_t group, const FieldSet& set,
 }
 
 absl::StatusOr<std::vector<DecodedColumn>> IpcFile::ReadGroup(
-    size_t group, std::span<const SourceField> fields) const {
+    size_t group, std::span<const ColumnarColumn> wanted) const {
   std::vector<const FlatColumn*> found;
-  for (const SourceField& field : fields) {
-    FM_ASSIGN_OR_RETURN(found.emplace_back(), FindColumn(flat_, field));
+  for (const ColumnarColumn& column : wanted) {
+    FM_ASSIGN_OR_RETURN(found.emplace_back(), FindColumn(flat_, column.field));
   }
   return WithoutExceptions([&]() -> absl::StatusOr<std::vector<DecodedColumn>> {
-    std::vector<DecodedColumn> out(fields.size());
+    std::vector<DecodedColumn> out(wanted.size());
     for (const FieldSet& set : Divide(group, found)) {
-      FM_RETURN_IF_ERROR(DecodeSet(group, set, found, fields, out));
+      FM_RETURN_IF_ERROR(DecodeSet(group, set, found, wanted, out));
     }
     return out;
   });

@@ -2,6 +2,7 @@
 
 #include <arrow/array/array_nested.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,14 +44,35 @@ void AppendKey(const std::string& json, std::string& out) {
   out += ':';
 }
 
-absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array);
+// The units of the times that follow in the nested types.
+using TimesAhead = std::span<const TimeType>;
 
-absl::StatusOr<JsonValues> JsonItemsOf(const arrow::Array& array) {
+absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array,
+                                    TimesAhead& times);
+
+// Returns the unit of an array's items, and removes it from `times`; null: that
+// of the array, or no time.
+const TimeType* TakeTime(const arrow::DataType& type, TimesAhead& times) {
+  const arrow::DataType& items =
+      type.id() == Type::DICTIONARY
+          ? *StorageOf(
+                static_cast<const arrow::DictionaryType&>(type).value_type())
+          : type;
+  if (times.empty() || !TimeOfType(items)) return nullptr;
+  const TimeType* const time = &times.front();
+  times = times.subspan(1);
+  return time;
+}
+
+absl::StatusOr<JsonValues> JsonItemsOf(const arrow::Array& array,
+                                       TimesAhead& times) {
   const auto dtype = DTypeOfType(*array.type());
   if (!dtype) {
     return InvalidArgument("{} has no JSON text", array.type()->ToString());
   }
-  FM_ASSIGN_OR_RETURN(ColumnItems items, ItemsOfArray(array, {}, *dtype));
+  FM_ASSIGN_OR_RETURN(
+      ColumnItems items,
+      ItemsOfArray(array, {}, *dtype, TakeTime(*array.type(), times)));
   JsonValues out{.kind = JsonValues::Kind::kItem};
   out.nulls = JoinNulls(array, {});
   out.items.dtype = *dtype;
@@ -60,7 +82,8 @@ absl::StatusOr<JsonValues> JsonItemsOf(const arrow::Array& array) {
   return out;
 }
 
-absl::StatusOr<JsonValues> ListsOf(const arrow::Array& array) {
+absl::StatusOr<JsonValues> ListsOf(const arrow::Array& array,
+                                   TimesAhead& times) {
   JsonValues out{.kind = JsonValues::Kind::kList};
   out.nulls = JoinNulls(array, {});
   const std::shared_ptr<arrow::Array> values = ValuesOfList(array);
@@ -69,16 +92,16 @@ absl::StatusOr<JsonValues> ListsOf(const arrow::Array& array) {
     const auto& map = static_cast<const arrow::MapArray&>(array);
     out.kind = JsonValues::Kind::kMap;
     for (const auto& member : {map.keys(), map.items()}) {
-      FM_ASSIGN_OR_RETURN(out.children.emplace_back(), ValuesOf(member));
+      FM_ASSIGN_OR_RETURN(out.children.emplace_back(), ValuesOf(member, times));
     }
     return out;
   }
-  FM_ASSIGN_OR_RETURN(out.children.emplace_back(), ValuesOf(values));
+  FM_ASSIGN_OR_RETURN(out.children.emplace_back(), ValuesOf(values, times));
   return out;
 }
 
-absl::StatusOr<JsonValues> FixedListsOf(
-    const arrow::FixedSizeListArray& array) {
+absl::StatusOr<JsonValues> FixedListsOf(const arrow::FixedSizeListArray& array,
+                                        TimesAhead& times) {
   JsonValues out{.kind = JsonValues::Kind::kList};
   out.nulls = JoinNulls(array, {});
   const int64_t size = array.list_type()->list_size();
@@ -88,35 +111,38 @@ absl::StatusOr<JsonValues> FixedListsOf(
   }
   FM_ASSIGN_OR_RETURN(
       out.children.emplace_back(),
-      ValuesOf(array.values()->Slice(begin, array.length() * size)));
+      ValuesOf(array.values()->Slice(begin, array.length() * size), times));
   return out;
 }
 
-absl::StatusOr<JsonValues> StructsOf(const arrow::StructArray& array) {
+absl::StatusOr<JsonValues> StructsOf(const arrow::StructArray& array,
+                                     TimesAhead& times) {
   JsonValues out{.kind = JsonValues::Kind::kStruct};
   out.nulls = JoinNulls(array, {});
   for (int k = 0; k < array.num_fields(); ++k) {
     std::string name;
     AppendJson(array.struct_type()->field(k)->name(), name);
     AppendKey(name, out.keys.emplace_back());
-    FM_ASSIGN_OR_RETURN(out.children.emplace_back(), ValuesOf(array.field(k)));
+    FM_ASSIGN_OR_RETURN(out.children.emplace_back(),
+                        ValuesOf(array.field(k), times));
   }
   return out;
 }
 
-absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array) {
+absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array,
+                                    TimesAhead& times) {
   array = WithoutExtension(std::move(array));
   switch (array->type_id()) {
     case Type::NA:
       return JsonValues{};
     case Type::STRUCT:
-      return StructsOf(static_cast<const arrow::StructArray&>(*array));
+      return StructsOf(static_cast<const arrow::StructArray&>(*array), times);
     case Type::FIXED_SIZE_LIST:
-      return FixedListsOf(
-          static_cast<const arrow::FixedSizeListArray&>(*array));
+      return FixedListsOf(static_cast<const arrow::FixedSizeListArray&>(*array),
+                          times);
     default:
-      return IsAnyLengthList(array->type_id()) ? ListsOf(*array)
-                                               : JsonItemsOf(*array);
+      return IsAnyLengthList(array->type_id()) ? ListsOf(*array, times)
+                                               : JsonItemsOf(*array, times);
   }
 }
 
@@ -207,10 +233,11 @@ void JsonWriter::Append(const JsonValues& of, size_t k, RowFault& fault) {
 }  // namespace
 
 absl::StatusOr<ColumnItems> JsonTexts(
-    const std::shared_ptr<arrow::Array>& array, const NullMask& outside) {
+    const std::shared_ptr<arrow::Array>& array, const NullMask& outside,
+    std::span<const TimeType> times) {
   FM_RETURN_IF_ARROW(array->Validate());
   const NullMask nulls = JoinNulls(*array, outside);
-  FM_ASSIGN_OR_RETURN(const JsonValues values, ValuesOf(array));
+  FM_ASSIGN_OR_RETURN(const JsonValues values, ValuesOf(array, times));
   ColumnItems out{.count = static_cast<size_t>(array->length()),
                   .values = {},
                   .offsets = {}};

@@ -4,6 +4,7 @@
 #include <arrow/array.h>
 
 #include <memory>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "plugins/arrow/column_items.h"
@@ -13,10 +14,12 @@ namespace feedmill {
 // Writes each value of a nested array as JSON text, in the form in which
 // feedmill prints elements. A struct and a map are objects, and a list is an
 // array. A key of a map that is no text is the text of its JSON. A null inside
-// is `null`. A null row, also by `outside`, is empty. DataLoss if the array is
-// damaged. REQUIRES: HasJsonText(type).
+// is `null`. A null row, also by `outside`, is empty. Times are in the units
+// `times` (ColumnarColumn::times); empty: in those of the array. DataLoss if
+// the array is damaged. REQUIRES: HasJsonText(type).
 absl::StatusOr<ColumnItems> JsonTexts(
-    const std::shared_ptr<arrow::Array>& array, const NullMask& outside);
+    const std::shared_ptr<arrow::Array>& array, const NullMask& outside,
+    std::span<const TimeType> times);
 
 }  // namespace feedmill
 

@@ -8,6 +8,8 @@
 #include <parquet/metadata.h>
 #include <parquet/properties.h>
 
+#include <algorithm>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +23,7 @@
 #include "plugins/arrow/column_types.h"
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
+#include "plugins/arrow/int96_times.h"
 #include "plugins/arrow/other_format.h"
 #include "plugins/arrow/parquet_statistics.h"
 
@@ -56,20 +59,26 @@ class ParquetFile final : public ColumnarFile {
     return group_rows_;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const SourceField> fields) const override;
+      size_t group, std::span<const ColumnarColumn> wanted) const override;
   std::vector<ColumnStatistics> StatisticsOf(
-      size_t group, std::span<const SourceField> fields) const override;
+      size_t group, std::span<const ColumnarColumn> wanted) const override;
 
  private:
   absl::Status ReadFooter();
   absl::Status CountRows();
   absl::StatusOr<std::vector<ParquetColumn>> Find(
-      std::span<const SourceField> fields,
+      std::span<const ColumnarColumn> wanted,
       const parquet::arrow::SchemaManifest& manifest) const;
   void Announce(size_t group, const std::vector<ParquetColumn>& columns,
                 FileAdapter& file) const;
+  bool HasInt96(const ParquetColumn& column) const;
+  absl::Status MakeInt96Exact(
+      size_t group, const ParquetColumn& column,
+      const std::shared_ptr<FileAdapter>& file,
+      std::shared_ptr<arrow::ChunkedArray>& values) const;
   absl::StatusOr<DecodedColumn> ReadColumn(
-      size_t group, const ParquetColumn& column, const SourceField& field,
+      size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
+      const std::shared_ptr<FileAdapter>& file,
       parquet::arrow::FileReader& reader) const;
 
   const std::shared_ptr<const RandomAccessFile> file_;
@@ -80,15 +89,18 @@ class ParquetFile final : public ColumnarFile {
   std::vector<uint64_t> group_rows_;
 };
 
-// Makes a reader for each call: Arrow's readers are not thread-safe.
+// Makes a reader for each call: Arrow's readers are not thread-safe. `int96`:
+// the unit of times of INT96.
 absl::StatusOr<Reader> MakeReader(
     const std::shared_ptr<FileAdapter>& file,
-    const std::shared_ptr<parquet::FileMetaData>& metadata) {
+    const std::shared_ptr<parquet::FileMetaData>& metadata,
+    arrow::TimeUnit::type int96 = arrow::TimeUnit::NANO) {
   parquet::arrow::FileReaderBuilder builder;
   FM_RETURN_IF_ARROW(builder.Open(file, PagesWithChecksums(), metadata));
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(false);
   properties.set_pre_buffer(false);
+  properties.set_coerce_int96_timestamp_unit(int96);
   builder.properties(properties)->memory_pool(BoundedPool());
   Reader reader;
   FM_RETURN_IF_ARROW(builder.Build(&reader));
@@ -167,12 +179,12 @@ void AddLeaves(const parquet::arrow::SchemaField& field,
 }
 
 absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
-    std::span<const SourceField> fields,
+    std::span<const ColumnarColumn> wanted,
     const parquet::arrow::SchemaManifest& manifest) const {
   std::vector<ParquetColumn> found;
-  for (const SourceField& field : fields) {
+  for (const ColumnarColumn& one : wanted) {
     FM_ASSIGN_OR_RETURN(const FlatColumn* const column,
-                        FindColumn(flat_, field));
+                        FindColumn(flat_, one.field));
     const parquet::arrow::SchemaField* at =
         &manifest.schema_fields[static_cast<size_t>(column->path[0])];
     for (size_t k = 1; k < column->path.size(); ++k) {
@@ -210,10 +222,48 @@ void ParquetFile::Announce(size_t group,
   (void)file.WillNeed(ranges);
 }
 
+bool ParquetFile::HasInt96(const ParquetColumn& column) const {
+  return std::ranges::any_of(column.leaves, [&](int leaf) {
+    return metadata_->schema()->Column(leaf)->physical_type() ==
+           parquet::Type::INT96;
+  });
+}
+
+// Makes the times of INT96 exact in a column that was read in nanoseconds.
+absl::Status ParquetFile::MakeInt96Exact(
+    size_t group, const ParquetColumn& column,
+    const std::shared_ptr<FileAdapter>& file,
+    std::shared_ptr<arrow::ChunkedArray>& values) const {
+  FM_ASSIGN_OR_RETURN(const Reader reader,
+                      MakeReader(file, metadata_, arrow::TimeUnit::SECOND));
+  FM_ASSIGN_OR_RETURN_ARROW(
+      const std::shared_ptr<arrow::Table> seconds,
+      reader->ReadRowGroup(static_cast<int>(group), column.leaves));
+  const auto& again = *seconds->column(0);
+  if (again.num_chunks() != values->num_chunks()) {
+    return DataLoss("its times of INT96 changed");
+  }
+  arrow::ArrayVector exact;
+  for (int k = 0; k < again.num_chunks(); ++k) {
+    FM_ASSIGN_OR_RETURN_ARROW(exact.emplace_back(),
+                              ExactInt96(values->chunk(k), again.chunk(k)));
+  }
+  if (exact == values->chunks()) return absl::OkStatus();
+  if (BecomesJson(column.column->type)) {
+    return DataLoss(
+        "it has a time of INT96 that int64 does not hold in nanoseconds "
+        "(before "
+        "1677 or after 2262); leave it out with `columns`");
+  }
+  values = std::make_shared<arrow::ChunkedArray>(std::move(exact));
+  return absl::OkStatus();
+}
+
 // Reads one column alone. Arrow prunes its structs to the member that is read,
 // so the member is child 0.
 absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
-    size_t group, const ParquetColumn& column, const SourceField& field,
+    size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
+    const std::shared_ptr<FileAdapter>& file,
     parquet::arrow::FileReader& reader) const {
   FM_ASSIGN_OR_RETURN_ARROW(
       const std::shared_ptr<arrow::Table> table,
@@ -225,24 +275,30 @@ absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
   }
   const MemberPath path{std::vector<int>(column.column->path.size() - 1, 0),
                         std::vector<int>(column.column->in_items.size(), 0)};
-  return DecodeChunks(*table->column(0), path, field);
+  std::shared_ptr<arrow::ChunkedArray> values = table->column(0);
+  if (HasInt96(column)) {
+    FM_RETURN_IF_ERROR(MakeInt96Exact(group, column, file, values));
+  }
+  return DecodeChunks(*values, path, wanted);
 }
 
 absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
-    size_t group, std::span<const SourceField> fields) const {
+    size_t group, std::span<const ColumnarColumn> wanted) const {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
   std::vector<DecodedColumn> out;
   const absl::Status read = WithoutExceptions([&]() -> absl::Status {
     FM_ASSIGN_OR_RETURN(const Reader reader, MakeReader(adapter, metadata_));
     FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
-                        Find(fields, reader->manifest()));
+                        Find(wanted, reader->manifest()));
     Announce(group, columns, *adapter);
     for (size_t c = 0; c < columns.size(); ++c) {
-      auto decoded = WithoutExceptions(
-          [&] { return ReadColumn(group, columns[c], fields[c], *reader); });
+      auto decoded = WithoutExceptions([&] {
+        return ReadColumn(group, columns[c], wanted[c], adapter, *reader);
+      });
       if (!decoded.ok()) {
-        return Annotate(decoded.status(), fmt::format("the column \"{}\"",
-                                                      Shown(fields[c].name)));
+        return Annotate(
+            decoded.status(),
+            fmt::format("the column \"{}\"", Shown(wanted[c].field.name)));
       }
       out.push_back(*std::move(decoded));
     }
@@ -253,34 +309,37 @@ absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
 }
 
 std::vector<ColumnStatistics> ParquetFile::StatisticsOf(
-    size_t group, std::span<const SourceField> fields) const {
+    size_t group, std::span<const ColumnarColumn> wanted) const {
   std::vector<ColumnStatistics> out;
   const absl::Status found = WithoutExceptions([&]() -> absl::Status {
     FM_ASSIGN_OR_RETURN(
         const Reader reader,
         MakeReader(std::make_shared<FileAdapter>(file_, size_), metadata_));
     FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
-                        Find(fields, reader->manifest()));
+                        Find(wanted, reader->manifest()));
     const auto chunks = metadata_->RowGroup(static_cast<int>(group));
     for (size_t c = 0; c < columns.size(); ++c) {
       const ColumnarColumn& column = columns[c].column->column;
-      const bool converted = column.field.dtype != fields[c].dtype ||
-                             column.field.shape != fields[c].shape;
+      const SourceField& field = wanted[c].field;
+      const bool converted = column.field.dtype != field.dtype ||
+                             column.field.shape != field.shape ||
+                             column.times != wanted[c].times;
       out.emplace_back();
-      if (fields[c].shape.empty() && BecomesJson(columns[c].column->type)) {
-        out.back().faultless = true;  // a null is an empty text
+      if (field.shape.empty() && BecomesJson(columns[c].column->type)) {
+        // A null is an empty text.
+        out.back().faultless = !converted && !HasInt96(columns[c]);
         continue;
       }
       if (converted || columns[c].leaves.size() != 1) continue;
       out.back() =
           StatisticsOfChunk(*chunks->ColumnChunk(columns[c].leaves[0]),
                             *metadata_->schema()->Column(columns[c].leaves[0]),
-                            *columns[c].column->type, fields[c]);
+                            *columns[c].column->type, field);
     }
     return absl::OkStatus();
   });
   // Damaged statistics say nothing; reading the group tells what is wrong.
-  if (!found.ok()) return std::vector<ColumnStatistics>(fields.size());
+  if (!found.ok()) return std::vector<ColumnStatistics>(wanted.size());
   return out;
 }
 

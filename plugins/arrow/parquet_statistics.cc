@@ -159,7 +159,10 @@ ColumnStatistics StatisticsOfChunk(const parquet::ColumnChunkMetaData& chunk,
   // A null is NaN in floats and empty in bytes.
   const bool takes_null =
       scalar && (IsFloat(field.dtype) || field.dtype == DType::kBytes);
-  out.faultless = no_nulls || takes_null;
+  // INT96 has times that int64 does not hold.
+  const bool holds_all =
+      IsFloat(field.dtype) || column.physical_type() != parquet::Type::INT96;
+  out.faultless = (no_nulls || takes_null) && holds_all;
   if (known == nullptr || !known->HasMinMax() || !scalar) return out;
   out.range = RangeOfIntegerDecimals(*known, column, field.dtype);
   if (out.range) return out;

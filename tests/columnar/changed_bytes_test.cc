@@ -190,6 +190,14 @@ std::vector<SourceField> ReadableFields(const ColumnarFile& file) {
   return fields;
 }
 
+absl::StatusOr<std::vector<DecodedColumn>> ReadFields(
+    const ColumnarFile& file, size_t group,
+    const std::vector<SourceField>& fields) {
+  std::vector<ColumnarColumn> wanted;
+  for (const SourceField& field : fields) wanted.push_back({field});
+  return file.ReadGroup(group, wanted);
+}
+
 // Decodes all groups; returns how many rows came.
 uint64_t ReadAll(Form form, std::shared_ptr<const RandomAccessFile> file,
                  uint64_t size, bool memory_map = false) {
@@ -198,7 +206,7 @@ uint64_t ReadAll(Form form, std::shared_ptr<const RandomAccessFile> file,
   const std::vector<SourceField> fields = ReadableFields(**opened);
   uint64_t rows = 0;
   for (size_t g = 0; g < (*opened)->group_rows().size(); ++g) {
-    auto decoded = (*opened)->ReadGroup(g, fields);
+    auto decoded = ReadFields(**opened, g, fields);
     if (!decoded.ok()) continue;
     DecodedGroup group{(*opened)->group_rows()[g], *std::move(decoded), 0};
     rows += group.rows;
@@ -255,9 +263,9 @@ TEST_P(ColumnarBytes, AreReadFromAnnouncedRangesByTheCaller) {
     fields.push_back(column.field);
   }
   // The first read of an Arrow file reads its dictionaries, too.
-  ASSERT_TRUE((*opened)->ReadGroup(0, fields).ok());
+  ASSERT_TRUE(ReadFields(**opened, 0, fields).ok());
   file->TakeUnannounced();
-  ASSERT_TRUE((*opened)->ReadGroup(1, fields).ok());
+  ASSERT_TRUE(ReadFields(**opened, 1, fields).ok());
   EXPECT_EQ(file->TakeUnannounced(), 0u);
   // Arrow's own threads would be waited for without a bound.
   EXPECT_EQ(file->elsewhere(), 0);
@@ -311,8 +319,8 @@ TEST_P(MappedColumns, AreViewsOfTheFileWithTheSameRows) {
   const std::span<const std::byte> bytes = mapped->mapping()->bytes();
   for (size_t g = 0; g < copied->group_rows().size(); ++g) {
     const size_t rows = copied->group_rows()[g];
-    DecodedGroup views{rows, *mapped->ReadGroup(g, fields), 0};
-    DecodedGroup copies{rows, *copied->ReadGroup(g, fields), 0};
+    DecodedGroup views{rows, *ReadFields(*mapped, g, fields), 0};
+    DecodedGroup copies{rows, *ReadFields(*copied, g, fields), 0};
     std::vector<std::string> names;
     for (size_t c = 0; c < fields.size(); ++c) {
       if (!views.columns[c].mapped) continue;
@@ -354,7 +362,7 @@ TEST(BigEndianColumns, AreNoViews) {
   const std::string path = folder.Write("big.arrow", bytes);
   const auto opened =
       *OpenIpcFile(*(*FileSystemOf(path))->Open(path), bytes.size(), true);
-  const auto columns = *opened->ReadGroup(0, ReadableFields(*opened));
+  const auto columns = *ReadFields(*opened, 0, ReadableFields(*opened));
   EXPECT_FALSE(columns[0].mapped);
   EXPECT_THAT(columns[0].column.values.As<int32_t>(),
               ::testing::ElementsAre(1, 2));
@@ -399,7 +407,7 @@ TEST_P(MappedColumns, AreZerosAndUnsoundIfTheFileWasTruncated) {
   const auto mapped = OpenMapped();
   std::vector<SourceField> fields = ReadableFields(*mapped);
   fields.resize(1);
-  const std::vector<DecodedColumn> group = *mapped->ReadGroup(0, fields);
+  const std::vector<DecodedColumn> group = *ReadFields(*mapped, 0, fields);
   ASSERT_EQ(truncate(path_.c_str(), 0), 0);
   if (!group[0].mapped) return;  // packed: the values are copies
   EXPECT_EQ(group[0].column.values.As<int64_t>()[kGroupRows - 1], 0);

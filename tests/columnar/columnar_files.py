@@ -17,6 +17,7 @@ import pathlib
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -191,6 +192,150 @@ def times(feedmill):
                        (pa.date32(), pa.time32("ms")) else back[name]).cast(pa.int64()).to_pylist()[0]
                 for name in back.column_names}
     equal(feedmill.read({"parquet": "t.parquet"}), [as_int64])
+
+
+def write_files(feedmill, kind, tables):
+    """Writes the tables as files of one folder; returns the source."""
+    folder = feedmill.folder / "files"
+    folder.mkdir(exist_ok=True)
+    for path in folder.iterdir():
+        path.unlink()
+    for k, table in enumerate(tables):
+        (write_parquet if kind == "parquet" else write_ipc)(folder / f"{k:02}.{kind}", table)
+    return {kind: {"files": "files"}}
+
+
+def since_1970(moment):
+    """Microseconds."""
+    return (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1)
+
+
+def time_units(feedmill):
+    """A component has the unit of the first file: the same time is the same number."""
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
+    seconds = since_1970(moment) // 10**6
+    per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+    shapes = [(lambda t: t, lambda v: v, lambda n: {"t": n}),
+              (pa.list_, lambda v: [v, v], lambda n: {"t": [n, n]}),
+              (lambda t: pa.list_(t, 2), lambda v: [v, v], lambda n: {"t": [n, n]}),
+              (lambda t: pa.struct([("a", t)]), lambda v: {"a": v}, lambda n: {"t.a": n}),
+              (lambda t: pa.list_(pa.struct([("a", t)])), lambda v: [{"a": v}], lambda n: {"t.a": [n]}),
+              (lambda t: pa.list_(pa.list_(t)), lambda v: [[v]], lambda n: {"t": f"[[{n}]]"}),
+              (lambda t: pa.map_(pa.string(), t), lambda v: [("k", v)], lambda n: {"t": f'{{"k":{n}}}'})]
+    for kind, units in (("parquet", ("ms", "us", "ns")), ("arrow", ("s", "ms", "us", "ns"))):
+        for k, (type_of, value_of, want) in enumerate(shapes):
+            order = units[k % len(units):] + units[:k % len(units)]
+            tables = [pa.table({"t": pa.array([value_of(moment)], type_of(pa.timestamp(unit)))}) for unit in order]
+            equal(feedmill.read(write_files(feedmill, kind, tables)), [want(seconds * per_second[order[0]])] * len(units))
+    # Dates are points in time, too; times of day and durations are other kinds.
+    midnight, five = datetime.datetime(2024, 1, 2), datetime.timedelta(seconds=5)
+    groups = [(midnight, [pa.timestamp("us"), pa.date32(), pa.timestamp("ns", "UTC"), pa.date64()]),
+              (midnight, [pa.date32(), pa.timestamp("ms"), pa.timestamp("us")]), (midnight, [pa.date64(), pa.date32()]),
+              (five, [pa.duration(unit) for unit in ("ms", "us", "ns")]),
+              (moment.time(), [pa.time32("ms"), pa.time64("us"), pa.time64("ns")])]
+    for value, types_of_files in groups:
+        tables = [pa.table({"t": pa.array([value.date() if pa.types.is_date(of) else value], of)}) for of in types_of_files]
+        for kind in ("parquet", "arrow"):
+            source = write_files(feedmill, kind, tables)
+            first = feedmill.read({kind: f"files/00.{kind}"})
+            equal(feedmill.read(source), first * len(tables))
+            declared = {kind: {"files": "files", "fields": {"t": "float64"}}}
+            equal(feedmill.read(declared), [{"t": float(first[0]["t"])}] * len(tables))
+    coded = [pa.table({"t": pa.array([moment, moment], pa.timestamp(unit)).dictionary_encode()}) for unit in ("ms", "ns")]
+    equal(feedmill.read(write_files(feedmill, "arrow", coded)), [{"t": seconds * 1000}] * 4)
+
+
+def times_that_do_not_fit(feedmill):
+    """A time that the first file's unit does not hold is an error of its row."""
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
+    fine, late = moment.replace(microsecond=1500), datetime.datetime(9999, 12, 31)
+    ms = since_1970(moment) // 1000
+    for kind in ("parquet", "arrow"):
+        source = write_files(feedmill, kind, [
+            pa.table({"n": [0], "t": pa.array([moment], pa.timestamp("ms"))}),
+            pa.table({"n": [1, 2, 3], "t": pa.array([moment, fine, None], pa.timestamp("us"))})])
+        before = feedmill.refused(source, f"files/01.{kind}: record 1", '"t"', "milliseconds", f"files/00.{kind}", code=1)
+        equal(before, [{"n": 0, "t": ms}, {"n": 1, "t": ms}])
+        equal([row["n"] for row in feedmill.read(source, [{"on_error": "skip"}])], [0, 1])
+        # float64 holds parts of the unit, and nulls.
+        declared = {kind: {"files": "files", "fields": {"t": "float64"}}}
+        equal([row["t"] for row in feedmill.read(declared)], [ms, ms, ms + 1.5, "NaN"])
+        # The row is an error behind any filter, as a null is; filters compare converted times.
+        feedmill.refused(source, f"files/01.{kind}: record 1", steps=[{"filter": "n < 1"}], code=1)
+        equal(feedmill.read(source, [{"on_error": "skip"}, {"filter": f"t == {ms}"}, {"map": "n"}]), [0, 1])
+        source = write_files(feedmill, kind, [
+            pa.table({"t": pa.array([[moment]], pa.list_(pa.timestamp("ns")))}),
+            pa.table({"t": pa.array([[moment], [moment, late]], pa.list_(pa.timestamp("us")))})])
+        assert len(feedmill.refused(source, f"files/01.{kind}: record 1", "nanoseconds", code=1)) == 2
+
+
+def times_beside_other_types(feedmill):
+    """A kind of time beside another one, or beside numbers, is an error that names both files."""
+    moment = datetime.datetime(2024, 1, 2, 3, 4, 5)
+    time, five = moment.time(), datetime.timedelta(seconds=5)
+    pairs = [([7], [moment]), ([moment], [7]), ([time], [moment]), ([five], [7]), ([moment], [five]), ([[moment]], [[7]]),
+             ([[[moment]]], [[[7]]])]
+    for kind in ("parquet", "arrow"):
+        for one, other in pairs:
+            write_files(feedmill, kind, [pa.table({"u": [1]}), pa.table({"t": one}), pa.table({"t": other})])
+            source = {kind: {"files": [f"files/01.{kind}", f"files/02.{kind}"]}}
+            before = feedmill.refused(source, f"files/02.{kind}: record 0", '"t"', f"files/01.{kind}", " in ", code=1)
+            equal(before, feedmill.read({kind: f"files/01.{kind}"}))
+        # The order of the files counts, not that in which workers read them.
+        source = write_files(feedmill, kind, [
+            pa.table({"n": [k], "t": pa.array([moment], pa.timestamp(("ns", "us", "ms")[k % 3]))}) for k in range(12)])
+        want = feedmill.order_hash(source, ["shuffle"])
+        equal([feedmill.order_hash(source, ["shuffle"], feedmill.serve(2))], [want])
+        feedmill.stop()
+
+
+def int96_file(path, moments):
+    """Writes times as INT96, a column of them and nested ones, by changing the bytes of others."""
+    inside = [datetime.datetime(2001, 1, 1) + datetime.timedelta(seconds=k) for k in range(len(moments))]
+    write_parquet(path, pa.table({
+        "n": range(len(moments)), "t": pa.array(inside, pa.timestamp("us")),
+        "list": pa.array([[None, moment] for moment in inside], pa.list_(pa.timestamp("us"))),
+        "text": pa.array([[[moment]] for moment in inside], pa.list_(pa.list_(pa.timestamp("us"))))}),
+        use_dictionary=False, use_deprecated_int96_timestamps=True, compression="none", store_schema=False)
+
+    def encoded(moment):
+        days, rest = divmod(since_1970(moment), 86_400_000_000)
+        return struct.pack("<qi", rest * 1000, days + 2_440_588)
+
+    data = path.read_bytes()
+    for old, new in zip(inside, moments):
+        assert data.count(encoded(old)) == 3
+        data = data.replace(encoded(old), encoded(new))
+    path.write_bytes(data)
+
+
+def int96_times(feedmill):
+    """Times of INT96 that int64 does not hold in nanoseconds are errors; another unit holds them."""
+    texts = ["1970-01-01 00:00:00", "2021-06-09 03:02:37.123456", "1969-12-31 23:59:59.999999", "9999-12-31 02:00:00",
+             "0001-01-01 00:00:00", "1582-10-15 00:00:00", "2262-04-12 00:00:00", "1677-09-21 00:00:00"]
+    moments = [datetime.datetime.fromisoformat(text) for text in texts]
+    us = [since_1970(moment) for moment in moments]
+    int96_file(feedmill.folder / "all.parquet", moments)
+    int96_file(feedmill.folder / "in.parquet", moments[:3])
+    columns = {name: {"files": "all.parquet", "columns": ["n", name]} for name in ("t", "list", "text")}
+    inside = {name: {**columns[name], "files": "in.parquet"} for name in columns}
+    equal(feedmill.read({"parquet": inside["t"]}), [{"n": n, "t": value * 1000} for n, value in enumerate(us[:3])])
+    equal(feedmill.read({"parquet": inside["text"]}), [{"n": n, "text": f"[[{value * 1000}]]"} for n, value in enumerate(us[:3])])
+    before = feedmill.refused({"parquet": columns["t"]}, "all.parquet: record 3", '"t"', "nanoseconds", "float64", code=1)
+    equal([row["n"] for row in before], [0, 1, 2])
+    equal([row["n"] for row in feedmill.read({"parquet": columns["t"]}, [{"on_error": "skip"}])], [0, 1, 2])
+    feedmill.refused({"parquet": columns["t"]}, "all.parquet: record 3", steps=[{"filter": "n < 3"}], code=1)
+    equal(feedmill.refused({"parquet": columns["text"]}, "all.parquet: record 0", '"text"', "INT96", code=1), [])
+    equal(feedmill.read({"parquet": "all.parquet"}, [{"map": "n"}]), list(range(8)))
+    fields = {"t": "float64", "list": "float64[?]"}
+    got = feedmill.read({"parquet": {"files": "all.parquet", "fields": fields}})
+    equal(got, [{"t": float(value * 1000), "list": ["NaN", float(value * 1000)]} for value in us])
+    # The unit of the first file.
+    for unit, size in (("us", 1), ("ms", 1000)):
+        write_parquet(feedmill.folder / "first.parquet", pa.table({"n": [-1], "t": pa.array([moments[0]], pa.timestamp(unit))}))
+        source = {"parquet": {"files": ["first.parquet", "all.parquet"]}}
+        whole = [{"n": n, "t": value // size} for n, value in enumerate(us) if value % size == 0]
+        equal(feedmill.read(source, [{"on_error": "skip"}]), [{"n": -1, "t": 0}, *whole])
 
 
 def decimals(feedmill):
@@ -899,7 +1044,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
+    types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, nothing_inside, filters, unread_groups, large_groups, memory_map, truncated_mapping, without_plugin)}
 
 

@@ -127,6 +127,23 @@ def npy_byte_orders_and_halves(feedmill):
         same_rows(feedmill, f"{name}.npy", values(array))
 
 
+def npy_time_units(feedmill):
+    """Times of files in different units are an error that names both, and not other numbers."""
+    day = np.array(["2024-02-29"], "M8[D]")
+    (feedmill.folder / "t").mkdir()
+    for first, second, parts in (("M8[ns]", "M8[us]", ("M8[ns]", "M8[us]")), ("m8[s]", "M8[s]", ("m8[s]", "M8[s]")),
+                                 ("M8[ms]", "i8", ("M8[ms]", "int64")), ("i8", "M8[ms]", ("M8[ms]", "int64"))):
+        for name, dtype in (("a", first), ("b", second)):
+            array = day.astype(dtype) if dtype[0] == "M" else np.array([5], dtype)
+            np.save(feedmill.folder / "t" / f"{name}.npy", array)
+            np.savez(feedmill.folder / "t" / f"{name}.npz", n=[1], t=array)
+        for form in ("npy", "npz"):
+            for files in ("[t/a.FORM, t/b.FORM]", "[t/b.FORM, t/a.FORM]"):
+                feedmill.refused(f"{{npy: {{files: {files.replace('FORM', form)}}}}}", f"t/a.{form}", f"t/b.{form}", *parts)
+        equal(feedmill.read("{npy: {files: [t/a.npz, t/b.npz]}}", "steps: [{map: n}]"), [1, 1])
+        equal(len(feedmill.read("{npy: {files: [t/a.npy, t/a.npy]}}")), 2)
+
+
 def npy_fortran_order(feedmill):
     chance = np.random.default_rng(3)
     for shape in ((5, 4), (6, 3, 2), (7, 1, 5), (5, 2, 3, 4), (300, 70), (6,), (5, 0, 2), (0, 3)):
@@ -212,7 +229,7 @@ def npy_structured(feedmill):
     equal(feedmill.read("{npy: {files: mixed.npy, fields: {a: int32}}}"), [{"a": 0}] * 5)
 
 
-TESTS = [npz_members_nothing_needs, npz_members_that_are_needed, npy_byte_orders_and_halves, npy_fortran_order,
+TESTS = [npz_members_nothing_needs, npz_members_that_are_needed, npy_byte_orders_and_halves, npy_time_units, npy_fortran_order,
          npz_compressed, npy_structured]
 
 

@@ -51,15 +51,15 @@ class MadeUpFile final : public ColumnarFile {
     return data_.group_rows;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const SourceField> fields) const override {
+      size_t group, std::span<const ColumnarColumn> wanted) const override {
     ++data_.decoded;
     if (group == data_.damaged_group) return DataLoss("it is damaged");
     const auto first = std::accumulate(
         data_.group_rows.begin(),
         data_.group_rows.begin() + static_cast<int>(group), uint64_t{0});
     std::vector<DecodedColumn> out;
-    for (const SourceField& field : fields) {
-      out.push_back(MakeOf(field, first, data_.group_rows[group]));
+    for (const ColumnarColumn& column : wanted) {
+      out.push_back(MakeOf(column.field, first, data_.group_rows[group]));
     }
     return out;
   }
