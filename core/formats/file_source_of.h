@@ -40,8 +40,8 @@ concept FramesRecords = requires(const typename S::Options& options,
   } -> std::same_as<std::unique_ptr<const RecordDecoder>>;
 };
 // Format that reads its records itself. Optional members: Size(options) or
-// CountRecords(options, file, size), and InferFieldsOfFile(options, file,
-// size).
+// CountRecords(options, file, size), and InferFieldsOfFile(options, path) of
+// the first file or InferFieldsOfFiles(options, paths).
 template <class S>
 concept MakesRecords = requires(const typename S::Options& options,
                                 std::shared_ptr<const Manifest> manifest,
@@ -111,6 +111,8 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
         AddFurtherFiles(*framing, coding, files, samples);
       }
       return S::InferFields(Cast(options), samples);
+    } else if constexpr (requires { &S::InferFieldsOfFiles; }) {
+      return S::InferFieldsOfFiles(Cast(options), files);
     } else if constexpr (requires { &S::InferFieldsOfFile; }) {
       return S::InferFieldsOfFile(Cast(options), files.front());
     } else {

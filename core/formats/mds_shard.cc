@@ -270,9 +270,7 @@ absl::StatusOr<std::vector<SourceField>> MdsFields(const RandomAccessFile& file,
                         Decompress(file, size, compression, kShardBytesMax));
     FM_ASSIGN_OR_RETURN(head, ParseMdsHead(content, content.size()));
   }
-  if (head.offsets.size() == 1) {
-    return DataLoss("it has no sample, which would tell its types");
-  }
+  if (head.offsets.size() == 1) return std::vector<SourceField>();
   const uint64_t begin = head.offsets[0];
   const uint64_t bytes = head.offsets[1] - begin;
   std::string sample;

@@ -55,7 +55,7 @@ absl::Status AppendMdsValue(const MdsColumn& column, std::string_view value,
 // Returns the number of samples of a shard, which may be compressed.
 absl::StatusOr<uint64_t> CountMdsSamples(const RandomAccessFile& file,
                                          uint64_t size);
-// Returns the fields for the columns of a shard.
+// Returns the fields for the columns of a shard; none if it has no samples.
 absl::StatusOr<std::vector<SourceField>> MdsFields(const RandomAccessFile& file,
                                                    uint64_t size);
 // Opens a shard. A compressed shard is decompressed into memory.

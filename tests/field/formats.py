@@ -22,6 +22,9 @@ from field_case import equal, main
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "shell" / "lib"))
 from make_data import tfrecord  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "stores"))
+from range_server import RangeServer  # noqa: E402
+
 MDS = pathlib.Path(__file__).parent / "mds"
 ARRAY_RECORD = pathlib.Path(__file__).parent / "array_record"
 
@@ -55,6 +58,91 @@ def mds_columns(feedmill):
     # A shard that is named is read with any file name.
     feedmill.write("other.bin", shard)
     equal(len(feedmill.read("{mds: {files: other.bin}}", decode)), 9)
+
+
+def mds_shard(first, count):
+    """The bytes of a shard with the samples {i: k, t: "text k"}."""
+    config = json.dumps({"column_encodings": ["int", "str"], "column_names": ["i", "t"], "column_sizes": [8, None]}).encode()
+    offsets = [4 + 4 * (count + 1) + len(config)]
+    samples = b""
+    for k in range(first, first + count):
+        samples += struct.pack("<Iq", len(f"text {k}"), k) + f"text {k}".encode()
+        offsets.append(offsets[0] + len(samples))
+    return struct.pack(f"<I{count + 1}I", count, *offsets) + config + samples
+
+
+def mds_index(feedmill, folder, names, packed=False, format="mds"):
+    """Writes the index of shards, as MDSWriter and merge_index do."""
+    shards = [{"format": format, "raw_data": {"basename": name, "bytes": 1, "hashes": {}}, "samples": 1, "version": 2,
+               "zip_data": {"basename": name + ".gz", "bytes": 1, "hashes": {}} if packed else None} for name in names]
+    feedmill.write(f"{folder}/index.json", json.dumps({"version": 2, "shards": shards}))
+
+
+def numbers(feedmill, files):
+    return feedmill.read(f"{{mds: {{files: {files}}}}}", "steps: [{map: i}]")
+
+
+def mds_indexes(feedmill):
+    """A folder is what its index.json says, whatever else is in it; merged indexes name shards of folders below."""
+    # Writers 0 to 11, merged; the order is that of the index.
+    for folder in range(12):
+        for shard in range(2):
+            feedmill.write(f"merged/{folder}/shard.0000{shard}.mds", mds_shard(folder * 10 + shard * 5, 5))
+        mds_index(feedmill, f"merged/{folder}", ["shard.00000.mds", "shard.00001.mds"])
+    by_folder = [k for folder in sorted(range(12), key=str) for k in range(folder * 10, folder * 10 + 10)]
+    equal(numbers(feedmill, "merged"), by_folder)  # not merged yet: each folder by its own index
+    equal(numbers(feedmill, "'merged/*/index.json'"), by_folder)
+    equal(numbers(feedmill, "'merged/[0-3]'"), list(range(40)))
+    mds_index(feedmill, "merged", [f"{folder}/shard.0000{shard}.mds" for folder in range(12) for shard in range(2)])
+    for files in ("merged", "merged/index.json", "'merged/*'", "'mer*'"):
+        equal(numbers(feedmill, files), list(range(120)))
+    equal(numbers(feedmill, "merged/3"), list(range(30, 40)))
+    equal(numbers(feedmill, "'merged/*/*.mds'"), by_folder)
+    with RangeServer(feedmill.folder) as server:
+        equal(numbers(feedmill, f"'{server.url}/merged/index.json'"), list(range(120)))
+        equal(numbers(feedmill, f"'{server.url}/merged/index.json?token=a'"), list(range(120)))
+        assert all("token=a" in path for path, _, _ in server.log[-24:]), server.log[-24:]
+    # A shard that the index does not list is not read; one that is gone is an error that names it.
+    feedmill.write("left/shard.00000.mds", mds_shard(0, 30))
+    feedmill.write("left/shard.00001.mds", mds_shard(100, 30))
+    mds_index(feedmill, "left", ["shard.00000.mds"])
+    equal(numbers(feedmill, "left"), list(range(30)))
+    mds_index(feedmill, "left", ["shard.00000.mds", "shard.00002.mds", "shard.00001.mds"])
+    for files in ("left", "left/index.json", "'left/*'"):
+        feedmill.refused(f"{{mds: {{files: {files}}}}}", "left/shard.00002.mds")
+    feedmill.refused("{mds: {files: left}}", "left/index.json")
+    equal(numbers(feedmill, "'left/*.mds'"), [*range(30), *range(100, 130)])
+    # Without an index, the shards of the folder; compressed shards that are unpacked beside the index.
+    feedmill.write("lost/shard.00000.mds", mds_shard(0, 3))
+    feedmill.write("lost/below/shard.00000.mds.gz", gzip.compress(mds_shard(3, 3)))
+    mds_index(feedmill, "lost/below", ["shard.00000.mds"], packed=True)
+    equal(numbers(feedmill, "lost"), [3, 4, 5, 0, 1, 2])
+    feedmill.write("lost/below/shard.00000.mds", mds_shard(6, 3))
+    equal(numbers(feedmill, "lost"), [6, 7, 8, 0, 1, 2])
+    # Indexes that are none.
+    feedmill.write("odd/shard.00000.mds", mds_shard(0, 3))
+    for text, part in (("{", "no index"), ("[]", "no index"), ('{"shards": 3}', "no index"), ('{"shards": []}', "no shards"),
+                       ('{"shards": [3]}', "shard 0"), ('{"shards": [{"raw_data": {"basename": 3}}]}', "shard 0")):
+        feedmill.write("odd/index.json", text)
+        feedmill.refused("{mds: {files: odd}}", "odd/index.json", part)
+    for name in ("../left/shard.00000.mds", "/etc/passwd", "a//b.mds", "./shard.00000.mds", "", "a\0.mds", "http://h/a.mds"):
+        mds_index(feedmill, "odd", [name])
+        feedmill.refused("{mds: {files: odd}}", "odd/index.json", "shard 0", "below the folder")
+    mds_index(feedmill, "odd", ["shard.00000.mds"], format="jsonl")
+    feedmill.refused("{mds: {files: odd}}", "odd/index.json", "jsonl", '"mds"')
+
+
+def mds_empty_shards(feedmill):
+    """Shards without samples, which MDSWriter writes before a sample above its limit."""
+    for k, count in enumerate((0, 0, 2, 0, 3, 0)):
+        feedmill.write(f"empty/shard.0000{k}.mds", mds_shard(10 * k, count))
+    mds_index(feedmill, "empty", [f"shard.0000{k}.mds" for k in range(6)])
+    want = [{"i": k, "t": f"text {k}"} for k in (20, 21, 40, 41, 42)]
+    for files in ("empty", "empty/index.json", "'empty/*.mds'"):
+        equal(feedmill.read(f"{{mds: {{files: {files}}}}}"), want)
+    equal(feedmill.read("{mds: {files: empty}}", "steps: [{skip: 3}, {take: 1}]"), want[3:4])
+    feedmill.refused("{mds: {files: empty/shard.00000.mds}}", "empty/shard.00000.mds", "no shard has a sample", "fields")
+    equal(feedmill.read("{mds: {files: empty/shard.00000.mds, fields: {i: int64}}}"), [])
 
 
 def mds_damage(feedmill):
@@ -267,7 +355,7 @@ def array_record_damage(feedmill):
             assert done.returncode in (0, 1), done
 
 
-TESTS = [mds_columns, mds_damage, lmdb_entries, lmdb_damage, array_record_files, array_record_is_tfrecord,
+TESTS = [mds_columns, mds_indexes, mds_empty_shards, mds_damage, lmdb_entries, lmdb_damage, array_record_files, array_record_is_tfrecord,
          array_record_damage]
 
 
