@@ -8,6 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/dataset/nearest_name.h"
 #include "core/formats/columnar_plugin.h"
+#include "core/formats/table_folders.h"
 #include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
 #include "core/sources/columnar_records.h"
@@ -26,7 +27,6 @@ bool Chooses(std::string_view chosen, std::string_view name) {
 
 bool IsBesideData(std::string_view name) {
   return name.substr(name.rfind('/') + 1).starts_with('_') ||
-         name.find("/_delta_log/") != name.npos ||
          name.find("/_temporary/") != name.npos;
 }
 
@@ -151,9 +151,10 @@ absl::StatusOr<std::vector<SourceField>> InferColumns(
   return fields;
 }
 
-std::vector<FoundFile> FilesWithRows(const std::string& pattern,
-                                     std::vector<FoundFile> found) {
+absl::StatusOr<std::vector<FoundFile>> FilesWithRows(
+    const std::string& pattern, std::vector<FoundFile> found) {
   if (found.size() == 1 && found[0].name == pattern) return found;
+  FM_RETURN_IF_ERROR(RefuseTables(pattern, found));
   std::vector<FoundFile> kept;
   for (const FoundFile& file : found) {
     if (!IsBesideData(file.name)) kept.push_back(file);

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/formats/file_names.h"
 #include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
-#include "core/io/url_options.h"
 #include "core/sources/record_decoder.h"
 
 namespace feedmill {
@@ -22,24 +22,9 @@ using Json = nlohmann::json;
 constexpr uint64_t kIndexBytesMax = uint64_t{256} << 20;
 constexpr std::string_view kIndexName = "index.json";
 
-// Returns a name without the options of a URL.
-std::string_view PathOf(std::string_view name) {
-  return SchemeOf(name).empty() ? name : name.substr(0, FindUrlOptions(name));
-}
-
-// Returns the folder of a file, with its '/'.
-std::string_view FolderOf(std::string_view name) {
-  const std::string_view path = PathOf(name);
-  return path.substr(0, path.rfind('/') + 1);
-}
-
-std::string_view LastPart(std::string_view name) {
-  return PathOf(name).substr(FolderOf(name).size());
-}
-
 // True for "a.mds" and for compressed shards, such as "a.mds.zstd".
 bool IsShardName(std::string_view name) {
-  const std::string_view last = LastPart(name);
+  const std::string_view last = LastPartOfName(name);
   const size_t at = last.find(".mds");
   return at != last.npos && (at + 4 == last.size() || last[at + 4] == '.');
 }
@@ -49,11 +34,11 @@ using FilesByName = std::map<std::string_view, const FoundFile*>;
 
 // True if the file is a compressed shard that also exists plain.
 bool ExistsPlain(std::string_view name, const FilesByName& found) {
-  const std::string_view path = PathOf(name);
+  const std::string_view path = PathOfName(name);
   const size_t end = path.rfind(".mds.");
   if (end == path.npos) return false;
   const std::string plain =
-      fmt::format("{}{}", path.substr(0, end + 4), name.substr(path.size()));
+      fmt::format("{}{}", path.substr(0, end + 4), OptionsOfName(name));
   return found.contains(plain);
 }
 
@@ -84,8 +69,8 @@ class IndexReader {
  public:
   IndexReader(const std::string& index, const FilesByName& found)
       : index_(index),
-        folder_(FolderOf(index)),
-        options_(std::string_view(index).substr(PathOf(index).size())),
+        folder_(FolderOfName(index)),
+        options_(OptionsOfName(index)),
         found_(found) {}
 
   // Returns the shards in the order of the index.
@@ -157,7 +142,13 @@ class IndexReader {
     FM_ASSIGN_OR_RETURN(const FileSystem* const system, FileSystemOf(index_));
     const auto stats = system->StatAll(names);
     for (size_t k = 0; k < others.size(); ++k) {
-      if (!stats[k].ok()) return Annotate(stats[k].status(), index_);
+      if (absl::IsNotFound(stats[k].status())) {
+        return DataLoss(
+            "{}: it lists {}, which does not exist; to read the other shards, "
+            "name them, as in \"*.mds\"",
+            index_, names[k]);
+      }
+      FM_RETURN_IF_ERROR(stats[k].status());
       others[k]->identity = stats[k]->identity;
     }
     return absl::OkStatus();
@@ -177,7 +168,7 @@ class IndexReader {
 std::set<std::string_view> IndexedFolders(const FilesByName& found) {
   std::set<std::string_view> all;
   for (const auto& [name, file] : found) {
-    if (IsMdsIndex(name)) all.insert(FolderOf(name));
+    if (IsMdsIndex(name)) all.insert(FolderOfName(name));
   }
   std::set<std::string_view> outermost;  // a folder stands before those in it
   for (const std::string_view folder : all) {
@@ -190,7 +181,9 @@ std::set<std::string_view> IndexedFolders(const FilesByName& found) {
 
 }  // namespace
 
-bool IsMdsIndex(std::string_view name) { return LastPart(name) == kIndexName; }
+bool IsMdsIndex(std::string_view name) {
+  return LastPartOfName(name) == kIndexName;
+}
 
 absl::StatusOr<std::vector<FoundFile>> FindMdsShards(
     const std::string& pattern, std::vector<FoundFile> found) {
@@ -204,9 +197,8 @@ absl::StatusOr<std::vector<FoundFile>> FindMdsShards(
     if (after != indexed.begin() && file.name.starts_with(*std::prev(after))) {
       const std::string_view folder = *std::prev(after);
       if (!done.insert(folder).second) continue;
-      const std::string index = fmt::format(
-          "{}{}{}", folder, kIndexName,
-          std::string_view(file.name).substr(PathOf(file.name).size()));
+      const std::string index =
+          fmt::format("{}{}{}", folder, kIndexName, OptionsOfName(file.name));
       FM_ASSIGN_OR_RETURN(const auto listed,
                           IndexReader(index, by_name).Shards());
       shards.insert(shards.end(), listed.begin(), listed.end());

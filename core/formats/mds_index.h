@@ -21,7 +21,7 @@ bool IsMdsIndex(std::string_view name);
 // - Elsewhere, the files named *.mds are shards, and *.mds.zstd and the like.
 // - A shard that exists both plain and compressed is returned once, plain.
 //
-// NotFound if there is none, or if a shard of an index is not there.
+// NotFound if there is none. DataLoss if a shard of an index does not exist.
 // InvalidArgument if an index.json is no index of MDS shards.
 absl::StatusOr<std::vector<FoundFile>> FindMdsShards(
     const std::string& pattern, std::vector<FoundFile> found);

@@ -823,9 +823,8 @@ def folders_of_spark(feedmill):
     (folder / "_SUCCESS").write_bytes(b"")
     pa.parquet.write_metadata(table.schema, folder / "_common_metadata")
     pa.parquet.write_metadata(table.schema, folder / "_metadata", metadata)
-    (folder / "_delta_log").mkdir()
-    (folder / "_delta_log" / "0.json").write_text("{}")
-    write_parquet(folder / "_delta_log" / "1.checkpoint.parquet", pa.table({"add": ["x"]}))
+    (folder / "_temporary").mkdir()
+    (folder / "_temporary" / "part-1.parquet").write_bytes(b"half written")
     want = pa.dataset.dataset(str(folder), partitioning="hive").to_table().to_pylist()
     assert len(want) == 20
     for files in ("out/**", str(folder / "**")):
@@ -833,10 +832,62 @@ def folders_of_spark(feedmill):
     for files in ("out/y=1", "out/y=1/*"):
         assert len(feedmill.read({"parquet": {"files": files}})) == 10
     # A file that is named is read.
-    assert feedmill.read({"parquet": {"files": "out/_delta_log/1.checkpoint.parquet"}}) == [{"add": "x"}]
     write_parquet(feedmill.folder / "_own.parquet", table)
     assert len(feedmill.read({"parquet": {"files": "_own.parquet"}})) == 10
     assert len(feedmill.read({"parquet": {"files": "_ow*"}})) == 10
+
+
+def folders_of_tables(feedmill):
+    """A folder of a table has rows that are no longer in it: an error that names the table, unless files are named."""
+    rows = pa.table({"a": [1, 2]})
+    for part in ("x=1", "x=2"):
+        (feedmill.folder / "plain" / part).mkdir(parents=True)
+        write_parquet(feedmill.folder / "plain" / part / "part-0.parquet", rows)
+    hudi = "4f1c-0_0-21-18_20240101120000123.parquet"
+    tables = {
+        "delta": ("Delta", {"_delta_log/00000000000000000000.json": "{}"}, "{}/part-0.parquet"),
+        "iceberg": ("Iceberg", {"metadata/00001-4f1c.metadata.json": "{}", "metadata/snap-1.avro": "x"}, "data/{}/part-0.parquet"),
+        "hadoop": ("Iceberg", {"metadata/v2.metadata.json": "{}", "metadata/version-hint.text": "2"}, "data/{}/part-0.parquet"),
+        "hudi": ("Hudi", {".hoodie/hoodie.properties": "x", "x=1/.hoodie_partition_metadata": "x"}, "{}/" + hudi),
+        "rows.lance": ("Lance", {"_versions/1.manifest": "x"}, "data/{}/part-0.lance")}
+    for name, (kind, log, data) in tables.items():
+        root = feedmill.folder / "house" / name
+        for file, text in log.items():
+            (root / file).parent.mkdir(parents=True, exist_ok=True)
+            (root / file).write_text(text)
+        for part in ("x=1", "x=2"):
+            path = root / data.format(part)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_parquet(path, rows)
+        one = f"house/{name}/{data.format('x=1')}"
+        folder, last = one.rsplit("/", 1)
+        patterns = [f"house/{name}", f"house/{name}/", f"house/{name}/**", folder, f"{folder}/*", f"house/{name[:-1]}?/**/*." + last.split(".")[-1],
+                    f"{folder[:-1]}[1-2]"]
+        if data.startswith("data/"):
+            patterns += [f"house/{name}/data", f"house/{name}/data/*/*"]
+        for source in ("parquet", "arrow"):
+            for files in patterns:
+                where = f"house/{name}" if kind != "Hudi" else folder
+                feedmill.refused({source: {"files": files}}, f"{where}: it is a", f"{kind} table", "manifest", code=2)
+        # A folder of several tables, and of a table beside plain files.
+        feedmill.refused({"parquet": {"files": ["plain", f"house/{name}"]}}, f"{kind} table", code=2)
+        # Files that are named one by one are read: the user has asked the table's log.
+        equal(feedmill.read({"parquet": one}), rows_of(rows))
+        (feedmill.folder / "files.jsonl").write_text(json.dumps({"url": one}) + "\n")
+        equal(feedmill.read({"parquet": {"files": {"manifest": "files.jsonl"}}}), rows_of(rows))
+        equal(feedmill.read({"parquet": {"files": one.replace("x=1", "x={1..2}")}}), rows_of(rows) * 2)
+    feedmill.refused({"parquet": {"files": "house"}}, " table", code=2)
+    # The log itself is no data.
+    log = feedmill.folder / "house" / "delta" / "_delta_log" / "00000000000000000001.checkpoint.parquet"
+    write_parquet(log, pa.table({"add": ["x"]}))
+    for files in ("house/delta/_delta_log/*.parquet", str(log)):
+        equal(feedmill.read({"parquet": files}), [{"add": "x"}])
+    # Folders that only look like some of it.
+    for path in ("plain/data/one/part.parquet", "plain/metadata/notes.metadata.json.parquet", "plain/x=3/a_b_20240101120000.parquet"):
+        (feedmill.folder / path).parent.mkdir(parents=True, exist_ok=True)
+        write_parquet(feedmill.folder / path, rows)
+    for files, count in (("plain", 10), ("plain/data", 2), ("plain/x=3", 2), ("plain/x=*/*", 6), ("plain/data/*/*", 2)):
+        assert len(feedmill.read({"parquet": {"files": files}})) == count, files
 
 
 def nothing_inside(feedmill):
@@ -1045,7 +1096,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, nothing_inside, filters, unread_groups, large_groups, memory_map, truncated_mapping, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, memory_map, truncated_mapping, without_plugin)}
 
 
 def main():

@@ -110,7 +110,7 @@ def mds_indexes(feedmill):
     mds_index(feedmill, "left", ["shard.00000.mds", "shard.00002.mds", "shard.00001.mds"])
     for files in ("left", "left/index.json", "'left/*'"):
         feedmill.refused(f"{{mds: {{files: {files}}}}}", "left/shard.00002.mds")
-    feedmill.refused("{mds: {files: left}}", "left/index.json")
+    feedmill.refused("{mds: {files: left}}", "left/index.json: it lists", "does not exist", "*.mds")
     equal(numbers(feedmill, "'left/*.mds'"), [*range(30), *range(100, 130)])
     # Without an index, the shards of the folder; compressed shards that are unpacked beside the index.
     feedmill.write("lost/shard.00000.mds", mds_shard(0, 3))
