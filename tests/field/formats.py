@@ -83,7 +83,7 @@ def numbers(feedmill, files):
 
 
 def mds_indexes(feedmill):
-    """A folder is what its index.json says, whatever else is in it; merged indexes name shards of folders below."""
+    """A folder is what its index.json says; merged indexes name shards of folders below."""
     # Writers 0 to 11, merged; the order is that of the index.
     for folder in range(12):
         for shard in range(2):
