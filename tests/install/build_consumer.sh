@@ -35,7 +35,7 @@ for header in "$folder"/moved/include/feedmill/*.h; do
     { echo "${header##*/} is no C"; exit 1; }
 done
 python3 "$here/exports.py" "$folder/moved/lib/libfeedmill.so" "$folder/moved/include/feedmill"
-# README.md's first pipeline, as the page says to run it.
+# The first pipeline of README.md and the program of docs/cpp.md, as the pages say to run them.
 python3 "$here/first_pipeline.py" commands "$folder/moved" "$compiler"
 # The example of a plugin, by itself as docs/plugins.md has it.
 cp -r "$here/../../examples/plugin" "$folder/plugin"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # configure_by_hand.sh CMAKE SOURCE CXX: configures the command and the libraries
-# alone, as README.md says, on a machine without ccache, mold and <jpegint.h>.
+# alone, as docs/install.md says, on a machine without ccache, mold and <jpegint.h>.
 # Builds one library.
 set -euo pipefail
 cmake=$1 source=$2 compiler=$3

@@ -52,7 +52,7 @@ def methods(text):
 
 
 def documented(tree, _libraries, _allowed, _build):
-    """The page of each source and step is whole, and README.md lists each header."""
+    """The page of each source and step is whole, and docs/cpp.md lists each header."""
     for method in methods(tree.text(HEADER)):
         wanted = ["output", "errors", "example"]
         if not method.section.startswith(("sources", "from YAML")):
@@ -62,7 +62,7 @@ def documented(tree, _libraries, _allowed, _build):
                 yield f"{HEADER}:{method.line}: {method.name} does not say '{label.capitalize()}:'"
         if "example" in method.labels() and not list(method.examples()):
             yield f"{HEADER}:{method.line}: the example of {method.name} has no code, indented by three"
-    page = tree.text("README.md") if "README.md" in tree.files else ""
+    page = tree.text("docs/cpp.md") if "docs/cpp.md" in tree.files else ""
     for header in (path.rpartition("/")[2] for path in tree.code("include")):
         if f"`{header}`" not in page:
-            yield f"README.md: its table of headers lacks {header}"
+            yield f"docs/cpp.md: its table of headers lacks {header}"

@@ -271,8 +271,8 @@ class Dataset {
  private:
 """
         self.write("include/feedmill/dataset.h", page)
-        self.assertIn("README.md: its table of headers lacks dataset.h", self.run_rule("documented"))
-        self.write("README.md", "`dataset.h`")
+        self.assertIn("docs/cpp.md: its table of headers lacks dataset.h", self.run_rule("documented"))
+        self.write("docs/cpp.md", "`dataset.h`")
         self.assertEqual(self.run_rule("documented"),
                          "include/feedmill/dataset.h:18: the example of Take has no code, indented by three")
         self.write("include/feedmill/dataset.h", page.replace("  // Output: x.\n", "").replace("Input and output", "Output"))

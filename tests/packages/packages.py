@@ -117,7 +117,7 @@ def tarball():
 
 
 def development():
-    """Installed beside a compiler on a bare Debian 12, libfeedmill-dev builds README.md's first program."""
+    """Installed beside a compiler on a bare Debian 12, libfeedmill-dev builds the first program of docs/cpp.md."""
     with DebianRoot("bookworm") as root:
         root.run("apt-get -q update")
         root.install("libfeedmill0.1", "libfeedmill-dev")
