@@ -47,6 +47,15 @@ std::string HostOf(const std::string& advertised) {
   return address.ok() ? address->host : advertised;
 }
 
+TaskRole RoleIn(const ServerDef& def, const ServerConfig& config) {
+  const TaskRole role = RoleOf(def.job_name);
+  const bool only_listens =
+      role == TaskRole::kWorker && config.listens_without_dispatcher &&
+      config.worker.dispatcher.empty() &&
+      absl::IsNotFound(FindDispatcherTask(def.cluster).status());
+  return only_listens ? TaskRole::kPlain : role;
+}
+
 std::string WithoutScheme(const std::string& target) {
   const size_t slashes = target.find("://");
   return slashes == target.npos ? target : target.substr(slashes + 3);
@@ -58,7 +67,7 @@ class Server::Shell {
  public:
   Shell(ServerDef def, ServerConfig config)
       : config_(std::move(config)),
-        role_(RoleOf(def.job_name)),
+        role_(RoleIn(def, config_)),
         lifecycle_("server"),
         board_(config_.publish),
         def_(std::move(def)) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@ namespace feedmill {
 namespace {
 
 absl::StatusOr<std::vector<std::string>> ReadHosts(const std::string& text) {
+  if (text.empty()) return std::vector<std::string>();
   const auto list = nlohmann::json::parse(text, nullptr, false);
   if (!list.is_array() || list.size() > kHostsMax) {
     return InvalidArgument(
@@ -56,17 +58,19 @@ absl::StatusOr<ClusterView> SageMakerResolver::Resolve() const {
   ClusterView view;
   if (!hosts.empty()) {
     const auto own = std::find(hosts.begin(), hosts.end(), *current);
-    if (own == hosts.end()) {
+    if (own == hosts.end() && !current->empty()) {
       return InvalidArgument(
           "host '{}' of the variable SM_CURRENT_HOST is not in SM_HOSTS",
           *current);
     }
+    std::optional<int64_t> rank;
+    if (own != hosts.end()) rank = own - hosts.begin();
     std::vector<std::string> addresses;
     for (const std::string& host : hosts) {
       addresses.push_back(fmt::format("{}:{}", host, options_.port));
     }
     const absl::Status status =
-        CutIntoJobs(options_.jobs, addresses, own - hosts.begin(), &view);
+        CutIntoJobs(options_.jobs, addresses, rank, &view);
     if (!status.ok()) return Annotate(status, "the variable SM_HOSTS");
   }
   ApplyOverrides(options_.overrides, &view);

@@ -21,6 +21,8 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kScheme = "tcp://";
+// The same in feedmill.tf, for programs that were written for TensorFlow.
+constexpr std::string_view kSchemeOfTensorFlow = "grpc://";
 constexpr size_t kHostMax = 255;
 
 // Makes untrusted text printable and short, for messages.
@@ -87,6 +89,8 @@ absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
   std::string_view rest = text;
   if (rest.starts_with(kScheme)) {
     rest.remove_prefix(kScheme.size());
+  } else if (rest.starts_with(kSchemeOfTensorFlow)) {
+    rest.remove_prefix(kSchemeOfTensorFlow.size());
   } else if (rest.find("://") != rest.npos) {
     return Wrong(text, "only tcp:// is served");
   }

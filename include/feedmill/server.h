@@ -34,6 +34,9 @@ struct ServerConfig {
   // counts.
   DispatcherConfig dispatcher{};
   WorkerConfig worker{};
+  // True: a worker of a cluster without a dispatcher serves no data; it only
+  // listens, as a task of another job. False: that is an error.
+  bool listens_without_dispatcher = false;
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
   // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};

@@ -178,15 +178,16 @@ void BindCluster(nb::module_& m) {
              std::optional<std::string> job_name,
              std::optional<int64_t> task_index,
              std::optional<std::string> protocol, uint16_t port,
-             std::string host, bool insecure_bind) {
+             std::string keys, bool insecure_bind) {
             ServerConfig config;
-            config.endpoint.host = std::move(host);
+            config.endpoint.security.keys = std::move(keys);
             config.endpoint.insecure_bind = insecure_bind;
+            config.listens_without_dispatcher = true;
             new (self) PythonTask(cluster, std::move(job_name), task_index,
                                   std::move(protocol), port, std::move(config));
           },
           nb::kw_only(), "cluster"_a, "job_name"_a.none(),
-          "task_index"_a.none(), "protocol"_a.none(), "port"_a, "host"_a,
+          "task_index"_a.none(), "protocol"_a.none(), "port"_a, "keys"_a,
           "insecure_bind"_a)
       .def("start", &PythonTask::Start)
       .def("stop", &PythonTask::Stop)

@@ -402,6 +402,15 @@ void BindServers(nb::module_& m) {
             worker.server().Drain(absl::Seconds(timeout));
           },
           "timeout"_a)
+      .def(
+          "wait_registered",
+          [](const Worker& worker, double timeout) {
+            WorkerServer& server = worker.server();
+            return WithoutGil([&] {
+              return server.WaitRegistered(absl::Seconds(timeout)).ok();
+            });
+          },
+          "timeout"_a)
       .def_prop_ro(
           "registered",
           [](const Worker& worker) { return worker.server().registered(); })

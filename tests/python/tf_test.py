@@ -1,12 +1,14 @@
 """feedmill.tf: the programs of the pages of tf.data service, with the import changed."""
 
 import json
+import os
 import pickle
 import re
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace as Object
 
 import feedmill as fm
 import pytest
@@ -86,6 +88,14 @@ def test_configs_that_are_wrong(tmp_path):
         service.DispatchServer(service.DispatcherConfig(worker_addresses=["h"]))
     with pytest.raises(tf.errors.NotFoundError, match="protocol"):
         service.DispatchServer(service.DispatcherConfig(protocol="http"))
+    assert service.DispatcherConfig(5, job_gc_timeout_ms=0)[:7] == (
+        *(5, "grpc", None, False, None),
+        *(0, 1),
+    )
+    assert service.WorkerConfig("h:1")[:7] == (
+        *("h:1", "localhost:%port%", 0, "grpc"),
+        *(0, 0, None),
+    )
     with pytest.raises(ValueError, match="dispatcher_address"):
         service.WorkerServer()
     with pytest.raises(ValueError, match="dispatcher_address"):
@@ -344,6 +354,23 @@ def test_the_servers_of_a_cluster():
         tf.train.Server({"dispatcher": [address]})  # the port is taken
 
 
+def test_a_cluster_without_a_dispatcher():
+    """The cluster of the page about ClusterSpec, on this machine."""
+    cluster = {"worker": ["localhost:0", "localhost:0"], "ps": ["localhost:0"]}
+    server = tf.train.Server(cluster, job_name="worker", task_index=1, config="kept")
+    assert server.target.startswith("grpc://localhost:")
+    definition = server.server_def
+    assert (definition.job_name, definition.task_index) == ("worker", 1)
+    assert (definition.protocol, definition.default_session_config) == ("grpc", "kept")
+    named = {"worker": ["worker0.example.com:0"], "ps": ["ps0.example.com:2222"]}
+    with pytest.raises(ValueError, match=r"keys=.*insecure_bind=True"):
+        tf.train.Server(named, job_name="worker")
+    other = tf.train.Server(named, job_name="worker", insecure_bind=True)
+    assert other.target.startswith("grpc://worker0.example.com:")
+    with pytest.raises(tf.errors.UnavailableError):
+        tf.train.Server({"local_2": [server.target[len("grpc://") :]]})
+
+
 def test_a_local_server():
     server = tf.train.Server.create_local_server(start=False)
     with pytest.raises(tf.errors.FailedPreconditionError):
@@ -426,21 +453,53 @@ def test_tf_config(monkeypatch):
         resolver.cluster_spec()
 
 
-def test_slurm(monkeypatch):
+@pytest.fixture
+def slurm(monkeypatch):
+    """A step of five tasks on three hosts, of which this process is number 1."""
     for name, value in {
-        "SLURM_PROCID": "2",
-        "SLURM_STEP_NUM_TASKS": "3",
+        "SLURM_PROCID": "1",
+        "SLURM_STEP_NUM_TASKS": "5",
         "SLURM_STEP_NODELIST": "n[1-3]",
-        "SLURM_STEP_TASKS_PER_NODE": "1(x3)",
+        "SLURM_STEP_TASKS_PER_NODE": "2(x2),1",
+        "CUDA_VISIBLE_DEVICES": "0,1,2,3",
     }.items():
         monkeypatch.setenv(name, value)
-    resolver = cluster_resolver.SlurmClusterResolver({"dispatcher": 1, "worker": 2})
-    assert resolver.cluster_spec().as_dict() == {
-        "dispatcher": ["n1:8888"],
-        "worker": ["n2:8888", "n3:8888"],
-    }
-    assert resolver.get_task_info() == ("worker", 1)
-    assert resolver.master() == "grpc://n3:8888"
+
+
+def test_slurm(slurm, monkeypatch):
+    resolver = cluster_resolver.SlurmClusterResolver()
+    everyone = ["n1:8888", "n1:8889", "n2:8888", "n2:8889", "n3:8888"]
+    assert resolver.cluster_spec().as_dict() == {"worker": everyone}
+    assert (resolver.get_task_info(), resolver.master()) == (("worker", 1), "grpc://n1:8889")
+    assert resolver.num_accelerators() == {"GPU": 2}
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
+    resolver = cluster_resolver.SlurmClusterResolver(
+        {"worker": 4, "ps": 1}, gpus_per_node=2, auto_set_gpu=False, rpc_layer=""
+    )
+    assert resolver.cluster_spec().as_dict() == {"ps": everyone[:1], "worker": everyone[1:]}
+    assert (resolver.get_task_info(), resolver.master()) == (("worker", 0), "n1:8889")
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "2,3"
+    resolver = cluster_resolver.SlurmClusterResolver(
+        {"worker": 3}, tasks_per_node={"b": 1, "a": 2}, gpus_per_node=4, gpus_per_task=1
+    )
+    assert resolver.cluster_spec().as_dict() == {"worker": ["a:8888", "a:8889", "b:8888"]}
+    assert os.environ["CUDA_VISIBLE_DEVICES"] == "1"
+
+
+def test_slurm_refuses_what_does_not_fit(slurm, monkeypatch):
+    make = cluster_resolver.SlurmClusterResolver
+    for arguments, message in (
+        ({"jobs": {"worker": 9}}, "want 9 tasks, and the step has 5"),
+        ({"jobs": {"worker": 4}}, "want 4 tasks"),
+        ({"gpus_per_node": 3, "gpus_per_task": 2}, "2 GPUs for each of 2"),
+        ({"tasks_per_node": {"a": 1}}, "SLURM_PROCID"),
+    ):
+        with pytest.raises(RuntimeError, match=message) as raised:
+            make(**arguments)
+        assert isinstance(raised.value, tf.errors.InvalidArgumentError)
+    monkeypatch.delenv("SLURM_STEP_NODELIST")
+    with pytest.raises(RuntimeError, match="SLURM_STEP_NODELIST"):
+        make()
 
 
 def test_sagemaker(monkeypatch):
@@ -449,6 +508,108 @@ def test_sagemaker(monkeypatch):
     resolver = cluster_resolver.SageMakerClusterResolver()
     assert resolver.cluster_spec().as_dict() == {"worker": ["algo-1:2223", "algo-2:2223"]}
     assert resolver.get_task_info() == ("worker", 1)
+    monkeypatch.setenv("SM_CURRENT_HOST", "")
+    assert resolver.get_task_info() == (None, None)
+    monkeypatch.setenv("SM_HOSTS", "")
+    assert (bool(resolver.cluster_spec()), resolver.master()) == (False, "")
+
+
+class Kubernetes:
+    """The part of a client of Kubernetes that a resolver calls."""
+
+    def __init__(self, phase="Running"):
+        self.phase = phase
+
+    def list_pod_for_all_namespaces(self, label_selector):
+        return Object(
+            items=[
+                Object(
+                    metadata=Object(name=f"{label_selector}-{k}"),
+                    status=Object(phase=self.phase, host_ip=f"10.0.{len(label_selector)}.{k}"),
+                )
+                for k in (1, 0)
+            ]
+        )
+
+
+def test_kubernetes_with_a_client():
+    make = cluster_resolver.KubernetesClusterResolver
+    pods = make({"worker": ["a", "bb"], "ps": ["ccc"]}, override_client=Kubernetes())
+    workers = ["10.0.1.0:8470", "10.0.1.1:8470", "10.0.2.0:8470", "10.0.2.1:8470"]
+    assert pods.cluster_spec().as_dict() == {
+        "worker": workers,
+        "ps": ["10.0.3.0:8470", "10.0.3.1:8470"],
+    }
+    assert (pods.master(), pods.master("worker", 1)) == ("", "grpc://10.0.1.1:8470")
+    pods.task_type, pods.task_id = "ps", 0
+    assert pods.master(rpc_layer="tcp") == "tcp://10.0.3.0:8470"
+    with pytest.raises(RuntimeError, match="Pending"):
+        make(override_client=Kubernetes("Pending")).cluster_spec()
+    with pytest.raises(ValueError, match="executable_location"):
+        make(executable_location=7)
+    make(executable_location=cluster_resolver.KubernetesExecutableLocation.OFF_CLUSTER)
+
+
+class ComputeEngine:
+    """The part of Google's client that a resolver calls: a page for each instance."""
+
+    addresses = ("10.0.0.2", "10.0.0.1")
+
+    def instanceGroups(self):  # noqa: N802
+        return self
+
+    def instances(self):
+        return self
+
+    def listInstances(self, project, zone, instanceGroups, body, orderBy):  # noqa: N802, N803
+        assert (project, zone, instanceGroups) == ("p", "z", "g")
+        return Object(page=0, execute=lambda: {"items": [{"instance": "zones/z/0"}]})
+
+    def listInstances_next(self, previous_request, previous_response):  # noqa: N802
+        if previous_request.page == 1:
+            return None
+        return Object(page=1, execute=lambda: {"items": [{"instance": "zones/z/1"}]})
+
+    def get(self, project, zone, instance):
+        address = self.addresses[int(instance)]
+        return Object(execute=lambda: {"networkInterfaces": [{"networkIP": address}]})
+
+
+def test_gce_with_a_client():
+    group = cluster_resolver.GCEClusterResolver(
+        "p", "z", "g", 8470, task_type="chief", task_id=1, service=ComputeEngine()
+    )
+    assert group.cluster_spec().as_dict() == {"chief": ["10.0.0.1:8470", "10.0.0.2:8470"]}
+    assert (group.get_task_info(), group.master()) == (("chief", 1), "grpc://10.0.0.2:8470")
+    with pytest.raises(RuntimeError, match="stays"):
+        group.task_type = "worker"
+    group.task_id, group.rpc_layer = 0, ""
+    assert group.master() == "10.0.0.1:8470"
+
+
+def test_a_tpu_by_its_address():
+    make = cluster_resolver.TPUClusterResolver
+    tpu = make(
+        ["grpc://10.1.2.3:8470"],
+        job_name="tpu_worker",
+        coordinator_name="coordinator",
+        coordinator_address="h:1",
+    )
+    assert tpu.cluster_spec().as_dict() == {
+        "coordinator": ["h:1"],
+        "tpu_worker": ["10.1.2.3:8470"],
+    }
+    assert (tpu.get_master(), tpu.get_job_name()) == ("grpc://10.1.2.3:8470", "tpu_worker")
+    assert not make("local").cluster_spec()
+    with pytest.raises(ValueError, match="at least one"):
+        make([])
+    with pytest.raises(NotImplementedError):
+        make(["a", "b"])
+    with pytest.raises(ValueError, match="both"):
+        make("a", coordinator_name="coordinator")
+    for arguments in ({"credentials": object()}, {"service": object()}):
+        with pytest.raises(ValueError, match=r"client|credentials"):
+            make("a", **arguments)
 
 
 def test_resolvers_of_clouds_say_what_they_lack(monkeypatch):
@@ -457,12 +618,8 @@ def test_resolvers_of_clouds_say_what_they_lack(monkeypatch):
     resolver = cluster_resolver.KubernetesClusterResolver({"worker": ["app=mill"]})
     with pytest.raises(tf.errors.OpError, match=r"kubernetes|nowhere"):
         resolver.cluster_spec()
-    assert cluster_resolver.KubernetesClusterResolver()._uri == (
-        "kubernetes:?port=8470&worker=job-name%3Dtensorflow"
-    )
     gce = cluster_resolver.GCEClusterResolver("p", "z", "group", 5050)
-    assert gce._uri == "gce:group?project=p&zone=z&port=5050"
     assert gce.get_task_info() == ("worker", 0)
-    assert cluster_resolver.TPUClusterResolver("t", zone="z")._uri == "tpu:t?zone=z"
-    with pytest.raises(ValueError, match="selector"):
-        cluster_resolver.KubernetesClusterResolver({"worker": ["a=b", "c=d"]})
+    assert (
+        cluster_resolver.TPUClusterResolver("t", zone="z")._uri == "tpu:t?zone=z&hosts_job=worker"
+    )

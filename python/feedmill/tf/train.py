@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill.errors import InvalidArgumentError
+from feedmill.errors import InvalidArgumentError, NotFoundError
 
 __all__ = ["ClusterDef", "ClusterSpec", "JobDef", "Server", "ServerDef"]
 
@@ -180,22 +181,24 @@ class Server:
 
     The task of the job ``dispatcher`` is a dispatcher, those of ``worker`` are workers
     of it. The task of ``local`` is both. A task of another job, such as ``ps``, listens
-    and says who it is.
+    and says who it is; so do all tasks of a cluster without a dispatcher.
 
     >>> server = Server({"local": ["localhost:0"]})
-    >>> server.target == "tcp://" + server.server_def.cluster.job[0].tasks[0]
+    >>> server.target == "grpc://" + server.server_def.cluster.job[0].tasks[0]
     True
 
     Args:
       server_or_cluster_def: A ServerDef, a ClusterDef, a ClusterSpec, or a dict.
       job_name: Default: the ServerDef's, or the only job.
       task_index: Default: the ServerDef's, or the only task of the job.
-      protocol: ``"tcp"``, or ``"grpc"`` for the same.
-      config: Accepted.
+      protocol: ``"grpc"``, which stands for ``"tcp"``. Default: the ServerDef's.
+      config: Kept in ``server_def``, and not used.
       start: Serve at once.
+      keys, insecure_bind: As of :class:`feedmill.DispatchServer`. A task whose address is
+        not on loopback needs one of them.
 
-    Raises InvalidArgumentError, a ValueError, if the task is not said, NotFoundError if
-    the cluster does not have it, UnavailableError if the port is taken.
+    Raises InvalidArgumentError, a ValueError, if the task is not said, or if it needs keys;
+    NotFoundError if the cluster does not have it, UnavailableError if the port is taken.
     """
 
     def __init__(
@@ -206,6 +209,9 @@ class Server:
         protocol: str | None = None,
         config: object = None,
         start: bool = True,
+        *,
+        keys: str | os.PathLike[str] = "",
+        insecure_bind: bool = False,
     ) -> None:
         port = 0
         given = server_or_cluster_def
@@ -213,17 +219,20 @@ class Server:
             job_name = job_name if job_name is not None else given.job_name or None
             task_index = given.task_index if task_index is None else task_index
             protocol = protocol if protocol is not None else given.protocol or None
+            config = getattr(given, "default_session_config", None) if config is None else config
             port = given.port
             given = given.cluster
+        self._config = config
+        self._protocol = protocol_of(protocol)
         self._cluster = ClusterSpec(given)
         self._native = _feedmill.Task(
             cluster=self._cluster._json(),
             job_name=job_name,
             task_index=None if task_index is None else check.count("task_index", task_index),
-            protocol="tcp" if protocol in (None, "grpc") else check.text("protocol", protocol),
+            protocol="tcp",
             port=check.count("port", port, most=65535),
-            host="",
-            insecure_bind=False,
+            keys=check.path("keys", keys),
+            insecure_bind=check.flag("insecure_bind", insecure_bind),
         )
         if start:
             self.start()
@@ -238,11 +247,20 @@ class Server:
         >>> [int(x) for x in fm.Dataset.range(3).read(server.target)]
         [0, 1, 2]
         """
-        return Server({"local": ["localhost:0"]}, protocol="tcp", config=config, start=start)
+        return Server({"local": ["localhost:0"]}, config=config, start=start)
 
     def start(self) -> None:
         """Serves; nothing if it does."""
-        self._native.start()
+        try:
+            self._native.start()
+        except InvalidArgumentError as error:
+            if "--insecure-bind" not in str(error):
+                raise
+            raise InvalidArgumentError(
+                "the task's address is not on loopback, where any process of the network reaches "
+                "it: give Server(…, keys=FOLDER) (docs/security.md), or, on a network that you "
+                "trust, insecure_bind=True"
+            ) from None
 
     def stop(self) -> None:
         """Ends serving. May be called twice."""
@@ -254,8 +272,8 @@ class Server:
 
     @property
     def target(self) -> str:
-        """``tcp://host:port`` where others reach it."""
-        return self._native.target
+        """``grpc://host:port`` where others reach it."""
+        return self._native.target.replace("tcp", self._protocol, 1)
 
     @property
     def server_def(self) -> ServerDef:
@@ -265,9 +283,17 @@ class Server:
             known["cluster"],
             known["job_name"],
             known["task_index"],
-            protocol=known["protocol"],
+            self._config,
+            self._protocol,
             port=known["port"],
         )
+
+
+def protocol_of(protocol: str | None) -> str:
+    """Returns the name of a protocol; each stands for TCP. NotFoundError for others."""
+    if protocol not in (None, "", "grpc", "tcp"):
+        raise NotFoundError(f'protocol: {protocol!r}; there are "grpc" and, for the same, "tcp"')
+    return protocol or "grpc"
 
 
 def _jobs_of(cluster: Any) -> Iterator[tuple[Any, Any]]:

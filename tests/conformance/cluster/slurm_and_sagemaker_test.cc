@@ -305,7 +305,7 @@ TEST(FaultsOfTheOriginals, BadSageMakerVariablesAreNamed) {
   ExpectRefused(
       SageMakerResolver(Machine({{"SM_HOSTS", "[]"}})).Spec().status(),
       {"SM_CURRENT_HOST"});
-  ExpectRefused(SageMaker("", "a").Spec().status(), {"SM_HOSTS", "JSON"});
+  ExpectRefused(SageMaker("{", "a").Spec().status(), {"SM_HOSTS", "JSON"});
   ExpectRefused(SageMaker("{}", "a").Spec().status(), {"SM_HOSTS"});
   ExpectRefused(SageMaker("[1]", "a").Spec().status(), {"SM_HOSTS"});
   ExpectRefused(SageMaker(R"(["a b"])", "a b").Spec().status(), {"SM_HOSTS"});

@@ -380,6 +380,19 @@ TEST_F(ServerTest, AJobWithoutAServiceShowsItsNameAndJoins) {
   EXPECT_TRUE(joined.ok());
 }
 
+TEST_F(ServerTest, AWorkerWithoutADispatcherListensIfItMay) {
+  const auto cluster = ClusterSpec::FromJobs(
+      {{"worker", std::vector<std::string>{"localhost:0", "localhost:0"}},
+       {"ps", std::vector<std::string>{"localhost:0"}}});
+  ServerOptions options{.task = {.job_name = "worker", .task_index = 1}};
+  EXPECT_TRUE(absl::IsNotFound(Server::Create(*cluster, options).status()));
+  options.config.listens_without_dispatcher = true;
+  const auto server = Server::Create(*cluster, options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_TRUE((*server)->WaitReady(absl::Seconds(20)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition((*server)->ExportState().status()));
+}
+
 TEST_F(ServerTest, ADrainedWorkerEndsItsServer) {
   const ClusterDef cluster = Def(
       {{"dispatcher", {{0, "localhost:0"}}}, {"worker", {{0, "localhost:0"}}}});

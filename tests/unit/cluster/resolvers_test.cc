@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // A configurable machine; its files can change during a test.
 class Resolvers : public ::testing::Test {
@@ -232,6 +233,18 @@ TEST_F(Resolvers, SlurmAndSageMakerTakeTheirParameters) {
   EXPECT_EQ(Shown("sagemaker:?port=1&jobs=dispatcher:1,worker"),
             "ClusterSpec({'dispatcher': ['h1:1'], 'worker': ['h2:1']}) "
             "worker/0 ");
+}
+
+TEST_F(Resolvers, EmptyVariablesOfSageMakerNameNoHosts) {
+  variables_ = {{"SM_HOSTS", R"(["h2", "h1"])"}, {"SM_CURRENT_HOST", ""}};
+  EXPECT_THAT(Shown("sagemaker:"),
+              HasSubstr("ClusterSpec({'worker': ['h1:2223', 'h2:2223']})"));
+  EXPECT_THAT(Shown("sagemaker:"), Not(HasSubstr("worker/")));
+  variables_["SM_HOSTS"] = "";
+  EXPECT_THAT(Shown("sagemaker:"), HasSubstr("ClusterSpec({})"));
+  variables_["SM_HOSTS"] = R"(["h2", "h1"])";
+  variables_["SM_CURRENT_HOST"] = "h3";
+  EXPECT_THAT(Shown("sagemaker:"), HasSubstr("'h3'"));
 }
 
 TEST_F(Resolvers, APluginAddsAScheme) {

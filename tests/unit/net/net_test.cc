@@ -33,7 +33,8 @@ using ::testing::HasSubstr;
 // ---- addresses
 
 TEST(Address, IsReadWithAndWithoutScheme) {
-  for (const char* text : {"tcp://host.example:5050", "host.example:5050"}) {
+  for (const char* text : {"tcp://host.example:5050", "host.example:5050",
+                           "grpc://host.example:5050"}) {
     const auto address = ParseAddress(text);
     ASSERT_TRUE(address.ok()) << address.status();
     EXPECT_EQ(address->host, "host.example");
@@ -69,6 +70,7 @@ TEST(Address, AnInvalidAddressSaysWhatToWrite) {
                            "http://host:1",
                            "ipc:///tmp/x",
                            "tcp://tcp://host:1",
+                           "tcp://grpc://host:1",
                            "ho st:1",
                            "host:1\n",
                            "tcp://",

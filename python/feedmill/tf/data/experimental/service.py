@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import feedmill
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill.errors import InvalidArgumentError, NotFoundError
+from feedmill.errors import InvalidArgumentError
 from feedmill.tf.data._distribution import Distribution
+from feedmill.tf.train import protocol_of
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from feedmill.tf.data import Dataset
 
 __all__ = [
@@ -28,43 +31,112 @@ __all__ = [
 ]
 
 
-class DispatcherConfig(NamedTuple):
+# The address of a worker where none is given.
+_OWN_ADDRESS = "localhost:%port%"
+# Seconds that the start of a worker waits for its registration.
+_REGISTRATION_TIMEOUT = 5.0
+
+
+class _DispatcherFields(NamedTuple):
+    port: int
+    protocol: str
+    work_dir: str | None
+    fault_tolerant_mode: bool
+    worker_addresses: list[str] | None
+    job_gc_check_interval_ms: int
+    job_gc_timeout_ms: int
+    worker_timeout_ms: int | None
+    worker_max_concurrent_snapshots: int
+
+
+class DispatcherConfig(_DispatcherFields):
     """The configuration of a :class:`DispatchServer`.
 
     ``port``: 0 is any free one. ``work_dir`` with ``fault_tolerant_mode``: the folder
     that keeps the dispatcher's state through restarts; ``fault_tolerant_mode`` alone
     raises InvalidArgumentError, a ValueError. ``worker_addresses`` must be None, as no
     sharding policy needs them. The time-outs are accepted, and the dispatcher's own
-    apply.
+    apply; 0 stands for the default.
     """
 
-    port: int = 0
-    protocol: str | None = None
-    work_dir: str | None = None
-    fault_tolerant_mode: bool = False
-    worker_addresses: list[str] | None = None
-    job_gc_check_interval_ms: int | None = None
-    job_gc_timeout_ms: int | None = None
-    worker_timeout_ms: int | None = None
-    worker_max_concurrent_snapshots: int = 0
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        port: int = 0,
+        protocol: str | None = None,
+        work_dir: str | None = None,
+        fault_tolerant_mode: bool = False,
+        worker_addresses: list[str] | None = None,
+        job_gc_check_interval_ms: int | None = None,
+        job_gc_timeout_ms: int | None = None,
+        worker_timeout_ms: int | None = None,
+        worker_max_concurrent_snapshots: int = 0,
+    ) -> Self:
+        """Fills in the defaults that TensorFlow fills in."""
+        return super().__new__(
+            cls,
+            port,
+            protocol or "grpc",
+            work_dir,
+            fault_tolerant_mode,
+            worker_addresses,
+            _milliseconds(job_gc_check_interval_ms),
+            _milliseconds(job_gc_timeout_ms),
+            worker_timeout_ms,
+            worker_max_concurrent_snapshots,
+        )
 
 
-class WorkerConfig(NamedTuple):
+class _WorkerFields(NamedTuple):
+    dispatcher_address: str
+    worker_address: str
+    port: int
+    protocol: str
+    heartbeat_interval_ms: int
+    dispatcher_timeout_ms: int
+    data_transfer_protocol: str | None
+    data_transfer_address: str
+
+
+class WorkerConfig(_WorkerFields):
     """The configuration of a :class:`WorkerServer`.
 
     ``worker_address``: ``host:port`` where others reach it, ``%port%`` in it the port
-    that is bound. The data transfer options and the time-outs are accepted, and the
-    worker's own ways apply.
+    that is bound. The data transfer options and the
+    time-outs are accepted, and the worker's own ways apply; 0 stands for the default.
     """
 
-    dispatcher_address: str
-    worker_address: str | None = None
-    port: int = 0
-    protocol: str | None = None
-    heartbeat_interval_ms: int | None = None
-    dispatcher_timeout_ms: int | None = None
-    data_transfer_protocol: str | None = None
-    data_transfer_address: str | None = None
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        dispatcher_address: str,
+        worker_address: str | None = None,
+        port: int = 0,
+        protocol: str | None = None,
+        heartbeat_interval_ms: int | None = None,
+        dispatcher_timeout_ms: int | None = None,
+        data_transfer_protocol: str | None = None,
+        data_transfer_address: str | None = None,
+    ) -> Self:
+        """Fills in the defaults that TensorFlow fills in."""
+        return super().__new__(
+            cls,
+            dispatcher_address,
+            _OWN_ADDRESS if worker_address is None else worker_address,
+            port,
+            protocol or "grpc",
+            _milliseconds(heartbeat_interval_ms),
+            _milliseconds(dispatcher_timeout_ms),
+            data_transfer_protocol,
+            "localhost:%dts_port%" if data_transfer_address is None else data_transfer_address,
+        )
+
+
+def _milliseconds(value: int | None) -> int:
+    """Returns a time as TensorFlow keeps it: 0 for the default, 1 for none."""
+    return 0 if value is None else max(value, 1)
 
 
 class DispatchServer(feedmill.DispatchServer):
@@ -73,14 +145,14 @@ class DispatchServer(feedmill.DispatchServer):
     >>> from feedmill import tf
     >>> config = tf.data.experimental.service.DispatcherConfig(port=0)
     >>> dispatcher = tf.data.experimental.service.DispatchServer(config)
-    >>> dispatcher.target.startswith("tcp://")
+    >>> dispatcher.target.startswith("grpc://")
     True
     >>> dispatcher.stop()
     """
 
     def __init__(self, config: DispatcherConfig | None = None, start: bool = True) -> None:
         config = config or DispatcherConfig()
-        _check_protocol(config.protocol)
+        self._protocol = protocol_of(config.protocol)
         if config.fault_tolerant_mode and not config.work_dir:
             raise InvalidArgumentError(
                 "fault_tolerant_mode needs a work_dir, in which the state is kept"
@@ -91,6 +163,11 @@ class DispatchServer(feedmill.DispatchServer):
             )
         work_dir = config.work_dir if config.fault_tolerant_mode else None
         super().__init__(config.port, work_dir, start=start)
+
+    @property
+    def target(self) -> str:
+        """``grpc://host:port`` where others reach it; empty before :meth:`start`."""
+        return super().target.replace("tcp", self._protocol, 1)
 
     @property
     def _address(self) -> str:
@@ -118,13 +195,26 @@ class WorkerServer(feedmill.WorkerServer):
             raise TypeError(f"with a config there is no {', '.join(sorted(older))}")
         if not config.dispatcher_address:
             raise InvalidArgumentError("a worker needs the `dispatcher_address`")
-        _check_protocol(config.protocol)
+        self._protocol = protocol_of(config.protocol)
         super().__init__(
             address_of(config.dispatcher_address),
             port=config.port,
             advertise=_advertised(config.worker_address, config.port),
             start=start,
         )
+
+    def start(self) -> None:
+        """Begins to serve; waits a few seconds for the dispatcher to register it.
+
+        If the dispatcher does not answer, it registers later, in the background.
+        """
+        super().start()
+        self._native.wait_registered(_REGISTRATION_TIMEOUT)
+
+    @property
+    def target(self) -> str:
+        """``grpc://host:port`` where others reach it; empty before :meth:`start`."""
+        return super().target.replace("tcp", self._protocol, 1)
 
     @property
     def _address(self) -> str:
@@ -359,19 +449,14 @@ def address_of(service: Any) -> str:
         raise InvalidArgumentError(
             f'service: expected "host:port", which may begin with tcp:// or grpc://: {service!r}'
         )
-    _check_protocol(protocol or None)
+    protocol_of(protocol)
     return f"tcp://{address}"
 
 
-def _check_protocol(protocol: str | None) -> None:
-    if protocol not in (None, "grpc", "tcp"):
-        raise NotFoundError(f'protocol: "{protocol}"; there are "tcp" and, for the same, "grpc"')
-
-
-def _advertised(address: str | None, port: int) -> str:
+def _advertised(address: str, port: int) -> str:
     """Returns ``advertise`` of a worker for the ``worker_address`` of its config."""
-    if address is None:
-        return ""
+    if address == _OWN_ADDRESS:
+        return ""  # the address at which it connects to the dispatcher
     host, _, own = address.rpartition(":")
     if not host:
         return address
