@@ -39,7 +39,7 @@ def threads():
         try:
             with open(f"/proc/self/task/{task}/comm") as file:
                 name = file.read().strip()
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # it has ended
             continue
         if not KEPT_THREADS.fullmatch(name) and not (unnamed and name.startswith("python")):
             names[name] += 1

@@ -204,7 +204,7 @@ def test_datasets_with_an_id(cluster):
 def test_datasets_with_an_id_that_are_wrong(cluster):
     numbers = tf.data.Dataset.range(10)
     service.register_dataset(cluster.target, numbers, dataset_id="numbers")
-    with pytest.raises(fm.FailedPreconditionError, match="another pipeline"):
+    with pytest.raises(fm.InvalidArgumentError, match="another pipeline"):
         service.register_dataset(cluster.target, numbers.batch(2), dataset_id="numbers")
     with pytest.raises(fm.NotFoundError, match="there is no dataset 'none'"):
         service.from_dataset_id("distributed_epoch", cluster.target, "none")

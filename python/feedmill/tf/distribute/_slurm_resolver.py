@@ -28,8 +28,8 @@ class SlurmClusterResolver(ClusterResolver):
       auto_set_gpu: ``cluster_spec`` sets ``CUDA_VISIBLE_DEVICES`` to the GPUs of this
         process's task, if a task has any.
 
-    Raises RuntimeError (of kind InvalidArgumentError) outside a Slurm step, if the jobs
-    want another number of tasks than the step has, or more GPUs than a host has.
+    Raises RuntimeError, which is an InvalidArgumentError, outside a Slurm step. So it does
+    if the jobs want another number of tasks, or more GPUs than a host has.
     """
 
     def __init__(

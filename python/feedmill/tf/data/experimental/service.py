@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import feedmill
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill.errors import InvalidArgumentError
+from feedmill.errors import FailedPreconditionError, InvalidArgumentError
 from feedmill.tf.data._distribution import Distribution
 from feedmill.tf.train import protocol_of
 
@@ -343,8 +343,8 @@ def register_dataset(
       dataset_id: The id. Default: one that is derived from the definition, so that the
         same dataset has the same id.
 
-    Raises InvalidArgumentError for a wrong dataset or id; FailedPreconditionError if
-    the id is another dataset's; ResourceExhaustedError if the dispatcher has as many
+    Raises InvalidArgumentError for a wrong dataset or id, or if the id is another
+    dataset's; ResourceExhaustedError if the dispatcher has as many
     datasets as it may; DeadlineExceededError if none answers.
     """
     _check_compression(compression)
@@ -352,9 +352,11 @@ def register_dataset(
     identifier = "" if dataset_id is None else check.text("dataset_id", dataset_id)
     if dataset_id == "":
         raise InvalidArgumentError("dataset_id: must not be empty; leave it out for a derived one")
-    return _feedmill.register_dataset(
-        dataset._pipeline(), address_of(service), identifier, _TIMEOUT
-    )
+    address = address_of(service)
+    try:
+        return _feedmill.register_dataset(dataset._pipeline(), address, identifier, _TIMEOUT)
+    except FailedPreconditionError as error:
+        raise InvalidArgumentError(str(error)) from None
 
 
 def from_dataset_id(
