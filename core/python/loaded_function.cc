@@ -1,12 +1,10 @@
 #include "core/python/loaded_function.h"
 
-#include <signal.h>
-#include <sys/wait.h>
-
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -110,34 +108,19 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> LoadedFunction::Zygote() {
   return made;
 }
 
-absl::StatusOr<std::unique_ptr<PythonSlot>> LoadedFunction::NewSlot(
-    const std::function<void()>& drop_slots) {
-  FM_ASSIGN_OR_RETURN(auto zygote, Zygote());
-  auto slot = PythonSlot::Fork(zygote);
-  if (!absl::IsUnavailable(slot.status())) return slot;
-  bool ended = false;
-  {
+absl::StatusOr<std::unique_ptr<PythonSlot>> LoadedFunction::NewSlot() {
+  for (int lost = 0;; ++lost) {
+    FM_ASSIGN_OR_RETURN(const auto zygote, Zygote());
+    auto slot = PythonSlot::Fork(zygote);
+    if (!absl::IsUnavailable(slot.status()) || lost == kLostZygotesMax) {
+      return slot;
+    }
     const std::lock_guard lock(mu_);
-    ended = zygote_ == zygote;
-    if (ended) zygote_.reset();
+    if (zygote_ == zygote) zygote_.reset();
   }
-  if (ended) drop_slots();
-  FM_ASSIGN_OR_RETURN(zygote, Zygote());
-  return PythonSlot::Fork(zygote);
 }
 
 namespace {
-
-std::string EndText(const ProcessEnd& end) {
-  if (WIFSIGNALED(end.status)) {
-    const int number = WTERMSIG(end.status);
-    const char* const name = sigabbrev_np(number);
-    return fmt::format("by signal {}{} ({})", name == nullptr ? "" : "SIG",
-                       name == nullptr ? std::to_string(number) : name,
-                       strsignal(number));
-  }
-  return fmt::format("with status {}", WEXITSTATUS(end.status));
-}
 
 std::string TraceText(const ProcessEnd& end) {
   return end.trace.empty() ? "" : "\n" + end.trace;
@@ -155,8 +138,8 @@ absl::Status EndedError(const PythonSlot::Outcome& outcome,
         timeout_seconds, end.ok() ? TraceText(*end) : "");
   }
   if (!end.ok()) return DataLoss("the Python function ended its process");
-  return DataLoss("the Python function ended its process {}{}", EndText(*end),
-                  TraceText(*end));
+  return DataLoss("the Python function ended its process {}{}",
+                  EndText(end->status), TraceText(*end));
 }
 
 }  // namespace feedmill

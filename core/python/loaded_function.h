@@ -1,7 +1,6 @@
 #ifndef FEEDMILL_CORE_PYTHON_LOADED_FUNCTION_H_
 #define FEEDMILL_CORE_PYTHON_LOADED_FUNCTION_H_
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,10 +28,8 @@ class LoadedFunction {
 
   // Loads the function.
   absl::Status Prepare() { return Zygote().status(); }
-  // Forks a process. If the zygote has ended, so have all its slots: calls
-  // `drop_slots` and starts another one.
-  absl::StatusOr<std::unique_ptr<PythonSlot>> NewSlot(
-      const std::function<void()>& drop_slots);
+  // Forks a process. Starts another zygote if the last one has ended.
+  absl::StatusOr<std::unique_ptr<PythonSlot>> NewSlot();
 
  private:
   absl::StatusOr<std::shared_ptr<PythonZygote>> Zygote();
@@ -45,6 +42,10 @@ class LoadedFunction {
   std::mutex mu_;
   std::shared_ptr<PythonZygote> zygote_;  // guarded by mu_
 };
+
+// Times in a row that a zygote may end while it makes the same elements. Its
+// processes end with it, which is the fault of none of their elements.
+inline constexpr int kLostZygotesMax = 3;
 
 // Why a process ended or hung, as an error of the element that it was making.
 absl::Status EndedError(const PythonSlot::Outcome& outcome,

@@ -37,24 +37,26 @@ ProcessGenerator::ProcessGenerator(std::shared_ptr<LoadedFunction> loaded,
 
 absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeSlot(
     const Place& place) {
-  {
-    const std::lock_guard lock(mu_);
-    auto found = parked_.end();
-    for (auto at = parked_.begin(); at != parked_.end(); ++at) {
-      if (at->place == place) {
-        found = at;
-        break;
+  std::list<Parked> taken;  // ended outside the lock, but for the last
+  for (;;) {
+    {
+      const std::lock_guard lock(mu_);
+      auto found = parked_.end();
+      for (auto at = parked_.begin(); at != parked_.end(); ++at) {
+        if (at->place == place) {
+          found = at;
+          break;
+        }
+        if (!at->place.has_value()) found = at;
       }
-      if (!at->place.has_value()) found = at;
+      if (found == parked_.end()) break;
+      taken.splice(taken.end(), parked_, found);
     }
-    if (found != parked_.end()) {
-      Parked taken = std::move(*found);
-      parked_.erase(found);
-      return taken;
-    }
+    // A process may have ended while it was parked.
+    if (taken.back().slot->Waits()) return std::move(taken.back());
   }
   Parked fresh;
-  FM_ASSIGN_OR_RETURN(fresh.slot, loaded_->NewSlot([this] { EndIdle(); }));
+  FM_ASSIGN_OR_RETURN(fresh.slot, loaded_->NewSlot());
   return fresh;
 }
 
@@ -132,13 +134,14 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
 }
 
 // If a process ends or hangs, its elements are made once more in a new process;
-// then those before the one that does it; that one is an error.
+// then those before the one that does it; then that one alone, twice.
 absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
     uint64_t shard, uint64_t row, size_t bytes_max,
     std::span<OutputColumn* const> outputs) {
   const Place place{shard, row};
   uint64_t rows = kRowsMax;
   bool again = true;
+  int lost_zygotes = 0;
   for (;;) {
     FM_ASSIGN_OR_RETURN(Parked parked, TakeSlot(place));
     using Kind = PythonSlot::Outcome::Kind;
@@ -165,6 +168,11 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
     if (outcome->kind == Kind::kStopped) {
       return Cancelled("the reading was ended");
     }
+    const bool ended_itself = outcome->kind == Kind::kEnded;
+    if (ended_itself && absl::IsUnavailable(ended.status()) &&
+        ++lost_zygotes <= kLostZygotesMax) {
+      continue;
+    }
     if (std::exchange(again, false)) continue;
     if (outcome->at_state) {
       return StateError(place,
@@ -174,6 +182,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
       rows = outcome->row - row;  // those before the one that was being made
       continue;
     }
+    if (ended_itself && std::exchange(rows, 1) > 1) continue;
     failed.error = EndedError(*outcome, ended, source_.timeout_seconds);
     return failed;
   }

@@ -93,6 +93,7 @@ class PooledFunction final : public PythonFunction {
     std::vector<ResultRows> results;
     std::unique_ptr<PythonSlot> slot;
     size_t failed_row = 0;
+    int lost_zygotes = 0;  // since the last rows that were made
   };
   // A slot returns to the idle ones when its user ends, by an exception too.
   class Lease;
@@ -128,15 +129,17 @@ class PooledFunction::Lease {
 };
 
 absl::StatusOr<std::unique_ptr<PythonSlot>> PooledFunction::TakeSlot() {
-  {
-    const std::lock_guard lock(mu_);
-    if (!idle_.empty()) {
-      std::unique_ptr<PythonSlot> slot = std::move(idle_.back());
+  for (;;) {
+    std::unique_ptr<PythonSlot> slot;
+    {
+      const std::lock_guard lock(mu_);
+      if (idle_.empty()) break;
+      slot = std::move(idle_.back());
       idle_.pop_back();
-      return slot;
     }
+    if (slot->Waits()) return slot;  // else it ended while it was idle
   }
-  return loaded_->NewSlot([this] { EndIdle(); });
+  return loaded_->NewSlot();
 }
 
 absl::Status PooledFunction::Run(std::span<const Column* const> inputs,
@@ -159,7 +162,7 @@ absl::Status PooledFunction::Run(std::span<const Column* const> inputs,
 }
 
 // Runs rows [begin, end). If the process ends or hangs, runs them once more if
-// `again`; then in parts, down to the row that does it.
+// `again`; then in parts, down to the row that does it, which runs twice.
 absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
                                       Running& running) {
   const RequestLayout request(running.columns, begin, end - begin);
@@ -172,6 +175,7 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
     absl::StatusOr<PythonSlot::Outcome> outcome =
         running.slot->Call(request, timeout_);
     if (outcome.ok() && outcome->kind == Kind::kMade) {
+      running.lost_zygotes = 0;
       return Take(end - begin, running);
     }
     running.failed_row =
@@ -186,6 +190,11 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
     if (outcome->kind == Kind::kStopped) {
       return Cancelled("the reading was ended");
     }
+    const bool ended_itself = outcome->kind == Kind::kEnded;
+    if (ended_itself && absl::IsUnavailable(ended.status()) &&
+        ++running.lost_zygotes <= kLostZygotesMax) {
+      continue;
+    }
     if (std::exchange(again, false)) continue;
     if (end - begin == 1) return Failure(*outcome, ended);
     // The row that was being made is probably the one.
@@ -193,8 +202,11 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
     const size_t middle = call_.step.call == PythonStep::Call::kBatch
                               ? begin + (end - begin) / 2
                               : begin + std::max<size_t>(at, 1);
-    FM_RETURN_IF_ERROR(RunRange(begin, middle, false, running));
-    return RunRange(middle, end, false, running);
+    const auto run = [&](size_t from, size_t to) {
+      return RunRange(from, to, ended_itself && to - from == 1, running);
+    };
+    FM_RETURN_IF_ERROR(run(begin, middle));
+    return run(middle, end);
   }
 }
 

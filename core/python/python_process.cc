@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ constexpr int kFirstFreeFd = 10;  // above those that the process gets
 // Interval of checks whether the reading ends.
 constexpr absl::Duration kStopInterval = absl::Milliseconds(20);
 constexpr absl::Duration kExchangeTimeout = absl::Seconds(20);
+constexpr absl::Duration kEndTimeout = absl::Seconds(2);
+constexpr absl::Duration kEndInterval = absl::Milliseconds(1);
+constexpr int kStartsMax = 3;
 // Instead of a row, if the process is at the state of a generator: STATE_ROW of
 // generator_state.py.
 constexpr int64_t kStateRow = -2;
@@ -207,6 +211,17 @@ absl::StatusOr<pid_t> Spawn(const std::string& interpreter,
 
 }  // namespace
 
+std::string EndText(int status) {
+  if (!WIFSIGNALED(status)) {
+    return fmt::format("with status {}", WEXITSTATUS(status));
+  }
+  const int number = WTERMSIG(status);
+  const char* const name = sigabbrev_np(number);
+  return fmt::format("by signal {}{} ({})", name == nullptr ? "" : "SIG",
+                     name == nullptr ? std::to_string(number) : name,
+                     strsignal(number));
+}
+
 // ---- shared memory
 
 absl::StatusOr<SharedMemory> SharedMemory::Make(const char* name) {
@@ -269,6 +284,10 @@ PythonZygote::PythonZygote(pid_t pid, OwnedFd control)
     : pid_(pid), control_(std::move(control)) {}
 
 PythonZygote::~PythonZygote() {
+  if (loaded_) {
+    shutdown(control_.get(), SHUT_RDWR);
+    static_cast<void>(AwaitEnd(kEndTimeout));
+  }
   kill(-pid_, SIGKILL);
   // The group exists from posix_spawn on; a process that left it may remain.
   kill(pid_, SIGKILL);
@@ -276,28 +295,70 @@ PythonZygote::~PythonZygote() {
   }
 }
 
+std::optional<int> PythonZygote::AwaitEnd(absl::Duration timeout) const {
+  const auto begin = Clock::now();
+  for (;;) {
+    siginfo_t end{};
+    const int error = waitid(P_PID, static_cast<id_t>(pid_), &end,
+                             WEXITED | WNOHANG | WNOWAIT);
+    // The trainer's process may have waited for all its children.
+    if (error != 0 && errno == ECHILD) return std::nullopt;
+    if (end.si_pid == pid_) {
+      // The encoding of waitpid.
+      return end.si_code == CLD_EXITED ? end.si_status << 8 : end.si_status;
+    }
+    if (absl::FromChrono(Clock::now() - begin) > timeout) return std::nullopt;
+    absl::SleepFor(kEndInterval);
+  }
+}
+
+template <class Use>
+auto PythonZygote::UnlessKilled(const Options& options, const Use& use)
+    -> decltype(use(std::declval<Zygote>())) {
+  for (int starts = 1;; ++starts) {
+    FM_ASSIGN_OR_RETURN(Zygote process, StartProcess(options));
+    auto result = use(std::move(process));
+    if (!absl::IsUnavailable(result.status())) return result;
+    if (starts < kStartsMax) continue;
+    return FailedPrecondition(
+        "{} was ended {} each time, {} times: is there too little memory, or "
+        "does a module that the function imports crash? Its last lines are in "
+        "the log of this process",
+        options.interpreter, std::string(result.status().message()), starts);
+  }
+}
+
 absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::Start(
     const Options& options) {
-  FM_ASSIGN_OR_RETURN(auto zygote, StartProcess(options));
-  FM_RETURN_IF_ERROR(zygote->AwaitLoaded(options));
-  return zygote;
+  return UnlessKilled(options, [&](Zygote zygote) -> absl::StatusOr<Zygote> {
+    FM_RETURN_IF_ERROR(zygote->AwaitLoaded(options));
+    return zygote;
+  });
 }
 
 absl::StatusOr<std::string> PythonZygote::Describe(const Options& options) {
-  FM_ASSIGN_OR_RETURN(const auto process, StartProcess(options));
-  const int control = process->control_.get();
+  return UnlessKilled(options, [&](const Zygote& process) {
+    return process->ReceiveVersions(options);
+  });
+}
+
+absl::StatusOr<std::string> PythonZygote::ReceiveVersions(
+    const Options& options) const {
   std::string text;
   for (;;) {
     FM_ASSIGN_OR_RETURN(const bool there,
-                        AwaitReadable(control, options.timeout));
+                        AwaitReadable(control_.get(), options.timeout));
     if (!there) {
       return FailedPrecondition("{} did not say its versions within {}",
                                 options.interpreter,
                                 absl::FormatDuration(options.timeout));
     }
-    const std::string part = Receive(control);
-    if (part.empty()) return text;
+    const std::string part = Receive(control_.get());
     text += part;
+    if (!part.empty()) continue;
+    const std::optional<int> end = AwaitEnd(kEndTimeout);
+    if (!end || !WIFSIGNALED(*end)) return text;
+    return Unavailable("{} while it sent its versions", EndText(*end));
   }
 }
 
@@ -320,7 +381,7 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::StartProcess(
   return zygote;
 }
 
-absl::Status PythonZygote::AwaitLoaded(const Options& options) const {
+absl::Status PythonZygote::AwaitLoaded(const Options& options) {
   FM_ASSIGN_OR_RETURN(const bool there,
                       AwaitReadable(control_.get(), options.timeout));
   if (!there) {
@@ -329,15 +390,20 @@ absl::Status PythonZygote::AwaitLoaded(const Options& options) const {
                               absl::FormatDuration(options.timeout));
   }
   const std::string answer = Receive(control_.get());
+  loaded_ = answer == "ready";
+  if (loaded_) return absl::OkStatus();
   if (answer.empty()) {
+    const std::optional<int> end = AwaitEnd(kEndTimeout);
+    if (end && WIFSIGNALED(*end)) {
+      return Unavailable("{} while it loaded the function", EndText(*end));
+    }
     return FailedPrecondition(
         "{} ended while it loaded the function: it is older than Python 3.10, "
         "or a module that the function imports ends the process. Its last "
         "lines are in the log of this process",
         options.interpreter);
   }
-  if (answer != "ready") return FailedPrecondition("{}", answer);
-  return absl::OkStatus();
+  return FailedPrecondition("{}", answer);
 }
 
 absl::StatusOr<std::string> PythonZygote::Exchange(std::string_view message,
@@ -408,6 +474,11 @@ PythonSlot::~PythonSlot() { static_cast<void>(End(false)); }
 absl::StatusOr<ProcessEnd> PythonSlot::End(bool hangs) {
   if (std::exchange(ended_, true)) return Unavailable("it was ended before");
   return zygote_->End(pid_, hangs);
+}
+
+bool PythonSlot::Waits() const {
+  pollfd one{link_.get(), POLLIN, 0};
+  return poll(&one, 1, 0) == 0;
 }
 
 int64_t PythonSlot::RowBeingMade() const {

@@ -7,9 +7,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -48,14 +50,18 @@ class SharedMemory {
   size_t size_ = 0;
 };
 
+// Returns "by signal SIGKILL (Killed)" or "with status 1", for a status of
+// waitpid.
+std::string EndText(int status);
+
 // The way in which a slot's process ended.
 struct ProcessEnd {
   int status = 0;     // as of waitpid
   std::string trace;  // where the function was; "" if unknown
 };
 
-// The process that has loaded a function and forks slots. Its process group has
-// all its slots; the destructor ends them.
+// The process that has loaded a function and forks slots. The destructor ends
+// it, its slots, and all processes that the function started.
 //
 // Thread-safety: any thread.
 class PythonZygote {
@@ -69,7 +75,8 @@ class PythonZygote {
   };
 
   // Starts it and waits until the function is loaded. The process ends with the
-  // calling thread, which must live as long as the zygote.
+  // calling thread, which must live as long as the zygote. A process that a
+  // signal ends before is started again, kStartsMax times in all.
   // FailedPrecondition if the function cannot be loaded.
   static absl::StatusOr<std::shared_ptr<PythonZygote>> Start(
       const Options& options);
@@ -86,11 +93,22 @@ class PythonZygote {
   absl::StatusOr<ProcessEnd> End(pid_t slot, bool hangs);
 
  private:
+  using Zygote = std::shared_ptr<PythonZygote>;
+
   PythonZygote(pid_t pid, OwnedFd control);
-  static absl::StatusOr<std::shared_ptr<PythonZygote>> StartProcess(
-      const Options& options);
-  // Waits until the function is loaded.
-  absl::Status AwaitLoaded(const Options& options) const;
+  static absl::StatusOr<Zygote> StartProcess(const Options& options);
+  // Returns use(process) for a new process, again while a signal ends it.
+  template <class Use>
+  static auto UnlessKilled(const Options& options, const Use& use)
+      -> decltype(use(std::declval<Zygote>()));
+  // Waits until the function is loaded. Unavailable if a signal ended the
+  // process.
+  absl::Status AwaitLoaded(const Options& options);
+  // Returns what Describe returns. Unavailable if a signal ended the process.
+  absl::StatusOr<std::string> ReceiveVersions(const Options& options) const;
+  // Waits for the end of the process, and returns its status; nullopt if it is
+  // unknown, or the process lives on for `timeout`.
+  std::optional<int> AwaitEnd(absl::Duration timeout) const;
   // Sends a message and returns the answer. Unavailable if the zygote has ended
   // or does not answer; then also from then on, because a late answer would be
   // taken for that of the next message.
@@ -98,6 +116,7 @@ class PythonZygote {
                                        std::span<const int> fds);
 
   const pid_t pid_;
+  bool loaded_ = false;  // it ends its descendants when the socket is closed
   std::mutex mu_;        // one exchange at a time
   OwnedFd control_;      // guarded by mu_
   bool broken_ = false;  // guarded by mu_: an answer did not come
@@ -130,6 +149,8 @@ class PythonSlot {
   // Sends a message and awaits the result, with its text. The same errors.
   absl::StatusOr<Outcome> Send(const std::string& message,
                                absl::Duration timeout);
+  // True if the process lives and waits for a request. REQUIRES: no call runs.
+  bool Waits() const;
   // The columns of the last result.
   std::span<const std::byte> result() const { return output_.bytes(); }
   // Ends the process, and says how it ended.

@@ -1,0 +1,182 @@
+"""Interpreters of Python functions that are killed, and processes that functions leave behind."""
+
+import contextlib
+import os
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+
+import cloudpickle
+import feedmill as fm
+import numpy as np
+import pytest
+from functions_reading import values
+from process_tree import alive, children, descendants
+
+# The interpreters cannot import this file.
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def await_fact(fact):
+    deadline = time.monotonic() + 60
+    while not fact():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def interpreters():
+    """The processes that have loaded a function."""
+    return [int(pid) for pid in children() if descendants(int(pid))]
+
+
+def slots():
+    """The processes that make elements."""
+    return [slot for pid in interpreters() for slot in descendants(pid)]
+
+
+def kill(processes):
+    for pid in processes:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def wait(pid):
+    """True if the process waits; a function that only computes waits for its next call."""
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0] == "S"
+
+
+def large(x):
+    return np.full(300_000, x)
+
+
+LARGE = fm.Dataset.range(80).map(
+    large, python=True, deterministic=True, output=("int64", (300_000,))
+)
+
+
+@pytest.mark.parametrize("on_error", ["fail", "skip"])
+@pytest.mark.parametrize("killed", [interpreters, slots])
+def test_an_idle_process_that_is_killed_costs_no_element(killed, on_error):
+    dataset = LARGE.on_error("skip") if on_error == "skip" else LARGE
+    with (
+        fm.DispatchServer() as dispatcher,
+        # A worker whose memory is full waits for the reader.
+        fm.WorkerServer(dispatcher.target, allow_python=True, memory_bytes=40 << 20, threads=4),
+        dataset.read(dispatcher.target) as reader,
+    ):
+        got = [int(next(reader)[0]) for _ in range(3)]
+        await_fact(lambda: len(slots()) == 4 and all(map(wait, slots())))
+        kill(killed())
+        got += [int(x[0]) for x in reader]
+        assert got == list(range(80))
+        assert reader.skipped == 0
+
+
+def test_processes_that_are_killed_again_and_again_cost_no_element():
+    dataset = fm.Dataset.range(3000).map(lambda x: x * 3, python=True, output=("int64", ()))
+    got = []
+    with dataset.on_error("skip").read(threads=2) as reader:
+        for x in reader:
+            got.append(int(x))
+            if len(got) % 500 == 0:
+                kill(slots() if len(got) % 1000 else interpreters())
+        assert reader.skipped == 0
+    assert got == [3 * x for x in range(3000)]
+
+
+def test_processes_of_generators_that_are_killed_cost_no_element():
+    def count(shard, shards):
+        for k in range(40):
+            yield np.full(100_000, 40 * shard + k)
+
+    dataset = fm.Dataset.from_generator(count, shards=8, output=("int64", (100_000,)))
+    got = []
+    with dataset.on_error("skip").read(threads=2) as reader:
+        for x in reader:
+            got.append(int(x[0]))
+            if len(got) % 50 == 0:
+                kill(slots() if len(got) % 100 else interpreters())
+        assert reader.skipped == 0
+    assert got == list(range(320))
+
+
+class Loads:
+    """A function that writes its process to a file when it is loaded, and ends as it says."""
+
+    def __init__(self, path, end):
+        self.path, self.end = path, end
+
+    def __reduce__(self):
+        return load, (self.path, self.end)
+
+    def __call__(self, x):
+        return x
+
+
+def load(path, end):
+    with open(path, "a") as file:
+        file.write(f"{os.getpid()}\n")
+    with open(path) as file:
+        first = len(file.readlines()) == 1
+    if end == "waits" and first:
+        time.sleep(1000)
+    if end == "is killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Loads(path, end)
+
+
+def reading(path, end):
+    return fm.Dataset.range(10).map(Loads(str(path), end), python=True, output=("int64", ()))
+
+
+def test_an_interpreter_that_is_killed_while_it_loads_loads_again(tmp_path):
+    loads = tmp_path / "loads"
+    loads.touch()
+    got = []
+    thread = threading.Thread(target=lambda: got.extend(values(reading(loads, "waits"))))
+    thread.start()
+    await_fact(lambda: loads.read_text().endswith("\n"))
+    kill([int(loads.read_text())])
+    thread.join(60)
+    assert got == list(range(10))
+    assert len(loads.read_text().splitlines()) == 2
+
+
+def test_an_interpreter_that_always_ends_by_a_signal_is_an_error_that_names_it(tmp_path):
+    with pytest.raises(
+        fm.FailedPreconditionError,
+        match=r"was ended by signal SIGKILL \(Killed\) while it loaded the function.* 3 times",
+    ):
+        values(reading(tmp_path / "loads", "is killed"))
+    assert len((tmp_path / "loads").read_text().splitlines()) == 3
+
+
+def test_an_interpreter_that_is_killed_at_the_start_of_a_worker_starts_again(tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f"""#!/bin/sh
+mkdir {tmp_path}/killed 2>/dev/null && kill -9 $$
+exec {sys.executable} "$@"
+""")
+    python.chmod(python.stat().st_mode | stat.S_IXUSR)
+    dataset = fm.Dataset.range(10).map(lambda x: x, python=True, output=("int64", ()))
+    with (
+        fm.DispatchServer() as dispatcher,
+        fm.WorkerServer(dispatcher.target, allow_python=str(python)),
+    ):
+        assert values(dataset, dispatcher.target) == list(range(10))
+    assert (tmp_path / "killed").exists()
+
+
+def test_a_function_that_kills_its_interpreter_each_time_is_an_error_of_its_element():
+    dataset = fm.Dataset.range(3).map(
+        lambda x: os.kill(os.getppid(), signal.SIGKILL) if x == 1 else x,
+        python=True,
+        output=("int64", ()),
+    )
+    with dataset.on_error("skip").read(threads=1) as reader:
+        assert [int(x) for x in reader] == [0, 2]
+        assert reader.skipped == 1
