@@ -180,3 +180,58 @@ def test_a_function_that_kills_its_interpreter_each_time_is_an_error_of_its_elem
     with dataset.on_error("skip").read(threads=1) as reader:
         assert [int(x) for x in reader] == [0, 2]
         assert reader.skipped == 1
+
+
+# ---- processes that a function starts
+
+
+def starts_processes(x):
+    """Returns a process in a session of its own, and an orphan in another one."""
+    started = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        orphan = os.fork()
+        if orphan == 0:
+            time.sleep(1000)
+        os.write(write, b"%d" % orphan)
+        os._exit(0)
+    os.waitpid(child, 0)
+    return np.array([started.pid, int(os.read(read, 20))])
+
+
+STARTING = fm.Dataset.range(6).map(starts_processes, python=True, output=("int64", (2,)))
+
+
+def test_processes_that_a_function_starts_end_with_the_reading():
+    with fm.Loader(STARTING, threads=2) as loader:
+        for _ in range(2):
+            started = [int(pid) for pids in loader for pid in pids]
+            assert len(started) == 12
+            await_fact(lambda started=started: not any(map(alive, started)))
+        assert interpreters() or children()  # the function stays loaded
+
+
+TRAINER = """
+import sys
+import feedmill as fm
+from functions_killed_test import STARTING
+reader = STARTING.read()
+print(*[int(pid) for _ in range(6) for pid in next(reader)], flush=True)
+sys.stdin.read()
+"""
+
+
+def test_processes_that_a_function_starts_end_with_a_killed_trainer():
+    with subprocess.Popen(
+        [sys.executable, "-c", TRAINER],
+        env={**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{os.path.dirname(__file__)}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as trainer:
+        started = [int(pid) for pid in trainer.stdout.readline().split()]
+        assert len(started) == 12
+        assert all(map(alive, started))
+        trainer.kill()
+    await_fact(lambda: not any(map(alive, started)))

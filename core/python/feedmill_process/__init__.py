@@ -8,6 +8,7 @@ forks a process for each slot, so that the slots share the function's memory.
   versions.py         the interpreter's version and packages
   loading.py          the function, and the module that it imports as feedmill
   zygote.py           forks slots and ends them
+  descendants.py      the processes that functions start
   slot.py             makes elements from elements
   generator_slot.py   makes the elements of a shard
   generator_state.py  states of iterators

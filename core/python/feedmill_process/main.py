@@ -15,10 +15,11 @@ import socket
 import struct
 import sys
 
+from feedmill_process.descendants import adopt_orphans, end_with_parent
 from feedmill_process.error_text import TEXT_MAX, cut
 from feedmill_process.loading import load
 from feedmill_process.versions import Refused, describe
-from feedmill_process.zygote import Zygote, end_with_parent
+from feedmill_process.zygote import Zygote
 
 CONTROL = 3
 
@@ -35,6 +36,7 @@ def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     options, pickled = setup(5)
     end_with_parent(options["parent"])
+    adopt_orphans()
     os.set_inheritable(CONTROL, False)
     if sys.path and sys.path[0] == "":
         del sys.path[0]
@@ -57,8 +59,9 @@ def main():
         )
         return
     del pickled
+    zygote = Zygote(control, slot, options, function, random)
     control.send(b"ready")
-    Zygote(control, slot, options, function, random).serve()
+    zygote.serve()
 
 
 def slot_of(call):

@@ -2,30 +2,30 @@
 
 import array
 import contextlib
-import ctypes
 import errno
 import faulthandler
 import os
 import resource
+import select
 import signal
 import socket
 import struct
 import time
 import traceback
 
-PR_SET_PDEATHSIG = 1
+from feedmill_process.descendants import (
+    children,
+    descendants,
+    end_with_parent,
+    kill,
+    kill_descendants,
+)
+
 DUMP_MAX = 4_000
 LINK_LOST = 113  # exit status of a slot whose function has closed its socket
 LINK_LOST_TEXT = (
     b"the function closed the socket to feedmill: let it close only descriptors that it opened"
 )
-
-
-def end_with_parent(parent):
-    """Ends this process when `parent` ends."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def limit_memory(more):
@@ -51,10 +51,38 @@ class Zygote:
         self.random = random
         self.dumps = {}  # pid → descriptor of the traceback of a fatal signal
         self.links = {}  # pid → descriptor of the slot's socket in it, and its inode
+        self.own = set(children(os.getpid()))  # that modules of the function started
+        # Receives the number of each signal: SIGTERM when feedmill ends, SIGCHLD.
+        self.signals, self.to_signals = socket.socketpair()
+        self.to_signals.setblocking(False)
+        for number in (signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, lambda *_: None)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM, signal.SIGCHLD})
+        signal.set_wakeup_fd(self.to_signals.fileno(), warn_on_full_buffer=False)
+        end_with_parent(options["parent"], signal.SIGTERM)
 
     def serve(self):
+        """Serves until feedmill ends; then ends all processes that the function started."""
+        try:
+            self.answer()
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            kill_descendants()
+            os._exit(0)
+
+    def answer(self):
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        poll.register(self.signals, select.POLLIN)
         while True:
-            # Without SIGPIPE and with a parent that is gone, recv returns nothing.
+            ready = dict(poll.poll())
+            if self.signals.fileno() in ready:
+                if signal.SIGTERM in self.signals.recv(4096):
+                    return
+                self.reap()
+            if self.control.fileno() not in ready:
+                continue
             message, ancillary, _, _ = self.control.recvmsg(64, socket.CMSG_SPACE(3 * 4))
             if not message:
                 return
@@ -82,7 +110,7 @@ class Zygote:
             code = 1
             try:
                 end_with_parent(zygote)
-                self.control.close()
+                self.leave()
                 for other in self.dumps.values():
                     os.close(other)
                 faulthandler.enable(dump, all_threads=False)
@@ -106,8 +134,22 @@ class Zygote:
             self.links[pid] = link
         self.control.send(struct.pack("<q", pid))
 
+    def leave(self):
+        """Gives up in a slot what is the zygote's."""
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGTERM, signal.SIGCHLD):
+            signal.signal(number, signal.SIG_DFL)
+        for owned in (self.control, self.signals, self.to_signals):
+            owned.close()
+
+    def reap(self):
+        """Takes the exit status of orphans, processes that slots started before they ended."""
+        for pid in set(children(os.getpid())) - self.own - self.dumps.keys():
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
     def end(self, pid, hangs):
-        """Ends a slot, and answers how it ended and where it was."""
+        """Ends a slot and what it started, and answers how it ended and where it was."""
         dump = self.dumps.pop(pid)
         link = self.links.pop(pid)
         lost = False
@@ -116,8 +158,10 @@ class Zygote:
             self.await_dump(dump)
         elif not self.has_link(pid, link):
             lost = not self.await_end(pid)
-        os.kill(pid, signal.SIGKILL)
+        kill([pid, *descendants(pid)])
         _, status = os.waitpid(pid, 0)
+        if not self.dumps:  # orphans of slots that ended before
+            kill_descendants(self.own)
         os.lseek(dump, 0, os.SEEK_SET)
         text = os.read(dump, DUMP_MAX)
         os.close(dump)
