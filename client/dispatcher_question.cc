@@ -11,6 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "core/base/status.h"
+#include "core/io/read_stop.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/messenger.h"
@@ -59,11 +60,17 @@ class AskingReactor : public ReactorHandler {
     return absl::OkStatus();
   }
 
-  // Nullopt after `timeout`.
+  // Nullopt after `timeout`. Cancelled if a ReadStop of this thread stops.
   std::optional<absl::Status> Answer(absl::Duration timeout) {
+    const absl::Time end = SteadyNow() + timeout;
     std::unique_lock lock(mu_);
-    answered_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
-                       [this] { return answer_.has_value(); });
+    while (!answer_.has_value()) {
+      const absl::Duration left = end - SteadyNow();
+      if (left <= absl::ZeroDuration()) break;
+      if (ReadStop::Asked()) return Cancelled("the wait was given up");
+      answered_.wait_for(lock, absl::ToChronoNanoseconds(
+                                   std::min(left, kQuestionPollInterval)));
+    }
     return answer_;
   }
   // Why the last attempt to connect failed, if it did.

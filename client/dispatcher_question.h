@@ -24,8 +24,9 @@ struct DispatcherQuestion {
 
 // Says `question` to a dispatcher, again every second, until `take` returns
 // true for a message that came back, a Refusal excepted. Returns the status of
-// a Refusal. DeadlineExceeded if no answer came within the timeout;
-// InvalidArgument for an address or keys that are wrong.
+// a Refusal. DeadlineExceeded if no answer came within the timeout; Cancelled
+// if a ReadStop of this thread stops; InvalidArgument for an address or keys
+// that are wrong.
 absl::Status AskDispatcher(const DispatcherQuestion& question,
                            std::function<bool(Message&)> take);
 

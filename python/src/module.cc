@@ -321,7 +321,7 @@ void BindRegistry(nb::module_& m) {
       "register_dataset",
       [config_of](const PythonPipeline& pipeline, std::string service,
                   const std::string& id, double timeout) {
-        return Take(WithoutGil([&] {
+        return Take(Interruptible([&] {
           return RegisterDataset(pipeline.graph(),
                                  config_of(std::move(service), timeout), id);
         }));
@@ -330,7 +330,7 @@ void BindRegistry(nb::module_& m) {
   m.def(
       "registered_graph",
       [config_of](std::string service, const std::string& id, double timeout) {
-        return Take(WithoutGil([&]() -> absl::StatusOr<std::string> {
+        return Take(Interruptible([&]() -> absl::StatusOr<std::string> {
           FM_ASSIGN_OR_RETURN(
               const Dataset dataset,
               DatasetFromId(id, config_of(std::move(service), timeout)));

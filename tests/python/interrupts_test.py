@@ -7,6 +7,7 @@ import time
 
 import feedmill as fm
 import pytest
+from feedmill import tf
 
 DATASET = fm.Dataset.range(1000).map("x + 1").with_options(seed=1)
 # A worker must find the file before the reading begins.
@@ -46,6 +47,17 @@ def test_a_signal_ends_the_wait_for_a_worker(alarm):
     with fm.DispatchServer() as dispatcher:
         assert alarm(lambda: LINES.read(dispatcher.target)) < SOON
         assert alarm(lambda: next(DATASET.read(dispatcher.target))) < SOON
+
+
+def test_a_signal_ends_the_wait_for_a_dispatcher(alarm):
+    unused = "127.0.0.1:1"
+    dataset = tf.data.Dataset.range(3)
+    from_id = tf.data.experimental.service.from_dataset_id
+    distribute = tf.data.experimental.service.distribute("distributed_epoch", unused)
+    register = tf.data.experimental.service.register_dataset
+    assert alarm(lambda: register(unused, dataset)) < SOON
+    assert alarm(lambda: from_id("distributed_epoch", unused, "id")) < SOON
+    assert alarm(lambda: next(iter(dataset.apply(distribute)))) < SOON
 
 
 @pytest.fixture

@@ -225,3 +225,39 @@ def test_a_loop_that_others_read_to_its_end_is_empty_and_says_so(distribute):
         assert sorted(ints(one)) == list(range(10))
         with pytest.warns(UserWarning, match="choose another job_name"):
             assert ints(other) == []
+
+
+def test_loops_wait_as_long_as_it_takes(monkeypatch):
+    patience = []
+
+    def read(self, *place, first_timeout=20, timeout=60, **more):
+        patience.append((first_timeout, timeout))
+        raise fm.CancelledError("looked at")
+
+    monkeypatch.setattr(fm.Dataset, "read", read)
+    for job in (None, "job"):
+        dataset = numbers(3).apply(service.distribute("distributed_epoch", UNUSED, job))
+        with pytest.raises(fm.CancelledError):
+            iter(dataset)
+        with pytest.raises(fm.CancelledError):
+            dataset.read()
+    assert patience == [(float("inf"),) * 2, (20, 60)] * 2
+
+
+# ---- servers
+
+
+def test_servers_take_the_keywords_of_feedmill():
+    function = {"python": True, "deterministic": True}
+    with service.DispatchServer(advertise="localhost") as dispatcher:
+        assert dispatcher.target.startswith("grpc://localhost:")
+        with service.WorkerServer(
+            port=0, dispatcher_address=dispatcher._address, allow_python=True
+        ):
+            dataset = numbers(3).map(lambda x: x * 2, **function)
+            distributed = dataset.apply(service.distribute("distributed_epoch", dispatcher.target))
+            assert ints(distributed) == [0, 2, 4]
+        with pytest.raises(TypeError):
+            service.WorkerServer(dispatcher_address=dispatcher._address, no_such_option=1)
+    with pytest.raises(TypeError):
+        service.DispatchServer(no_such_option=1)

@@ -2,6 +2,7 @@
 
 import feedmill as fm
 import numpy as np
+import pytest
 import tensorflow as tf
 from feedmill.tensorflow import _tensor
 
@@ -105,3 +106,27 @@ def test_keras_fits():
     model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
     history = model.fit(dataset, epochs=20, verbose=0)
     assert history.history["loss"][-1] < history.history["loss"][0] / 4
+
+
+def test_loaders_of_a_distributed_dataset_read_through_its_service(service):
+    """Each of two workers makes all elements."""
+    import feedmill.tf
+
+    distribute = feedmill.tf.data.experimental.service.distribute
+    with fm.WorkerServer(service) as second:
+        while not second.registered:
+            pass
+        copies = feedmill.tf.data.Dataset.range(5).apply(distribute("parallel_epochs", service))
+        for loader in (
+            copies.to_tf(),
+            copies.to_tf().dataset(),
+            copies.to_torch(),
+            copies.to_jax(),
+        ):
+            assert sorted(int(x) for x in loader) == sorted([*range(5), *range(5)])
+        shared = feedmill.tf.data.Dataset.range(5).apply(
+            distribute("distributed_epoch", service, job_name="shared")
+        )
+        assert sorted(int(x) for x in shared.to_tf()) == list(range(5))
+        with pytest.raises(ValueError, match="share its elements already"):
+            iter(shared.to_tf(rank=0, ranks=2)).__next__()

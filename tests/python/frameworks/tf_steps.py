@@ -444,6 +444,38 @@ def other_job_names_are_other_jobs(tf):
         ]
 
 
+@differs("one `job_name` for two datasets")
+def a_job_name_of_two_datasets(tf):
+    with cluster(tf) as (dispatcher, _):
+        one, other = (
+            distributed(tf, dispatcher, numbers(tf, 5).map(function), job_name="j")
+            for function in (lambda x: x + 1, lambda x: x * 2)
+        )
+        return values(itertools.islice(one, 1)), len(values(other))
+
+
+# ---- other steps
+
+
+@differs("order after `shuffle` with a seed")
+def a_shuffled_dataset(tf):
+    options = {"buffer_size": 100} if tf.__name__ == "tensorflow" else {}
+    return values(numbers(tf, 100).shuffle(seed=42, **options))
+
+
+@differs(
+    "`shuffle(buffer_size)`, `bucket_by_sequence_length(function, …)`, "
+    "`from_generator(…, output_signature)`"
+)
+def a_shuffle_in_a_buffer(tf):
+    return sorted(values(numbers(tf, 10).shuffle(10)))
+
+
+@differs("`cardinality`")
+def a_cardinality(tf):
+    return int(numbers(tf, 10).cardinality())
+
+
 # ---- datasets by id
 
 

@@ -142,6 +142,8 @@ def _milliseconds(value: int | None) -> int:
 class DispatchServer(feedmill.DispatchServer):
     """An in-process dispatcher. See :class:`feedmill.DispatchServer`.
 
+    ``options`` are other keywords of that class, such as ``host`` and ``keys``.
+
     >>> from feedmill import tf
     >>> config = tf.data.experimental.service.DispatcherConfig(port=0)
     >>> dispatcher = tf.data.experimental.service.DispatchServer(config)
@@ -150,7 +152,9 @@ class DispatchServer(feedmill.DispatchServer):
     >>> dispatcher.stop()
     """
 
-    def __init__(self, config: DispatcherConfig | None = None, start: bool = True) -> None:
+    def __init__(
+        self, config: DispatcherConfig | None = None, start: bool = True, **options: Any
+    ) -> None:
         config = config or DispatcherConfig()
         self._protocol = protocol_of(config.protocol)
         if config.fault_tolerant_mode and not config.work_dir:
@@ -162,7 +166,7 @@ class DispatchServer(feedmill.DispatchServer):
                 "worker_addresses: workers register themselves; there is no static sharding"
             )
         work_dir = config.work_dir if config.fault_tolerant_mode else None
-        super().__init__(config.port, work_dir, start=start)
+        super().__init__(config.port, work_dir, start=start, **options)
 
     @property
     def target(self) -> str:
@@ -181,12 +185,14 @@ class WorkerServer(feedmill.WorkerServer):
     """An in-process worker. See :class:`feedmill.WorkerServer`.
 
     The older form ``WorkerServer(port=5051, dispatcher_address="localhost:5050")`` is
-    the same as with a :class:`WorkerConfig` of these.
+    the same as with a :class:`WorkerConfig` of these. ``options`` are other keywords of
+    that class, such as ``allow_python`` and ``keys``.
     """
 
     def __init__(
-        self, config: WorkerConfig | None = None, start: bool = True, **older: Any
+        self, config: WorkerConfig | None = None, start: bool = True, **options: Any
     ) -> None:
+        older = {name: options.pop(name) for name in WorkerConfig._fields if name in options}
         if config is None:
             if not older.get("dispatcher_address"):
                 raise InvalidArgumentError("a worker needs the `dispatcher_address`")
@@ -201,6 +207,7 @@ class WorkerServer(feedmill.WorkerServer):
             port=config.port,
             advertise=_advertised(config.worker_address, config.port),
             start=start,
+            **options,
         )
 
     def start(self) -> None:
