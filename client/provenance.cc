@@ -82,7 +82,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
     shown.iteration = token.iteration;
   } else if (read.options.seed.has_value()) {
     shown.seed = *read.options.seed;
-  } else if (UsesRandomNumbers(read, *registry)) {
+  } else if (NeedsSeed(read, *registry)) {
     return InvalidArgument(
         "the batches depend on a seed that was drawn: write the seed that was "
         "printed as options.seed, or give a token of that reading");

@@ -29,19 +29,31 @@ bool UsesRandomNumbers(const Step& step, const FunctionRegistry& registry) {
   return random;
 }
 
+// True if `uses` is true for a step of the graph, or of an input of it.
+template <class Uses>
+bool AnyStep(const Graph& graph, const Uses& uses) {
+  const auto* inputs = SourceInputs(graph.source);
+  return (inputs != nullptr && std::any_of(inputs->begin(), inputs->end(),
+                                           [&](const Graph& input) {
+                                             return AnyStep(input, uses);
+                                           })) ||
+         std::any_of(graph.steps.begin(), graph.steps.end(), uses);
+}
+
 }  // namespace
 
 bool UsesRandomNumbers(const Graph& graph, const FunctionRegistry& registry) {
-  const auto* inputs = SourceInputs(graph.source);
-  const bool below =
-      inputs != nullptr &&
-      std::any_of(inputs->begin(), inputs->end(), [&](const Graph& input) {
-        return UsesRandomNumbers(input, registry);
-      });
-  return below || std::any_of(graph.steps.begin(), graph.steps.end(),
-                              [&](const Step& step) {
-                                return UsesRandomNumbers(step, registry);
-                              });
+  return AnyStep(graph, [&](const Step& step) {
+    return UsesRandomNumbers(step, registry);
+  });
+}
+
+bool NeedsSeed(const Graph& graph, const FunctionRegistry& registry) {
+  return AnyStep(graph, [&](const Step& step) {
+    const auto* shuffle = step.As<ShuffleStep>();
+    return shuffle != nullptr ? !shuffle->seed.has_value()
+                              : UsesRandomNumbers(step, registry);
+  });
 }
 
 }  // namespace feedmill

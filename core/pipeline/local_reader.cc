@@ -8,6 +8,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/python_functions.h"
+#include "core/dataset/random_use.h"
 #include "core/io/manifest.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/worker_stage.h"
@@ -23,6 +24,24 @@ namespace {
 uint64_t DrawSeed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
+}
+
+// Returns the seed of the reading. It is drawn only if no other rank has to
+// know it.
+absl::StatusOr<uint64_t> SeedOf(const Graph& graph,
+                                const FunctionRegistry& registry,
+                                const LocalReaderOptions& options) {
+  if (options.resume) return options.resume->seed;
+  if (graph.options.seed) return *graph.options.seed;
+  if (options.share.whole()) return DrawSeed();
+  if (!NeedsSeed(graph, registry)) return 0;
+  return InvalidArgument(
+      "rank {} of {}: the dataset uses random numbers and has no seed; each "
+      "rank would draw another one, and read another order. Give all ranks one "
+      "seed: `options: {{seed: 7}}` in YAML, `.with_options(seed=7)` in "
+      "Python, "
+      "`.WithSeed(7)` in C++",
+      options.share.rank, options.share.ranks);
 }
 
 }  // namespace
@@ -68,15 +87,13 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                                   "give the reader fewer (--threads)"));
   options.memory_bytes = ElementMemory(options.memory_bytes, threads);
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
+  FM_ASSIGN_OR_RETURN(const uint64_t seed, SeedOf(graph, *registry, options));
   FM_ASSIGN_OR_RETURN(
       const auto loaded,
       LoadPython(*analyzed, *registry, "the reader", PythonPart::kAll));
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
   const auto manifest = std::make_shared<const Manifest>(std::move(resolved));
   const std::optional<LocalResume>& resume = options.resume;
-  const uint64_t seed = resume               ? resume->seed
-                        : graph.options.seed ? *graph.options.seed
-                                             : DrawSeed();
   const uint64_t iteration = resume ? resume->iteration : options.iteration;
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*analyzed, *manifest, seed, iteration));

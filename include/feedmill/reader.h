@@ -221,7 +221,8 @@ struct ReadOptions {
   // finished. In a named job it needs order deterministic.
   std::optional<uint64_t> epoch{};
   // In place of the dataset's options. The mode has no effect on a local read,
-  // which is always one pass.
+  // which is always one pass. Ranks of a local read need a seed if the dataset
+  // uses random numbers: no service draws one for all of them.
   std::optional<uint64_t> seed{};
   std::optional<ProcessingMode> processing_mode{};
 

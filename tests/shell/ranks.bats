@@ -73,6 +73,22 @@ rank() {  # C/N JOB FLAGS…
   exec 9<&-
 }
 
+@test "consumers without a seed are refused where no service draws one for all" {
+  sed -i '/options/d' "$FILES/p.yaml"
+  for c in 0 1; do
+    expect_error 2 "rank $c of 2: the dataset uses random numbers and has no seed" 'options: {seed: 7}' -- \
+      feedmill read "$FILES/p.yaml" --local --consumer $c/2
+  done
+  sed -i 's/shuffle: {}/shuffle: {seed: 3}/' "$FILES/p.yaml"
+  for c in 0 1; do
+    expect 0 feedmill read "$FILES/p.yaml" --local --consumer $c/2 --limit 2 --save-token "$FILES/token$c"
+    [[ $stderr != *'was drawn'* ]]
+  done
+  feedmill token merge "$FILES/token0" "$FILES/token1" --output "$FILES/merged"
+  expect 0 feedmill read "$FILES/p.yaml" --local --token "$FILES/merged" --format summary
+  grep -qF '"elements":176' <<< "$output"
+}
+
 @test "--even gives all consumers as many elements, in one process and through a service" {
   start_cluster 2
   echo 'source: {range: 5}' > "$FILES/five.yaml"

@@ -249,7 +249,7 @@ class OutputRead {
 absl::StatusOr<std::unique_ptr<Reader>> OutputRead::Open(const Graph& graph,
                                                          ReadOptions options) {
   const bool drawn = !graph.options.seed.has_value() &&
-                     UsesRandomNumbers(graph, *options.hooks.registry);
+                     NeedsSeed(graph, *options.hooks.registry);
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
                       Read(graph, std::move(options)));
   if (drawn) PrintDrawnSeed(reader->seed());

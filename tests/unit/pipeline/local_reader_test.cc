@@ -38,6 +38,40 @@ TEST(LocalReader, DrawsASeedOfItsOwn) {
   EXPECT_NE((*a)->seed(), (*b)->seed());
 }
 
+// Returns the seed of rank 1 of 2, or 1 if it is refused for want of one.
+uint64_t SeedOfRank(const std::string& yaml) {
+  LocalReaderOptions options;
+  options.share = {.rank = 1, .ranks = 2};
+  const auto reader =
+      LocalReader::Make(Parse(yaml), BuiltinRegistry(), options);
+  if (reader.ok()) return (*reader)->seed();
+  EXPECT_EQ(reader.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(reader.status().message().find("rank 1 of 2"), std::string::npos)
+      << reader.status();
+  EXPECT_NE(reader.status().message().find("options: {seed: 7}"),
+            std::string::npos)
+      << reader.status();
+  return 1;
+}
+
+TEST(LocalReader, RanksDrawNoSeeds) {
+  const std::string range = "source: {range: {stop: 8}}\nsteps:\n";
+  for (const char* random :
+       {"shuffle", "shuffle: {window: 2}", "map: 'random.uniform()'",
+        "filter: 'random.uniform() < 0.5'"}) {
+    EXPECT_EQ(SeedOfRank(range + "  - " + random + "\n"), 1) << random;
+    EXPECT_EQ(SeedOfRank(range + "  - " + random + "\noptions: {seed: 5}\n"), 5)
+        << random;
+  }
+  EXPECT_EQ(SeedOfRank("source: {concatenate: [{source: {range: 3}, steps: "
+                       "[shuffle]}, {source: {range: 3}}]}\n"),
+            1);
+  // The seed has no effect. All ranks have the same one, so that their tokens
+  // can be merged.
+  EXPECT_EQ(SeedOfRank(range + "  - map: 'x + 1'\n"), 0);
+  EXPECT_EQ(SeedOfRank(range + "  - shuffle: {seed: 3}\n"), 0);
+}
+
 TEST(LocalReader, AWaitEndsAtItsDeadline) {
   const auto reader =
       LocalReader::Make(Parse("source: {range: {stop: 1000000000000}}\nsteps:\n"
