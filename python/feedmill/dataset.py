@@ -163,21 +163,21 @@ class Dataset(Sources, Steps):
         """Returns the rows of a ``datasets.Dataset`` of Hugging Face.
 
         Its Arrow files are read by feedmill, where the workers of a service are too, so
-        they need the same paths there. ``columns``: those to read; default: all.
+        they need the same paths there. ``columns``: those to read; default: those of
+        ``with_format(columns=…)``, or all.
         ``memory_map``: hand out views of the files, as ``datasets`` does; see
         :meth:`arrow`.
 
         Raises InvalidArgumentError if the files alone are not the dataset: it is in
-        memory, or a choice or another order of its rows, or its columns were renamed.
-        The message says what to do. Raises ImportError without ``datasets``. Reading
-        needs feedmill's plugin for Arrow files.
+        memory, or a choice or another order of its rows, its columns were renamed or
+        cast, or it has a transform. The message says what to do. Raises ImportError
+        without ``datasets``. Reading needs feedmill's plugin for Arrow files.
         """
         with _needed("from_hf", "datasets"):
             from feedmill.huggingface import arrow_files
 
-        files, names = arrow_files(dataset)
-        chosen = names if columns is None else list(columns)
-        return cls.arrow(files, columns=chosen, memory_map=memory_map)
+        files, names = arrow_files(dataset, columns)
+        return cls.arrow(files, columns=names, memory_map=memory_map)
 
     def to_hf(
         self, path: str | os.PathLike[str], service: str | None = None, **options: Any
@@ -240,7 +240,8 @@ class Dataset(Sources, Steps):
     ) -> Self:
         """Returns the dataset with other options; those that are None stay.
 
-        ``seed``: of all random choices; drawn for each reading if there is none.
+        ``seed``: of all random choices; drawn for each reading if there is none. Several
+        ranks that read without a service need one.
         ``order``: ``any`` gives each element to one of the readers that share a job.
         ``processing_mode``: ``off`` reads the whole dataset once for each worker.
         ``job``: the job that a read through a service is of.
@@ -307,7 +308,8 @@ class Dataset(Sources, Steps):
             dataset must be the same; its seed and epoch are the state's.
           epoch: Each epoch has another order. Default: the state's, or 0, or of a
             job with a name the first one that this reader has not finished.
-          seed: Replaces the seed of the dataset; drawn if neither is given.
+          seed: Replaces the seed of the dataset; drawn if neither is given. Several ranks
+            without a service are then refused, if the dataset uses random numbers.
           skip_batches: Elements [first, second) by number that are left out.
           consumer: This reader's name within the job.
           take_over: Take the place of a reader whose lease is still valid.

@@ -38,6 +38,116 @@ def test_some_columns_of_a_dataset(saved):
     assert list(dataset.element_spec) == ["number"]
 
 
+def plain(element):
+    def of(value):
+        return value.decode() if isinstance(value, bytes) else np.asarray(value).tolist()
+
+    return {name: of(value) for name, value in element.items()}
+
+
+def test_the_columns_of_a_format(saved):
+    chosen = saved.with_format("numpy", columns=["number"])
+    assert list(fm.Dataset.from_hf(chosen).element_spec) == ["number"]
+    every = saved.with_format("numpy", columns=["number"], output_all_columns=True)
+    assert list(fm.Dataset.from_hf(every).element_spec) == list(ROWS)
+    assert list(fm.Dataset.from_hf(chosen, columns=["text"]).element_spec) == ["text"]
+
+
+@pytest.fixture
+def parts(tmp_path):
+    """Two datasets of the same columns, in files of their own."""
+    for part, values in {"a": range(3), "b": range(3, 5)}.items():
+        columns = {
+            "text": [f"line {k}" for k in values],
+            "other": [f"more {k}" for k in values],
+            "label": list(values),
+            "label_id": [k + 70 for k in values],
+            "struct": [{"x": k} for k in values],
+            "list": [[k] * k for k in values],
+            "bytes": [{"bytes": b"%d" % k, "path": None} for k in values],
+        }
+        rows = datasets.Dataset.from_dict(columns).cast_column("bytes", datasets.Image())
+        rows.save_to_disk(tmp_path / part)
+    return [datasets.load_from_disk(tmp_path / part) for part in "ab"]
+
+
+def replaced(rows, **names):
+    return rows.remove_columns(list(names.values())).rename_columns(names)
+
+
+RENAMED = {
+    "one": lambda a, b: a.rename_column("text", "line"),
+    "another, removed before": lambda a, b: replaced(a, label_id="label"),
+    "two that are swapped": lambda a, b: a.rename_columns(
+        {"label": "label_id", "label_id": "label"}
+    ),
+    "texts that are swapped": lambda a, b: a.rename_columns({"text": "other", "other": "text"}),
+    "one that was removed and added": lambda a, b: a.remove_columns("text").add_column(
+        "text", ["x"] * len(a)
+    ),
+    "of all parts": lambda a, b: datasets.concatenate_datasets(
+        [replaced(a, label_id="label"), replaced(b, label_id="label")]
+    ),
+    "of one part": lambda a, b: datasets.concatenate_datasets(
+        [
+            replaced(a, label_id="label").select_columns(["label"]),
+            b.select_columns(["label"]),
+        ]
+    ),
+    "of the second part": lambda a, b: datasets.concatenate_datasets(
+        [a.select_columns(["label"]), replaced(b, label_id="label").select_columns(["label"])]
+    ),
+    "beside": lambda a, b: datasets.concatenate_datasets(
+        [a.select_columns(["text"]), replaced(a, label_id="label").select_columns(["label"])],
+        axis=1,
+    ),
+    "cast where it is read": lambda a, b: a.cast_column("text", datasets.Image()),
+}
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_no_column_is_taken_for_another(name, parts):
+    dataset = RENAMED[name](*parts)
+    with pytest.raises(fm.InvalidArgumentError, match=r"renamed|in memory|a part of"):
+        fm.Dataset.from_hf(dataset)
+
+
+def test_columns_beside_a_renamed_one_can_be_read(parts):
+    dataset = parts[0].rename_column("text", "line")
+    rows = fm.Dataset.from_hf(dataset, columns=["label", "list"]).read()
+    assert [plain(row) for row in rows] == [{"label": k, "list": [k] * k} for k in range(3)]
+
+
+SAME = {
+    "as it is": lambda a, b: a,
+    "fewer": lambda a, b: a.remove_columns("label"),
+    "in another order": lambda a, b: a.select_columns(["other", "text"]),
+    "renamed and back": lambda a, b: a.rename_column("text", "t").rename_column("t", "text"),
+    "both": lambda a, b: datasets.concatenate_datasets([a, b]),
+    "the other way": lambda a, b: datasets.concatenate_datasets([b, a]),
+    "written again": lambda a, b: replaced(a, label_id="label").map(lambda row: row),
+    "of other names": lambda a, b: a.cast_column("label", datasets.ClassLabel(num_classes=9)),
+    "not decoded": lambda a, b: a.cast_column("bytes", datasets.Image(decode=False)),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_columns_are_those_of_the_dataset(name, parts):
+    dataset = SAME[name](*parts)
+    columns = [n for n in dataset.column_names if n not in ("struct", "bytes")]
+    rows = fm.Dataset.from_hf(dataset, columns=columns).read()
+    expected = [plain(row) for row in dataset.select_columns(columns)]
+    assert [plain(row) for row in rows] == expected
+    assert fm.Dataset.from_hf(dataset)
+
+
+def test_a_column_that_the_dataset_does_not_have(parts):
+    with pytest.raises(fm.InvalidArgumentError, match="no column 'label'; it has text"):
+        fm.Dataset.from_hf(parts[0].remove_columns("label"), columns=["label"])
+    with pytest.raises(fm.InvalidArgumentError, match="with_transform"):
+        fm.Dataset.from_hf(parts[0].with_transform(lambda rows: rows))
+
+
 def test_a_flattened_choice_of_rows(saved, tmp_path):
     chosen = saved.filter(lambda row: row["number"] % 2 == 0).shuffle(seed=1)
     with pytest.raises(fm.InvalidArgumentError, match="flatten_indices"):
