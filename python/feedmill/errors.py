@@ -29,7 +29,9 @@ class Error(Exception):
     node_def: Any = None
     op: Any = None
 
-    def __init__(self, *args: Any) -> None:
+    def __init__(self, *args: Any, message: Any = None) -> None:
+        if message is not None:  # as PyTorch raises an error of a DataLoader's worker again
+            args = (message,)
         if len(args) >= 3:
             self.node_def, self.op = args[:2]
             if len(args) > 3:
