@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -50,6 +51,8 @@ class Reader:
     [2 3] 1
     """
 
+    _why_left = ""  # what ended the loop of a Loader over it
+
     def __init__(
         self,
         pipeline: _feedmill.Pipeline,
@@ -58,6 +61,7 @@ class Reader:
     ) -> None:
         self._pipeline = pipeline
         self._options = dict(options)
+        self._process = os.getpid()
         self._native = self._open(None if state is None else token_of(state))
 
     def _open(self, token: bytes | None) -> _feedmill.Reader:
@@ -259,7 +263,8 @@ class Reader:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
+        if self._process == os.getpid():  # a forked process does not end its parent's reading
+            self.close()
 
     def __repr__(self) -> str:
         return f"<feedmill.Reader{' (closed)' if self.closed else ''}>"

@@ -33,6 +33,8 @@ class _Server(Generic[_Native]):
     """The methods of both servers."""
 
     _native: _Native
+    _process = 0  # that started it
+    _target = ""
 
     def start(self) -> None:
         """Begins to serve; nothing if it already does.
@@ -41,6 +43,7 @@ class _Server(Generic[_Native]):
         :meth:`stop`.
         """
         self._native.start()
+        self._process, self._target = os.getpid(), self._native.target
 
     def stop(self) -> None:
         """Ends serving at once. May be called twice."""
@@ -56,7 +59,7 @@ class _Server(Generic[_Native]):
     @property
     def target(self) -> str:
         """``tcp://host:port`` where others reach it; empty before :meth:`start`."""
-        return self._native.target
+        return self._target
 
     @property
     def running(self) -> bool:
@@ -68,7 +71,8 @@ class _Server(Generic[_Native]):
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stop()
+        if self._process == os.getpid():  # a forked process does not end its parent's servers
+            self.stop()
 
     def __repr__(self) -> str:
         return f"<feedmill.{type(self).__name__} {self.target or 'not started'}>"
@@ -211,6 +215,7 @@ class MetricsServer:
         self._native = _feedmill.MetricsServer(
             address=check.text("address", address), open=check.flag("open", open)
         )
+        self._process = os.getpid()
 
     @property
     def url(self) -> str:
@@ -225,7 +230,8 @@ class MetricsServer:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.stop()
+        if self._process == os.getpid():
+            self.stop()
 
     def __repr__(self) -> str:
         return f"<feedmill.MetricsServer {self.url}>"

@@ -8,25 +8,32 @@ import pytest
 # A child of a process with readers and servers: each use of them is an error,
 # and the child ends by itself.
 FORK = """
-import os, sys
+import contextlib, os, sys
 import feedmill as fm
 dispatcher = fm.DispatchServer()
 worker = fm.WorkerServer(dispatcher.target)
+metrics = fm.MetricsServer()
 dataset = fm.Dataset.range(100000).map("x * 2")
 local, remote = dataset.read(), dataset.read(dispatcher.target)
 kept = [next(local), next(remote)]
+stack = contextlib.ExitStack()
+for entered in (dispatcher, worker, metrics, local, remote):
+    stack.enter_context(entered)
 child = os.fork()
 if child == 0:
     for use in (lambda: next(local), lambda: next(remote), lambda: local.state_dict(),
-                lambda: remote.close(), lambda: dispatcher.stop(), lambda: worker.join(),
-                lambda: dispatcher.target):
+                lambda: remote.close(), lambda: dispatcher.stop(), lambda: worker.join()):
         try:
             use()
         except fm.FailedPreconditionError as error:
             assert "forked" in str(error), error
         else:
             sys.exit("it was not refused")
-    del local, remote, dispatcher, worker
+    # It knows where they are, and leaves them to its parent.
+    assert fm.Dataset.range(3).read(dispatcher.target).seed >= 0
+    assert worker.target.startswith("tcp://")
+    stack.close()
+    del local, remote, dispatcher, worker, metrics
     assert kept == [0, 0]
     sys.exit(0)
 _, status = os.waitpid(child, 0)
