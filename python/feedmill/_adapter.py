@@ -59,13 +59,22 @@ class Adapter:
         """Returns the function ``agree`` of :class:`Loader`, for several ranks."""
         return None
 
+    def _find_seed(self) -> int | None:
+        """Returns a seed that all ranks of a local reading share; None if they cannot."""
+        return None
+
+    def _next(self, elements: Iterator[Element]) -> Any:
+        """Returns the next element, as the framework's."""
+        raise NotImplementedError
+
     def _check(self, ranks: int) -> None:
         """Raises InvalidArgumentError if this many ranks cannot read the dataset."""
 
     # ---- elements
 
-    def _elements(self) -> Iterator[Element]:
-        return iter(self._opened())
+    def __iter__(self) -> Iterator[Any]:
+        """Returns an iterator over the next epoch, which begins with its first element."""
+        return _Adapted(self)
 
     def __len__(self) -> int:
         """Returns the number of elements of one whole epoch for this rank.
@@ -102,6 +111,14 @@ class Adapter:
             return
         token_of(state)
         self._state, self._epoch = dict(state), None
+
+    def get_state(self) -> State:
+        """Returns :meth:`state_dict`; the name that Grain gives it."""
+        return self.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Does what :meth:`load_state_dict` does; the name that Grain gives it."""
+        self.load_state_dict(state)
 
     @property
     def done(self) -> int:
@@ -141,6 +158,7 @@ class Adapter:
                 ranks=ranks,
                 state=self._state,
                 agree=self._find_agree() if ranks > 1 else None,
+                _draw_seed=self._find_seed,
                 **arguments,
             )
             if self._epoch is not None:
@@ -149,9 +167,36 @@ class Adapter:
         return self._loader
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process: where this one is, without its reader."""
-        state = dict(self.__dict__)
-        if self._loader is not None and not self._loader._order_any:
-            state["_state"] = self._loader.state_dict()
-        state["_loader"] = None
+        """For a copy, also in another process: its place, without its reader."""
+        state = {**self.__dict__, "_loader": None}
+        if self._loader is not None:
+            place = self._loader._place_of_copy()
+            epoch = self._loader.next_epoch if place is None else None
+            arguments = {**self._arguments, "seed": self._loader._seed}
+            state.update(_state=place, _epoch=epoch, _arguments=arguments)
         return state
+
+
+class _Adapted:
+    """An iterator over one epoch of an adapter."""
+
+    def __init__(self, adapter: Adapter) -> None:
+        self._adapter = adapter
+        self._elements: Iterator[Element] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._elements is None:
+            self._elements = iter(self._adapter._opened())
+        return self._adapter._next(self._elements)
+
+    def get_state(self) -> State:
+        """Returns the adapter's :meth:`Adapter.state_dict`, as Grain's iterators do."""
+        return self._adapter.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Has this iterator continue at the place of ``state``."""
+        self._adapter.load_state_dict(state)
+        self._elements = None

@@ -5,6 +5,7 @@ This module imports jax; ``import feedmill`` does not.
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -43,7 +44,8 @@ class JaxLoader(Adapter):
 
     Each loop is the next epoch, or the one of :meth:`set_epoch`. The ranks are
     ``jax.process_index()`` and ``jax.process_count()``, found when the first epoch
-    begins. All processes end at the same step.
+    begins. All processes end at the same step. They share the seed that is drawn for a
+    dataset without one.
 
     Args:
       dataset, service, job, state, epoch, seed, skip_batches, options: Those of
@@ -83,13 +85,11 @@ class JaxLoader(Adapter):
         )
         self._sharding = sharding
 
-    def __iter__(self) -> Iterator[Element]:
-        """Returns an iterator over the next epoch, which begins with its first element."""
-        for element in self._elements():
-            if isinstance(element, dict):
-                yield {name: self._array(value, name) for name, value in element.items()}
-            else:
-                yield self._array(element, None)
+    def _next(self, elements: Iterator[Element]) -> Any:
+        element = next(elements)
+        if isinstance(element, dict):
+            return {name: self._array(value, name) for name, value in element.items()}
+        return self._array(element, None)
 
     def _array(self, value: Any, name: str | None) -> Any:
         if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == object:
@@ -109,6 +109,12 @@ class JaxLoader(Adapter):
 
     def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
         return _agree if jax.process_count() > 1 else None
+
+    def _find_seed(self) -> int | None:
+        if self._ranks is not None or jax.process_count() == 1:
+            return None  # not all processes read
+        drawn = np.frombuffer(secrets.token_bytes(8), np.uint32)
+        return int.from_bytes(multihost_utils.broadcast_one_to_all(drawn).tobytes(), "little")
 
     def _check(self, ranks: int) -> None:
         if ranks == 1 or self._sharding is None:

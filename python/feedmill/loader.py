@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from multiprocessing.context import get_spawning_popen
 from typing import Any
 
 from feedmill import _arguments as check
@@ -63,7 +65,7 @@ class Loader:
       state: Go on at the place of a ``state_dict()``, or of :func:`merge_states` of
         the states of all ranks.
       epoch: The first epoch. Default: the state's, or 0.
-      seed: Replaces the seed of the dataset.
+      seed: Replaces the seed of the dataset; see :meth:`Dataset.read`.
       skip_batches: Elements [first, second) of the first epoch that are left out.
       **options: Other keywords of :meth:`Dataset.read`.
 
@@ -85,6 +87,7 @@ class Loader:
         seed: int | None = None,
         skip_batches: Sequence[tuple[int, int]] = (),
         agree: Callable[[bool], tuple[bool, bool]] | None = None,
+        _draw_seed: Callable[[], int | None] | None = None,
         **options: Any,
     ) -> None:
         if not isinstance(dataset, Dataset):
@@ -100,9 +103,11 @@ class Loader:
         self._seed = check.optional_count("seed", seed)
         self._skips = check.ranges("skip_batches", skip_batches)
         self._agree = agree
+        self._draw_seed = _draw_seed  # of all ranks, for a dataset without a seed
         self._options = options
         self._functions: _feedmill.SharedFunctions | None = None
         self._current: Reader | None = None
+        self._opened_in = 0  # process that opened it
         self._begun = False  # the present epoch was given to a loop
         self._failed = False
         self._counted: tuple[int, int | None] | None = None  # of which epoch, for len()
@@ -123,12 +128,13 @@ class Loader:
 
     # ---- elements
 
-    def __iter__(self) -> Iterator[Element]:
+    def __iter__(self) -> Elements:
         """Returns an iterator over the next epoch, which begins with its first element.
 
-        A second iterator ends the first one's epoch.
+        A second iterator ends the first one's epoch: loops that run at the same time need
+        a loader each.
         """
-        return _Elements(self)
+        return Elements(self)
 
     def __len__(self) -> int:
         """Returns the number of elements of one whole epoch for this rank.
@@ -178,7 +184,7 @@ class Loader:
         self._place = None
         self._skips = []
         if self._current is not None and not self._begun:
-            self._leave()
+            self._leave("set_epoch was called")
 
     @property
     def reader(self) -> Reader | None:
@@ -276,7 +282,7 @@ class Loader:
         state of another dataset.
         """
         self._go_to(state)
-        self._leave()
+        self._leave("load_state_dict was called")
         self._failed = False
 
     def get_state(self) -> State:
@@ -291,7 +297,7 @@ class Loader:
 
     def close(self) -> None:
         """Ends the present epoch. May be called twice."""
-        self._leave()
+        self._leave("it was closed")
 
     def __enter__(self) -> Loader:
         return self
@@ -299,11 +305,43 @@ class Loader:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy, also in another process: its place, without its reader."""
+        place = self._place_of_copy()
+        epoch = self._next_epoch if place is None else describe_state(place)["iteration"]
+        copied = {**self.__dict__, "_place": place, "_next_epoch": epoch}
+        copied.update(_current=None, _functions=None, _begun=False)
+        if self._current is not None:
+            copied["_skips"] = []  # its place has them
+        return copied
+
     # ---- internal
+
+    def _place_of_copy(self) -> State | None:
+        """Returns the place at which a copy begins; None: at the beginning of the next epoch.
+
+        A process that is started with the copy begins the epoch that a loop here, or in a
+        forked process, would begin. Other copies continue in the present epoch.
+        """
+        if self._current is None or self._forked or self._order_any:
+            return self._place
+        state = self._current.state_dict()
+        return _after(state) if self._begun and get_spawning_popen() is not None else state
+
+    @property
+    def _forked(self) -> bool:
+        """True if the present reader's threads are in the process that forked this one."""
+        return self._current is not None and self._opened_in != os.getpid()
 
     @property
     def _order_any(self) -> bool:
         return bool(self._dataset._options().get("order") == "any")
+
+    @property
+    def _lacks_seed(self) -> bool:
+        """True if no service draws the seed that all ranks need."""
+        given = self._seed is not None or "seed" in self._dataset._options()
+        return self._ranks > 1 and not self._service and not given
 
     @property
     def _shares(self) -> bool:
@@ -346,8 +384,12 @@ class Loader:
             raise FailedPreconditionError(
                 "the epoch before ended with an error; continue with load_state_dict(state)"
             )
+        if self._forked:
+            self._leave("the process forked")
         if self._current is None:
             place = self._place
+            if place is None and self._draw_seed is not None and self._lacks_seed:
+                self._seed = self._draw_seed()
             self._current = self._dataset.read(
                 self._service,
                 self._job,
@@ -362,6 +404,7 @@ class Loader:
                 _functions=self._shared_functions(),
                 **self._options,
             )
+            self._opened_in = os.getpid()
             self._begun = False
             self._seed = self._current.seed
             self._next_epoch = self._current.epoch
@@ -369,7 +412,7 @@ class Loader:
 
     def _begin(self) -> Reader:
         if self._current is not None and self._begun:
-            self._leave()
+            self._leave("another loop over it began")
         reader = self._open()
         self._begun = True
         self._next_epoch = reader.epoch + 1
@@ -384,19 +427,25 @@ class Loader:
             if reader is self._current:
                 self._failed = False
                 if not self._order_any:
-                    token = _feedmill.next_epoch_token(token_of(reader.state_dict()))
-                    self._place = make_state(token)
-                self._leave()
+                    self._place = _after(reader.state_dict())
+                self._leave("it ended")
             raise
         except Error:
             self._failed = reader is self._current
             raise
 
-    def _leave(self) -> None:
+    def _leave(self, why: str) -> None:
         if self._current is not None:
             self._last = _last_of(self._current) or self._last
-            self._current.close()
+            self._current._why_left = why
+            if not self._forked:
+                self._current.close()
         self._current = None
+
+
+def _after(state: State) -> State:
+    """Returns the place of the beginning of the epoch after that of a state."""
+    return make_state(_feedmill.next_epoch_token(token_of(state)))
 
 
 def _last_of(reader: Reader) -> tuple[int, int, int] | None:
@@ -411,7 +460,7 @@ def _last_of(reader: Reader) -> tuple[int, int, int] | None:
 _ONE_READER = {"consumer", "take_over"}
 
 
-class _Elements:
+class Elements:
     """An iterator over one epoch of a loader, which its first element begins."""
 
     def __init__(self, loader: Loader) -> None:
@@ -427,11 +476,26 @@ class _Elements:
             raise StopIteration
         if self._reader is None:
             self._reader = self._loader._begin()
+        elif self._reader is not self._loader._current or self._loader._forked:
+            why = self._reader._why_left or "the process forked"
+            raise FailedPreconditionError(
+                f"this loop over a loader ended before its last element: {why}; loops that run at "
+                "the same time need a loader each"
+            )
         try:
             return self._loader._next(self._reader)
         except StopIteration:
             self._ended = True
             raise
+
+    def get_state(self) -> State:
+        """Returns the loader's :meth:`Loader.state_dict`, as Grain's iterators do."""
+        return self._loader.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Has this iterator continue at the place of ``state``."""
+        self._loader.load_state_dict(state)
+        self._reader, self._ended = None, False
 
 
 def check_options(options: Mapping[str, Any], more: Sequence[str] = ()) -> None:

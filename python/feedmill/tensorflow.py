@@ -72,13 +72,11 @@ class TensorFlowLoader(Adapter):
             options=options,
         )
 
-    def __iter__(self) -> Iterator[Element]:
-        """Returns an iterator over the next epoch, which begins with its first element."""
-        for element in self._elements():
-            if isinstance(element, dict):
-                yield {name: _tensor(value) for name, value in element.items()}
-            else:
-                yield _tensor(element)
+    def _next(self, elements: Iterator[Element]) -> Any:
+        element = next(elements)
+        if isinstance(element, dict):
+            return {name: _tensor(value) for name, value in element.items()}
+        return _tensor(element)
 
     def dataset(self) -> Any:
         """Returns a ``tf.data.Dataset`` of the same elements; each loop is the next epoch.

@@ -6,9 +6,11 @@ This module imports torch; ``import feedmill`` does not.
 from __future__ import annotations
 
 import os
+import secrets
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from multiprocessing.context import get_spawning_popen
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from feedmill import _arguments as check
 from feedmill._adapter import Adapter
 from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
+from feedmill._data_loader import check_loader, gives_nothing
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError, OutOfRangeError
 from feedmill.reader import Element, State, describe_state
@@ -59,7 +62,8 @@ class TorchDataset(Adapter, IterableDataset):
     train, each reads its part: the ranks are those of torch.distributed where it is
     initialized, else of the variables ``RANK`` and ``WORLD_SIZE``, else one. They are
     found when the first epoch begins. No sampler, and no other loader, may divide the
-    data once more.
+    data once more. Ranks that torch.distributed connects share the seed that is drawn for
+    a dataset without one; others, without a service, need ``seed``.
 
     In a worker process of a DataLoader it warns. The first worker gives all elements of
     the rank, the others none, so that no element comes twice.
@@ -124,10 +128,11 @@ class TorchDataset(Adapter, IterableDataset):
 
     def __iter__(self) -> Iterator[Element]:
         """Returns an iterator over the next epoch, which begins with its first element."""
-        worker = get_worker_info()
-        if worker is not None:
-            if worker.id > 0:
-                return iter(())
+        if gives_nothing():
+            return iter(())
+        _, ranks = self._ranks or self._find_ranks()
+        check_loader(self._dataset._pipeline().batched, ranks)
+        if get_worker_info() is not None:
             warnings.warn(
                 "feedmill reads ahead in threads of its own; a worker process of a DataLoader "
                 "only copies its elements once more. Use the dataset without a DataLoader, or "
@@ -136,33 +141,34 @@ class TorchDataset(Adapter, IterableDataset):
                 "each loop",
                 stacklevel=2,
             )
-        return self._tensors(worker is not None)
+        self._ahead.clear()
+        return Adapter.__iter__(self)
 
-    def _tensors(self, in_worker: bool) -> Iterator[Element]:
+    def _next(self, elements: Iterator[Element]) -> Any:
+        if self._lookahead > 0:
+            self._ahead.append(Adapter.state_dict(self))
+        try:
+            element = next(elements)
+        except StopIteration:
+            self._ahead.clear()  # the trainer trains on all that it took
+            raise
         # Page-locked memory and other devices are copies anyway.
         shares = not self._pin_memory and (self._device is None or self._device.type == "cpu")
-        elements = self._elements()
-        self._ahead.clear()
-        while True:
-            if self._lookahead > 0:
-                self._ahead.append(Adapter.state_dict(self))
-            try:
-                element = next(elements)
-            except StopIteration:
-                self._ahead.clear()  # the trainer trains on all that it took
-                return
-            yield to_tensors(
-                element,
-                copy=in_worker or (self._copy and shares),
-                device=self._device,
-                pin_memory=self._pin_memory,
-            )
+        return to_tensors(
+            element,
+            copy=get_worker_info() is not None or (self._copy and shares),
+            device=self._device,
+            pin_memory=self._pin_memory,
+        )
 
     def state_dict(self) -> State:
         """Returns the place after the last element that was trained on.
 
-        It is the last one that was handed out, but for ``lookahead``.
+        It is the last one that was handed out, but for ``lookahead``. Empty in a worker
+        process of a DataLoader that gives nothing.
         """
+        if gives_nothing():
+            return {}
         return self._ahead[0] if self._ahead else Adapter.state_dict(self)
 
     def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
@@ -180,18 +186,31 @@ class TorchDataset(Adapter, IterableDataset):
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next loop begin at the place of ``state``: of this rank, or merged."""
         self._ahead.clear()
-        Adapter.load_state_dict(self, state)
+        if not gives_nothing():
+            Adapter.load_state_dict(self, state)
 
     @property
     def sampler(self) -> TorchDataset:
         """Itself: Lightning calls ``set_epoch`` of a loader's sampler before each epoch."""
         return self
 
+    @property
+    def batch_sampler(self) -> None:
+        """None, as of a ``DataLoader(batch_size=None)``: Lightning asks for it."""
+        return None
+
     def _find_ranks(self) -> tuple[int, int]:
         return ranks_of_process()
 
     def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
         return self._agree if _initialized() else None
+
+    def _find_seed(self) -> int | None:
+        if not _initialized() or get_worker_info() is not None:  # its store is the parent's
+            return None
+        store = torch.distributed.distributed_c10d._get_default_store()
+        drawn = str(secrets.randbits(64))
+        return int(store.compare_set("feedmill/seed", "", drawn)) if store else None
 
     def _agree(self, have: bool) -> tuple[bool, bool]:
         distributed = torch.distributed
@@ -202,8 +221,12 @@ class TorchDataset(Adapter, IterableDataset):
         return bool(counts[1] == 0), bool(counts[0] > 0)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For another process: where this one is, without its reader."""
+        """For a copy, also in another process: its place, without its reader."""
         state = {**Adapter.__getstate__(self), "_group": None}
+        if _initialized():  # which the other process may not be
+            state["_ranks"] = self._ranks or self._find_ranks()
+        if self._ahead and get_spawning_popen() is None:
+            state["_state"] = self._ahead[0]
         return {**state, "_ahead": deque(maxlen=self._lookahead)}
 
 

@@ -230,6 +230,7 @@ void BindPipeline(nb::module_& m) {
       .def(nb::init<std::string_view, const std::string&>(), "yaml"_a,
            "directory"_a)
       .def_prop_ro("job", &PythonPipeline::job)
+      .def_prop_ro("batched", &PythonPipeline::Batched)
       .def("explain", &PythonPipeline::Explain)
       .def("outline", &PythonPipeline::Outline)
       .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,

@@ -1,5 +1,6 @@
 #include "python/src/pipeline.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -7,6 +8,8 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/source_types.h"
+#include "core/dataset/step_kind.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
 #include "feedmill/element.h"
@@ -40,6 +43,16 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyzed(
   return Analyze(completed, *functions);
 }
 
+bool MakesBatches(const Graph& graph) {
+  const auto* inputs = SourceInputs(graph.source);
+  size_t batches = inputs != nullptr && std::any_of(inputs->begin(),
+                                                    inputs->end(), MakesBatches)
+                       ? 1
+                       : 0;
+  for (const Step& step : graph.steps) batches = BatchesAfter(step, batches);
+  return batches > 0;
+}
+
 absl::StatusOr<std::string> Outlined(const Graph& graph) {
   FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
   FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
@@ -51,6 +64,8 @@ absl::StatusOr<std::string> Outlined(const Graph& graph) {
 PythonPipeline::PythonPipeline(std::string_view yaml,
                                const std::string& directory)
     : pipeline_(Take(ParsePipelineYaml(yaml, directory))) {}
+
+bool PythonPipeline::Batched() const { return MakesBatches(graph()); }
 
 std::string PythonPipeline::Explain() const {
   return Take(Interruptible([this] { return Explained(graph()); }));

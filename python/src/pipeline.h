@@ -24,6 +24,8 @@ class PythonPipeline {
 
   const Graph& graph() const { return pipeline_.graph; }
   const std::string& job() const { return pipeline_.job; }
+  // True if the elements are batches.
+  bool Batched() const;
 
   // Returns the text of `feedmill read --explain`. Reads files without the GIL.
   std::string Explain() const;

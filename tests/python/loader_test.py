@@ -1,6 +1,10 @@
 """Loaders: epochs, their states, and ranks that end together."""
 
+import copy
 import json
+import multiprocessing
+import os
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,8 +55,19 @@ def test_an_epoch_that_is_broken_off_is_over():
     broken = iter(loader)
     next(broken)
     assert ints(loader) == ints(PLANNED.read(epoch=1))
-    with pytest.raises(fm.FailedPreconditionError, match="closed"):
+    with pytest.raises(fm.FailedPreconditionError, match="another loop over it began"):
         next(broken)
+    with pytest.raises(fm.FailedPreconditionError, match="a loader each"):
+        [(x, y) for x in loader for y in loader]
+    for end, why in (
+        (loader.close, "it was closed"),
+        (lambda: loader.load_state_dict(PLANNED.read().state_dict()), "load_state_dict"),
+    ):
+        elements = iter(loader)
+        next(elements)
+        end()
+        with pytest.raises(fm.FailedPreconditionError, match=why):
+            next(elements)
 
 
 @pytest.mark.parametrize(
@@ -129,6 +144,73 @@ def test_skipped_batches_are_of_the_first_epoch():
     assert ints(loader) == ints(PLANNED.read(epoch=1))
 
 
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))]
+)
+@pytest.mark.parametrize("dataset", [PLANNED, fm.Dataset.range(19).shuffle()])
+def test_a_copy_continues_at_the_place(copied, dataset):
+    loader = fm.Loader(dataset, skip_batches=[(3, 5)])
+    first = copied(loader)
+    elements = iter(loader)
+    begun = [int(next(elements)) for _ in range(4)]
+    second = copied(loader)
+    rest = ints(elements)
+    third = copied(loader)
+    next_epoch = ints(loader)
+    assert ints(second) == rest
+    assert ints(second) == ints(third) == next_epoch
+    assert len(ints(first)) == len(begun) + len(rest) == 17
+    if dataset is PLANNED:
+        assert ints(first) == next_epoch
+
+
+def send_ints(loader, connection):
+    connection.send(ints(loader))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_that_is_started_with_a_loader_begins_the_next_epoch(method):
+    processes = multiprocessing.get_context(method)
+    loader = fm.Loader(PLANNED)
+    for begun in (0, 3):
+        elements = iter(loader)
+        taken = [int(next(elements)) for _ in range(begun)]
+        receiver, sender = processes.Pipe(duplex=False)
+        process = processes.Process(target=send_ints, args=(loader, sender))
+        process.start()
+        assert receiver.recv() == ints(PLANNED.read(epoch=1 if begun else 0))
+        process.join()
+    assert taken + ints(elements) == ints(PLANNED.read())
+
+
+def test_a_forked_loop_ends():
+    loader = fm.Loader(PLANNED)
+    elements = iter(loader)
+    next(elements)
+    child = os.fork()
+    if child == 0:
+        try:
+            next(elements)
+        except fm.FailedPreconditionError as error:
+            os._exit(0 if "forked" in str(error) and ints(loader) else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert ints(elements) == ints(PLANNED.read())[1:]
+
+
+def test_iterators_have_the_states_of_grain():
+    whole = ints(PLANNED.read())
+    elements = iter(fm.Loader(PLANNED))
+    assert [int(next(elements)) for _ in range(3)] == whole[:3]
+    state = elements.get_state()
+    assert [int(next(elements)) for _ in range(3)] == whole[3:6]
+    elements.set_state(state)
+    assert ints(elements) == whole[3:]
+    after = iter(fm.Loader(PLANNED))
+    after.set_state(json.loads(json.dumps(state)))
+    assert ints(after) == whole[3:]
+
+
 def test_an_error_is_not_passed_over(tmp_path):
     (tmp_path / "n.txt").write_text("1\nx\n3\n")
     loader = fm.Loader(fm.Dataset.text(tmp_path / "n.txt").map("to_number(x, int64)"))
@@ -199,6 +281,29 @@ def test_provenance_runs_python_functions(tmp_path):
 
 
 # ---- ranks
+
+
+def test_ranks_draw_no_seeds():
+    for unseeded in (fm.Dataset.range(9).shuffle(), fm.Dataset.range(9).map("random.uniform()")):
+        for read in (unseeded.read, lambda d=unseeded, **ranks: next(iter(fm.Loader(d, **ranks)))):
+            with pytest.raises(fm.InvalidArgumentError, match=r"\.with_options\(seed=7\)"):
+                read(rank=1, ranks=2)
+    seeded = fm.Dataset.range(9).shuffle()
+    parts = [ints(fm.Loader(seeded, rank=r, ranks=2, seed=5)) for r in range(2)]
+    assert sorted(parts[0] + parts[1]) == list(range(9))
+    for fixed in (fm.Dataset.range(9), fm.Dataset.range(9).shuffle(seed=5)):
+        loaders = [fm.Loader(fixed, rank=r, ranks=2) for r in range(2)]
+        begun = [int(next(iter(loader))) for loader in loaders]
+        merged = fm.merge_states([loader.state_dict() for loader in loaders])
+        assert sorted(begun + ints(fm.Loader(fixed, state=merged))) == list(range(9))
+
+
+def test_a_service_draws_one_seed_for_all_ranks(service):
+    unseeded = fm.Dataset.range(40).shuffle()
+    loaders = [fm.Loader(unseeded, service, "drawn", rank=r, ranks=2) for r in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(ints, loaders))
+    assert sorted(parts[0] + parts[1]) == list(range(40))
 
 
 @pytest.mark.parametrize("total", [3, 5, 18, 19, 20])

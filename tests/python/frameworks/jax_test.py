@@ -68,6 +68,14 @@ def test_epochs_and_states():
         assert [values(after), values(after)] == [whole[0][count:], whole[1]]
     loader.set_epoch(2)
     assert values(loader) == whole[2]
+    batches = iter(DATASET.to_jax())
+    next(batches)
+    state = batches.get_state()
+    assert next(batches).tolist() == whole[0][1]
+    batches.set_state(state)
+    assert values(batches) == whole[0][1:]
+    loader.set_state(state)
+    assert loader.get_state() == state
 
 
 def test_sharding():
@@ -117,6 +125,14 @@ def run_processes(folder, target, kind, states=("", ""), steps=100):
         _, errors = process.communicate(timeout=100)
         assert process.returncode == 0, errors
     return [json.loads(file.read_text()) for file in files]
+
+
+def test_two_processes_share_a_seed(tmp_path):
+    results = run_processes(tmp_path, "", "unseeded")
+    assert [len(result["sums"]) for result in results] == [8, 8]
+    assert sum(results[0]["sums"]) == sum(range(160))
+    states = [result["state"] for result in results]
+    assert fm.merge_states(states)
 
 
 @pytest.mark.parametrize("kind", ["plan", "filter"])

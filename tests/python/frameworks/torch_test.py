@@ -1,5 +1,6 @@
 """PyTorch: tensors over the memory of batches, loaders, and processes of DDP."""
 
+import copy
 import json
 import os
 import pickle
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 from feedmill.torch import TorchDataset, ranks_of_process, to_tensors
+from torch._utils import ExceptionWrapper
 from torch.utils.data import DataLoader, get_worker_info
 from torchdata.stateful_dataloader import StatefulDataLoader
 
@@ -204,13 +206,82 @@ def test_only_the_first_worker_of_a_data_loader_reads(context, whole):
             assert "threads of its own" in warned[0]
 
 
-def test_a_dataset_that_has_read_continues_in_a_worker(whole):
+WORKERS_WARN = pytest.mark.filterwarnings("ignore:feedmill reads ahead")
+
+
+@WORKERS_WARN
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+@pytest.mark.parametrize("through", [False, True])
+def test_a_worker_begins_the_epoch_that_a_loop_would(context, through, request, whole):
+    target = request.getfixturevalue("service") if through else None
+    dataset = DATASET.to_torch(target, context)
+    options = {"num_workers": 1, "multiprocessing_context": context}
+    loader = DataLoader(dataset, batch_size=None, **options)
+    next(iter(dataset))  # a look at one batch
+    assert values(loader) == whole[1]
+    assert values(dataset) == whole[1]
+    assert values(loader) == whole[2]
+    dataset.close()
+
+
+@WORKERS_WARN
+def test_an_error_of_a_worker_is_the_same_error(tmp_path):
+    (tmp_path / "n.txt").write_text("1\nx\n3\n")
+    numbers = fm.Dataset.text(tmp_path / "n.txt").map("to_number(x, int64)")
+    for dataset, kind, match in (
+        (numbers, fm.DataLossError, r"n\.txt"),
+        (fm.Dataset.text(tmp_path / "no.txt"), fm.NotFoundError, r"no\.txt"),
+    ):
+        with pytest.raises(kind, match=match) as caught:
+            for _ in DataLoader(dataset.to_torch(), batch_size=None, num_workers=1):
+                pass
+        assert "in DataLoader worker process 0" in caught.value.message
+
+
+def test_each_error_can_be_raised_again():
+    for kind in vars(fm.errors).values():
+        if isinstance(kind, type) and issubclass(kind, fm.Error):
+            try:
+                raise kind("why")
+            except kind:
+                wrapped = ExceptionWrapper(where="there")
+            with pytest.raises(kind, match="why") as caught:
+                wrapped.reraise()
+            assert type(caught.value) is kind
+            assert pickle.loads(pickle.dumps(caught.value)).message == caught.value.message
+
+
+def test_a_loop_in_a_loop_is_refused():
     dataset = DATASET.to_torch()
-    assert values(dataset) == whole[0]
-    loader = DataLoader(dataset, batch_size=None, num_workers=1, multiprocessing_context="fork")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert values(loader) == whole[1]
+    with pytest.raises(fm.FailedPreconditionError, match=r"another loop over it began.*each"):
+        [(a, b) for a in dataset for b in dataset]
+
+
+def test_no_data_loader_makes_batches_of_batches():
+    dataset = DATASET.to_torch()
+    for options in ({}, {"batch_size": 2}, {"batch_size": 2, "num_workers": 1}):
+        with pytest.raises(fm.InvalidArgumentError, match=r"batch_size=None"):
+            next(iter(DataLoader(dataset, **options)))
+    both = fm.Dataset.concatenate([fm.Dataset.range(4).batch(2), fm.Dataset.range(4).batch(2)])
+    with pytest.raises(fm.InvalidArgumentError, match=r"batch_size=None"):
+        next(iter(DataLoader(both.to_torch())))
+    rows = DATASET.unbatch().to_torch()
+    assert [batch.shape for batch in DataLoader(rows, batch_size=20)] == [(20,), (20,)]
+    joined = DataLoader(DATASET.to_torch(), batch_size=2, collate_fn=torch.cat)
+    assert [batch.shape for batch in joined] == [(8,)] * 5
+
+
+def test_a_copy_continues_at_the_place_that_was_trained_on(whole):
+    dataset = DATASET.to_torch(lookahead=1)
+    batches = iter(dataset)
+    next(batches), next(batches)
+    assert values(copy.copy(dataset)) == whole[0][1:]
+    assert values(batches) == whole[0][2:]
+    batches = iter(dataset)
+    next(batches)
+    state = batches.get_state()
+    batches.set_state(state)
+    assert values(batches) == whole[1]
 
 
 def test_pickle(whole):
@@ -248,6 +319,23 @@ def test_a_stateful_data_loader_continues(workers, count, whole):
         assert values(after) == expected[count:10]
 
 
+@WORKERS_WARN
+@pytest.mark.parametrize("count", [0, 3, 10])
+def test_a_stateful_data_loader_of_two_workers_reads_a_job(count, service, whole):
+    def make():
+        dataset = DATASET.to_torch(service, "stateful", take_over=True)
+        return StatefulDataLoader(dataset, batch_size=None, num_workers=2)
+
+    loader = make()
+    batches = iter(loader)
+    begun = [next(batches).tolist() for _ in range(count)]
+    state = loader.state_dict()
+    del batches, loader
+    after = make()
+    after.load_state_dict(state)
+    assert begun + values(after) == whole[0]
+
+
 # ---- ranks
 
 
@@ -263,6 +351,29 @@ def test_ranks_of_the_environment(monkeypatch):
     with pytest.raises(fm.InvalidArgumentError, match="RANK=3"):
         ranks_of_process()
     assert len(list(DATASET.to_torch(rank=0, ranks=2))) == 5
+
+
+UNSEEDED = Path(__file__).parent / "unseeded_rank.py"
+
+
+def test_ranks_share_the_seed_that_torch_distributed_knows(tmp_path):
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    done = subprocess.run(
+        [*run, UNSEEDED, tmp_path], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    seen = [json.loads((tmp_path / f"rank {rank}").read_text()) for rank in range(2)]
+    whole = list(range(40))
+    assert [sorted(a + b) for a, b in zip(*(one["epochs"] for one in seen), strict=True)] == [
+        whole,
+        whole,
+    ]
+    assert seen[0]["epochs"][0] != seen[0]["epochs"][1]
+    # A worker of a DataLoader knows the rank of its parent, but no seed of all ranks.
+    assert sorted(seen[0]["spawned"] + seen[1]["spawned"]) == whole
+    for one in seen:
+        assert ".with_options(seed=7)" in one["alone"]
+        assert ".with_options(seed=7)" in one["forked"]
 
 
 TRAINER = Path(__file__).parent / "ddp_trainer.py"

@@ -33,6 +33,8 @@ class Model(lightning.LightningModule):
         super().__init__()
         self.linear = torch.nn.Linear(1, 1)
         self.seen = []
+        self.validated = []
+        self.validations = []
         self.stop = stop
 
     def training_step(self, batch, index):
@@ -40,6 +42,17 @@ class Model(lightning.LightningModule):
             raise KeyError("the machine is gone")
         self.seen.append(batch.tolist())
         return self.linear(batch[:, None]).square().mean()
+
+    def validation_step(self, batch, index):
+        self.validated.append(batch.tolist())
+
+    test_step = predict_step = validation_step
+
+    def on_validation_epoch_start(self):
+        self.validated.clear()
+
+    def on_validation_epoch_end(self):
+        self.validations.append([*self.validated])
 
     def configure_optimizers(self):
         return torch.optim.SGD(self.parameters(), lr=1e-5)
@@ -62,6 +75,33 @@ def test_lightning_fits(dataset, tmp_path):
     model = Model()
     trainer(tmp_path, enable_checkpointing=False).fit(model, dataset.to_torch())
     assert model.seen == whole(dataset, 0) + whole(dataset, 1) + whole(dataset, 2)
+
+
+VALIDATION = fm.Dataset.range(10).batch(4).map("cast(x, float32)")
+
+
+@pytest.mark.parametrize("action", ["validate", "test", "predict"])
+@pytest.mark.parametrize("dataset", [VALIDATION, VALIDATION.filter("sum(x) >= 0")])
+def test_lightning_evaluates(action, dataset, tmp_path):
+    model = Model()
+    act = getattr(trainer(tmp_path), action)
+    act(model, dataset.to_torch(), **({} if action == "predict" else {"verbose": False}))
+    assert model.validated == whole(VALIDATION, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "validations"),
+    [({}, 3), ({"val_check_interval": 0.5}, 6), ({"reload_dataloaders_every_n_epochs": 1}, 3)],
+)
+def test_lightning_fits_and_validates(options, validations, tmp_path):
+    model = Model()
+    trainer(tmp_path, enable_checkpointing=False, **options).fit(
+        model, DATASET.to_torch(), VALIDATION.to_torch()
+    )
+    assert model.seen == whole(DATASET, 0) + whole(DATASET, 1) + whole(DATASET, 2)
+    sanity, *rest = model.validations
+    assert sanity == whole(VALIDATION, 0)[:2]
+    assert rest == [whole(VALIDATION, 0)] * validations
 
 
 # Without a length, Lightning takes one batch ahead.
@@ -112,15 +152,63 @@ class Square(torch.nn.Module):
         super().__init__()
         self.linear = torch.nn.Linear(1, 1)
         self.seen = []
+        self.evaluated = []
 
     def forward(self, x):
-        self.seen.append(x.tolist())
+        (self.seen if self.training else self.evaluated).append(x.tolist())
         return {"loss": self.linear(x[:, None]).square().mean()}
 
 
 class Trainer(transformers.Trainer):
     def get_train_dataloader(self):
         return DataLoaderShard(self.train_dataset, batch_size=None)
+
+    def get_eval_dataloader(self, eval_dataset=None):
+        return DataLoaderShard(eval_dataset or self.eval_dataset, batch_size=None)
+
+    def get_test_dataloader(self, test_dataset):
+        return DataLoaderShard(test_dataset, batch_size=None)
+
+
+def with_evaluation(kind, folder, dataset):
+    arguments = transformers.TrainingArguments(
+        folder,
+        num_train_epochs=2,
+        eval_strategy="epoch",
+        save_strategy="no",
+        use_cpu=True,
+        report_to=[],
+        disable_tqdm=True,
+    )
+    model = Square()
+    train, evaluation = DATASET.map({"x": "x"}).to_torch(), dataset.map({"x": "x"}).to_torch()
+    return kind(model, arguments, train_dataset=train, eval_dataset=evaluation), model
+
+
+def test_trainer_evaluates(tmp_path):
+    trainer, model = with_evaluation(Trainer, tmp_path, VALIDATION)
+    trainer.train()
+    trainer.evaluate()
+    trainer.predict(VALIDATION.map({"x": "x"}).to_torch())
+    assert model.evaluated == whole(VALIDATION, 0) * 4
+
+
+class TrainerOfPages(transformers.Trainer):
+    def get_train_dataloader(self):
+        return DataLoaderShard(self.train_dataset, batch_size=None)
+
+
+@pytest.mark.parametrize("kind", [transformers.Trainer, TrainerOfPages])
+def test_trainer_makes_no_batches_of_batches(kind, tmp_path):
+    trainer, _ = with_evaluation(kind, tmp_path, VALIDATION)
+    with pytest.raises(fm.InvalidArgumentError, match="get_eval_dataloader"):
+        trainer.train()
+
+
+def test_trainer_makes_batches_of_elements(tmp_path):
+    trainer, model = with_evaluation(transformers.Trainer, tmp_path, VALIDATION.unbatch())
+    trainer.evaluate()
+    assert model.evaluated == [list(range(8)), [8, 9]]
 
 
 @pytest.mark.parametrize("stop", [None, 4, 10, 13])

@@ -14,6 +14,7 @@ import lightning
 import torch
 import transformers
 from accelerate.data_loader import DataLoaderShard
+from torch.utils.data import DataLoader
 
 kind, folder, service = sys.argv[1:]
 dataset = fm.Dataset.range(90).shuffle().batch(10).map({"x": "cast(x, float32)"})
@@ -72,6 +73,13 @@ def with_accelerate():
             accelerator.backward(model(batch["x"])["loss"])
             optimizer.step()
             optimizer.zero_grad()
+    divided = accelerator.prepare(DataLoader(batches, batch_size=None))
+    try:
+        next(iter(divided))
+    except fm.InvalidArgumentError as error:
+        assert "leave it out of accelerator.prepare()" in str(error)
+    else:
+        sys.exit("each rank's elements were divided among the ranks once more")
 
 
 def with_trainer():
