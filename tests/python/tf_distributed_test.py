@@ -219,6 +219,21 @@ def test_each_loop_over_a_named_job_reads_all_elements(distribute):
     assert ints(rank) == list(range(10))
 
 
+def test_a_consumer_that_begins_anew_joins_the_epoch_of_its_job(distribute):
+    shuffled = numbers(10).shuffle(seed=3)
+    epochs = [ints(fm.Dataset.range(10).shuffle(seed=3).read(epoch=epoch)) for epoch in range(3)]
+
+    def consumer(index):
+        return shuffled.apply(distribute(job_name="c", consumer_index=index, num_consumers=2))
+
+    first, second = consumer(0), consumer(1)
+    assert (ints(first), ints(second)) == (epochs[0][0::2], epochs[0][1::2])
+    assert ints(itertools.islice(first, 2)) == epochs[1][0:4:2]
+    assert ints(second) == epochs[1][1::2]
+    assert ints(first) == epochs[2][0::2]
+    assert ints(consumer(1)) == epochs[2][1::2]
+
+
 def test_a_loop_that_others_read_to_its_end_is_empty_and_says_so(distribute):
     one, other = (numbers(10).apply(distribute(job_name="both")) for _ in range(2))
     for _ in range(2):

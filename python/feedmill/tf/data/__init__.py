@@ -11,7 +11,7 @@ import feedmill
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element, Reader
 from feedmill.tf.data import experimental
-from feedmill.tf.data._distribution import Distribution, common_distribution
+from feedmill.tf.data._distribution import PATIENCE, Distribution, common_distribution
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,9 +36,10 @@ class Dataset(feedmill.Dataset):
     [[0, 1], [2, 3], [4]]
     """
 
-    __slots__ = ("_distribution", "_loops")
+    __slots__ = ("_distribution", "_loops", "_next_epoch")
     _distribution: Distribution | None  # None: it is read in this process
     _loops: Iterator[int]  # numbers the loops over this dataset
+    _next_epoch: int | None  # of a job of several consumers; None: the job's next one
 
     @classmethod
     def _of(cls, definition: dict[str, Any]) -> Self:
@@ -48,6 +49,7 @@ class Dataset(feedmill.Dataset):
         dataset = super()._of(self._definition)
         object.__setattr__(dataset, "_distribution", distribution)
         object.__setattr__(dataset, "_loops", itertools.count())
+        object.__setattr__(dataset, "_next_epoch", None)
         return dataset
 
     def _distributed_as(self, other: Dataset) -> Self:
@@ -67,18 +69,22 @@ class Dataset(feedmill.Dataset):
 
         Through a service, it waits as long as it takes for a dispatcher and workers.
         """
+        distribution = self._distribution
+        if distribution is None:
+            return iter(self.read(epoch=next(self._loops)))
+        if distribution.job is None:
+            return iter(self.read(epoch=next(self._loops), **PATIENCE))
+        if not distribution.shared:
+            reader = self.read(epoch=self._next_epoch, **PATIENCE)
+            object.__setattr__(self, "_next_epoch", reader.epoch + 1)
+            return iter(reader)
         number = next(self._loops)
-        if self._distribution is None:
-            return iter(self.read(epoch=number))
-        arguments = self._distribution.loop(number)
-        if not self._distribution.shared:
-            return iter(self.read(**arguments))
-        reader = super().read(**arguments)
+        reader = super().read(**distribution.shared_loop(number))
         if reader.epoch == 0:
             return iter(reader)
         reader.close()
         warnings.warn(
-            f"loop {number} of job_name={self._distribution.job!r} was read to its end by others, "
+            f"loop {number} of job_name={distribution.job!r} was read to its end by others, "
             "and has no elements; choose another job_name to read them again",
             stacklevel=2,
         )

@@ -16,8 +16,8 @@ _ONE_TO_ONE = frozenset(
 # Steps that need no other elements to treat an element, or that define no order.
 _ANY_ORDER = _ONE_TO_ONE | {"filter", "flat_map", "on_error", "repeat", "shuffle", "unbatch"}
 
-# A loop waits for the service as long as it takes; Ctrl-C ends it.
-_PATIENCE = {"first_timeout": float("inf"), "timeout": float("inf")}
+# Arguments of ``read``: a loop waits for the service as long as it takes; Ctrl-C ends it.
+PATIENCE: dict[str, Any] = {"first_timeout": float("inf"), "timeout": float("inf")}
 
 
 @dataclass(frozen=True)
@@ -109,16 +109,14 @@ class Distribution:
             rank, ranks = self.rank, self.ranks
         return self.service, self.job if job is None else job, rank, ranks
 
-    def loop(self, number: int) -> dict[str, Any]:
+    def shared_loop(self, number: int) -> dict[str, Any]:
         """Returns the arguments of ``read`` for the loop of this number over a dataset.
 
         Loops of one number over datasets with one job name share a job: that of the name
         for the first one, ``name#1`` for the second.
         """
-        if not self.shared:
-            return {"epoch": number, **_PATIENCE}
         job = self.job if number == 0 else f"{self.job}#{number}"
-        return {"service": self.service, "compression": self.compression, "job": job, **_PATIENCE}
+        return {"service": self.service, "compression": self.compression, "job": job, **PATIENCE}
 
 
 def common_distribution(name: str, inputs: Sequence[Distribution]) -> Distribution:
