@@ -130,3 +130,11 @@ def test_loaders_of_a_distributed_dataset_read_through_its_service(service):
         assert sorted(int(x) for x in shared.to_tf()) == list(range(5))
         with pytest.raises(ValueError, match="share its elements already"):
             iter(shared.to_tf(rank=0, ranks=2)).__next__()
+
+
+def test_ranks_need_one_seed():
+    numbers = fm.Dataset.range(8).shuffle()
+    with pytest.raises(fm.InvalidArgumentError, match=r"\.with_options\(seed=7\)"):
+        next(iter(numbers.to_tf(rank=0, ranks=2)))
+    parts = [[int(x) for x in numbers.to_tf(rank=r, ranks=2, seed=7)] for r in range(2)]
+    assert sorted(parts[0] + parts[1]) == list(range(8))
