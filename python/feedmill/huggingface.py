@@ -92,7 +92,7 @@ def _check_columns(data: Any, tables: Sequence[Any], names: Sequence[str]) -> No
     mappings = _Mappings()
 
     def places(name: str) -> list[Any] | None:
-        """Where the files have the column; None: not every file has one of that name."""
+        """Returns the places of a column of the files; None if not every file has it."""
         if not all(name in table.column_names for table in tables):
             return None
         return [place for table in tables for place in mappings.places(table[name])]
