@@ -21,6 +21,7 @@ from page_runner import run_page
 # These modules import packages that are not installed here (frameworks/pages_test.py).
 FRAMEWORKS = [
     "feedmill._arrow",
+    "feedmill._data_loader",
     "feedmill.huggingface",
     "feedmill.jax",
     "feedmill.tensorflow",
