@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -28,9 +29,23 @@ std::string HolderOf(int file) {
 
 }  // namespace
 
+int OpenPrivate(const std::string& path, int flags) {
+  constexpr mode_t kOwner = 0600;
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | flags, kOwner);
+  struct stat info {};
+  if (file >= 0 && fstat(file, &info) == 0 && (info.st_mode & S_IRWXO) != 0) {
+    // A file of an earlier release. If another account owns it, it stays.
+    static_cast<void>(fchmod(file, kOwner));
+  }
+  return file;
+}
+
 absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  if (std::filesystem::create_directories(folder, error)) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all,
+                                 error);
+  }
   if (error || !std::filesystem::is_directory(folder, error)) {
     return InvalidArgument(
         "cannot use the folder '{}': {}; name one that is there or can be "
@@ -38,7 +53,7 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
         folder, error ? error.message() : "it is not a folder");
   }
   const std::string path = folder + "/lock";
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  const int file = OpenPrivate(path, O_CREAT);
   if (file < 0) {
     return Unavailable("cannot open '{}': {}", path, std::strerror(errno));
   }

@@ -7,12 +7,18 @@
 
 namespace feedmill {
 
+// Opens a file for reading and writing. `flags`: O_CREAT makes it if it is
+// missing. Other accounts can neither read nor write it; its group can if an
+// operator let it. -1: errno says why.
+int OpenPrivate(const std::string& path, int flags);
+
 // An exclusive lock on a folder: an flock on the file `lock` in it, whose text
 // names the holder. Ends with the process, even after a crash. Movable;
 // thread-compatible.
 class FolderLock {
  public:
-  // Makes the folder if it is missing. FailedPrecondition names the process
+  // Makes the folder if it is missing, for this account only.
+  // FailedPrecondition names the process
   // that holds the lock. InvalidArgument or Unavailable if the folder cannot be
   // used.
   static absl::StatusOr<FolderLock> Take(const std::string& folder);

@@ -12,6 +12,7 @@
 
 #include "core/base/status.h"
 #include "core/process/write_error.h"
+#include "core/storage/folder_lock.h"
 
 namespace feedmill {
 namespace {
@@ -41,7 +42,7 @@ off_t OffsetOf(size_t slot) { return static_cast<off_t>(slot) * kSlotDistance; }
 absl::StatusOr<std::unique_ptr<JournalSeal>> JournalSeal::Open(
     std::string path) {
   std::unique_ptr<JournalSeal> seal(new JournalSeal(std::move(path)));
-  seal->file_ = open(seal->path_.c_str(), O_RDWR | O_CLOEXEC);
+  seal->file_ = OpenPrivate(seal->path_, 0);
   if (seal->file_ < 0) {
     if (errno == ENOENT) return seal;
     return Unavailable("cannot open '{}': {}", seal->path_,
@@ -72,7 +73,7 @@ absl::Status JournalSeal::Read() {
 }
 
 absl::Status JournalSeal::Create(const Mark& mark) {
-  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  file_ = OpenPrivate(path_, O_CREAT | O_TRUNC);
   if (file_ < 0) {
     return Unavailable("cannot make '{}': {}", path_, std::strerror(errno));
   }

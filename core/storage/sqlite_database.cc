@@ -1,12 +1,15 @@
 #include "core/storage/sqlite_database.h"
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
 
 #include "core/base/status.h"
 #include "core/process/write_error.h"
+#include "core/storage/folder_lock.h"
 
 namespace feedmill {
 
@@ -62,6 +65,11 @@ std::string SqliteStatement::Blob(int column) const {
 absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
     const std::string& path) {
   std::unique_ptr<SqliteDatabase> database(new SqliteDatabase(path));
+  // SQLite gives a new log the mode of the database.
+  for (const int file :
+       {OpenPrivate(path, O_CREAT), OpenPrivate(path + "-wal", 0)}) {
+    if (file >= 0) close(file);
+  }
   const int code = sqlite3_open_v2(
       path.c_str(), &database->connection_,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -352,6 +353,40 @@ TEST_F(JournalTest, TheFolderIsFreeWhenItsProcessDies) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a"));
+}
+
+TEST_F(JournalTest, IsForItsOwnAccountOnly) {
+  const mode_t before = umask(022);
+  const auto expect_private = [&] {
+    for (const auto& entry : fs::directory_iterator(Folder())) {
+      EXPECT_EQ(entry.status().permissions(),
+                fs::perms::owner_read | fs::perms::owner_write)
+          << entry.path();
+    }
+  };
+  auto journal = Given({"a"});
+  EXPECT_EQ(fs::status(Folder()).permissions(), fs::perms::owner_all);
+  EXPECT_TRUE(fs::exists(File("journal.db-wal")));
+  expect_private();
+  // The files of an earlier release.
+  CopyTo("copy");
+  journal.reset();
+  fs::remove_all(Folder());
+  fs::rename(Folder("copy"), Folder());
+  for (const auto& entry : fs::directory_iterator(Folder())) {
+    fs::permissions(entry.path(), fs::perms(0644));
+  }
+  journal = MustOpen(Folder());
+  MustAppend(*journal, {"b"});
+  expect_private();
+  // An operator's folder, and a group that may read, stay.
+  journal.reset();
+  fs::permissions(Folder(), fs::perms(0750));
+  fs::permissions(File("journal.db"), fs::perms(0640));
+  MustOpen(Folder());
+  EXPECT_EQ(fs::status(Folder()).permissions(), fs::perms(0750));
+  EXPECT_EQ(fs::status(File("journal.db")).permissions(), fs::perms(0640));
+  umask(before);
 }
 
 TEST_F(JournalTest, AFolderThatCannotBeIsAnError) {
