@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "core/base/printable_text.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
 #include "core/net/log_throttle.h"
@@ -55,6 +56,21 @@ class JsonTextFlag : public spdlog::custom_flag_formatter {
   }
 };
 
+// Escapes the message so that a line is always one line, for any text that a
+// peer sent.
+class PlainTextFlag : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    const std::string text =
+        PrintableText({message.payload.data(), message.payload.size()});
+    out.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<PlainTextFlag>();
+  }
+};
+
 // Split of the line that this thread writes.
 thread_local std::optional<uint64_t> split_of_line;
 
@@ -82,8 +98,9 @@ std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format,
         R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","role":")" + name +
         R"(",%!"message":"%*"})");
   } else {
+    formatter->add_flag<PlainTextFlag>('*');
     formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l " +
-                           (name.empty() ? name : name + ": ") + "%v");
+                           (name.empty() ? name : name + ": ") + "%*");
   }
   return formatter;
 }

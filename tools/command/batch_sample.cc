@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
-#include "core/base/url_secrets.h"
 #include "core/base/utf8.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/combining_sources.h"
@@ -262,14 +262,13 @@ Json InputsJson(const Graph& graph, const std::vector<RecordOrigin>& records) {
   for (size_t k = 0; k < inputs->size(); ++k) {
     const Graph& input = (*inputs)[k];
     const std::vector<std::string>* files = SourceFiles(input.source);
-    Json entry{
-        {"name", fmt::format("inputs[{}] {}{}", k, input.source.name(),
-                             files == nullptr || files->empty()
-                                 ? ""
-                                 : " " + HideUrlSecrets(files->front()))},
-        {"records", counts[k]},
-        {"percent", tenths(100 * static_cast<double>(counts[k]) /
-                           static_cast<double>(records.size()))}};
+    Json entry{{"name", fmt::format("inputs[{}] {}{}", k, input.source.name(),
+                                    files == nullptr || files->empty()
+                                        ? ""
+                                        : " " + ShownName(files->front()))},
+               {"records", counts[k]},
+               {"percent", tenths(100 * static_cast<double>(counts[k]) /
+                                  static_cast<double>(records.size()))}};
     if (mixture != nullptr) {
       entry["weight_percent"] =
           weights > 0 ? tenths(100 * mixture->weights[k] / weights)
@@ -292,7 +291,7 @@ std::string BatchSampleJson(const ShownBatch& batch, const Graph& graph) {
   const std::vector<RecordOrigin>& all = batch.traced.records;
   Json records = Json::array();
   for (size_t k = 0; k < std::min(all.size(), kRecordsShown); ++k) {
-    records.push_back({{"file", HideUrlSecrets(all[k].file)},
+    records.push_back({{"file", ShownName(all[k].file)},
                        {"record", all[k].record},
                        {"epoch", all[k].epoch}});
   }

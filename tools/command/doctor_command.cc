@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/time/clock.h"
+#include "core/base/printable_text.h"
 #include "core/base/release.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
@@ -256,7 +257,7 @@ absl::StatusOr<int> RunDoctor(const Invocation& invocation) {
   for (const Finding& finding : findings) {
     failed = failed || finding.level == Level::kFailure;
     fmt::print("{:<8} {:<14} {}\n", LevelName(finding.level), finding.subject,
-               finding.text);
+               PrintableText(finding.text));
   }
   return failed ? kExitFailure : kExitSuccess;
 }

@@ -1,5 +1,10 @@
 #include "tools/command/exit_code.h"
 
+#include <algorithm>
+
+#include "core/base/printable_text.h"
+#include "core/base/url_secrets.h"
+
 namespace feedmill {
 
 int ExitCodeOf(const absl::Status& status) {
@@ -17,21 +22,14 @@ int ExitCodeOf(const absl::Status& status) {
 std::string StderrText(std::string_view message) {
   constexpr int kLinesMax = 5;
   while (!message.empty() && message.back() == '\n') message.remove_suffix(1);
+  const std::string shown = HideUrlSecrets(std::string(message));
+  std::string_view rest = shown;
   std::string text = "feedmill: ";
-  int lines = 1;
-  for (const char c : message) {
-    if (c == '\n') {
-      if (lines == kLinesMax) break;
-      ++lines;
-      text += c;
-    } else {
-      // Messages include file names and records, which must not control a
-      // terminal.
-      const auto byte = static_cast<unsigned char>(c);
-      text += byte < 0x20 || byte == 0x7f ? '?' : c;
-    }
+  for (int lines = 0; lines < kLinesMax && !rest.empty(); ++lines) {
+    const size_t end = std::min(rest.find('\n'), rest.size());
+    text += PrintableText(rest.substr(0, end)) + "\n";
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  text += '\n';
   return text;
 }
 

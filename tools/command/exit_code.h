@@ -19,7 +19,7 @@ inline constexpr int kExitTerminated = 143;   // 128 + SIGTERM
 int ExitCodeOf(const absl::Status& status);
 
 // Formats `message` for stderr: "feedmill: " before the first line, at most
-// five lines, no control characters, a final newline.
+// five lines, no control characters, no secrets of URLs, a final newline.
 std::string StderrText(std::string_view message);
 
 }  // namespace feedmill

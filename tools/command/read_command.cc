@@ -159,16 +159,17 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
 
 void PrintDataWarnings() {
   for (const std::string& text : DataWarningTexts()) {
-    fmt::print(stderr, "feedmill: warning: {}\n", text);
+    std::fputs(StderrText("warning: " + text).c_str(), stderr);
   }
 }
 
 void PrintSkipped(const OnErrorStep& step, uint64_t count) {
   if (count == 0) return;
-  fmt::print(stderr,
-             "feedmill: {} element{} could not be made and {} left out{}{}\n",
-             count, count == 1 ? "" : "s", count == 1 ? "was" : "were",
-             step.quarantine.empty() ? "" : "; named in ", step.quarantine);
+  const std::string text = fmt::format(
+      "{} element{} could not be made and {} left out{}{}", count,
+      count == 1 ? "" : "s", count == 1 ? "was" : "were",
+      step.quarantine.empty() ? "" : "; named in ", step.quarantine);
+  std::fputs(StderrText(text).c_str(), stderr);
 }
 
 // Watches the dispatcher's verdict on a profiled read through a service.

@@ -5,6 +5,7 @@
 #include "core/base/status.h"
 #include "feedmill/reader.h"
 #include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/status_table.h"
@@ -99,7 +100,7 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
                                            security, format, events, clears);
     if (absl::IsFailedPrecondition(printed)) return printed;
     if (!printed.ok()) {
-      fmt::print(stderr, "feedmill: {}\n", ErrorText(printed));
+      std::fputs(StderrText(ErrorText(printed)).c_str(), stderr);
     }
   } while (std::ferror(stdout) == 0 && !signals.Wait(-1, watch).has_value());
   return 0;

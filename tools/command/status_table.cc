@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/printable_text.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -59,10 +60,7 @@ std::string CellText(const Json& value) {
     if (text.empty()) return "-";
     // Hides the key in a worker's name.
     if (text.starts_with("tcp://")) text = text.substr(0, text.find('#'));
-    for (char& c : text) {
-      if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-    }
-    return text;
+    return PrintableText(text);
   }
   if (value.is_array()) {
     const bool names = !value.empty() && std::all_of(value.begin(), value.end(),

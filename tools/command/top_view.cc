@@ -125,7 +125,7 @@ std::string EventText(const TopJson& event) {
       !records->back().is_string()) {
     return text;
   }
-  return text + ": " + records->back().get<std::string>();
+  return text + ": " + Ascii(records->back().get<std::string>());
 }
 
 std::string AddressText(std::string name) {

@@ -54,10 +54,10 @@ void Describe(const CollectedTrace& trace) {
   for (const TracedProcess& process : trace.processes) {
     lost += process.lost;
     if (process.uncertainty == absl::InfiniteDuration()) {
-      fmt::print(stderr,
-                 "feedmill: the clock of {} is not known: its spans may be "
-                 "misplaced\n",
-                 process.name);
+      const std::string text = fmt::format(
+          "the clock of {} is not known: its spans may be misplaced",
+          process.name);
+      std::fputs(StderrText(text).c_str(), stderr);
     } else {
       worst = std::max(worst, process.uncertainty);
     }

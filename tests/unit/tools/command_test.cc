@@ -101,7 +101,8 @@ TEST(ExitCode, FollowsTheCause) {
 TEST(StderrText, HasFiveLinesAtMostAndNoControlCharacters) {
   EXPECT_EQ(StderrText("a\nb\n"), "feedmill: a\nb\n");
   EXPECT_EQ(StderrText("1\n2\n3\n4\n5\n6\n7"), "feedmill: 1\n2\n3\n4\n5\n");
-  EXPECT_EQ(StderrText("red \x1b[31m"), "feedmill: red ?[31m\n");
+  EXPECT_EQ(StderrText("red \x1b[31m"), "feedmill: red \\x1b[31m\n");
+  EXPECT_EQ(StderrText("http://u:p@h/a?b"), "feedmill: http://h/a?...\n");
 }
 
 // ---- flags
