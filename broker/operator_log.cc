@@ -300,7 +300,7 @@ std::vector<DispatcherNote> OperatorLog::TakeNotes(absl::Time now) {
   for (const DispatcherNote& note : notes_) {
     events_.Add(now, {.kind = note.kind,
                       .warning = note.warning,
-                      .text = note.text,
+                      .text = HideUrlSecrets(note.text),
                       .job = note.job,
                       .worker = note.worker,
                       .records = note.records});

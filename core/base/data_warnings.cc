@@ -6,6 +6,9 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <string>
+
+#include "core/base/url_secrets.h"
 
 namespace feedmill {
 namespace {
@@ -64,7 +67,8 @@ void NoteDataWarning(DataWarning kind, std::string_view example,
                      uint64_t count) {
   Counted& counted = Counts()[static_cast<size_t>(kind)];
   if (counted.first.load(std::memory_order_acquire) == nullptr) {
-    auto text = std::make_unique<const std::string>(example);
+    auto text = std::make_unique<const std::string>(
+        HideUrlSecrets(std::string(example)));
     const std::string* expected = nullptr;
     if (counted.first.compare_exchange_strong(expected, text.get())) {
       static_cast<void>(text.release());

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 #include "core/dataset/column_pruning.h"
 #include "core/dataset/generator_source.h"
@@ -269,7 +270,7 @@ std::string DescribeSource(const Source& source) {
   const Compression compression = SourceCompression(source);
   return fmt::format(
       "{}({}{}{})", source.name(),
-      files->size() == 1 ? files->front()
+      files->size() == 1 ? ShownName(files->front())
                          : fmt::format("{} names", files->size()),
       compression == Compression::kNone ? "" : ", ",
       compression == Compression::kNone ? "" : CompressionName(compression));

@@ -1,13 +1,14 @@
 #include "core/io/file_errors.h"
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
-#include "core/base/url_secrets.h"
 
 namespace feedmill {
 
 absl::Status NameFile(const absl::Status& status, const std::string& name) {
-  const bool named = ErrorText(status).starts_with(HideUrlSecrets(name + ": "));
-  return named ? status : Annotate(status, name);
+  const std::string shown = ShownName(name);
+  const bool named = ErrorText(status).starts_with(shown + ": ");
+  return named ? status : Annotate(status, shown);
 }
 
 absl::Status CallDamaged(const absl::Status& status, const std::string& what) {

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 #include "core/io/local_files.h"
 #include "core/io/unchanged_file.h"
@@ -12,7 +13,7 @@ namespace feedmill {
 namespace {
 
 bool IsSchemeLetter(char c, bool first) {
-  if (c >= 'a' && c <= 'z') return true;
+  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
   return !first && ((c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.');
 }
 
@@ -40,7 +41,9 @@ FileSystems::FileSystems() {
 
 absl::Status FileSystems::Add(std::string scheme,
                               std::shared_ptr<const FileSystem> files) {
-  if (scheme.empty() || SchemeLength(scheme) != scheme.size()) {
+  if (scheme.empty() || SchemeLength(scheme) != scheme.size() ||
+      std::any_of(scheme.begin(), scheme.end(),
+                  [](char c) { return c >= 'A' && c <= 'Z'; })) {
     return InvalidArgument(
         "'{}' cannot be a scheme: lower-case letters, digits, '+', '-' and "
         "'.', a letter first",
@@ -78,7 +81,7 @@ absl::StatusOr<const FileSystem*> FileSystems::Find(
   for (const auto& [own, files] : by_scheme_) known.push_back(own);
   return InvalidArgument(
       "{}: this program has no file system for {}://; it has paths and {}://",
-      name, scheme, fmt::join(known, "://, "));
+      ShownName(name), scheme, fmt::join(known, "://, "));
 }
 
 FileSystems& ProcessFileSystems() {

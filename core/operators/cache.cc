@@ -1,3 +1,4 @@
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 #include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
@@ -23,7 +24,7 @@ struct CacheOperator : NeedsAllComponents {
     return {.needs = StepNeeds::kElement};
   }
   static std::string Describe(const CacheStep& s) {
-    if (!s.path.empty()) return "in " + s.path;
+    if (!s.path.empty()) return "in " + ShownName(s.path);
     return fmt::format("in memory, at most {} MiB a process",
                        s.memory_bytes.value_or(CacheStep::kMemoryBytes) >> 20);
   }

@@ -1,3 +1,4 @@
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 #include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
@@ -30,7 +31,7 @@ struct OnErrorOperator : PassesComponents {
     if (s.policy == OnErrorStep::Policy::kFail) return "fail";
     std::string out = "skip";
     if (s.cap) out += fmt::format(", at most {}", *s.cap);
-    if (!s.quarantine.empty()) out += ", named in " + s.quarantine;
+    if (!s.quarantine.empty()) out += ", named in " + ShownName(s.quarantine);
     return out;
   }
   static absl::StatusOr<ElementSpec> Output(const OnErrorStep& s,

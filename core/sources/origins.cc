@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/url_secrets.h"
+#include "core/base/shown_name.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/framing.h"
 
@@ -30,7 +30,7 @@ RecordOrigin Origin(const Plan& plan, const Manifest& manifest,
       index -= file.records;
       continue;
     }
-    origin.file = HideUrlSecrets(file.path);
+    origin.file = ShownName(file.path);
     origin.record = counted ? index : row;
     if (!counted) origin.offset = index * kBlockBytes;
     break;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -53,13 +54,14 @@ absl::Status CheckUrl(std::string_view name) {
   for (size_t k = 0; k < name.size(); ++k) {
     if (IsUrlByte(name[k])) continue;
     return InvalidArgument(
-        "{}: byte {} cannot be part of a URL; write it as %{:02X}", name, k,
-        static_cast<unsigned char>(name[k]));
+        "{}: byte {} cannot be part of a URL; write it as %{:02X}",
+        ShownName(name), k, static_cast<unsigned char>(name[k]));
   }
   const size_t host = HostOf(name);
   const size_t path = std::min(name.find_first_of("/?", host), name.size());
   if (path == host) {
-    return InvalidArgument("{}: names no host; write https://HOST/PATH", name);
+    return InvalidArgument("{}: names no host; write https://HOST/PATH",
+                           ShownName(name));
   }
   if (path == name.size()) return NamesNoFile(name, "it has no path");
   if (name.ends_with('/') && name.find('?', path) == std::string_view::npos) {

@@ -342,6 +342,12 @@ TEST(ExplainTest, PrintsTheCut) {
       "client  steps[4] repeat: infinite -> int64[?]\n");
 }
 
+// The name of the source is also a step's name in status and metrics.
+TEST(ExplainTest, ShowsNoSecretsOfUrls) {
+  EXPECT_THAT(Good(Dataset::Text({"http://me:key@host/a b?sig=1"}))->Explain(),
+              StartsWith("source  text(http://host/a%20b?...) -> "));
+}
+
 TEST(ExplainTest, ShowsTheInputs) {
   EXPECT_EQ(
       Good(Dataset::Mixture({kRange, Mapped(kRange.Shuffle())}, {0.7, 0.3})

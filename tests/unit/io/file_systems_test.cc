@@ -34,8 +34,9 @@ MemoryFiles& Memory() {
 TEST(FileSystems, GoByTheSchemeOfAName) {
   EXPECT_EQ(SchemeOf("s3://bucket/a"), "s3");
   EXPECT_EQ(SchemeOf("a+b-c.d1://"), "a+b-c.d1");
-  for (const char* path : {"", "/a", "a", "./s3://a", "s3:/a", "S3://a",
-                           "3s://a", "://a", "s3", "a b://c"}) {
+  EXPECT_EQ(SchemeOf("S3://bucket/a"), "S3");  // no path: Find refuses it
+  for (const char* path : {"", "/a", "a", "./s3://a", "s3:/a", "3s://a", "://a",
+                           "s3", "a b://c"}) {
     EXPECT_EQ(SchemeOf(path), "") << path;
   }
   FileSystems all;
