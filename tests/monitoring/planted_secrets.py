@@ -1,7 +1,7 @@
 """URLs with a secret in their login, query or fragment are read through a service and without one. No error, log, status,
 metric or event has the secret, and other accounts cannot read the dispatcher's work-dir, which has whole URLs.
 
-    planted_secrets.py CHECK --binary feedmill_sleepy    (a function below)
+    planted_secrets.py CHECK --binary feedmill    (a function below)
 """
 import concurrent.futures
 import http.server
