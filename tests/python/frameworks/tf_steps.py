@@ -8,6 +8,7 @@ import contextlib
 import itertools
 import json
 import os
+import tempfile
 import threading
 from types import SimpleNamespace as Object
 
@@ -336,6 +337,97 @@ def static_sharding(tf):
         return True
 
 
+# ---- steps before distribute
+
+
+def _before(tf, *steps, mode="distributed_epoch"):
+    with cluster(tf, 2) as (dispatcher, _):
+        return [
+            sorted(values(distributed(tf, dispatcher, each(numbers(tf, 20)), mode)))
+            for each in steps
+        ]
+
+
+@step
+def steps_before_a_distributed_epoch(tf):
+    return _before(
+        tf,
+        lambda d: d.map(lambda x: x * x),
+        lambda d: d.filter(lambda x: x % 3 != 0),
+        lambda d: d.repeat(2),
+        lambda d: joined(tf, d, d.map(lambda x: -x)),
+    )
+
+
+@step
+def steps_before_parallel_epochs(tf):
+    return _before(
+        tf,
+        lambda d: d.batch(4),
+        lambda d: d.batch(6, drop_remainder=True).unbatch(),
+        lambda d: d.take(7).repeat(3),
+        lambda d: d.skip(15),
+        lambda d: d.shard(3, 1),
+        mode="parallel_epochs",
+    )
+
+
+@differs('`take`, `skip`, `shard`, batches before `distribute("distributed_epoch")`')
+def take_before_a_distributed_epoch(tf):
+    return _before(tf, lambda d: d.skip(15), lambda d: d.take(15).repeat(3))
+
+
+# ---- faults
+
+
+@contextlib.contextmanager
+def durable_cluster(tf, folder):
+    """A dispatcher that keeps its state, with a worker; yields a function that restarts it."""
+    service = service_of(tf)
+    config = {"work_dir": str(folder), "fault_tolerant_mode": True}
+    dispatchers = [service.DispatchServer(service.DispatcherConfig(**config))]
+    port = int(dispatchers[0]._address.rpartition(":")[2])
+    worker = service.WorkerServer(
+        service.WorkerConfig(f"localhost:{port}", heartbeat_interval_ms=100)
+    )
+
+    def restart():
+        dispatchers[-1].stop()
+        dispatchers.append(service.DispatchServer(service.DispatcherConfig(port=port, **config)))
+
+    try:
+        yield dispatchers, restart
+    finally:
+        worker.stop()
+        dispatchers[-1].stop()
+
+
+@step
+def a_dispatcher_restarts_within_a_loop(tf):
+    found = []
+    for mode in ("parallel_epochs", "distributed_epoch"):
+        with tempfile.TemporaryDirectory() as folder, durable_cluster(tf, folder) as durable:
+            dispatchers, restart = durable
+            elements = iter(distributed(tf, dispatchers[0], numbers(tf, 1000), mode))
+            got = values(itertools.islice(elements, 10))
+            restart()
+            found.append(sorted(got + values(elements)))
+    return found
+
+
+@step
+def a_dispatcher_restarts_between_loops(tf):
+    with tempfile.TemporaryDirectory() as folder, durable_cluster(tf, folder) as durable:
+        dispatchers, restart = durable
+        dataset_id = _register(tf, dispatchers[0], numbers(tf, 5), dataset_id="kept")
+        dataset = distributed(tf, dispatchers[0], numbers(tf, 5), job_name="j")
+        found = [sorted(values(dataset))]
+        restart()
+        found.append(sorted(values(dataset)))
+        found.append(values(_from_id(tf, dispatchers[-1], dataset_id, numbers(tf, 5))))
+        return found
+
+
 # ---- steps after distribute
 
 
@@ -426,6 +518,43 @@ def a_second_reader_takes_what_is_left(tf):
         datasets = [distributed(tf, dispatcher, numbers(tf, 10), job_name="j") for _ in range(2)]
         first = [values(dataset) for dataset in datasets]
         return len(first[0]), len(first[1])
+
+
+def _in_threads(datasets, count=None):
+    """The first elements of datasets that are read at once."""
+    found = [None] * len(datasets)
+
+    def read(k):
+        found[k] = values(itertools.islice(iter(datasets[k]), count))
+
+    threads = [threading.Thread(target=read, args=(k,)) for k in range(len(datasets))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return found
+
+
+@step
+def readers_at_once_share_a_job(tf):
+    with cluster(tf, 2) as (dispatcher, _):
+        datasets = [distributed(tf, dispatcher, numbers(tf, 500), job_name="j") for _ in range(3)]
+        return sorted(itertools.chain(*_in_threads(datasets)))
+
+
+@step
+def consumers_take_turns(tf):
+    with cluster(tf) as (dispatcher, _):
+        consumers = [
+            distributed(
+                *(tf, dispatcher, numbers(tf, 1000).repeat(), "parallel_epochs"),
+                job_name="j",
+                consumer_index=index,
+                num_consumers=3,
+            )
+            for index in range(3)
+        ]
+        return _in_threads(consumers, 20)
 
 
 @step
