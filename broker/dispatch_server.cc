@@ -37,7 +37,8 @@ namespace {
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 // The bytes limit is high because a manifest of millions of files is one part.
-constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
+constexpr int64_t kMessageBytesMax = int64_t{1} << 30;
+constexpr int kMessagesMax = 1'000;
 
 // The identity of a new store. Never 0, which stands for "none seen".
 JournalId DrawJournalId() {
@@ -206,7 +207,7 @@ absl::Status DispatchServer::Shell::Begin() {
         split_log_.Sent(outgoing.to.value(), outgoing.message);
         messenger_.Send(peers_, outgoing.to.value(), outgoing.message);
       });
-  relays_.emplace(messenger_, config_.relay_bytes);
+  relays_.emplace(messenger_);
   LogInfo("dispatcher at {}", target());
   reactor_->Start(this);
   return absl::OkStatus();
@@ -228,7 +229,10 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
 absl::Status DispatchServer::Shell::Listen() {
   FM_ASSIGN_OR_RETURN(
       peers_, reactor_->Listen(config_.endpoint.host, config_.endpoint.port,
-                               kLimits, ServerSide(security_)));
+                               {.message_bytes_max = kMessageBytesMax,
+                                .messages_max = kMessagesMax,
+                                .unsent_bytes_max = config_.relay_bytes},
+                               ServerSide(security_)));
   FM_ASSIGN_OR_RETURN(const Address own, Advertised(reactor_->PortOf(peers_)));
   {
     const std::lock_guard lock(mu_);
@@ -309,6 +313,7 @@ void DispatchServer::Shell::OnTurn(absl::Time now) {
   TransportFaults faults{messenger_.refused(), messenger_.dropped(),
                          reactor_->refused()};
   relays_->Note(faults);
+  faults.relay_waiting_bytes = reactor_->UnsentBytesAt(peers_);
   dispatcher_->NoteTransport(faults);
   if (now - measured_at_ >= kMeasureInterval) MeasureShell(now);
   if (!incoming_.empty()) Perform(dispatcher_->Handle(now, incoming_));

@@ -28,33 +28,16 @@ void RelayPost::Pass(SocketId peers, const Dispatcher& dispatcher,
     return;
   }
   if (*worker != from) return;  // the sender uses another worker's name
-  if (waiting_->load() + bytes > bytes_max_) {
-    ++dropped_;
-    return;
-  }
   const std::string client = std::exchange(relay.client, "");
-  relay.parts = Weighed(std::move(relay.parts));
-  relayed_bytes_ += bytes;
-  messenger_.Send(peers, client, relay);
-}
-
-// Returns the same buffers; their bytes count as waiting until they are freed.
-std::vector<Buffer> RelayPost::Weighed(std::vector<Buffer> parts) const {
-  for (Buffer& part : parts) {
-    const size_t size = part.size();
-    waiting_->fetch_add(size);
-    std::shared_ptr<const void> owner(
-        part.data(), [kept = part, waiting = waiting_](const void*) {
-          waiting->fetch_sub(kept.size());
-        });
-    part = Buffer(std::move(owner), part.data(), size);
+  if (messenger_.Send(peers, client, relay) == Reactor::Sent::kNo) {
+    ++dropped_;
+  } else {
+    relayed_bytes_ += bytes;
   }
-  return parts;
 }
 
 void RelayPost::Note(TransportFaults& faults) const {
   faults.relayed_bytes = relayed_bytes_;
-  faults.relay_waiting_bytes = waiting_->load();
   faults.relay_dropped = dropped_;
 }
 

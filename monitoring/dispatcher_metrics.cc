@@ -180,7 +180,7 @@ void AddFaults(const DispatcherSnapshot& snapshot, MetricList& metrics) {
         counter.help, Number(counter.value));
   }
   metrics.Gauge("feedmill_dispatcher_relay_waiting_bytes",
-                "Bytes that wait to be relayed",
+                "Bytes that wait to be sent to readers and workers",
                 Number(transport.relay_waiting_bytes));
 }
 

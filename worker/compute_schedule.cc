@@ -85,12 +85,10 @@ void ComputeSchedule::Schedule(absl::Time now, WorkerEffects& effects) {
   while (tasks_.size() < kTasksPerThread * settings_.threads) {
     LeasedSplit* held = NextToCompute(now);
     if (held == nullptr) {
+      if (std::none_of(leases_.begin(), leases_.end(), waits)) return;
       // Pieces kept for other ranks are dropped in favour of present requests.
-      if (std::any_of(leases_.begin(), leases_.end(), waits) &&
-          shared_.DropIdle()) {
-        continue;
-      }
-      return;
+      if (shared_.DropIdle()) continue;
+      return unsent_.NoteAwaited();
     }
     const CompiledPlan& plan = *plans_.Find(held->lease.plan);
     uint64_t positions = PositionsFor(plan);
@@ -146,7 +144,20 @@ bool ComputeSchedule::MayCompute(absl::Time now,
                                  const LeasedSplit& held) const {
   if (!Wants(now, held)) return false;
   const CompiledPlan& plan = *plans_.Find(held.lease.plan);
-  return MayHaveTask(plan) && (held.stream->Starved() || HasRoom(plan));
+  return MayHaveTask(plan) && (Starved(*held.stream) || HasRoom(plan));
+}
+
+// True if the stream may overdraw the memory: a head whose client is sent
+// nothing.
+bool ComputeSchedule::Starved(const OutgoingStream& stream) const {
+  return stream.Starved() && !unsent_.Has(stream.to());
+}
+
+// True if the next piece waits for the client.
+bool ComputeSchedule::WaitsToSend(const OutgoingStream& stream) const {
+  return stream.WaitsForCredit() ||
+         (stream.NextIsReady() &&
+          !unsent_.MayAdd(stream.to(), stream.NextBytes()));
 }
 
 // Updates each job's memory, tasks and weight, and which jobs are read here
@@ -373,7 +384,7 @@ PlanLoad ComputeSchedule::LoadOf(absl::Time now, const PlanId& id,
       continue;
     }
     ++load.streams;
-    if (held.stream->WaitsForCredit()) {
+    if (WaitsToSend(*held.stream)) {
       ++load.waiting_for_credit;
     } else if (WaitsForMemory(now, held)) {
       ++load.waiting_for_memory;

@@ -21,6 +21,7 @@
 #include "worker/piece_delivery.h"
 #include "worker/shared_results.h"
 #include "worker/stream_rules.h"
+#include "worker/unsent_pieces.h"
 
 namespace feedmill {
 
@@ -32,8 +33,8 @@ class ComputeSchedule {
   ComputeSchedule(const WorkerAgentSettings& settings, const StreamRules& rules,
                   const uint64_t& used_bytes, AgentClock& clock,
                   LeasedSplits& leases, CompiledPlans& plans,
-                  SharedResults& shared, PieceDelivery& delivery,
-                  LoadReport& load, LeaseSpans& spans)
+                  SharedResults& shared, UnsentPieces& unsent,
+                  PieceDelivery& delivery, LoadReport& load, LeaseSpans& spans)
       : settings_(settings),
         rules_(rules),
         used_bytes_(used_bytes),
@@ -41,6 +42,7 @@ class ComputeSchedule {
         leases_(leases),
         plans_(plans),
         shared_(shared),
+        unsent_(unsent),
         delivery_(delivery),
         load_(load),
         spans_(spans) {}
@@ -70,6 +72,8 @@ class ComputeSchedule {
   LeasedSplit* NextToCompute(absl::Time now);
   bool Wants(absl::Time now, const LeasedSplit& held) const;
   bool MayCompute(absl::Time now, const LeasedSplit& held) const;
+  bool Starved(const OutgoingStream& stream) const;
+  bool WaitsToSend(const OutgoingStream& stream) const;
   bool MayHaveTask(const CompiledPlan& plan) const;
   bool WaitsForMemory(absl::Time now, const LeasedSplit& held) const;
   bool FarAhead(const CompiledPlan& plan, const OutgoingStream& stream) const;
@@ -99,6 +103,7 @@ class ComputeSchedule {
   LeasedSplits& leases_;
   CompiledPlans& plans_;
   SharedResults& shared_;
+  UnsentPieces& unsent_;
   PieceDelivery& delivery_;
   LoadReport& load_;
   LeaseSpans& spans_;

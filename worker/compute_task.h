@@ -2,6 +2,7 @@
 #define FEEDMILL_WORKER_COMPUTE_TASK_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -105,6 +106,9 @@ struct ComputeTask {
 // Actions for the shell after a call: start work, then send.
 struct WorkerEffects {
   std::vector<Outgoing> sends;
+  // For each Frame of `sends`, in order: dropped when the transport has sent or
+  // lost the frame, on the agent's thread and before the agent.
+  std::vector<std::shared_ptr<const void>> unsent;
   std::vector<PlanDefinition> define;    // compile these; failures: OnDefined
   std::vector<PlanId> forget;            // plans that no lease needs
   std::vector<ComputeRequest> compute;   // each answered by one OnComputed

@@ -57,6 +57,8 @@ class OutgoingStream {
   // head may overdraw, by one piece. Pieces without elements cost nothing and
   // always pass (rules 13, 14).
   bool WaitsForCredit() const;
+  // Bytes of the next piece. REQUIRES: NextIsReady().
+  uint64_t NextBytes() const { return segments_.begin()->second.bytes(); }
   // Removes the next piece, as sent. Null if it is not ready or waits for
   // credit.
   BufferedPiecePtr TakeNext();

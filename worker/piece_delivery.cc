@@ -57,7 +57,12 @@ void PieceDelivery::DeliverTo(absl::Time now, LeasedSplit& held, TaskId task,
 void PieceDelivery::Send(absl::Time now, LeasedSplit& held,
                          WorkerEffects& effects) {
   OutgoingStream& stream = *held.stream;
-  while (const BufferedPiecePtr made = stream.TakeNext()) {
+  while (stream.NextIsReady()) {
+    if (!unsent_.MayAdd(stream.to(), stream.NextBytes())) {
+      return unsent_.NoteAwaited();
+    }
+    const BufferedPiecePtr made = stream.TakeNext();
+    if (made == nullptr) return;
     load_.NoteSent(held.lease.plan, made->piece.chunk.rows, made->bytes);
     if (held.lease.trace != 0) spans_.AddReady(now, held.lease, *made);
     if (const auto key = plans_.SharedKey(held)) {
@@ -79,6 +84,7 @@ void PieceDelivery::Send(absl::Time now, LeasedSplit& held,
                              : made->packed,
                .checksums = terms.checksums,
                .costs = terms.profile ? made->costs : nullptr}});
+    effects.unsent.push_back(unsent_.Add(stream.to(), made));
   }
 }
 

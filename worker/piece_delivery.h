@@ -14,6 +14,7 @@
 #include "worker/leased_split.h"
 #include "worker/load_report.h"
 #include "worker/shared_results.h"
+#include "worker/unsent_pieces.h"
 
 namespace feedmill {
 
@@ -26,13 +27,14 @@ class PieceDelivery {
   PieceDelivery(const WorkerAgentSettings& settings, uint64_t& used_bytes,
                 AgentClock& clock, LeasedSplits& leases,
                 const CompiledPlans& plans, SharedResults& shared,
-                LoadReport& load, LeaseSpans& spans)
+                UnsentPieces& unsent, LoadReport& load, LeaseSpans& spans)
       : settings_(settings),
         used_bytes_(used_bytes),
         clock_(clock),
         leases_(leases),
         plans_(plans),
         shared_(shared),
+        unsent_(unsent),
         load_(load),
         spans_(spans) {}
 
@@ -45,8 +47,8 @@ class PieceDelivery {
   // is ready. An error ends the leases that reached it.
   void Deliver(absl::Time now, TaskId id, const ComputeTask& task,
                absl::StatusOr<BufferedPiecePtr> made, WorkerEffects& effects);
-  // Sends ready pieces within the credit, in order. REQUIRES: the lease has a
-  // stream.
+  // Sends ready pieces in order, within the credit and the client's part of the
+  // memory. REQUIRES: the lease has a stream.
   void Send(absl::Time now, LeasedSplit& held, WorkerEffects& effects);
 
  private:
@@ -59,6 +61,7 @@ class PieceDelivery {
   LeasedSplits& leases_;
   const CompiledPlans& plans_;
   SharedResults& shared_;
+  UnsentPieces& unsent_;
   LoadReport& load_;
   LeaseSpans& spans_;
 };

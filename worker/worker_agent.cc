@@ -101,6 +101,16 @@ WorkerEffects WorkerAgent::OnResolved(absl::Time now, ManifestResult result) {
   return {};
 }
 
+WorkerEffects WorkerAgent::OnSent(absl::Time now) {
+  WorkerEffects effects;
+  unsent_.ClearAwaited();
+  for (auto& [split, held] : leases_) {
+    if (held.stream) delivery_.Send(now, held, effects);
+  }
+  schedule_.Schedule(now, effects);
+  return effects;
+}
+
 WorkerEffects WorkerAgent::TakeName(absl::Time now, WorkerId worker,
                                     Incarnation incarnation) {
   settings_.worker = std::move(worker);

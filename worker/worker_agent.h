@@ -22,6 +22,7 @@
 #include "worker/piece_delivery.h"
 #include "worker/shared_results.h"
 #include "worker/stream_rules.h"
+#include "worker/unsent_pieces.h"
 
 namespace feedmill {
 
@@ -54,6 +55,10 @@ class WorkerAgent {
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
                           absl::Status status, PlanTraits traits = {});
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
+  // The transport has sent or lost frames: WorkerEffects::unsent were dropped.
+  // Need not be called before awaits_transport() is true.
+  WorkerEffects OnSent(absl::Time now);
+  bool awaits_transport() const { return unsent_.awaited(); }
   // Registers under `worker` at the next tick: no heartbeat is sent before the
   // worker has a name. With another name the worker is a new one: it drops all
   // leases. `incarnation` must be higher than the last one.
@@ -79,9 +84,9 @@ class WorkerAgent {
   // Maximum time in which a healthy dispatcher answers.
   absl::Duration AnswerDue() const { return 8 * clock_.interval(); }
 
-  // Element bytes computed and not sent; pieces shared by ranks count once. At
-  // most memory_bytes, one position per head, and the estimation error of
-  // running tasks.
+  // Element bytes computed and not sent by the transport; pieces shared by
+  // ranks count once. At most memory_bytes, two positions per head, and the
+  // estimation error of running tasks.
   uint64_t buffered_bytes() const { return used_bytes_; }
   size_t lease_count() const { return leases_.size(); }
   // Present state of threads, memory and streams, for metrics. Step costs: of
@@ -113,15 +118,17 @@ class WorkerAgent {
 
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them
   SharedResults shared_;
+  UnsentPieces unsent_{settings_.memory_bytes};
   CompiledPlans plans_;
   LeasedSplits leases_;
   EarlyGrants early_;
   LoadReport load_;
   LeaseSpans spans_{clock_};
-  PieceDelivery delivery_{settings_, used_bytes_, clock_, leases_,
-                          plans_,    shared_,     load_,  spans_};
-  ComputeSchedule schedule_{settings_, *rules_, used_bytes_, clock_, leases_,
-                            plans_,    shared_, delivery_,   load_,  spans_};
+  PieceDelivery delivery_{settings_, used_bytes_, clock_, leases_, plans_,
+                          shared_,   unsent_,     load_,  spans_};
+  ComputeSchedule schedule_{settings_, *rules_, used_bytes_, clock_,
+                            leases_,   plans_,  shared_,     unsent_,
+                            delivery_, load_,   spans_};
   // Requested manifests by fingerprint; nullopt while being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };

@@ -54,7 +54,8 @@ constexpr uint32_t kSlotsPerThread = 2;
 // Threads of the reactor and of libzmq, the maker thread, and the program's
 // own.
 constexpr size_t kThreadsBeside = 7;
-constexpr Reactor::Limits kClientLimits{int64_t{1} << 20, 10'000};
+// A grant with the state of a generator has less than half of these bytes.
+constexpr Reactor::Limits kClientLimits{int64_t{128} << 10, 10'000};
 constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
 
 // The answer to a peer that takes this worker for a dispatcher.
@@ -64,6 +65,49 @@ Refusal WrongAddress() {
 }
 
 }  // namespace
+
+// Passes what frames hold back to the reactor's thread when libzmq has sent or
+// dropped them.
+class SentFrames : public std::enable_shared_from_this<SentFrames> {
+ public:
+  explicit SentFrames(Reactor& reactor) : reactor_(reactor) {}
+
+  // Returns an object that any thread may drop in place of `unsent`.
+  std::shared_ptr<const void> Follow(std::shared_ptr<const void> unsent) {
+    if (unsent == nullptr) return nullptr;
+    const void* const key = unsent.get();
+    return {key, [own = shared_from_this(), unsent = std::move(unsent)](
+                     const void*) mutable { own->Return(std::move(unsent)); }};
+  }
+  // Drops what was returned; false if there was nothing. The reactor's thread,
+  // or after its end.
+  bool DropReturned() {
+    std::vector<std::shared_ptr<const void>> returned;
+    {
+      const std::lock_guard lock(mu_);
+      returned.swap(returned_);
+    }
+    return !returned.empty();
+  }
+  // If `awaited`, the reactor wakes up when something is returned.
+  void Await(bool awaited) {
+    const std::lock_guard lock(mu_);
+    awaited_ = awaited;
+    if (awaited_ && !returned_.empty()) reactor_.Wake();
+  }
+
+ private:
+  void Return(std::shared_ptr<const void> unsent) {
+    const std::lock_guard lock(mu_);
+    returned_.push_back(std::move(unsent));
+    if (awaited_) reactor_.Wake();
+  }
+
+  Reactor& reactor_;
+  std::mutex mu_;
+  bool awaited_ = false;                               // guarded by mu_
+  std::vector<std::shared_ptr<const void>> returned_;  // guarded by mu_
+};
 
 class WorkerServer::Shell : public ReactorHandler {
  public:
@@ -127,7 +171,8 @@ class WorkerServer::Shell : public ReactorHandler {
   void BeginDrain(absl::Duration timeout);
   std::shared_ptr<BlockSource> Blocks() const;
   void Perform(WorkerEffects effects);
-  bool SendToClient(const ClientLinks::Route& route, const Message& message);
+  bool SendToClient(const ClientLinks::Route& route, const Message& message,
+                    std::shared_ptr<const void> unsent);
   void End(absl::Status why);
 
   WorkerConfig config_;
@@ -143,6 +188,8 @@ class WorkerServer::Shell : public ReactorHandler {
   const std::shared_ptr<BlockCache> own_memory_ =
       std::make_shared<BlockCache>();
   std::unique_ptr<WorkerAgent> agent_;
+  const std::shared_ptr<SentFrames> sent_ =
+      std::make_shared<SentFrames>(*reactor_);
   // The address for clients: the configured one, or this machine's on the
   // connection to the dispatcher. nullopt: not known yet.
   std::optional<Address> own_;
@@ -403,6 +450,7 @@ void WorkerServer::Shell::Stop() {
     reactor_->Join();
     if (maker_.joinable()) maker_.join();
     runner_.reset();
+    sent_->DropReturned();
   });
   changed_.notify_all();
 }
@@ -526,6 +574,10 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
     return;
   }
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
+  if (sent_->DropReturned() && agent_->awaits_transport()) {
+    Perform(agent_->OnSent(now));
+  }
+  sent_->Await(agent_->awaits_transport());
   memory_->OnTurn(now);
   runner_->SubmitQueued();
   if (const uint64_t faults = CacheFaultsNoted(); faults > 0) {
@@ -572,11 +624,13 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     places_.erase(plan);
     links_->Forget(plan);
   }
+  auto unsent = effects.unsent.begin();
   for (const Outgoing& outgoing : effects.sends) {
     split_log_.Sent("", outgoing.message);
     if (outgoing.to == kDispatcherPeer) {
       messenger_->Send(dispatcher_, "", outgoing.message);
-    } else if (!SendToClient(links_->RouteTo(outgoing.to), outgoing.message)) {
+    } else if (!SendToClient(links_->RouteTo(outgoing.to), outgoing.message,
+                             sent_->Follow(std::move(*unsent++)))) {
       links_->NoteLost(outgoing.to);
     }
   }
@@ -587,15 +641,19 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
 }
 
 // False: the message is lost, because the client is gone or does not read.
+// `unsent` is dropped when the message has left the process.
 bool WorkerServer::Shell::SendToClient(const ClientLinks::Route& route,
-                                       const Message& message) {
+                                       const Message& message,
+                                       std::shared_ptr<const void> unsent) {
   switch (route.kind) {
     case ClientLinks::Route::Kind::kProcess:
       return route.channel != nullptr && route.channel->Put(channel_, message);
     case ClientLinks::Route::Kind::kRelay:
-      messenger_->Send(dispatcher_, "",
-                       Relay{worker_, std::string(route.routing_id),
-                             messenger_->Wrap(message)});
+      messenger_->SendWrapped(
+          dispatcher_, "",
+          messenger_->Wrap(Relay{worker_, std::string(route.routing_id),
+                                 messenger_->Wrap(message)}),
+          std::move(unsent));
       return true;
     case ClientLinks::Route::Kind::kSocket:
       break;
@@ -605,8 +663,8 @@ bool WorkerServer::Shell::SendToClient(const ClientLinks::Route& route,
                                  : nullptr;
   const Parts parts = messenger_->Wrap(message, lender);
   return (lender != nullptr && memory_->Send(route.routing_id, parts)) ||
-         messenger_->SendWrapped(clients_, route.routing_id, parts) !=
-             Reactor::Sent::kNo;
+         messenger_->SendWrapped(clients_, route.routing_id, parts,
+                                 std::move(unsent)) != Reactor::Sent::kNo;
 }
 
 void WorkerServer::Shell::End(absl::Status why) {

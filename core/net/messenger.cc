@@ -32,8 +32,10 @@ Messenger::Messenger(Reactor& reactor, std::string cluster_id)
     : reactor_(reactor), cluster_id_(std::move(cluster_id)) {}
 
 Reactor::Sent Messenger::SendWrapped(SocketId socket, std::string_view to,
-                                     const Parts& parts) {
-  const Reactor::Sent sent = reactor_.Send(socket, to, parts);
+                                     const Parts& parts,
+                                     std::shared_ptr<const void> until_sent) {
+  const Reactor::Sent sent =
+      reactor_.Send(socket, to, parts, std::move(until_sent));
   if (sent == Reactor::Sent::kNo) ++dropped_;
   return sent;
 }

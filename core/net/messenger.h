@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_NET_MESSENGER_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,8 +38,10 @@ class Messenger {
   Parts Wrap(const Message& message, PartLender* lender = nullptr) const {
     return Encode(message, cluster_id_, lender);
   }
+  // `until_sent`: see Reactor::Send.
   Reactor::Sent SendWrapped(SocketId socket, std::string_view to,
-                            const Parts& parts);
+                            const Parts& parts,
+                            std::shared_ptr<const void> until_sent = nullptr);
   // Decodes a received message. FailedPrecondition: another protocol version or
   // cluster, or the role of the sender's key may not send it. If `answer` is
   // true (listeners), sends a Refusal back.

@@ -23,6 +23,7 @@
 #include "core/net/process_limits.h"
 #include "core/net/release_thread.h"
 #include "core/net/shared_event_loop.h"
+#include "core/net/unsent_bytes.h"
 #include "core/net/zmq_parts.h"
 #include "core/process/thread_limit.h"
 
@@ -36,6 +37,8 @@ constexpr size_t kPostsMax = 65'536;
 // The reactor's thread, two of libzmq, and two of the reactor's owner.
 constexpr size_t kThreads = 5;
 constexpr size_t kQueuedMax = 64;
+// Messages of a peer that a listener reads ahead. The others stay at the peer.
+constexpr int kReadAheadMax = 100;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
 // Timeout of one attempt, after which the peer's name is looked up again. The
@@ -99,6 +102,10 @@ struct Reactor::State {
     Limits limits;
     std::optional<CurveClient> curve;
   };
+  struct QueuedMessage {
+    std::vector<Buffer> parts;
+    std::shared_ptr<const void> until_sent;
+  };
   struct Socket {
     Socket(zmq::socket_t socket, bool listens, uint16_t at,
            std::shared_ptr<AllowList> known)
@@ -115,9 +122,10 @@ struct Reactor::State {
     zmq::socket_t zmq;
     bool listener = false;
     uint16_t port = 0;
-    Way way;                                 // connections only
-    std::deque<std::vector<Buffer>> queued;  // connections only
-    std::shared_ptr<AllowList> allowed;      // listeners with keys only
+    Way way;                              // connections only
+    std::deque<QueuedMessage> queued;     // connections only
+    std::unique_ptr<UnsentBytes> unsent;  // listeners with a bound only
+    std::shared_ptr<AllowList> allowed;   // listeners with keys only
     // libzmq reports a change through this descriptor only once, and any use of
     // the socket may consume the report. So ZMQ_EVENTS is read after each use
     // of the socket and when the descriptor is readable. zmq_poll reads it for
@@ -224,7 +232,9 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
     socket.set(zmq::sockopt::linger, 0);
     socket.set(zmq::sockopt::maxmsgsize, limits.message_bytes_max);
     socket.set(zmq::sockopt::sndhwm, limits.messages_max);
-    socket.set(zmq::sockopt::rcvhwm, limits.messages_max);
+    socket.set(zmq::sockopt::rcvhwm,
+               type == ZMQ_ROUTER ? std::min(kReadAheadMax, limits.messages_max)
+                                  : limits.messages_max);
     socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
     socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
     socket.set(zmq::sockopt::ipv6, v6);
@@ -259,6 +269,10 @@ void Reactor::State::Handle() {
   RunWatched();
   guard.Serve(now);
   for (const auto& [id, peer] : guard.TakeGone()) {
+    if (const auto listener = sockets.find(id);
+        listener != sockets.end() && listener->second.unsent != nullptr) {
+      listener->second.unsent->Forget(peer);
+    }
     handler->OnPeerGone(now, id, peer);
   }
   for (const SocketId id : guard.TakeGivenUp(now)) Redial(id);
@@ -395,7 +409,9 @@ bool Reactor::State::Knows(Socket& socket, const std::string& key) {
 void Reactor::State::FlushQueued(Socket& socket) {
   socket.used = socket.used || !socket.queued.empty();
   while (!socket.queued.empty() &&
-         SendParts(socket.zmq, /*routed=*/false, "", socket.queued.front())) {
+         SendParts(socket.zmq, /*routed=*/false, "",
+                   socket.queued.front().parts,
+                   socket.queued.front().until_sent)) {
     socket.queued.pop_front();
   }
 }
@@ -451,9 +467,12 @@ absl::StatusOr<SocketId> Reactor::Listen(
     socket.bind(address.ToString());
     const std::string endpoint = socket.get(zmq::sockopt::last_endpoint);
     FM_ASSIGN_OR_RETURN(const Address bound, ParseAddress(endpoint));
-    state_->sockets.emplace(id,
-                            State::Socket(std::move(socket), true, bound.port,
-                                          curve ? curve->allowed : nullptr));
+    State::Socket listener(std::move(socket), true, bound.port,
+                           curve ? curve->allowed : nullptr);
+    if (limits.unsent_bytes_max < UINT64_MAX) {
+      listener.unsent = std::make_unique<UnsentBytes>(limits.unsent_bytes_max);
+    }
+    state_->sockets.emplace(id, std::move(listener));
     return id;
   } catch (const zmq::error_t& error) {
     state_->guard.Forget(id, socket);
@@ -560,20 +579,34 @@ void Reactor::Watch(int fd, std::function<void()> ready) {
 void Reactor::Unwatch(int fd) { state_->watched.erase(fd); }
 
 Reactor::Sent Reactor::Send(SocketId id, std::string_view to,
-                            const std::vector<Buffer>& parts) {
+                            const std::vector<Buffer>& parts,
+                            std::shared_ptr<const void> until_sent) {
   const auto found = state_->sockets.find(id);
   if (found == state_->sockets.end()) return Sent::kNo;
   State::Socket& socket = found->second;
   state_->FlushQueued(socket);
   socket.used = true;
+  if (socket.unsent != nullptr) {
+    uint64_t bytes = 0;
+    for (const Buffer& part : parts) bytes += part.size();
+    if (bytes >= UnsentBytes::kCountedBytes) {
+      until_sent = socket.unsent->Take(to, bytes);
+      if (until_sent == nullptr) return Sent::kNo;
+    }
+  }
   if (socket.queued.empty() &&
-      SendParts(socket.zmq, socket.listener, to, parts)) {
+      SendParts(socket.zmq, socket.listener, to, parts, until_sent)) {
     return Sent::kYes;
   }
   if (socket.listener) return Sent::kNo;
   if (socket.queued.size() == kQueuedMax) socket.queued.pop_front();
-  socket.queued.push_back(parts);
+  socket.queued.push_back({parts, std::move(until_sent)});
   return Sent::kQueued;
+}
+
+uint64_t Reactor::UnsentBytesAt(SocketId listener) const {
+  const auto& unsent = state_->sockets.at(listener).unsent;
+  return unsent == nullptr ? 0 : unsent->bytes();
 }
 
 void Reactor::Start(ReactorHandler* handler) {

@@ -63,6 +63,9 @@ class Reactor {
     // Listeners: maximum connections. 0: as many as the descriptor limit
     // allows.
     size_t connections_max = 0;
+    // Listeners: maximum bytes of messages that wait to be sent, of all peers
+    // together. Beyond a peer's part of them, its messages are dropped.
+    uint64_t unsent_bytes_max = UINT64_MAX;
   };
   // The sender of a message; known if the listener has keys.
   struct Sender {
@@ -121,9 +124,13 @@ class Reactor {
 
   // Never blocks. If a connection is down or full, its last 64 messages are
   // queued (kQueued) and older ones dropped. At a listener, a message for a
-  // peer that is gone or does not read is dropped (kNo).
+  // peer that is gone or does not read is dropped (kNo). `until_sent` is
+  // dropped when the message was sent or dropped, on any thread.
   Sent Send(SocketId socket, std::string_view to,
-            const std::vector<Buffer>& parts);
+            const std::vector<Buffer>& parts,
+            std::shared_ptr<const void> until_sent = nullptr);
+  // Bytes that wait at a listener with unsent_bytes_max to be sent.
+  uint64_t UnsentBytesAt(SocketId listener) const;
 
   // `handler` must outlive the thread.
   void Start(ReactorHandler* handler);

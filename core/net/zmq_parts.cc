@@ -16,11 +16,13 @@ namespace {
 // writes before libzmq's reads; ThreadSanitizer cannot see libzmq's own
 // ordering.
 struct LentBuffer {
-  explicit LentBuffer(const Buffer& lends) : buffer(lends) {
+  LentBuffer(const Buffer& lends, std::shared_ptr<const void> held)
+      : buffer(lends), until_sent(std::move(held)) {
     lent.store(true, std::memory_order_release);
   }
 
   const Buffer buffer;
+  const std::shared_ptr<const void> until_sent;
   std::atomic<bool> lent = false;
 };
 
@@ -79,13 +81,15 @@ int ReadyEvents(zmq::socket_t& socket) {
   return events;
 }
 
-zmq::message_t ToPart(const Buffer& buffer) {
-  if (buffer.size() < kZeroCopyBytes) {
+zmq::message_t ToPart(const Buffer& buffer,
+                      std::shared_ptr<const void> until_sent) {
+  if (buffer.size() < kZeroCopyBytes && until_sent == nullptr) {
     return zmq::message_t(buffer.data(), buffer.size());
   }
   // libzmq never writes to the data; its parameter type only lacks the const.
   return zmq::message_t(const_cast<std::byte*>(buffer.data()), buffer.size(),
-                        ReleaseBuffer, new LentBuffer(buffer));
+                        ReleaseBuffer,
+                        new LentBuffer(buffer, std::move(until_sent)));
 }
 
 Buffer ToBuffer(zmq::message_t part) {
@@ -126,13 +130,19 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
 }
 
 bool SendParts(zmq::socket_t& socket, bool routed, std::string_view to,
-               const std::vector<Buffer>& parts) {
+               const std::vector<Buffer>& parts,
+               const std::shared_ptr<const void>& until_sent) {
   if (routed &&
       !SendPart(socket, zmq::message_t(to.data(), to.size()), !parts.empty())) {
     return false;
   }
   for (size_t i = 0; i < parts.size(); ++i) {
-    if (!SendPart(socket, ToPart(parts[i]), i + 1 < parts.size())) return false;
+    const bool more = i + 1 < parts.size();
+    // libzmq sends parts in order, so the last one says that all are sent.
+    if (!SendPart(socket, ToPart(parts[i], more ? nullptr : until_sent),
+                  more)) {
+      return false;
+    }
   }
   return true;
 }

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_NET_ZMQ_PARTS_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,10 @@ struct Origin {
 
 enum class ReceiveResult { kMessage, kNothing, kTooManyParts };
 
-// Makes a part that shares `buffer` if it is large, else a copy.
-zmq::message_t ToPart(const Buffer& buffer);
+// Makes a part that shares `buffer` if it is large, else a copy. `until_sent`,
+// if not null, is dropped with the part.
+zmq::message_t ToPart(const Buffer& buffer,
+                      std::shared_ptr<const void> until_sent = nullptr);
 // Returns a view that keeps the part alive.
 Buffer ToBuffer(zmq::message_t part);
 
@@ -45,9 +48,11 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
                            std::string& from, std::vector<Buffer>& parts,
                            Origin* origin = nullptr);
 
-// Returns false if the peer is gone or its queue is full.
+// Returns false if the peer is gone or its queue is full. libzmq drops
+// `until_sent` when it has sent or dropped the message, on any thread.
 bool SendParts(zmq::socket_t& socket, bool routed, std::string_view to,
-               const std::vector<Buffer>& parts);
+               const std::vector<Buffer>& parts,
+               const std::shared_ptr<const void>& until_sent = nullptr);
 
 }  // namespace feedmill
 

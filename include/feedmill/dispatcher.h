@@ -76,7 +76,9 @@ struct DispatcherConfig {
   std::string work_dir{};
   // Refuse to start without a work_dir.
   bool fault_tolerant_mode = false;
-  // Bytes of messages that wait to be relayed (Transport::kRelay).
+  // Bytes of messages that wait to be sent, of all peers together: relayed
+  // frames (Transport::kRelay) and answers. A peer that reads nothing has at
+  // most half of them; further messages to it are dropped.
   uint64_t relay_bytes = uint64_t{256} << 20;
   // Called when another number of workers is wanted. Runs on the dispatcher's
   // thread: it must not wait.

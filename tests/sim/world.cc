@@ -345,6 +345,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
     network_->Send(worker.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }
+  effects.unsent.clear();
   // Each session is a head at most once; each head may overdraw by one
   // position.
   const uint64_t bound =
@@ -358,6 +359,9 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
     ++result_.totals["workers drained"];
     KillWorker(worker, absl::Milliseconds(random_.Choice({100, 1'000})));
     return;
+  }
+  if (worker.core->awaits_transport()) {
+    return StepWorker(worker, worker.core->OnSent(ClockOf(worker)));
   }
   ArmWorker(worker);
 }

@@ -288,6 +288,72 @@ TEST(Reactor, ReleasesSentBuffers) {
   released.wait(lock, [&] { return gone; });
 }
 
+TEST(Reactor, AListenerDropsMessagesBeyondAPeersPartOfItsBytes) {
+  Pair pair;
+  pair.listener =
+      *pair.server.reactor.Listen("127.0.0.1", 0, {.unsent_bytes_max = 100});
+  pair.connection = *pair.client.reactor.Connect(
+      {"127.0.0.1", pair.server.reactor.PortOf(pair.listener)},
+      {.messages_max = 1});
+  pair.server.Start();
+  pair.client.Start();
+  pair.client.Send(pair.connection, "", {TextBuffer("hello")});
+  const std::string peer = pair.server.Await().from;
+  const std::string large(10'000'000, 'x');
+  int sent = 0;
+  // The client does not read meanwhile.
+  pair.client.Do([&] {
+    pair.server.Do([&] {
+      Reactor& reactor = pair.server.reactor;
+      // A message alone passes. The sockets take some.
+      while (reactor.Send(pair.listener, peer, {TextBuffer(large)}) !=
+             Reactor::Sent::kNo) {
+        ASSERT_LT(++sent, 10);
+      }
+      EXPECT_EQ(reactor.Send(pair.listener, peer, {TextBuffer("small")}),
+                Reactor::Sent::kYes);
+    });
+  });
+  ASSERT_GE(sent, 1);
+  for (int k = 0; k < sent; ++k) {
+    EXPECT_EQ(TextOf(pair.client.Await().parts[0]), large);
+  }
+  EXPECT_EQ(TextOf(pair.client.Await().parts[0]), "small");
+  uint64_t waiting = large.size();
+  while (waiting > 0) {
+    pair.server.Do(
+        [&] { waiting = pair.server.reactor.UnsentBytesAt(pair.listener); });
+  }
+}
+
+TEST(Reactor, DropsWhatAMessageHoldsWhenItIsSent) {
+  Pair pair;
+  pair.Start();
+  pair.client.Send(pair.connection, "", {TextBuffer("hello")});
+  const std::string peer = pair.server.Await().from;
+  for (const size_t bytes : {size_t{3}, size_t{1} << 20}) {
+    auto held = std::make_shared<int>(1);
+    const std::weak_ptr<int> alive = held;
+    pair.server.Do([&] {
+      EXPECT_EQ(pair.server.reactor.Send(
+                    pair.listener, peer,
+                    {TextBuffer("head"), TextBuffer(std::string(bytes, 'y'))},
+                    std::move(held)),
+                Reactor::Sent::kYes);
+    });
+    EXPECT_EQ(pair.client.Await().parts.at(1).size(), bytes);
+    while (!alive.expired()) std::this_thread::yield();
+  }
+  auto lost = std::make_shared<int>(1);
+  const std::weak_ptr<int> alive = lost;
+  pair.server.Do([&] {
+    EXPECT_EQ(pair.server.reactor.Send(pair.listener, "nobody",
+                                       {TextBuffer("lost")}, std::move(lost)),
+              Reactor::Sent::kNo);
+  });
+  EXPECT_TRUE(alive.expired());
+}
+
 TEST(Reactor, RefusesAMessageToAnUnknownPeerAtOnce) {
   Pair pair;
   pair.Start();

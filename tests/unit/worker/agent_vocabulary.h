@@ -101,7 +101,14 @@ class WorkerAgentTest : public ::testing::Test {
     return beats.empty() ? WorkerBeat{} : beats[0];
   }
 
+  // Records the effects. The transport sends frames at once.
   WorkerEffects Keep(WorkerEffects effects) {
+    effects.unsent.clear();
+    while (agent_.awaits_transport()) {
+      WorkerEffects more = agent_.OnSent(now_);
+      for (Outgoing& sent : more.sends) effects.sends.push_back(sent);
+      for (ComputeRequest& task : more.compute) effects.compute.push_back(task);
+    }
     for (const Frame& frame : Sent<Frame>(effects.sends)) {
       frames_.push_back(frame);
     }
