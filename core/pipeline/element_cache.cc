@@ -11,6 +11,7 @@
 #include "core/io/file_systems.h"
 #include "core/pipeline/cache_folder.h"
 #include "core/pipeline/cache_objects.h"
+#include "core/pipeline/process_quota.h"
 
 namespace feedmill {
 namespace {
@@ -19,6 +20,8 @@ constexpr uint64_t kDroppedEntry = ~uint64_t{0};
 constexpr unsigned kRowBits = 16;
 // Most bytes of unused caches, over all caches of the process.
 constexpr size_t kUnusedBytesMax = size_t{1} << 30;
+// Part of the memory that the process may use, for all of its caches.
+constexpr uint64_t kMemoryPart = 2;
 
 size_t BytesOf(const Chunk& chunk) {
   size_t bytes = sizeof(Chunk);
@@ -47,6 +50,15 @@ std::shared_ptr<const Chunk> Packed(const Chunk& chunk) {
   return packed;
 }
 
+// Returns the most pages that entries of `positions` are in.
+size_t PagesOf(std::span<const uint64_t> positions, size_t page_entries) {
+  size_t pages = 1;
+  for (size_t k = 1; k < positions.size(); ++k) {
+    pages += positions[k] / page_entries != positions[k - 1] / page_entries;
+  }
+  return pages;
+}
+
 // Drops the fields that only finding and writing the rows need.
 void KeepRowsOnly(CacheSegment& segment) {
   segment.positions = {};
@@ -56,9 +68,13 @@ void KeepRowsOnly(CacheSegment& segment) {
 }  // namespace
 
 ElementCache::ElementCache(size_t memory_bytes,
-                           std::unique_ptr<CacheStorage> storage)
+                           std::unique_ptr<CacheStorage> storage,
+                           CacheMemory& memory)
     : memory_bytes_(storage == nullptr ? memory_bytes : SIZE_MAX),
+      memory_(memory),
       storage_(std::move(storage)) {}
+
+ElementCache::~ElementCache() { memory_.Return(bytes_); }
 
 size_t ElementCache::bytes() const {
   const std::shared_lock lock(mutex_);
@@ -67,12 +83,6 @@ size_t ElementCache::bytes() const {
 
 bool ElementCache::HasRoom(size_t bytes) const {
   return writes_ && bytes <= memory_bytes_ - bytes_;
-}
-
-bool ElementCache::Take(size_t bytes) {
-  if (!HasRoom(bytes)) return false;
-  bytes_ += bytes;
-  return true;
 }
 
 bool ElementCache::Usable(uint64_t number) const {
@@ -158,25 +168,32 @@ void ElementCache::Add(std::span<const uint64_t> positions,
                        std::span<const uint32_t> origins, bool dropped,
                        const Chunk& chunk) {
   FM_CHECK(chunk.rows < (size_t{1} << kRowBits));
-  size_t pages = 1;
-  for (size_t k = 1; k < positions.size(); ++k) {
-    pages += positions[k] / kPageEntries != positions[k - 1] / kPageEntries;
-  }
   const size_t bytes = BytesOf(chunk) + sizeof(CacheSegment);
+  const size_t most = bytes + PagesOf(positions, kPageEntries) * sizeof(Page);
   {
     // The chunk is copied outside the lock, and only if there is room for it.
     const std::shared_lock lock(mutex_);
-    if (!HasRoom(bytes + pages * sizeof(Page))) return;
+    if (!HasRoom(most)) return;
   }
+  ReservedCacheBytes reserved(memory_, most);
+  if (!reserved.ok()) return;
   CacheSegment segment;
   segment.positions.assign(positions.begin(), positions.end());
   segment.dropped = dropped;
   segment.origins.assign(origins.begin(), origins.end());
   segment.rows.chunk = Packed(chunk);
   std::unique_lock lock(mutex_);
-  if (Has(positions) || !HasRoom(bytes + pages * sizeof(Page))) return;
-  Take(bytes);
+  if (Has(positions) || !HasRoom(most)) return;
+  InsertKept(std::move(lock), std::move(segment), bytes, reserved);
+}
+
+void ElementCache::InsertKept(std::unique_lock<std::shared_mutex> lock,
+                              CacheSegment segment, size_t bytes,
+                              ReservedCacheBytes& reserved) {
+  const size_t before = bytes_;
+  bytes_ += bytes;
   const uint64_t number = Insert(std::move(segment));
+  reserved.Keep(bytes_ - before);
   if (storage_ == nullptr) return;
   pending_.push_back(number);
   pending_bytes_ += bytes;
@@ -206,6 +223,8 @@ void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
     const std::shared_lock lock(mutex_);
     if (!HasRoom(bytes)) return;
   }
+  ReservedCacheBytes reserved(memory_, bytes);
+  if (!reserved.ok()) return;
   CacheSegment segment;
   segment.block = true;
   segment.positions = {position};
@@ -219,21 +238,29 @@ void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
   const auto& block = blocks_[position];
   const auto there = block.find(rows.first);
   if (there != block.end() && Usable(there->second)) return;
-  if (!Take(bytes)) return;
-  const uint64_t number = Insert(std::move(segment));
-  if (storage_ == nullptr) return;
-  pending_.push_back(number);
-  pending_bytes_ += bytes;
-  WriteIfEnough(std::move(lock), storage_->file_bytes());
+  if (!HasRoom(bytes)) return;
+  InsertKept(std::move(lock), std::move(segment), bytes, reserved);
 }
 
 void ElementCache::ReadNew() {
   if (storage_ == nullptr) return;
   std::vector<CacheSegment> segments = storage_->ReadNew();
-  const std::unique_lock lock(mutex_);
-  if (storage_->is_remote()) reads_ = writes_ = true;
+  {
+    const std::unique_lock lock(mutex_);
+    if (storage_->is_remote()) reads_ = writes_ = true;
+  }
+  // Elements of which the places find no room are made again.
   for (CacheSegment& segment : segments) {
+    const size_t pages =
+        segment.block ? 0 : PagesOf(segment.positions, kPageEntries);
+    ReservedCacheBytes reserved(memory_,
+                                sizeof(CacheSegment) + pages * sizeof(Page));
+    if (!reserved.ok()) return;
+    const std::unique_lock lock(mutex_);
+    const size_t before = bytes_;
+    bytes_ += sizeof(CacheSegment);
     Insert(std::move(segment));
+    reserved.Keep(bytes_ - before);
   }
 }
 
@@ -286,6 +313,7 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
   if (!written.ok()) return WriteFailed(written.status());
   lock.lock();
   bytes_ -= bytes;
+  memory_.Return(bytes);
   for (size_t k = 0; k < numbers.size(); ++k) {
     kept_[numbers[k]] = std::move((*written)[k]);
     KeepRowsOnly(kept_[numbers[k]]);
@@ -319,8 +347,8 @@ class ProcessCaches {
       const std::lock_guard lock(mutex_);
       OpenCache& kept = kept_[fmt::format("{} {} {}", key, memory_bytes, path)];
       if (kept.cache == nullptr) {
-        kept.cache = std::make_shared<ElementCache>(memory_bytes,
-                                                    StorageOf(key, path, spec));
+        kept.cache = std::make_shared<ElementCache>(
+            memory_bytes, StorageOf(key, path, spec), memory_);
       }
       kept.opened = ++opened_;
       cache = kept.cache;
@@ -329,7 +357,7 @@ class ProcessCaches {
     return {cache.get(), [this, own = cache](ElementCache*) mutable {
               own->Flush();
               own.reset();
-              DropUnused();
+              DropUnused(kUnusedBytesMax);
             }};
   }
 
@@ -339,7 +367,9 @@ class ProcessCaches {
     uint64_t opened = 0;
   };
 
-  void DropUnused() {
+  // Drops the unused caches that were opened first, while all unused ones have
+  // more than `bytes_max`. Returns false if it drops none.
+  bool DropUnused(size_t bytes_max) {
     std::vector<std::shared_ptr<ElementCache>>
         dropped;  // destroyed outside the lock
     const std::lock_guard lock(mutex_);
@@ -354,13 +384,16 @@ class ProcessCaches {
       return a->second.opened < b->second.opened;
     });
     for (const auto& it : unused) {
-      if (bytes <= kUnusedBytesMax) return;
+      if (bytes <= bytes_max) break;
       bytes -= it->second.cache->bytes();
       dropped.push_back(std::move(it->second.cache));
       kept_.erase(it);
     }
+    return !dropped.empty();
   }
 
+  CacheMemory memory_{AvailableMemory() / kMemoryPart,
+                      [this] { return DropUnused(0); }};
   std::mutex mutex_;
   std::map<std::string, OpenCache> kept_;
   uint64_t opened_ = 0;

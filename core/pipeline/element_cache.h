@@ -15,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/pipeline/cache_memory.h"
 #include "core/pipeline/cache_storage.h"
 #include "feedmill/element.h"
 
@@ -58,7 +59,10 @@ class ElementCache {
   };
 
   // `storage`: null for a cache in memory; otherwise `memory_bytes` is ignored.
-  ElementCache(size_t memory_bytes, std::unique_ptr<CacheStorage> storage);
+  // `memory`, of all caches of the process, must outlive this one.
+  ElementCache(size_t memory_bytes, std::unique_ptr<CacheStorage> storage,
+               CacheMemory& memory = CacheMemory::Unbounded());
+  ~ElementCache();
   ElementCache(const ElementCache&) = delete;
   ElementCache& operator=(const ElementCache&) = delete;
 
@@ -94,9 +98,7 @@ class ElementCache {
   // missing.
   using Page = std::array<uint64_t, kPageEntries>;
 
-  // The methods from here to WriteIfEnough need the lock. Take reserves `bytes`
-  // and returns true if there is room.
-  bool Take(size_t bytes);
+  // The methods from here to WriteIfEnough need the lock.
   bool HasRoom(size_t bytes) const;
   // True if rows `number` are in memory, or in a file that can be read and was
   // not dropped.
@@ -106,10 +108,15 @@ class ElementCache {
   bool Has(std::span<const uint64_t> positions) const;
   // Adds the positions that are missing. Returns the number of the segment.
   uint64_t Insert(CacheSegment segment);
+  // Adds a segment in memory of `bytes`, and writes it when enough is pending.
+  void InsertKept(std::unique_lock<std::shared_mutex> lock,
+                  CacheSegment segment, size_t bytes,
+                  ReservedCacheBytes& reserved);
   void WriteFailed(const absl::Status& why);
   void WriteIfEnough(std::unique_lock<std::shared_mutex> lock, size_t enough);
 
   const size_t memory_bytes_;
+  CacheMemory& memory_;
   mutable std::shared_mutex mutex_;
   size_t bytes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
@@ -125,7 +132,8 @@ class ElementCache {
 };
 
 // Returns this process's cache of that key. All callers share it while it is
-// open. An unused cache is kept for later callers while there is room.
+// open. An unused cache is kept for later callers while there is room. All
+// caches together keep at most half of AvailableMemory() (process_quota.h).
 // `path`: folder of a cache on disk, or its URL in a store; empty for a cache
 // in memory.
 std::shared_ptr<ElementCache> OpenElementCache(

@@ -389,5 +389,39 @@ TEST(ElementCache, IsSharedByKeyAndHoldsNoMoreThanItMay) {
   EXPECT_EQ(OpenElementCache("another", "", 10'000, spec)->bytes(), 0u);
 }
 
+TEST(ElementCache, AllOfAProcessKeepNoMoreThanItMay) {
+  auto spec = std::make_shared<ElementSpec>();
+  spec->components.push_back({"", DType::kInt64, {}});
+  const Chunk chunk{spec, 100, {MakeColumn(std::vector<int64_t>(100, 7))}};
+  const auto fill = [&](ElementCache& cache) {
+    for (uint64_t from = 0; from < 10'000; from += 100) {
+      std::vector<uint64_t> positions(100);
+      for (size_t k = 0; k < 100; ++k) positions[k] = from + k;
+      cache.Add(positions, {}, false, chunk);
+      CachedRows rows;
+      rows.count = 100;
+      rows.rows.chunk = std::make_shared<Chunk>(chunk);
+      cache.AddRows(20'000 + from, rows);
+    }
+  };
+  std::unique_ptr<ElementCache> unused;
+  CacheMemory memory(50'000,
+                     [&] { return std::exchange(unused, nullptr) != nullptr; });
+  auto first = std::make_unique<ElementCache>(SIZE_MAX, nullptr, memory);
+  fill(*first);
+  unused = std::move(first);
+  EXPECT_GT(unused->bytes(), 40'000u);
+  EXPECT_LE(unused->bytes(), 50'000u);
+  ElementCache one(SIZE_MAX, nullptr, memory);
+  ElementCache two(30'000, nullptr, memory);
+  fill(two);  // takes the memory of the unused cache
+  EXPECT_EQ(unused, nullptr);
+  EXPECT_GT(two.bytes(), 20'000u);
+  EXPECT_LE(two.bytes(), 30'000u);
+  fill(one);
+  EXPECT_GT(one.bytes(), 10'000u);
+  EXPECT_LE(one.bytes() + two.bytes(), 50'000u);
+}
+
 }  // namespace
 }  // namespace feedmill
