@@ -69,13 +69,16 @@ Dispatcher::Parts::Parts(const DispatcherSettings& its_settings,
       scheduler(*this,
                 state->jobs.empty() ? now : now + settings.restart_grace) {
   scale.Restore(now);
-  // After a restart all readers and ranks count as heard now.
+  // After a restart all readers and ranks count as heard now, but for the
+  // silence that earlier lives noted.
   for (const auto& [name, job] : state->jobs) {
     runs.Restore(job);
     ranks.NoteAll(now, job);
     settler.NoteRestart(now, job);
     for (const auto& [consumer, session] : job.sessions) {
-      readers.NoteHeard({name, consumer}, PeerId(), now);
+      const absl::Duration timeout = clock.ClientTimeout(job);
+      readers.NoteHeard({name, consumer}, PeerId(),
+                        now - timeout / kSilenceMax * session.silence);
       binder.Restore(now, job, session);
     }
   }

@@ -165,6 +165,7 @@ void DispatcherState::On(const SessionOpened& event) {
   session.incarnation = event.incarnation;
   session.next = event.start;
   session.share = event.share;
+  session.silence = 0;
   if (job.order == Order::kDeterministic) {
     if (job.ranks != event.share.ranks) job.finished.clear();
     job.ranks = event.share.ranks;
@@ -335,6 +336,10 @@ void DispatcherState::On(const DatasetRegistered& event) {
 
 void DispatcherState::On(const ScaleNoted& event) { scale = event.memory; }
 
+void DispatcherState::On(const ReaderSilent& event) {
+  At(event.key).silence = event.eighths;
+}
+
 void DispatcherState::On(const JobForgotten& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
@@ -431,6 +436,10 @@ struct Describer {
   }
   std::string operator()(const ScaleNoted& e) const {
     return fmt::format("scale-noted {} workers", e.memory.wanted);
+  }
+  std::string operator()(const ReaderSilent& e) const {
+    return fmt::format("reader-silent {} for {}/{} of its timeout", Text(e.key),
+                       e.eighths, kSilenceMax);
   }
   std::string operator()(const RunExtended& e) const {
     return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,

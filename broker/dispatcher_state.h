@@ -49,6 +49,7 @@ struct SessionState {
   Cursor next;                // deterministic: the next split begins here
   std::set<SplitId> splits;   // bound and not ended
   std::set<SplitId> waiting;  // bound and not served; a subset of `splits`
+  uint64_t silence = 0;       // eighths of its timeout, see ReaderSilent
   friend bool operator==(const SessionState&, const SessionState&) = default;
 };
 
@@ -236,12 +237,20 @@ struct ScaleNoted {
   ScaleMemory memory;
 };
 
+// Dispatchers of this journal have not heard the session's reader for `eighths`
+// of its timeout; 0: it is heard again.
+struct ReaderSilent {
+  SessionKey key;
+  uint64_t eighths = 0;
+};
+inline constexpr uint64_t kSilenceMax = 8;  // eighths
+
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
                  JobForgotten, RunExtended, RankFinished, EndingNoted,
-                 DatasetRegistered, ScaleNoted>;
+                 DatasetRegistered, ScaleNoted, ReaderSilent>;
 
 // True if an event may reach the disk up to 200 ms after the messages that
 // depend on it were sent. Peers repeat the content of such an event.
@@ -306,6 +315,7 @@ struct DispatcherState {
   void On(const EndingNoted& event);
   void On(const DatasetRegistered& event);
   void On(const ScaleNoted& event);
+  void On(const ReaderSilent& event);
 
   void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <type_traits>
@@ -18,8 +19,10 @@ namespace {
 // The first byte. It changes with any field, and with the plans to which the
 // events refer. Version 7 lacks EndingNoted and has two values of RunEnding;
 // its bytes are read without conversion. Versions before 9 have no datasets,
-// and versions before 10 no findings of the autoscaler.
-constexpr char kVersion = 10;
+// versions before 10 no findings of the autoscaler, and versions before 11 no
+// silence of readers. Bytes without such a silence have version 10.
+constexpr char kVersion = 11;
+constexpr char kSilenceVersion = 11;
 constexpr char kScaleVersion = 10;
 constexpr char kDatasetsVersion = 9;
 constexpr char kOldestVersion = 7;
@@ -82,6 +85,7 @@ auto Fields(Like<ScaleMemory> auto& m) {
                   m.floor_until_s, m.floor_hold_s, m.jobs);
 }
 auto Fields(Like<ScaleNoted> auto& e) { return std::tie(e.memory); }
+auto Fields(Like<ReaderSilent> auto& e) { return std::tie(e.key, e.eighths); }
 
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
@@ -97,7 +101,8 @@ auto Fields(Like<JobState> auto& j) {
                   j.idle_since, j.ranks, j.finished, j.lives, j.slots,
                   j.settled, j.slots_of);
 }
-// Without datasets and findings of the autoscaler, which stand at the end.
+// Without datasets, findings of the autoscaler and silence, which stand at the
+// end.
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
                   s.closed, s.closed_order, s.idle_jobs);
@@ -420,6 +425,11 @@ struct FollowsCheck {
     return DataLoss("there is a dataset '{}' already", e.id);
   }
   absl::Status operator()(const ScaleNoted&) const { return absl::OkStatus(); }
+  absl::Status operator()(const ReaderSilent& e) const {
+    FM_RETURN_IF_ERROR(At(e.key));
+    if (e.eighths <= kSilenceMax) return absl::OkStatus();
+    return DataLoss("a reader is silent for {} eighths", e.eighths);
+  }
   absl::Status operator()(const RunPlanned& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));
     if (e.slots == 0 || (e.slots <= kSlotsMax && e.positions > 0 &&
@@ -453,11 +463,32 @@ struct FollowsCheck {
   absl::Status operator()(const auto& e) const { return Job(e.job); }
 };
 
+std::map<SessionKey, uint64_t> SilenceOf(const DispatcherState& state) {
+  std::map<SessionKey, uint64_t> silence;
+  for (const auto& [name, job] : state.jobs) {
+    for (const auto& [consumer, session] : job.sessions) {
+      if (session.silence > 0) silence[{name, consumer}] = session.silence;
+    }
+  }
+  return silence;
+}
+
+absl::Status SetSilence(const std::map<SessionKey, uint64_t>& silence,
+                        DispatcherState& state) {
+  for (const auto& [key, eighths] : silence) {
+    const ReaderSilent event{key, eighths};
+    FM_RETURN_IF_ERROR(FollowsCheck{state}(event));
+    state.jobs.at(key.job).sessions.at(key.consumer).silence = eighths;
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::string EncodeEvent(const DispatcherEvent& event) {
   Writer writer;
-  writer.Put(uint64_t{kVersion});
+  const bool silent = std::holds_alternative<ReaderSilent>(event);
+  writer.Put(static_cast<uint64_t>(silent ? kSilenceVersion : kScaleVersion));
   writer.Put(uint64_t{event.index()});
   std::visit([&writer](const auto& e) { writer.Put(e); }, event);
   return writer.Take();
@@ -475,10 +506,13 @@ absl::StatusOr<DispatcherEvent> DecodeEvent(std::string_view bytes) {
 
 std::string EncodeState(const DispatcherState& state) {
   Writer writer;
-  writer.Put(uint64_t{kVersion});
+  const std::map<SessionKey, uint64_t> silence = SilenceOf(state);
+  writer.Put(
+      static_cast<uint64_t>(silence.empty() ? kScaleVersion : kSilenceVersion));
   writer.Put(state);
   writer.Put(state.datasets);
   writer.Put(state.scale);
+  if (!silence.empty()) writer.Put(silence);
   return writer.Take();
 }
 
@@ -489,8 +523,11 @@ absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
   parser.Get(state);
   if (version >= kDatasetsVersion) parser.Get(state.datasets);
   if (version >= kScaleVersion) parser.Get(state.scale);
+  std::map<SessionKey, uint64_t> silence;
+  if (version >= kSilenceVersion) parser.Get(silence);
   FM_RETURN_IF_ERROR(parser.Finish());
   FM_RETURN_IF_ERROR(CheckState(state));
+  FM_RETURN_IF_ERROR(SetSilence(silence, state));
   return state;
 }
 

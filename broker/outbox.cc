@@ -8,8 +8,9 @@ void Outbox::Send(const PeerId& to, Message message) {
 
 void Outbox::Reject(const PeerId& to, const JobName& job,
                     const Session& session, RejectReason reason,
-                    absl::Status detail) {
-  Send(to, ClientReject{job, session, reason, std::move(detail)});
+                    absl::Status detail,
+                    std::optional<ClientReject::LaterLife> later) {
+  Send(to, ClientReject{job, session, reason, std::move(detail), later});
 }
 
 const SessionKey& Outbox::AnswerSession(const SessionKey& key) {

@@ -2,6 +2,7 @@
 #define FEEDMILL_BROKER_OUTBOX_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,7 +20,8 @@ class Outbox {
  public:
   void Send(const PeerId& to, Message message);
   void Reject(const PeerId& to, const JobName& job, const Session& session,
-              RejectReason reason, absl::Status detail = absl::OkStatus());
+              RejectReason reason, absl::Status detail = absl::OkStatus(),
+              std::optional<ClientReject::LaterLife> later = std::nullopt);
 
   // The peer gets one answer at the end of the call. AnswerSession returns the
   // stored key. `known`: null if it is to be looked up.

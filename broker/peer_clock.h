@@ -19,6 +19,7 @@ class PeerClock {
       : settings_(settings),
         leases_(leases),
         readers_(readers),
+        started_(now),
         next_tick_(now) {}
 
   absl::Duration Interval() const;
@@ -30,6 +31,8 @@ class PeerClock {
   bool LeaseValid(absl::Time now, const JobState& job,
                   const SessionKey& key) const;
 
+  // Start of this life of the dispatcher.
+  absl::Time started() const { return started_; }
   // Time of the next necessary tick; InfiniteFuture without peers.
   absl::Time NextDeadline() const;
   // Call at each message and at each tick, before anything else.
@@ -49,6 +52,7 @@ class PeerClock {
   const DispatcherSettings& settings_;
   const LeaseTable& leases_;
   const ReaderTable& readers_;
+  const absl::Time started_;
   absl::Time next_tick_;
   absl::Time heard_from_ = absl::InfinitePast();
   absl::Time judge_from_ = absl::InfinitePast();

@@ -1,6 +1,28 @@
 #include "broker/reader_table.h"
 
 namespace feedmill {
+namespace {
+
+constexpr size_t kMetMax = 10'000;  // consumers whose last life is kept
+
+}  // namespace
+
+void ReaderTable::NoteMet(const SessionKey& key, Incarnation life,
+                          absl::Time now) {
+  const auto found = met_.find(key);
+  if (found != met_.end()) {
+    if (found->second.life < life) found->second = {life, now};
+  } else if (met_.size() < kMetMax) {
+    met_.emplace(key, MetLife{life, now});
+  }
+}
+
+std::optional<absl::Time> ReaderTable::MetAt(const SessionKey& key,
+                                             Incarnation life) const {
+  const auto found = met_.find(key);
+  if (found == met_.end() || found->second.life < life) return std::nullopt;
+  return found->second.at;
+}
 
 KnownReader* ReaderTable::Find(const SessionKey& key) {
   const auto it = readers_.find(key);

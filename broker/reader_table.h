@@ -46,6 +46,13 @@ class ReaderTable {
   // Drops the readers of all sessions of the job.
   void DropAll(const JobState& job);
 
+  // ---- the last life of each consumer, in this life of the dispatcher
+  void NoteMet(const SessionKey& key, Incarnation life, absl::Time now);
+  // Returns the time at which the life, or a later one, was met first; nullopt
+  // if it is not known.
+  std::optional<absl::Time> MetAt(const SessionKey& key,
+                                  Incarnation life) const;
+
   // ---- lives that are over. A late copy of their hello must not open a
   // session: its client has ended and would never read from it.
   void NoteRefused(const PastLives::Life& life, const absl::Status& why) {
@@ -76,7 +83,13 @@ class ReaderTable {
   void ForgetTotals(const JobName& job) { totals_.erase(job); }
 
  private:
+  struct MetLife {
+    Incarnation life;
+    absl::Time at;
+  };
+
   std::map<SessionKey, KnownReader> readers_;
+  std::map<SessionKey, MetLife> met_;
   PastLives refused_;
   PastLives replaced_;
   std::map<JobName, JobTotals> totals_;

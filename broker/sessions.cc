@@ -25,19 +25,52 @@ bool IsFormerLife(const Session& session, const JobState& job,
 
 }  // namespace
 
-void Sessions::Refuse(const PeerId& to, const ClientHello& hello,
-                      const absl::Status& status) {
+// Returns the latest life that makes the hello's a former one, by their
+// numbers. The numbers are of the clocks of the readers' machines, so the
+// reader decides by the time since the dispatcher met that life.
+std::optional<ClientReject::LaterLife> Sessions::LaterLife(
+    absl::Time now, const ClientHello& hello) const {
+  const SessionKey own{hello.job, hello.session.consumer};
+  const JobState* const job = context_.state->FindJob(hello.job);
+  std::optional<ClientReject::LaterLife> later;
+  const auto consider = [&](const ConsumerId& consumer, Incarnation life) {
+    if (life <= hello.session.incarnation) return;
+    const absl::Duration met =
+        now - context_.readers.MetAt({hello.job, consumer}, life)
+                  .value_or(context_.clock.started());
+    later = later.has_value()
+                ? ClientReject::LaterLife{std::max(later->life, life),
+                                          std::min(later->met, met)}
+                : ClientReject::LaterLife{life, met};
+  };
+  const auto closed = context_.state->closed.find(own);
+  if (closed != context_.state->closed.end()) {
+    consider(own.consumer, closed->second);
+  }
+  if (job == nullptr) return later;
+  if (job->order == Order::kAny) return std::nullopt;
+  for (const auto& [consumer, life] : job->lives) {
+    if (consumer == own.consumer || job->ranks != hello.share.ranks) {
+      consider(consumer, life);
+    }
+  }
+  return later;
+}
+
+void Sessions::Refuse(absl::Time now, const PeerId& to,
+                      const ClientHello& hello, const absl::Status& status) {
   context_.log.SessionRefused(hello, status);
   context_.readers.NoteRefused(
       {{hello.job, hello.session.consumer}, hello.session.incarnation}, status);
   context_.outbox.Reject(to, hello.job, hello.session, RejectReason::kRefused,
-                         status);
+                         status, LaterLife(now, hello));
 }
 
 // Rejects a session that is over. If another session replaced it, the message
 // names that session.
 void Sessions::RejectOver(const PeerId& to, const JobName& name,
-                          const Session& session, RejectReason reason) {
+                          const Session& session, RejectReason reason,
+                          std::optional<ClientReject::LaterLife> later) {
   absl::Status detail;
   if (reason == RejectReason::kSuperseded) {
     const SessionKey key{name, session.consumer};
@@ -53,7 +86,7 @@ void Sessions::RejectOver(const PeerId& to, const JobName& name,
     }
     context_.log.SessionFenced(name, session, detail);
   }
-  context_.outbox.Reject(to, name, session, reason, std::move(detail));
+  context_.outbox.Reject(to, name, session, reason, std::move(detail), later);
 }
 
 // ---- hello
@@ -68,18 +101,21 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   }
   if (const auto* refused = context_.readers.WhyRefused({key, life})) {
     return context_.outbox.Reject(from, hello.job, hello.session,
-                                  RejectReason::kRefused, *refused);
+                                  RejectReason::kRefused, *refused,
+                                  LaterLife(now, hello));
   }
   if (context_.rules->IsClosed(*context_.state, key, life)) {
     return RejectOver(from, hello.job, hello.session,
-                      context_.rules->WhyClosed(*context_.state, hello.job));
+                      context_.rules->WhyClosed(*context_.state, hello.job),
+                      LaterLife(now, hello));
   }
   const JobState* job = context_.state->FindJob(hello.job);
   const SessionState* known = context_.state->FindSession(key);
   if (job != nullptr && IsFormerLife(hello.session, *job, known)) {
-    return RejectOver(from, hello.job, hello.session,
-                      RejectReason::kSuperseded);
+    return RejectOver(from, hello.job, hello.session, RejectReason::kSuperseded,
+                      LaterLife(now, hello));
   }
+  context_.readers.NoteMet(key, life, now);
   const bool repeated = known != nullptr && known->incarnation == life &&
                         (!hello.run || *hello.run == job->run);
   if (!repeated) {
@@ -89,12 +125,12 @@ void Sessions::Take(absl::Time now, const PeerId& from,
     if (admission_.FindsUnread(now, hello)) return;
     absl::Status status = admission_.Check(now, hello);
     if (status.ok()) status = runs_.Prepare(hello);
-    if (!status.ok()) return Refuse(from, hello, status);
+    if (!status.ok()) return Refuse(now, from, hello, status);
     Open(now, hello);
   } else {
     context_.outbox.CancelSendLast(from);
   }
-  context_.readers.NoteHeard(key, from, now);
+  NoteHeard(now, from, key);
   settler_.Learn(hello);
   // Also for a repeated hello: a crash may have lost the plan.
   runs_.PlanIfDue(now, hello.job);
@@ -111,7 +147,8 @@ bool Sessions::MustWait(absl::Time now, const PeerId& from,
   const bool old_run = (hello.run || !failed) && RunOf(hello, job) < job.run;
   if (old_run && !GoesBack(hello, job)) {
     context_.outbox.Reject(from, hello.job, hello.session,
-                           RejectReason::kSuperseded, WhyOld(hello, job));
+                           RejectReason::kSuperseded, WhyOld(hello, job),
+                           LaterLife(now, hello));
     return true;
   }
   if (!context_.rules->WaitsForRanks(hello)) return false;
@@ -184,7 +221,7 @@ void Sessions::Take(absl::Time now, const PeerId& from,
     return RejectOver(from, beat.job, beat.session,
                       context_.rules->WhyUnknown(*context_.state, beat));
   }
-  KnownReader& reader = context_.readers.NoteHeard(key, from, now);
+  KnownReader& reader = NoteHeard(now, from, key);
   reader.beat_sent = beat.sent;
   if (!beat.links.empty()) reader.links = beat.links;
   if (beat.load.has_value()) TakeLoad(now, key, reader, *beat.load);
@@ -195,6 +232,14 @@ void Sessions::Take(absl::Time now, const PeerId& from,
   reports_.TakeProgress(now, key, beat.splits);
   runs_.FinishIfComplete(now, key.job);
   binder_.Bind(now, key);
+}
+
+KnownReader& Sessions::NoteHeard(absl::Time now, const PeerId& from,
+                                 const SessionKey& key) {
+  if (context_.state->FindSession(key)->silence > 0) {
+    context_.state.Commit(ReaderSilent{key, 0});
+  }
+  return context_.readers.NoteHeard(key, from, now);
 }
 
 void Sessions::TakeLoad(absl::Time now, const SessionKey& key,
@@ -313,9 +358,18 @@ void Sessions::ReleaseSilent(absl::Time now) {
   context_.ranks.ForgetSilent(now, *context_.state);
   std::vector<SessionKey> silent;
   for (const auto& [key, reader] : context_.readers.readers()) {
-    if (now - reader.heard >
-        context_.clock.ClientTimeout(*context_.state->FindJob(key.job))) {
+    const JobState& job = *context_.state->FindJob(key.job);
+    const absl::Duration timeout = context_.clock.ClientTimeout(job);
+    if (now - reader.heard > timeout) {
       silent.push_back(key);
+      continue;
+    }
+    // Noted, so that a dispatcher that restarts often releases the session,
+    // too.
+    const auto eighths = static_cast<uint64_t>(absl::FDivDuration(
+        now - reader.heard, timeout / static_cast<int64_t>(kSilenceMax)));
+    if (eighths > job.sessions.at(key.consumer).silence) {
+      context_.state.Commit(ReaderSilent{key, eighths});
     }
   }
   for (const SessionKey& key : silent) {

@@ -1,6 +1,8 @@
 #ifndef FEEDMILL_BROKER_SESSIONS_H_
 #define FEEDMILL_BROKER_SESSIONS_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "broker/admission.h"
@@ -39,10 +41,13 @@ class Sessions {
   void ReleaseSilent(absl::Time now);
 
  private:
-  void Refuse(const PeerId& to, const ClientHello& hello,
+  std::optional<ClientReject::LaterLife> LaterLife(
+      absl::Time now, const ClientHello& hello) const;
+  void Refuse(absl::Time now, const PeerId& to, const ClientHello& hello,
               const absl::Status& status);
   void RejectOver(const PeerId& to, const JobName& job, const Session& session,
-                  RejectReason reason);
+                  RejectReason reason,
+                  std::optional<ClientReject::LaterLife> later = std::nullopt);
   bool MustWait(absl::Time now, const PeerId& from, const ClientHello& hello,
                 const JobState& job);
   void Open(absl::Time now, const ClientHello& hello);
@@ -51,6 +56,8 @@ class Sessions {
   void TakeLast(absl::Time now, const SessionKey& key,
                 const ClientLeave& leave);
   void TakeLate(absl::Time now, const ClientLeave& leave);
+  KnownReader& NoteHeard(absl::Time now, const PeerId& from,
+                         const SessionKey& key);
   void TakeLoad(absl::Time now, const SessionKey& key, KnownReader& reader,
                 const ReaderLoad& load);
 

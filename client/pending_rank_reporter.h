@@ -15,12 +15,12 @@ namespace feedmill {
 class PendingRankReporter {
  public:
   // kIteration: the ranks have not finished the previous iteration. kPasses: a
-  // dispatcher that lost its state has not heard of the ranks; they may know
-  // how many passes the iteration has (processing_mode off).
+  // dispatcher that is new or was restarted has not heard of the ranks; they
+  // may know how many passes the iteration has (processing_mode off).
   enum class Reason { kIteration, kPasses };
-  // A rank that waits for the next iteration has no run.
-  static Reason Why(bool has_run) {
-    return has_run ? Reason::kPasses : Reason::kIteration;
+  // `joins`: the dispatcher's last answer had no run.
+  static Reason Why(bool joins) {
+    return joins ? Reason::kIteration : Reason::kPasses;
   }
 
   PendingRankReporter(std::string job, uint64_t rank, uint64_t ranks)

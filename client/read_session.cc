@@ -150,6 +150,7 @@ void ReadSession::TakeFacts(absl::Time now, const ClientAnswer& answer) {
   NoteAnswered(now);
   workers_ = answer.workers;
   awaited_ = answer.awaited;
+  joins_ = !answer.run.has_value();
   awaited_ranks_ = answer.awaited_ranks;
   TakeTraceOrder(now, answer);
 }
@@ -175,6 +176,11 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
   NoteAnswered(now);
   if (leave_.leaving()) return leave_.Acknowledge();
   if (state_ == State::kFailed) return;
+  if (BeganAfter(now, reject)) {
+    session_.incarnation = Incarnation(reject.later->life.value() + 1);
+    next_hello_ = now;
+    return;
+  }
   switch (reject.reason) {
     case RejectReason::kUnknown:
       if (shared()) {
@@ -198,6 +204,15 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
                : reject.detail);
       return;
   }
+}
+
+// True if this reader is later than a life with a higher number: it has read
+// nothing, and it began after the dispatcher had met that life.
+bool ReadSession::BeganAfter(absl::Time now, const ClientReject& reject) const {
+  return reject.later.has_value() && state_ == State::kJoin &&
+         !run_.info().has_value() &&
+         session_.incarnation <= reject.later->life &&
+         now - begun_ < reject.later->met;
 }
 
 // The session was silent for too long. A sharing reader joins under a new name,
@@ -398,6 +413,7 @@ void ReadSession::AddSpan(absl::Time now, const TraceSpan& span) {
 
 void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   next_hello_ = now + settings_.hello_interval;
+  begun_ = std::min(begun_, now);
   if (leave_.SendFormer(effects.sends)) return;
   leave_.SetKnown(true);
   ClientHello hello;

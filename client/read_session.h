@@ -123,6 +123,9 @@ class ReadSession {
   // one, and the first of them.
   uint64_t awaited() const { return awaited_; }
   const std::vector<uint64_t>& awaited_ranks() const { return awaited_ranks_; }
+  // True if the last answer had no run: the session waits to join, perhaps for
+  // ranks that are behind. It may have had a run before.
+  bool joins() const { return joins_; }
   const Session& session() const { return session_; }
   // Times that the session was lost and joined again.
   uint64_t losses() const { return losses_; }
@@ -151,6 +154,7 @@ class ReadSession {
   bool TakeRun(absl::Time now, const RunInfo& run);
   void TakeTraceOrder(absl::Time now, const ClientAnswer& answer);
   void OnReject(absl::Time now, const ClientReject& reject);
+  bool BeganAfter(absl::Time now, const ClientReject& reject) const;
   void OnReleased(absl::Time now);
   void OnSuperseded(const ClientReject& reject);
   void NoteAnswered(absl::Time now);
@@ -172,7 +176,9 @@ class ReadSession {
 
   const ReadSessionSettings settings_;
   const std::unique_ptr<const SessionRules> rules_;
-  Session session_;  // its name changes if a sharing reader joins again
+  // Its name changes if a sharing reader joins again. Its incarnation rises
+  // before the reader joins, if the clock of this machine is behind.
+  Session session_;
   CreditWindow window_;
   BeatClock clock_;
   SessionLease lease_;
@@ -194,10 +200,12 @@ class ReadSession {
   bool answered_ = false;
   uint32_t workers_ = 0;
   uint64_t awaited_ = 0;
+  bool joins_ = true;
   std::vector<uint64_t> awaited_ranks_;
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   absl::Time next_hello_ = absl::InfinitePast();
+  absl::Time begun_ = absl::InfiniteFuture();      // the first hello was sent
   absl::Time next_repeat_ = absl::InfinitePast();  // of all grants
 
   SplitId pulled_split_;

@@ -369,6 +369,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<QueuedPiece> pulled) {
   next.state = refusal_.ok() ? session_.state() : ReadSession::State::kFailed;
   next.failure = refusal_.ok() ? session_.failure() : refusal_;
   next.run = session_.run();
+  next.incarnation = session_.session().incarnation;
   next.drops = session_.drops();
   next.turn = now;
   next.may_hand_out = session_.MayHandOut(now);
@@ -378,6 +379,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<QueuedPiece> pulled) {
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
   next.awaited = session_.awaited();
+  next.joins = session_.joins();
   next.awaited_ranks = session_.awaited_ranks();
   next.progress = progress_;
   next.cursor = session_.cursor();

@@ -49,6 +49,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
     ReadSession::State state = ReadSession::State::kJoin;
     absl::Status failure;  // why kFailed
     std::optional<RunInfo> run;
+    Incarnation incarnation;  // of the session
     uint64_t drops = 0;
     absl::Time turn;  // time of that iteration
     bool may_hand_out = false;
@@ -58,6 +59,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
     absl::Time last_answer = absl::InfinitePast();
     uint32_t workers = 0;
     uint64_t awaited = 0;  // see ReadSession::awaited
+    bool joins = true;     // see ReadSession::joins
     std::vector<uint64_t> awaited_ranks{};
     absl::Time workers_changed = absl::InfinitePast();
     // last frame or move of the cursor

@@ -36,15 +36,13 @@ class ServiceReader : public Reader {
  public:
   ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
                 ReadRules rules, std::optional<ReadToken> token,
-                Incarnation incarnation, std::unique_ptr<ServiceLink> link,
-                std::string service)
+                std::unique_ptr<ServiceLink> link, std::string service)
       : asked_(std::move(graph)),
         graph_(asked_),
         shared_(graph_->graph.options.order == Order::kAny),
         options_(std::move(options)),
         rules_(std::move(rules)),
         token_(std::move(token)),
-        incarnation_(incarnation),
         service_(std::move(service)),
         link_(std::move(link)),
         lane_(MeasurementsOf(options_.hooks)) {
@@ -142,7 +140,6 @@ class ServiceReader : public Reader {
   const ReadOptions options_;
   const ReadRules rules_;
   const std::optional<ReadToken> token_;
-  const Incarnation incarnation_;
   const std::string service_;
   const std::unique_ptr<ServiceLink> link_;
   ReadingLane lane_;
@@ -218,7 +215,7 @@ absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
   token.plan = view_.run->plan.value();
   token.seed = seed();
   token.iteration = epoch();
-  token.incarnation = incarnation_.value();
+  token.incarnation = view_.incarnation.value();
   token.slots = view_.run->slots;
   token.settled = token.slots > 0 && view_.run->settled;
   return EncodeToken(token);
@@ -507,7 +504,6 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
                       MakeSessionSettings(*graph, options, rules, token));
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
                       LoadSecurity(options.security, Role::kClient));
-  const Incarnation incarnation = settings.session.incarnation;
   FM_ASSIGN_OR_RETURN(
       std::unique_ptr<ServiceLink> link,
       ServiceLink::Connect(
@@ -518,7 +514,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
            .profile = MeasurementsOf(options.hooks)}));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(rules), std::move(token),
-      incarnation, std::move(link), address.ToString());
+      std::move(link), address.ToString());
   FM_RETURN_IF_ERROR(reader->Join());
   return reader;
 }

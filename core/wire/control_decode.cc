@@ -304,6 +304,9 @@ ClientReject Read(FieldReader& reader, const fb::ClientReject& reject) {
   out.session = reader.Session(reject.session());
   out.reason = ReadReason(reader, reject.reason());
   out.detail = reader.Status(reject.detail());
+  if (reject.met().has_value()) {
+    out.later = {Incarnation(reject.latest()), DurationFromWire(*reject.met())};
+  }
   return out;
 }
 

@@ -230,10 +230,17 @@ Body Put(Builder& builder, const ClientReject& reject) {
   const auto job = Put(builder, reject.job.value());
   const auto session = Put(builder, reject.session);
   const auto detail = Put(builder, reject.detail);
-  return MakeBody(fb::Body::ClientReject,
-                  fb::CreateClientReject(
-                      builder, job, session,
-                      static_cast<fb::RejectReason>(reject.reason), detail));
+  uint64_t latest = 0;
+  flatbuffers::Optional<int64_t> met = flatbuffers::nullopt;
+  if (reject.later.has_value()) {
+    latest = reject.later->life.value();
+    met = ToWire(reject.later->met);
+  }
+  return MakeBody(
+      fb::Body::ClientReject,
+      fb::CreateClientReject(builder, job, session,
+                             static_cast<fb::RejectReason>(reject.reason),
+                             detail, latest, met));
 }
 
 Body Put(Builder& builder, const ClientLeave& leave) {

@@ -260,6 +260,14 @@ struct ClientReject {
   Session session;
   RejectReason reason = RejectReason::kUnknown;
   absl::Status detail;
+  // A later life than the hello's that ended the sender's chance to join, and
+  // the time since the dispatcher met that life. A reader that began after that
+  // is the later one: its clock is behind.
+  struct LaterLife {
+    Incarnation life;
+    absl::Duration met;
+  };
+  std::optional<LaterLife> later{};
 };
 // Why a reader leaves. Determines the state in which its job ends.
 enum class LeaveReason : uint8_t {

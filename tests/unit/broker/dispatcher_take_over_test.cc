@@ -65,6 +65,61 @@ TEST(TakingOver, ReplacesTheRanksOwnFormerLifeAtOnce) {
   EXPECT_FALSE(other.reject.has_value());
 }
 
+// The numbers of lives are of the readers' clocks.
+TEST(ClocksBehind, ARejectHasTheLaterLifeAndTheTimeSinceItWasMet) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Reader& first = cluster.AddReader("j", "solo", "range 100");
+  first.hello().session.incarnation = Incarnation(1'000);
+  ASSERT_TRUE(first.Hello().live());
+  cluster.Pass(absl::Seconds(5), {&first});
+  Reader& behind = cluster.AddReader("j", "solo", "range 100");
+  behind.hello().take_over = true;
+  behind.Hello();
+  ASSERT_TRUE(behind.reject.has_value());
+  EXPECT_EQ(behind.reject->reason, RejectReason::kSuperseded);
+  ASSERT_TRUE(behind.reject->later.has_value());
+  EXPECT_EQ(behind.reject->later->life, Incarnation(1'000));
+  EXPECT_EQ(behind.reject->later->met, absl::Seconds(5));
+  first.Leave();
+  cluster.Pass(absl::Seconds(1));
+  behind.reject.reset();
+  behind.Hello();
+  ASSERT_TRUE(behind.reject.has_value());
+  EXPECT_EQ(behind.reject->later->met, absl::Seconds(6));
+  // A restarted dispatcher has met it before its start.
+  cluster.Restart();
+  cluster.Wait(absl::Seconds(2));
+  behind.reject.reset();
+  behind.Hello();
+  ASSERT_TRUE(behind.reject.has_value());
+  EXPECT_EQ(behind.reject->later->met, absl::Seconds(2));
+  behind.hello().session.incarnation = Incarnation(1'001);
+  behind.reject.reset();
+  EXPECT_TRUE(behind.Hello().live());
+  EXPECT_FALSE(behind.reject.has_value());
+}
+
+TEST(ClocksBehind, ARejectOfAnotherNumberOfRanksHasTheLatestLifeOfAll) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  for (uint64_t rank = 0; rank < 2; ++rank) {
+    Reader& reader = AddRank(cluster, rank, 2);
+    reader.hello().session.incarnation = Incarnation(1'000 + rank);
+    ASSERT_TRUE(reader.Hello().live());
+  }
+  cluster.Wait(absl::Seconds(3));
+  Reader& fresh = AddRank(cluster, 0, 3);
+  fresh.hello().take_over = true;
+  fresh.Hello();
+  ASSERT_TRUE(fresh.reject.has_value());
+  ASSERT_TRUE(fresh.reject->later.has_value());
+  EXPECT_EQ(fresh.reject->later->life, Incarnation(1'001));
+  EXPECT_EQ(fresh.reject->later->met, absl::Seconds(3));
+  fresh.hello().session.incarnation = Incarnation(1'002);
+  EXPECT_TRUE(fresh.Hello().live());
+}
+
 TEST(TakingOver, AnotherNumberOfRanksIsNamedInTheReject) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);

@@ -161,7 +161,7 @@ TEST(NamedJob, ASecondReaderIsRefusedWhileTheFirstIsValid) {
   Reader& second = cluster.AddReader("j", "solo", "range 100").Hello();
   EXPECT_EQ(second.reject->detail.code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ErrorText(second.reject->detail), HasSubstr("--take-over"));
+  EXPECT_THAT(ErrorText(second.reject->detail), HasSubstr("`take_over`"));
   first.Beat();
   EXPECT_FALSE(first.reject);
   // Half the timeout later no reader can hold the old lease.
@@ -382,6 +382,37 @@ TEST(Sharers, AreReleasedWhenSilentAndTheNameIsNeverOpenedAgain) {  // rule 4
     live.FinishAll().Beat();
   }
   EXPECT_TRUE(came_back);
+}
+
+TEST(Sharers, AreReleasedWhenSilentAlsoIfTheDispatcherRestartsOften) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& lost = cluster.AddReader("j", "s1", "range 60", Order::kAny).Hello();
+  Reader& live = cluster.AddReader("j", "s2", "range 60", Order::kAny).Hello();
+  const auto released = [&] {
+    return cluster.state().FindSession({JobName("j"), ConsumerId("s1")}) ==
+           nullptr;
+  };
+  int restarts = 0;
+  while (!released()) {
+    ASSERT_LT(restarts, 12);
+    cluster.Pass(absl::Seconds(5), {&live});
+    if (++restarts == 2) {  // it was away for a while
+      EXPECT_GT(cluster.state()
+                    .FindSession({JobName("j"), ConsumerId("s1")})
+                    ->silence,
+                0u);
+      lost.Beat();
+      EXPECT_EQ(cluster.state()
+                    .FindSession({JobName("j"), ConsumerId("s1")})
+                    ->silence,
+                0u);
+    }
+    cluster.Restart();
+  }
+  EXPECT_GE(restarts, 8);  // 30 s after it was heard last
+  live.Beat();
+  EXPECT_TRUE(live.live());
 }
 
 TEST(Sharers, GetDryAtOnceWhenNoSplitIsLeft) {  // rule 19

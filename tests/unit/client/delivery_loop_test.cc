@@ -143,6 +143,9 @@ class DeliveryLoop {
 
   void Take(const PeerId& id, WorkerEffects effects) {
     Post(id, std::move(effects.sends));
+    effects.unsent.clear();
+    WorkerAgent& worker = *workers_.at(id);
+    if (worker.awaits_transport()) Take(id, worker.OnSent(now_));
     for (const ComputeRequest& request : effects.compute) {
       tasks_.push_back({id, request});
     }

@@ -44,12 +44,12 @@ TEST(PendingRankReporterTest, ATimeoutNamesThemAndTheRemedy) {
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(ErrorText(status),
               AllOf(HasSubstr("consumer 0 of job \"j\""), HasSubstr("1m"),
-                    HasSubstr("consumer 2 of 3"), HasSubstr("--take-over")));
+                    HasSubstr("consumer 2 of 3"), HasSubstr("`take_over`")));
   const absl::Status passes = ranks.TooLong(
       1, {2}, absl::Seconds(60), PendingRankReporter::Reason::kPasses);
   EXPECT_THAT(ErrorText(passes),
               AllOf(HasSubstr("consumer 2 of 3 to report their"),
-                    HasSubstr("--client-timeout")));
+                    HasSubstr("is new or was restarted")));
 }
 
 }  // namespace

@@ -412,6 +412,45 @@ TEST_F(ReadSessionTest, StopsWhenSuperseded) {
   EXPECT_EQ(Pull(), std::nullopt);
 }
 
+// The clock of this machine is behind that of the job's last reader.
+TEST_F(ReadSessionTest, IsTheLaterLifeIfItBeganAfterTheOtherWasMet) {
+  for (const RejectReason reason :
+       {RejectReason::kSuperseded, RejectReason::kRefused}) {
+    Tick(absl::Seconds(1));
+    EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
+    const Incarnation before = session_.session().incarnation;
+    ClientReject reject{kJob, session_.session(), reason,
+                        FailedPrecondition("another reader took over")};
+    reject.later = {Incarnation(before.value() + 100), absl::Seconds(60)};
+    Keep(session_.Handle(now_, kDispatcherPeer, reject));
+    EXPECT_EQ(session_.state(), State::kJoin);
+    Tick();
+    const auto hellos = Said<ClientHello>();
+    ASSERT_THAT(hellos, SizeIs(1));
+    EXPECT_EQ(hellos[0].session.incarnation.value(), before.value() + 101);
+    Keep(session_.Handle(now_, kDispatcherPeer, reject));  // a late copy
+  }
+  Answer({Bound(1, 0, 4)});
+  EXPECT_EQ(session_.state(), State::kLive);
+}
+
+TEST_F(ReadSessionTest, StopsIfALaterLifeWasMetAfterItBegan) {
+  Tick();
+  Pass(absl::Seconds(60));
+  ClientReject reject{kJob, session_.session(), RejectReason::kSuperseded, {}};
+  reject.later = {Incarnation(1'000), absl::Seconds(59)};
+  Keep(session_.Handle(now_, kDispatcherPeer, reject));
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
+TEST_F(ReadSessionTest, StopsIfItHasRead) {
+  GivenSplits({Bound(1, 0, 4)});
+  ClientReject reject{kJob, session_.session(), RejectReason::kSuperseded, {}};
+  reject.later = {Incarnation(1'000), absl::Hours(1)};
+  Keep(session_.Handle(now_, kDispatcherPeer, reject));
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
 TEST_F(ReadSessionTest, FailsWhenRefused) {
   Tick();
   Reject(RejectReason::kRefused, InvalidArgument("no"));
@@ -437,6 +476,22 @@ TEST_F(ReadSessionTest, JoinsAgainFromWhereItStands) {
   GivenSplits({Bound(9, 4, 12)});
   Receive(9, MakePiece(4, 12));
   EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+// A dispatcher that is not new may make a rank that had a run wait, too.
+TEST_F(ReadSessionTest, SaysThatItJoinsWhileAnAnswerHasNoRun) {
+  EXPECT_TRUE(session_.joins());
+  GivenSplits({Bound(1, 0, 8)});
+  EXPECT_FALSE(session_.joins());
+  Reject(RejectReason::kUnknown);
+  Tick();
+  ClientAnswer behind = AnswerOf({});
+  behind.run.reset();
+  behind.awaited = 1;
+  Keep(session_.Handle(now_, kDispatcherPeer, behind));
+  EXPECT_EQ(session_.awaited(), 1u);
+  EXPECT_TRUE(session_.run().has_value());
+  EXPECT_TRUE(session_.joins());
 }
 
 TEST_F(ReadSessionTest, SaysWhichRunItReadsWhenItIsGivenAnother) {

@@ -57,6 +57,7 @@ std::vector<DispatcherEvent> Life() {
       SessionClosed{kSharer, true},
       SessionOpened{kOther, Incarnation(6), At(0)},
       SplitsBound{Split(5), kOther, At(4), At(10), 10},
+      ReaderSilent{kOther, 3},
       EndingNoted{kShared, RunEnding::kCancelled},
       RunFinished{kShared, false},
       RankFinished{kSolo, Incarnation(1'600'000'000'000'000'000), 0,
@@ -133,6 +134,7 @@ TEST(EventCodec, StatesOfEarlierVersionsAreRead) {
   DispatcherState state = Replay(Life());
   state.datasets.clear();
   state.scale = {};
+  state.jobs.at(kShared).sessions.at(kOther.consumer).silence = 0;
   const std::string bytes = EncodeState(state);
   // Seven zeros of the autoscaler's findings, and the number of datasets.
   const std::pair<char, size_t> shorter[] = {{7, 8}, {8, 8}, {9, 7}};
@@ -161,9 +163,9 @@ TEST(EventCodec, RefusesUnknownVersionsAndKinds) {
   EXPECT_THAT(
       ErrorText(DecodeEvent("\x02\x01").status()),
       HasSubstr("it has version 2 of an older release, and this release "
-                "reads versions 7 to 10"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x0b\x01").status()),
-              HasSubstr("it has version 11 of a newer release"));
+                "reads versions 7 to 11"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x0c\x01").status()),
+              HasSubstr("it has version 12 of a newer release"));
   EXPECT_THAT(ErrorText(DecodeEvent("\x09\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());

@@ -321,6 +321,12 @@ TEST(Codec, SmallMessagesHaveAllTheirFields) {
   const auto reject = Returned(SampleOf<ClientReject>("client_reject"));
   EXPECT_EQ(reject.reason, RejectReason::kRefused);
   EXPECT_EQ(ErrorText(reject.detail), "no component is named 'y'");
+  EXPECT_FALSE(reject.later.has_value());
+  ClientReject later = reject;
+  later.later = {Incarnation(9), absl::Seconds(40)};
+  later = Returned(later);
+  EXPECT_EQ(later.later->life, Incarnation(9));
+  EXPECT_EQ(later.later->met, absl::Seconds(40));
   const auto leave = Returned(SampleOf<ClientLeave>("client_leave"));
   EXPECT_EQ(leave.run, RunNumber(3));
   EXPECT_EQ(leave.why, LeaveReason::kLeft);
