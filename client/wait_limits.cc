@@ -11,6 +11,9 @@ namespace {
 
 // The reader waits for the dispatcher if it has been silent for this long.
 constexpr absl::Duration kDispatcherSilent = absl::Seconds(2);
+// Without a first_timeout: wait of the first element for a dispatcher and
+// workers.
+constexpr absl::Duration kFirstAnswer = absl::Seconds(20);
 
 std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
@@ -42,7 +45,7 @@ WaitLimits::WaitLimits(std::string service, const ReadOptions& options)
 
 void WaitLimits::Report(const ServiceLink::View& view, absl::Time begun) {
   pending_ranks_.Log(SteadyNow(), view.awaited, view.awaited_ranks,
-                     PendingRankReporter::Why(view.run.has_value()));
+                     PendingRankReporter::Why(view.joins));
   reporter_.Report(SteadyNow(), begun, [&] { return WaitsFor(view); });
 }
 
@@ -55,8 +58,8 @@ std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
   }
   if (view.awaited > 0) {
     return pending_ranks_.Text(view.awaited, view.awaited_ranks) +
-           (view.run.has_value() ? " to tell how far they are"
-                                 : " to finish the iteration before its own");
+           (view.joins ? " to finish the iteration before its own"
+                       : " to tell how far they are");
   }
   if (view.workers == 0) {
     return fmt::format("a worker: the dispatcher at {} has none", service_);
@@ -77,7 +80,13 @@ std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
 absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
                               bool had_element) const {
   const absl::Time now = SteadyNow();
-  const absl::Duration patience = had_element ? timeout_ : first_timeout_;
+  const absl::Duration patience =
+      had_element ? timeout_ : first_timeout_.value_or(kFirstAnswer);
+  // One slow element is no reason to give up earlier than between two elements,
+  // unless the application says so.
+  const absl::Duration data_patience = had_element || first_timeout_.has_value()
+                                           ? patience
+                                           : std::max(timeout_, patience);
   if (now - std::max(begun, view.last_answer) >= patience) {
     if (!view.answered) {
       return DeadlineExceeded(
@@ -98,20 +107,26 @@ absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
         "worker --dispatcher {}",
         service_, Seconds(patience), service_);
   }
-  return LateData(view, begun, patience);
+  return LateData(view, begun, patience, data_patience);
 }
 
 absl::Status WaitLimits::LateData(const ServiceLink::View& view,
-                                  absl::Time begun,
-                                  absl::Duration patience) const {
+                                  absl::Time begun, absl::Duration patience,
+                                  absl::Duration data_patience) const {
   const absl::Time now = SteadyNow();
-  if (view.awaited > 0 && now - begun >= std::max(timeout_, patience)) {
-    return pending_ranks_.TooLong(
-        view.awaited, view.awaited_ranks, now - begun,
-        PendingRankReporter::Why(view.run.has_value()));
+  if (view.awaited > 0 && now - begun >= data_patience) {
+    return pending_ranks_.TooLong(view.awaited, view.awaited_ranks, now - begun,
+                                  PendingRankReporter::Why(view.joins));
   }
-  // Planning is done by workers, and workers are present.
-  if (!view.run.has_value()) return absl::OkStatus();
+  if (!view.run.has_value()) {
+    // Planning is done by workers, and workers are present.
+    if (!first_timeout_.has_value() || now - begun < data_patience) {
+      return absl::OkStatus();
+    }
+    return DeadlineExceeded(
+        "no data for {}: a worker still lists the files of the job",
+        Seconds(now - begun));
+  }
   const absl::Time since = std::max(begun, view.progress);
   if (!view.faults.refused.ok() && now - since >= patience) {
     return DeadlineExceeded("no data for {}: {}", Seconds(patience),
@@ -123,8 +138,7 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
         "it with --advertise HOST:PORT that this machine can reach",
         Seconds(patience), view.faults.unreachable);
   }
-  // One slow element is no reason to give up earlier than between two elements.
-  if (now - since >= std::max(timeout_, patience)) {
+  if (now - since >= data_patience) {
     return DeadlineExceeded(
         "no data for {} although the dispatcher at {} answers and has {} "
         "worker(s); see feedmill status --service {}",

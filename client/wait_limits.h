@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CLIENT_WAIT_LIMITS_H_
 #define FEEDMILL_CLIENT_WAIT_LIMITS_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -28,11 +29,13 @@ class WaitLimits {
   std::string WaitsFor(const ServiceLink::View& view) const;
 
  private:
+  // `patience`: for peers that do not answer; `data_patience`: for data.
   absl::Status LateData(const ServiceLink::View& view, absl::Time begun,
-                        absl::Duration patience) const;
+                        absl::Duration patience,
+                        absl::Duration data_patience) const;
 
   const std::string service_;
-  const absl::Duration first_timeout_;
+  const std::optional<absl::Duration> first_timeout_;
   const absl::Duration timeout_;
   PendingRankReporter pending_ranks_;
   WaitReporter reporter_;

@@ -160,8 +160,10 @@ struct TransportOptions {
 // Time, memory and threads that a reading may use (ReadOptions::limits).
 struct ReadLimits {
   // Longest wait for the first element, and for each later one. After it, Next
-  // returns DeadlineExceeded.
-  absl::Duration first_timeout = absl::Seconds(20);
+  // returns DeadlineExceeded. Without a first_timeout, the first element has 20
+  // s until a dispatcher and workers answer, and `timeout` until they have made
+  // it.
+  std::optional<absl::Duration> first_timeout{};
   absl::Duration timeout = absl::Seconds(60);
   // Bytes of elements that are in flight to this reader or in its buffer.
   uint64_t budget_bytes = uint64_t{64} << 20;
@@ -489,7 +491,7 @@ inline Reader::Iterator Reader::begin() { return Iterator(this); }
 inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
 
 // Opens a dataset. Checks it, then waits for the plan (through a service: until
-// a worker has listed the files), at most options.first_timeout.
+// a worker has listed the files), at most limits.first_timeout if it is given.
 //   InvalidArgument      the pipeline, the address or an option is wrong; even,
 //                        without `agree`, where only reading counts elements
 //   NotFound             a file of the pipeline does not exist

@@ -64,6 +64,11 @@ def seconds(name: str, value: Any) -> float:
     return number
 
 
+def optional_seconds(name: str, value: Any) -> float | None:
+    """The same, or None."""
+    return None if value is None else seconds(name, value)
+
+
 def flag(name: str, value: Any) -> bool:
     """A bool."""
     if value is not True and value is not False:

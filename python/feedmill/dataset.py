@@ -268,7 +268,7 @@ class Dataset(Sources, Steps):
         skip_batches: Sequence[tuple[int, int]] = (),
         consumer: str = "",
         take_over: bool = False,
-        first_timeout: float = 20,
+        first_timeout: float | None = None,
         timeout: float = 60,
         budget_bytes: int = 64 << 20,
         threads: int = 0,
@@ -314,7 +314,8 @@ class Dataset(Sources, Steps):
           consumer: This reader's name within the job.
           take_over: Take the place of a reader whose lease is still valid.
           first_timeout, timeout: Seconds to wait for the first element, and for each
-            later one.
+            later one. Without a first_timeout, the first element has 20 s until a
+            dispatcher and workers answer, and `timeout` until they have made it.
           budget_bytes: Bytes of elements in flight to this reader.
           transport: ``auto`` uses shared memory on one host; ``tcp`` never does;
             ``dispatcher`` is for a reader that reaches no worker.
@@ -351,7 +352,7 @@ class Dataset(Sources, Steps):
                 "seed": check.optional_count("seed", seed),
                 "skip_batches": check.ranges("skip_batches", skip_batches),
                 "take_over": check.flag("take_over", take_over),
-                "first_timeout": check.seconds("first_timeout", first_timeout),
+                "first_timeout": check.optional_seconds("first_timeout", first_timeout),
                 "timeout": check.seconds("timeout", timeout),
                 "budget_bytes": check.count("budget_bytes", budget_bytes),
                 "threads": check.count("threads", threads, most=4096),

@@ -169,7 +169,7 @@ ReadOptions MakeReadOptions(
     std::optional<uint64_t> epoch, std::optional<uint64_t> seed,
     std::vector<std::pair<uint64_t, uint64_t>> skip_batches,
     const std::string& even, const nb::object& agree, bool take_over,
-    double first_timeout, double timeout, uint64_t budget_bytes,
+    std::optional<double> first_timeout, double timeout, uint64_t budget_bytes,
     const std::string& transport, const std::string& compression,
     uint32_t weight, int threads, std::string cluster_id, std::string keys,
     std::string server_key, std::string allow_python, std::string python_path,
@@ -188,7 +188,9 @@ ReadOptions MakeReadOptions(
   options.rank.even = EvenOf(even);
   options.rank.agree = AgreeOf(agree);
   options.job.take_over = take_over;
-  options.limits.first_timeout = absl::Seconds(first_timeout);
+  if (first_timeout) {
+    options.limits.first_timeout = absl::Seconds(*first_timeout);
+  }
   options.limits.timeout = absl::Seconds(timeout);
   options.limits.budget_bytes = budget_bytes;
   options.transport.kind = TransportOf(transport);
@@ -260,9 +262,9 @@ void BindReader(nb::module_& m) {
       .def(nb::new_(&MakeReadOptions), nb::kw_only(), "service"_a, "job"_a,
            "consumer"_a, "rank"_a, "ranks"_a, "token"_a.none(),
            "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "even"_a,
-           "agree"_a.none(), "take_over"_a, "first_timeout"_a, "timeout"_a,
-           "budget_bytes"_a, "transport"_a, "compression"_a, "weight"_a,
-           "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
+           "agree"_a.none(), "take_over"_a, "first_timeout"_a.none(),
+           "timeout"_a, "budget_bytes"_a, "transport"_a, "compression"_a,
+           "weight"_a, "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
            "allow_python"_a, "python_path"_a, "functions"_a.none(),
            "on_wait"_a.none());
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))

@@ -234,8 +234,9 @@ absl::StatusOr<ReadOptions> ReadFlags::Options(
   if (via == "dispatcher") options.transport.kind = Transport::kRelay;
   options.transport.compression = LinkCompressionOf(compression);
   options.job.weight = static_cast<uint32_t>(weight);
-  options.limits.first_timeout = timeout;
-  if (flags.Given("--timeout")) options.limits.timeout = timeout;
+  if (flags.Given("--timeout")) {
+    options.limits.first_timeout = options.limits.timeout = timeout;
+  }
   options.limits.threads = static_cast<int>(threads);
   options.limits.element_bytes_max = element_bytes_max;
   options.hooks.registry = std::move(functions);
