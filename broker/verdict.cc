@@ -281,11 +281,12 @@ Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
                     const FleetLoad& fleet, const std::string& waits,
                     double gain) {
   if (fleet.share < kMinOwnShare) {
-    return Of(BoundBy::kWorkers, "", gain,
-              fmt::format("{}: the workers are busy, and only {} of their "
-                          "work is for this job; give it more --weight or add "
-                          "workers ({})",
-                          waits, Percent(fleet.share), GainText(gain)));
+    return Of(
+        BoundBy::kWorkers, "", gain,
+        fmt::format("{}: the workers are busy, and only {} of their "
+                    "work is for this job; give it more weight, or add workers "
+                    "on machines with free cores ({})",
+                    waits, Percent(fleet.share), GainText(gain)));
   }
   if (const Straggler slow = StragglerOf(input.workers);
       slow.worker != nullptr) {
@@ -310,16 +311,18 @@ Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
     return Of(
         BoundBy::kWorkers, "", gain,
         fmt::format("{}: the {} workers use {} of their threads, and no "
-                    "step takes most of it; add workers ({})",
+                    "step takes most of it; add workers on machines with free "
+                    "cores ({})",
                     waits, fleet.count, Percent(fleet.busy), GainText(gain)));
   }
   const bool blocked = most->cpu_s < kBlocked * most->wall_s;
-  return Of(most->source ? BoundBy::kSource : BoundBy::kStep, most->name, gain,
-            fmt::format("{}: {} takes {} of the workers' time{}; make it "
-                        "cheaper or add workers ({})",
-                        waits, most->name, Percent(most->wall_s / total),
-                        blocked ? ", mostly waiting rather than computing" : "",
-                        GainText(gain)));
+  return Of(
+      most->source ? BoundBy::kSource : BoundBy::kStep, most->name, gain,
+      fmt::format("{}: {} takes {} of the workers' time{}; make it "
+                  "cheaper or add workers on machines with free cores ({})",
+                  waits, most->name, Percent(most->wall_s / total),
+                  blocked ? ", mostly waiting rather than computing" : "",
+                  GainText(gain)));
 }
 
 Verdict WithWait(const VerdictInput& input, const Reader& reader,

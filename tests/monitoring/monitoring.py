@@ -387,7 +387,7 @@ def profile_verdict(cluster):
     assert " s CPU; the job waits for a worker: there is none; start some\n" in cluster.log("read-train"), cluster.logs()
     cluster.worker("w0")
     busy = (r"s CPU; the reader waits for data \d+ % of its time: steps\[0\] map takes \d+ % of the {0}' time[^;]*; "
-            r"make it cheaper or add {0} \((many times|up to [\d.]+ times) faster\)")
+            r"make it cheaper or add {0}( on machines with free cores)? \((many times|up to [\d.]+ times) faster\)")
     pipeline = cluster.pipeline(SLOW_STEP)
     for name, makers, where in (("unnamed", "workers", ("--service", cluster.service)), ("local", "threads", ("--local", "--threads", "2"))):
         assert cluster.start(name, "read", pipeline, *where, "--limit", "600", "--format", "none", "--profile").wait(60) == 0
