@@ -238,12 +238,18 @@ void StatusReport::AddPositions(const JobState& job, Json& entry) const {
       taken += split.taken.p - split.begin.p;
     }
   }
-  const uint64_t bound = job.ended_positions + open;
+  uint64_t bound = job.ended_positions + open;
+  const bool counted = WasPlanned(job) && job.positions != kInfinitePositions;
+  // Each rank passes through all positions. A reader that continues from a
+  // token reads some again, which count twice.
+  const uint64_t all = job.positions * job.ranks;
+  if (counted) {
+    bound = std::min(bound, all);
+    taken = std::min(taken, all);
+  }
   entry["positions_bound"] = bound;
   entry["positions_taken"] = taken;
-  if (!WasPlanned(job) || job.positions == kInfinitePositions) return;
-  // Each rank passes through all positions.
-  const uint64_t all = job.positions * job.ranks;
+  if (!counted) return;
   entry["bound_percent"] = Percent(bound, all);
   entry["taken_percent"] = Percent(taken, all);
 }

@@ -673,6 +673,38 @@ TEST(Status, NamesJobsSessionsAndWorkers) {
   EXPECT_EQ(status["faults"]["workers_lost"], 0);
 }
 
+// A rank that continues from a token reads some positions again.
+TEST(Status, HasNoMoreThanAllPositionsOfAllRanks) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  const auto job = [&] {
+    return nlohmann::json::parse(
+        cluster.dispatcher().StatusJson(cluster.now()))["jobs"][0];
+  };
+  const auto rank = [&](uint64_t number) -> Reader& {
+    Reader& reader =
+        cluster.AddReader("j", fmt::format("{}/2", number), "range 100");
+    reader.hello().share = {number, 2};
+    return reader;
+  };
+  const auto finish = [](Reader& reader) {
+    for (int turn = 0; turn < 100 && !reader.splits().empty(); ++turn) {
+      reader.FinishAll().Beat();
+    }
+    reader.Leave();
+  };
+  Reader& other = rank(1).Hello();
+  finish(rank(0).Hello());
+  EXPECT_EQ(job()["taken_percent"], 50.0);
+  Reader& again = rank(0);
+  again.hello().run = RunNumber(1);
+  finish(again.Hello());
+  finish(other);
+  EXPECT_EQ(job()["bound_percent"], 100.0);
+  EXPECT_EQ(job()["taken_percent"], 100.0);
+  EXPECT_EQ(job()["positions_taken"], 200);
+}
+
 TEST(Status, SaysIfAJobIsInfinite) {
   Cluster cluster;
   cluster.AddWorker("w1");
