@@ -86,14 +86,14 @@ absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
     if (fingerprint != job->fingerprint) {
       return FailedPrecondition(
           "job '{}' exists with another pipeline (fingerprint {}, this one "
-          "has {}); read it under another --job name",
+          "has {}); read it under another `job` name",
           name, job->fingerprint, fingerprint);
     }
   }
   if (hello.order != job->order) {
     return FailedPrecondition(
         "job '{}' exists with order {}, this reader wants {}; set "
-        "options.order to the same or use another --job name",
+        "options.order to the same or use another `job` name",
         name, OrderName(job->order), OrderName(hello.order));
   }
   if (context_.readers.size() >= context_.settings.sessions_max) {
@@ -128,8 +128,8 @@ absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
     }
     return FailedPrecondition(
         "job '{}' is being read by '{}'; with order deterministic it has one "
-        "reader, or one for each --consumer c/C: stop that one, use "
-        "--take-over, or options.order any to share the job",
+        "reader, or one for each `rank`: stop that one, use `take_over`, or "
+        "options.order any to share the job",
         name, consumer.value());
   }
   return absl::OkStatus();

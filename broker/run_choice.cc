@@ -13,8 +13,8 @@ namespace {
 absl::Status LeftBehind(const JobState& job, const ConsumerId& consumer) {
   return FailedPrecondition(
       "job '{}' is at iteration {} by now: the other consumers continued "
-      "(--take-over) when '{}' had been silent for longer than the "
-      "dispatcher's --client-timeout; start it again, from its token if it has "
+      "(`take_over`) when '{}' had been silent for longer than the "
+      "dispatcher's client timeout; start it again, from its token if it has "
       "one, and it continues with its own iteration",
       job.name.value(), job.iteration, consumer.value());
 }

@@ -89,7 +89,7 @@ absl::Status SlotSettler::Check(const ClientHello& hello,
   return FailedPrecondition(
       "iteration {} of job '{}' has {} passes (processing_mode off) for the "
       "other consumers, and '{}' reads one of {}: the dispatcher lost its "
-      "state, and did not hear of '{}' for its --client-timeout; start that "
+      "state, and did not hear of '{}' for its client timeout; start that "
       "one again from the beginning, or all from earlier tokens",
       run.value() - 1, job.name.value(), known, hello.session.consumer.value(),
       hello.slots, hello.session.consumer.value());

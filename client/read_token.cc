@@ -130,7 +130,7 @@ absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
   if (token.begins() || same) return absl::OkStatus();
   return FailedPrecondition(
       "the token is of a reading of {}, and this is a reading of {}: continue "
-      "in the same way, and under another --job name if that is taken",
+      "in the same way, and under another `job` name if that is taken",
       text(token.slots), text(slots));
 }
 

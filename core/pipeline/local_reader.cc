@@ -84,7 +84,7 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                       ElementBytesMax(options.element_bytes_max));
   const int threads = options.threads > 0 ? options.threads : AvailableCpus();
   FM_RETURN_IF_ERROR(CheckThreads(static_cast<size_t>(threads),
-                                  "give the reader fewer (--threads)"));
+                                  "give the reader fewer (`threads`)"));
   options.memory_bytes = ElementMemory(options.memory_bytes, threads);
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(const uint64_t seed, SeedOf(graph, *registry, options));

@@ -20,6 +20,7 @@ int ExitCodeOf(const absl::Status& status);
 
 // Formats `message` for stderr: "feedmill: " before the first line, at most
 // five lines, no control characters, no secrets of URLs, a final newline.
+// Options that the libraries name, such as `take_over`, become flags.
 std::string StderrText(std::string_view message);
 
 }  // namespace feedmill

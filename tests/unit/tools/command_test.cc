@@ -98,6 +98,12 @@ TEST(ExitCode, FollowsTheCause) {
   EXPECT_EQ(ExitCodeOf(Unavailable("x")), 1);
 }
 
+TEST(StderrText, NamesFlagsForTheOptionsThatLibrariesName) {
+  EXPECT_EQ(StderrText("use `take_over`, another `job`, or each `rank`; `x`"),
+            "feedmill: use --take-over, another --job, or each --consumer c/C; "
+            "`x`\n");
+}
+
 TEST(StderrText, HasFiveLinesAtMostAndNoControlCharacters) {
   EXPECT_EQ(StderrText("a\nb\n"), "feedmill: a\nb\n");
   EXPECT_EQ(StderrText("1\n2\n3\n4\n5\n6\n7"), "feedmill: 1\n2\n3\n4\n5\n");
