@@ -264,6 +264,11 @@ void World::OnReaderOver(ReaderProcess& reader) {
   const bool failed = reader.core->state() == ReadSession::State::kFailed;
   Trace(fmt::format("{} is over{}", reader.name,
                     failed ? ": " + ErrorText(reader.core->failure()) : ""));
+  if (failed && result_.totals["dispatchers wiped"] == 0 &&
+      ErrorText(reader.core->failure()).find("lost its state") !=
+          std::string::npos) {
+    Fail(reader.name + " reports a loss of state that did not occur");
+  }
   StepReader(reader, reader.core->Leave(ClockOf(reader)));
   reader.exit = now() + absl::Seconds(1);
   if (reader.zombie) return;
