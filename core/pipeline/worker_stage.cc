@@ -15,10 +15,12 @@
 #include "core/pipeline/block_piece.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/piece_draft.h"
+#include "core/pipeline/process_quota.h"
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/record_piece.h"
 #include "core/pipeline/stage_program.h"
 #include "core/pipeline/stage_scratch.h"
+#include "core/sources/value_cache.h"
 
 namespace feedmill {
 namespace {
@@ -66,6 +68,12 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     const StageContext& context) {
+  // Decoded groups of rows and the like, of all sources of the process.
+  static const bool bounded = [] {
+    KeptValueBytes::SetMost(AvailableMemory() / 8);
+    return true;
+  }();
+  static_cast<void>(bounded);
   FM_ASSIGN_OR_RETURN(
       auto program,
       StageProgram::Compile(std::move(plan), std::move(manifest), context));

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_SOURCES_VALUE_CACHE_H_
 #define FEEDMILL_CORE_SOURCES_VALUE_CACHE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <list>
 #include <map>
@@ -13,16 +14,35 @@
 
 namespace feedmill {
 
+// Bytes of the values in all ValueCaches of the process. Thread-safety: any
+// thread.
+class KeptValueBytes {
+ public:
+  static void Add(size_t bytes) { bytes_ += bytes; }
+  static void Remove(size_t bytes) { bytes_ -= bytes; }
+  static bool TooMany() { return bytes_ > most_; }
+  // Default: 1 GiB.
+  static void SetMost(size_t bytes) { most_ = bytes; }
+
+ private:
+  static constinit inline std::atomic<size_t> bytes_ = 0;
+  static constinit inline std::atomic<size_t> most_ = size_t{1} << 30;
+};
+
 // A cache of values that are costly to make, by key. It keeps the values used
 // last, up to a number of bytes (Value::bytes()); a larger value is kept alone.
-// Threads that need the same value wait for the thread that makes it. DataLoss
-// is kept, too: the same bytes give the same error. Other errors are not kept.
+// If all caches of the process have too many bytes, it keeps one value. Threads
+// that need the same value wait for the thread that makes it. DataLoss is kept,
+// too: the same bytes give the same error. Other errors are not kept.
 //
 // Thread-safety: any thread.
 template <class Key, class Value>
 class ValueCache {
  public:
   explicit ValueCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+  ~ValueCache() { KeptValueBytes::Remove(bytes_); }
+  ValueCache(const ValueCache&) = delete;
+  ValueCache& operator=(const ValueCache&) = delete;
 
   // Returns the value of `key`: the kept one, or else that of make(), which
   // returns an absl::StatusOr of a shared pointer.
@@ -93,10 +113,12 @@ class ValueCache {
     if (found == entries_.end() || found->second.get() != entry) return;
     found->second->bytes = value->bytes();
     bytes_ += found->second->bytes;
+    KeptValueBytes::Add(found->second->bytes);
     found->second->kept = std::move(value);
-    while (bytes_ > bytes_max_ && by_use_.back() != key) {
+    while ((bytes_ > bytes_max_ || KeptValueBytes::TooMany()) &&
+           by_use_.back() != key) {
       const auto oldest = entries_.find(by_use_.back());
-      bytes_ -= oldest->second->bytes;
+      Forget(*oldest->second);
       entries_.erase(oldest);
       by_use_.pop_back();
     }
@@ -107,9 +129,14 @@ class ValueCache {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
     if (found == entries_.end() || !matches(*found->second)) return;
-    bytes_ -= found->second->bytes;
+    Forget(*found->second);
     by_use_.erase(found->second->place);
     entries_.erase(found);
+  }
+
+  void Forget(const Entry& entry) const {
+    bytes_ -= entry.bytes;
+    KeptValueBytes::Remove(entry.bytes);
   }
 
   const size_t bytes_max_;
