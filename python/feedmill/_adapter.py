@@ -8,7 +8,7 @@ from typing import Any
 from feedmill import _arguments as check
 from feedmill._arguments import Even
 from feedmill.dataset import Dataset
-from feedmill.errors import InvalidArgumentError
+from feedmill.errors import FailedPreconditionError, InvalidArgumentError
 from feedmill.loader import Loader, check_options
 from feedmill.reader import Element, State, token_of
 
@@ -46,6 +46,7 @@ class Adapter:
         self._state: State | None = None
         self._epoch: int | None = None
         self._loader: Loader | None = None
+        self._alone = False  # the loader is for the only rank
         if state is not None:
             self.load_state_dict(state)
 
@@ -145,10 +146,23 @@ class Adapter:
 
     # ---- internal
 
+    def _begin(self) -> Iterator[Element]:
+        """Returns an iterator of the loader over the next epoch."""
+        loader = self._opened()
+        rank, ranks = self._ranks or self._find_ranks()
+        if self._alone and ranks > 1:
+            raise FailedPreconditionError(
+                f"this process is rank {rank} of {ranks} now, and was the only one when the "
+                "dataset was used first; use it (len, state_dict, a loop) after the ranks are "
+                "connected, or pass rank= and ranks="
+            )
+        return iter(loader)
+
     def _opened(self) -> Loader:
         if self._loader is None:
             rank, ranks = self._ranks or self._find_ranks()
             self._check(ranks)
+            self._alone = ranks == 1
             arguments = dict(self._arguments)
             if self._state is not None:
                 arguments.pop("epoch", None)
@@ -189,7 +203,7 @@ class _Adapted:
 
     def __next__(self) -> Any:
         if self._elements is None:
-            self._elements = iter(self._adapter._opened())
+            self._elements = self._adapter._begin()
         return self._adapter._next(self._elements)
 
     def get_state(self) -> State:

@@ -61,9 +61,10 @@ class TorchDataset(Adapter, IterableDataset):
     Each loop is the next epoch, or the one of :meth:`set_epoch`. If several processes
     train, each reads its part: the ranks are those of torch.distributed where it is
     initialized, else of the variables ``RANK`` and ``WORLD_SIZE``, else one. They are
-    found when the first epoch begins. No sampler, and no other loader, may divide the
-    data once more. Ranks that torch.distributed connects share the seed that is drawn for
-    a dataset without one; others, without a service, need ``seed``.
+    found when the dataset is used first, so initialize torch.distributed before. No
+    sampler, and no other loader, may divide the data once more. Ranks that
+    torch.distributed connects share the seed that is drawn for a dataset without one;
+    others, without a service, need ``seed``.
 
     In a worker process of a DataLoader it warns. The first worker gives all elements of
     the rank, the others none, so that no element comes twice.

@@ -353,6 +353,17 @@ def test_ranks_of_the_environment(monkeypatch):
     assert len(list(DATASET.to_torch(rank=0, ranks=2))) == 5
 
 
+def test_ranks_that_are_connected_later_do_not_all_read_everything(monkeypatch):
+    dataset = DATASET.to_torch()
+    assert len(dataset) == 10
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(fm.FailedPreconditionError, match="rank 1 of 2 now"):
+        next(iter(dataset))
+    assert len(DATASET.to_torch()) == 5
+    assert len(list(DATASET.to_torch(rank=0, ranks=1))) == 10
+
+
 UNSEEDED = Path(__file__).parent / "unseeded_rank.py"
 
 
