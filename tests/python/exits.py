@@ -18,29 +18,26 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import feedmill as fm
+from feedmill import tf
+
 PROGRAM_LIMIT_S = 120
 ENDS = {"line": 0, "exit": 7, "exception": 1}  # exit codes
 
 
 def endless():
     """A dataset that no program reads to its end."""
-    import feedmill as fm
-
     return fm.Dataset.range(10**12).map("x * 3").with_options(seed=1)
 
 
 def service():
     """The target of a dispatcher with a worker; both are kept."""
-    import feedmill as fm
-
     dispatcher = fm.DispatchServer()
     KEPT.extend([dispatcher, fm.WorkerServer(dispatcher.target)])
     return dispatcher.target
 
 
 def joins_a_dispatcher():
-    import feedmill as fm
-
     return fm.DispatchServer().join
 
 
@@ -50,15 +47,11 @@ def joins_a_worker():
 
 
 def joins_a_task():
-    from feedmill import tf
-
     return tf.train.Server.create_local_server().join
 
 
 def waits_for_a_worker():
     """A read that calls on_wait; no worker comes."""
-    import feedmill as fm
-
     dispatcher = fm.DispatchServer()
     KEPT.append(dispatcher)
     return lambda: list(endless().read(dispatcher.target, on_wait=lambda what, waited: len(what)))
@@ -80,8 +73,6 @@ def reads_chunks():
 
 
 def reads_epochs():
-    import feedmill as fm
-
     loader = fm.Loader(fm.Dataset.range(100).shuffle().batch(7), seed=1)
 
     def epochs():
@@ -107,8 +98,6 @@ def prefetches():
 
 def agrees():
     """A read that calls a Python function for each element."""
-    import feedmill as fm
-
     dataset = fm.Dataset.range(10**9).filter("x % 2 == 0").with_options(seed=1)
     reader = dataset.read(even="drop", agree=lambda have: (have, have))
     return lambda: collections.deque(reader, maxlen=0)
@@ -116,7 +105,6 @@ def agrees():
 
 def fails():
     """Calls that raise: an exception is made by a function written in Python."""
-    import feedmill as fm
 
     def attempts():
         while True:
@@ -127,8 +115,6 @@ def fails():
 
 
 def runs_functions():
-    import feedmill as fm
-
     dataset = fm.Dataset.range(10**9).map(lambda x: x + 1, python=True, output=("int64", ()))
     return lambda: collections.deque(dataset.read(), maxlen=0)
 
@@ -155,8 +141,6 @@ class Closing:
 
 
 def is_closed_by_a_finalizer():
-    import feedmill as fm
-
     dispatcher = fm.DispatchServer()
     reader = endless().read(dispatcher.target)
     KEPT.extend([dispatcher, Closing(reader)])

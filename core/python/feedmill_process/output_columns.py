@@ -41,6 +41,8 @@ class Component:
         self.name = declared["name"]
         self.dtype = None if declared["dtype"] == "bytes" else np.dtype(declared["dtype"])
         self.shape = tuple(declared["shape"])
+        floats = self.dtype is not None and self.dtype.kind == "f"
+        self.largest = float(np.finfo(self.dtype).max) if floats else math.inf
         self.static = all(dim >= 0 for dim in self.shape)
         self.what = f"component '{self.name}'" if self.name else "the result"
 
@@ -78,13 +80,14 @@ class Component:
 
     def of_number(self, value):
         """Returns a number of Python as an array: an int exactly, a float rounded."""
+        if self.largest < abs(value) < math.inf:
+            raise self.does_not_fit(value)
         try:
-            with np.errstate(over="ignore"):
-                array = np.array(value, self.dtype)
+            array = np.array(value, self.dtype)
         except OverflowError:
             raise self.does_not_fit(value) from None
-        made = array.item()  # which Python compares exactly
-        if made != value if type(value) is int else math.isinf(made) != math.isinf(value):
+        # NumPy 1 only warns of integers that do not fit.
+        if type(value) is int and array.item() != value:
             raise self.does_not_fit(value)
         return array
 
