@@ -41,6 +41,7 @@ def _row(place: str, name: str, value: Any) -> str:
 
 def _shortened(value: Any) -> Any:
     if isinstance(value, str):
+        value = _feedmill.shown_name(value)
         return value if len(value) <= _SHOWN_MAX else value[:_SHOWN_MAX] + "…"
     if isinstance(value, dict):
         return {key: _shortened(one) for key, one in value.items()}

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/shown_name.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
@@ -247,6 +248,7 @@ void BindPipeline(nb::module_& m) {
   m.def("sources_json", &SourcesJson);
   m.def("function_names", &FunctionNames);
   m.def("nearest_function", &NearestFunction, "name"_a);
+  m.def("shown_name", &ShownName, "name"_a);
 }
 
 void BindReader(nb::module_& m) {

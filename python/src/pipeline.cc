@@ -33,7 +33,8 @@ absl::StatusOr<Graph> Completed(const Graph& graph,
 absl::StatusOr<std::string> Explained(const Graph& graph) {
   FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
   FM_ASSIGN_OR_RETURN(const Graph completed, Completed(graph, *functions));
-  return PlanText(completed, functions);
+  FM_ASSIGN_OR_RETURN(std::string text, PlanText(completed, functions));
+  return HideUrlSecrets(std::move(text));
 }
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyzed(

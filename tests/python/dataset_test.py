@@ -232,6 +232,17 @@ def test_html_is_short_and_never_raises():
     assert broken._repr_html_().startswith("<pre>Dataset: ")
 
 
+def test_html_and_plan_show_no_secrets_of_urls():
+    urls = [f"HTTP://me:k{{ey@h{k}/a b.txt?sig=key" for k in range(2)]
+    for dataset in (
+        fm.Dataset.text(urls[0]),
+        fm.Dataset.text(urls).on_error("skip", quarantine="s3://me:key@b/q"),
+    ):
+        text = shown(dataset) + dataset.explain()
+        assert "h0/a%20b.txt?..." in text
+        assert "me:" not in text and "key" not in text
+
+
 def test_wrong_options_are_refused_at_once():
     for build, part in [
         (lambda: fm.Dataset.range(3).batch(0), "size must be"),
