@@ -43,10 +43,18 @@ def kill(processes):
             os.kill(pid, signal.SIGKILL)
 
 
-def wait(pid):
-    """True if the process waits; a function that only computes waits for its next call."""
-    with open(f"/proc/{pid}/stat") as file:
-        return file.read().rsplit(")", 1)[1].split()[0] == "S"
+def rests():
+    """A fact: all processes that make elements wait, and have not run since the last look."""
+    looks = [[]]
+
+    def fact():
+        looks.append([])
+        for pid in slots():
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+                looks[-1].append([line for line in file if line.startswith(("State", "volun"))])
+        return looks[-1] == looks[-2] != [] and all("S (" in look[0] for look in looks[-1])
+
+    return fact
 
 
 def large(x):
@@ -69,7 +77,7 @@ def test_an_idle_process_that_is_killed_costs_no_element(killed, on_error):
         dataset.read(dispatcher.target) as reader,
     ):
         got = [int(next(reader)[0]) for _ in range(3)]
-        await_fact(lambda: len(slots()) == 4 and all(map(wait, slots())))
+        await_fact(rests())
         kill(killed())
         got += [int(x[0]) for x in reader]
         assert got == list(range(80))
