@@ -99,8 +99,10 @@ def test_a_second_reader_of_a_job_is_refused(service):
     dataset = fm.Dataset.range(100)
     with dataset.read(service, job="mine") as reader:
         next(reader)
-        with pytest.raises(fm.FailedPreconditionError, match="mine"):
+        with pytest.raises(fm.FailedPreconditionError, match="mine") as refused:
             dataset.read(service, job="mine")
+        assert "`take_over`" in str(refused.value)
+        assert "--" not in str(refused.value)  # flags of the command
         with dataset.read(service, job="mine", take_over=True) as other:
             assert len(list(other)) == 100
 
