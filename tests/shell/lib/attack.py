@@ -115,7 +115,7 @@ def shake_hands(connection):
 
 
 def endless(address):
-    part = b"\x03" + struct.pack(">Q", 256 << 10) + bytes(256 << 10)
+    part = b"\x03" + struct.pack(">Q", 64 << 10) + bytes(64 << 10)
     sent = 0
     with connect(address) as connection:
         shake_hands(connection)
