@@ -219,7 +219,7 @@ def test_each_loop_over_a_named_job_reads_all_elements(distribute):
     assert ints(rank) == list(range(10))
 
 
-def test_a_consumer_that_begins_anew_joins_the_epoch_of_its_job(distribute):
+def test_a_consumer_that_begins_again_joins_the_epoch_of_its_job(distribute):
     shuffled = numbers(10).shuffle(seed=3)
     epochs = [ints(fm.Dataset.range(10).shuffle(seed=3).read(epoch=epoch)) for epoch in range(3)]
 
