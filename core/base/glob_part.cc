@@ -1,5 +1,6 @@
 #include "core/base/glob_part.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -91,10 +92,24 @@ bool TakeOne(std::string_view& part, uint32_t character) {
   return TakeCharacter(part) == character;
 }
 
+constexpr std::string_view kHiddenEnds[] = {"._COPYING_", "_$folder$"};
+constexpr std::string_view kLostAndFound = "lost+found";
+
 }  // namespace
+
+bool IsHiddenName(std::string_view name) {
+  return name.starts_with('.') || name == kLostAndFound ||
+         std::ranges::any_of(kHiddenEnds, [&](std::string_view end) {
+           return name.ends_with(end);
+         });
+}
 
 bool PartMatches(std::string_view part, std::string_view name) {
   if (name.starts_with('.') && !part.starts_with('.')) return false;
+  if (name == kLostAndFound && part != kLostAndFound) return false;
+  for (const std::string_view end : kHiddenEnds) {
+    if (name.ends_with(end) && !part.ends_with(end)) return false;
+  }
   // Behind the last "*", and where the name continues there: if the rest does
   // not match, the "*" takes one character more. An earlier "*" need not.
   std::optional<std::string_view> behind_star;

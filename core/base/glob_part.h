@@ -15,7 +15,8 @@ namespace feedmill {
 //   [[:digit:]]   one character of a class of ASCII: also alnum, alpha, blank,
 //                 cntrl, graph, lower, print, punct, space, upper and xdigit
 //
-// No wildcard matches a dot at the beginning of a name. "]" right behind "[" or
+// No wildcard matches the mark of a hidden name (IsHiddenName). "]" right
+// behind "[" or
 // "[!" is an ordinary character, as are "[" without its "]", and a backslash.
 //
 // Characters are those of UTF-8; a byte that is in none is a character, too.
@@ -24,6 +25,11 @@ namespace feedmill {
 // files in Python than on a worker. It also takes very long for patterns with
 // many "*". Here the time is the product of the lengths at most.
 bool PartMatches(std::string_view part, std::string_view name);
+
+// True for a name that a folder and wildcards leave out: one that begins with
+// '.', "lost+found", and those that Hadoop's tools leave beside data: an
+// unfinished copy ("a.txt._COPYING_") and the mark of a folder ("a_$folder$").
+bool IsHiddenName(std::string_view name);
 
 }  // namespace feedmill
 

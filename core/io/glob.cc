@@ -20,10 +20,6 @@ namespace {
 constexpr size_t kDepthMax = 32;
 constexpr size_t kFilesMax = size_t{1} << 24;
 
-bool IsHidden(const std::string& name) {
-  return !name.empty() && name.front() == '.';
-}
-
 std::string Join(const std::string& directory, const std::string& name) {
   if (directory.empty()) return name;
   return directory.back() == '/' ? directory + name : directory + "/" + name;
@@ -65,7 +61,7 @@ class GlobWalk {
     if (!trees_.insert(directory).second) return absl::OkStatus();
     FM_ASSIGN_OR_RETURN(const auto entries, files_.List(directory));
     for (const auto& entry : entries) {
-      if (IsHidden(entry.name)) continue;
+      if (IsHiddenName(entry.name)) continue;
       const std::string path = Join(directory, entry.name);
       if (entry.directory) {
         FM_RETURN_IF_ERROR(AddTree(path, depth + 1));
@@ -89,7 +85,7 @@ class GlobWalk {
     if (const auto name = LiteralPattern(part)) {
       const std::string path = Join(directory, *name);
       const auto stat = files_.Stat(path);
-      if (!stat.ok()) return absl::OkStatus();
+      if (!stat.ok()) return UnlessMissing(stat.status());
       return AddMatch({*name, stat->directory, stat->identity}, path, at,
                       depth);
     }
@@ -98,12 +94,11 @@ class GlobWalk {
       FM_RETURN_IF_ERROR(AddMatches(directory, at + 1, depth));
     }
     const auto entries = files_.List(directory);
-    if (absl::IsCancelled(entries.status())) return entries.status();
-    if (!entries.ok()) return absl::OkStatus();  // not a folder: no match
+    if (!entries.ok()) return UnlessMissing(entries.status());
     for (const auto& entry : *entries) {
       const std::string path = Join(directory, entry.name);
       if (any_depth) {
-        if (IsHidden(entry.name)) continue;
+        if (IsHiddenName(entry.name)) continue;
         if (entry.directory) {
           FM_RETURN_IF_ERROR(AddMatches(path, at, depth + 1));
         } else if (last) {
@@ -128,6 +123,11 @@ class GlobWalk {
     if (entry.directory) return AddTree(path, depth + 1);
     found_.push_back({path, entry.identity});
     return absl::OkStatus();
+  }
+
+  // A name that is not there does not match. One that cannot be looked at may.
+  static absl::Status UnlessMissing(const absl::Status& status) {
+    return absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
 
   absl::Status CheckBounds(const std::string& directory, size_t depth) const {
@@ -217,8 +217,8 @@ absl::StatusOr<std::vector<FoundFile>> Sorted(const FileSystem& files,
   const auto stat = files.Stat(name);
   if (stat.ok() && stat->directory) {
     return NotFound(
-        "{}: the folder has no files (files whose names begin with '.' do not "
-        "count)",
+        "{}: the folder has no files (hidden files, as those whose names begin "
+        "with '.', do not count)",
         name);
   }
   return NotFound("{}: no such file, and nothing matches it", name);
@@ -315,9 +315,6 @@ absl::StatusOr<FoundFile> FindOneFile(const std::string& pattern) {
                        pattern.substr(numbers->end));
   }
   if (!HasWildcard(pattern)) return FoundFile{pattern};
-  if (auto literal = LiteralPattern(pattern)) {
-    return FoundFile{*std::move(literal)};
-  }
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(pattern));
   FM_ASSIGN_OR_RETURN(std::string one, files->FindOne(pattern));
   return FoundFile{std::move(one)};

@@ -14,7 +14,7 @@ namespace feedmill {
 // NotFound if nothing matches.
 //
 // - "*", "?" and "[…]" match within one name, "**" any number of folders.
-// - Wildcards do not match hidden files.
+// - Wildcards do not match hidden files (IsHiddenName).
 // - A name that exists is taken literally.
 // - A folder stands for the files below it.
 // - "[*]", "[?]" and "[[]" are these characters themselves.

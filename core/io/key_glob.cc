@@ -1,6 +1,8 @@
 #include "core/io/key_glob.h"
 
 #include <algorithm>
+#include <functional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -29,8 +31,6 @@ std::string_view WithoutSlashes(std::string_view path) {
   return path;
 }
 
-bool IsHiddenPart(std::string_view part) { return part.starts_with('.'); }
-
 // Compares the parts of a key with those of a pattern.
 class PathMatch {
  public:
@@ -50,7 +50,7 @@ class PathMatch {
 
  private:
   static bool NoneHidden(std::span<const std::string> parts) {
-    return std::none_of(parts.begin(), parts.end(), IsHiddenPart);
+    return std::none_of(parts.begin(), parts.end(), IsHiddenName);
   }
 
   // Tries each place at most once for each "**", however many there are.
@@ -62,7 +62,7 @@ class PathMatch {
       if (tried_[place]) return false;
       tried_[place] = true;
       if (From(at, own + 1)) return true;
-      if (at + 1 >= parts_.size() || IsHiddenPart(parts_[at])) return false;
+      if (at + 1 >= parts_.size() || IsHiddenName(parts_[at])) return false;
     }
   }
 
@@ -80,6 +80,27 @@ std::vector<std::string> PartsOfPattern(std::string_view pattern) {
   std::vector<std::string> parts = PartsOf(WithoutSlashes(pattern));
   JoinStarParts(parts);
   return parts;
+}
+
+// Drops empty objects "d" beside objects "d/…": tools mark folders by them.
+void DropFolderMarks(std::vector<ListedObject>& found) {
+  std::set<std::string, std::less<>> empty;
+  for (const ListedObject& object : found) {
+    if (object.is_empty()) empty.insert(object.key);
+  }
+  if (empty.empty()) return;
+  std::set<std::string, std::less<>> marks;
+  for (const ListedObject& object : found) {
+    const std::string_view key = object.key;
+    for (size_t at = key.find('/'); at != key.npos;
+         at = key.find('/', at + 1)) {
+      const auto mark = empty.find(key.substr(0, at));
+      if (mark != empty.end()) marks.insert(empty.extract(mark));
+    }
+  }
+  std::erase_if(found, [&](const ListedObject& object) {
+    return marks.contains(object.key);
+  });
 }
 
 class KeyWalk {
@@ -105,6 +126,7 @@ class KeyWalk {
       FM_RETURN_IF_ERROR(listed);
       level_ = std::move(next);
     }
+    DropFolderMarks(found_);
     return std::move(found_);
   }
 
@@ -193,7 +215,7 @@ absl::StatusOr<std::vector<ListedObject>> KeysBelow(
       if (object.key.ends_with('/')) continue;
       const auto rest =
           PartsOf(std::string_view(object.key).substr(folders[task].size()));
-      if (std::none_of(rest.begin(), rest.end(), IsHiddenPart)) {
+      if (std::none_of(rest.begin(), rest.end(), IsHiddenName)) {
         found.push_back(std::move(object));
       }
     }
@@ -202,6 +224,7 @@ absl::StatusOr<std::vector<ListedObject>> KeysBelow(
                : ResourceExhausted("more than {} objects in one folder",
                                    kObjectsMax);
   }));
+  DropFolderMarks(found);
   return found;
 }
 

@@ -21,6 +21,10 @@ struct ListedObject {
   std::string key;
   FileIdentity identity{};
   int64_t written_ns = 0;  // time of change since 1970; 0: unknown
+
+  bool is_empty() const {
+    return identity.size == 0 && !KnowsSizeOnly(identity);
+  }
 };
 
 // One answer to a listing.
@@ -50,7 +54,8 @@ using ListKeys = std::function<absl::Status(std::span<const ListTask> tasks,
 
 // Returns the objects whose keys match `pattern` as paths do (glob.h). A
 // matching folder stands for the objects below it. Wildcards do not match names
-// that begin with '.'. A key that ends with '/' is a folder, not an object.
+// that are hidden (IsHiddenName). A key that ends with '/' is a folder, not an
+// object. So is an empty object "d" if there are objects "d/…".
 // Only folders that a wildcard matches are listed, concurrently.
 absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
                                                    const ListKeys& list);

@@ -175,6 +175,28 @@ class LocalFile final : public RandomAccessFile {
   mutable MappingIfWorthIt mapping_;
 };
 
+// FailedPrecondition for a pipe, socket or device: its size is always 0.
+absl::Status CheckKind(const std::string& name, const struct stat& st) {
+  if (S_ISREG(st.st_mode)) return absl::OkStatus();
+  return FailedPrecondition(
+      "{}: not a regular file: pipes and devices cannot be read by position; "
+      "copy the data into a file",
+      name);
+}
+
+// Files of /proc and of some network file systems have bytes and the size 0.
+absl::Status CheckEmpty(const LocalFile& file) {
+  std::byte first;
+  FM_ASSIGN_OR_RETURN(const size_t got, file.Read(0, {&first, 1}));
+  if (got == 0) return absl::OkStatus();
+  FM_ASSIGN_OR_RETURN(const FileIdentity now, file.Identity());
+  if (now.size > 0) return absl::OkStatus();  // its writer has begun
+  return FailedPrecondition(
+      "{}: the file has bytes, but its file system says that its size is 0; "
+      "copy it",
+      file.name());
+}
+
 class LocalFiles final : public FileSystem {
  public:
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
@@ -190,12 +212,8 @@ class LocalFiles final : public FileSystem {
     struct stat st;
     if (fstat(fd, &st) != 0) return ErrnoError(errno, name, "stat");
     if (S_ISDIR(st.st_mode)) return ErrnoError(EISDIR, name, "read");
-    if (!S_ISREG(st.st_mode)) {
-      return FailedPrecondition(
-          "{}: not a regular file: pipes and devices cannot be read by "
-          "position",
-          name);
-    }
+    FM_RETURN_IF_ERROR(CheckKind(name, st));
+    if (st.st_size == 0) FM_RETURN_IF_ERROR(CheckEmpty(*file));
     return std::unique_ptr<RandomAccessFile>(std::move(file));
   }
 
@@ -203,7 +221,11 @@ class LocalFiles final : public FileSystem {
     FM_ASSIGN_OR_RETURN(const std::string path, PathOf(name));
     struct stat st;
     if (stat(path.c_str(), &st) != 0) return ErrnoError(errno, name, "stat");
-    return FileStat{IdentityOf(st), S_ISDIR(st.st_mode)};
+    if (S_ISDIR(st.st_mode)) return FileStat{IdentityOf(st), true};
+    FM_RETURN_IF_ERROR(CheckKind(name, st));
+    // Readers do not open an empty file.
+    if (st.st_size == 0) FM_RETURN_IF_ERROR(Open(name).status());
+    return FileStat{IdentityOf(st), false};
   }
 
   absl::StatusOr<std::vector<Entry>> List(
@@ -225,8 +247,11 @@ class LocalFiles final : public FileSystem {
       bool is_directory = entry->d_type == DT_DIR;
       if (entry->d_type == DT_LNK || entry->d_type == DT_UNKNOWN) {
         struct stat st;
-        if (fstatat(dirfd(dir.get()), name.c_str(), &st, 0) != 0) continue;
-        is_directory = S_ISDIR(st.st_mode);
+        if (fstatat(dirfd(dir.get()), name.c_str(), &st, 0) == 0) {
+          is_directory = S_ISDIR(st.st_mode);
+        } else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
+          continue;
+        }
       }
       entries.push_back({name, is_directory});
     }

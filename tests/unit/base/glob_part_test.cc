@@ -77,6 +77,20 @@ TEST(PartMatches, TakesACharacterOfUtf8AsOneInEachLocale) {
   std::setlocale(LC_ALL, "C");
 }
 
+TEST(PartMatches, AHiddenNameNeedsItsMarkInThePattern) {
+  for (const char* const name :
+       {".a", "a.txt._COPYING_", "a_$folder$", "lost+found"}) {
+    EXPECT_TRUE(IsHiddenName(name)) << name;
+    EXPECT_FALSE(PartMatches("*", name)) << name;
+    EXPECT_TRUE(PartMatches(name, name)) << name;
+  }
+  EXPECT_TRUE(PartMatches("*._COPYING_", "a.txt._COPYING_"));
+  for (const char* const name : {"a", "_COPYING_.a", "$folder$", "lost"}) {
+    EXPECT_FALSE(IsHiddenName(name)) << name;
+    EXPECT_TRUE(PartMatches("*", name)) << name;
+  }
+}
+
 TEST(PartMatches, TakesNoLongerForManyStars) {
   std::string part;
   for (int k = 0; k < 2000; ++k) part += "*a";

@@ -12,6 +12,7 @@ namespace feedmill {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::IsEmpty;
 
 // A store that records listings.
@@ -43,6 +44,7 @@ class KeyGlobTest : public ::testing::Test {
   std::vector<std::string> keys_ = {
       "a/1.csv", "a/2.csv",   "a/b/3.csv", "c/1.csv", "c/.h/4",
       "d",       "d/e/f/5.x", "folder/",   ".hid/6",  "a*/7"};
+  std::set<std::string> empty_;  // keys of objects that are known to be empty
   std::vector<std::string> listed_;
   int rounds_ = 0;
 
@@ -54,7 +56,7 @@ class KeyGlobTest : public ::testing::Test {
       if (!key.starts_with(task.prefix)) continue;
       const size_t slash = key.find('/', task.prefix.size());
       if (task.deep || slash == std::string::npos) {
-        page.objects.push_back({key});
+        page.objects.push_back({key, {empty_.contains(key) ? 0u : 5u, 1}});
       } else {
         folders.insert(key.substr(0, slash + 1));
       }
@@ -125,6 +127,31 @@ TEST_F(KeyGlobTest, HiddenNamesMatchNoWildcard) {
 
 TEST_F(KeyGlobTest, AKeyThatEndsWithASlashIsNoObject) {
   EXPECT_THAT(Glob("fol*"), IsEmpty());
+}
+
+TEST_F(KeyGlobTest, AnEmptyObjectBesideItsFolderIsAMark) {
+  keys_ = {"e/d",           "e/d/1.csv",   "e/d/2.csv", "e/k=1",
+           "e/k=1/a/3.csv", "e/empty.csv", "e/full",    "e/full/4.csv"};
+  empty_ = {"e/d", "e/k=1", "e/empty.csv"};
+  const std::vector<std::string> files = {"e/d/1.csv",    "e/d/2.csv",
+                                          "e/empty.csv",  "e/full",
+                                          "e/full/4.csv", "e/k=1/a/3.csv"};
+  for (const char* const pattern : {"e", "e/**", "e/*", "*", "e*/*"}) {
+    EXPECT_THAT(Glob(pattern), ElementsAreArray(files)) << pattern;
+  }
+  EXPECT_THAT(Glob("*/d"), ElementsAre("e/d/1.csv", "e/d/2.csv"));
+  EXPECT_THAT(Glob("*/*.csv"), ElementsAre("e/empty.csv"));
+  const std::string folder = "e/";
+  EXPECT_EQ(KeysBelow({&folder, 1}, Lister())->size(), files.size());
+}
+
+TEST_F(KeyGlobTest, NamesThatHadoopsToolsLeaveAreHidden) {
+  keys_ = {"d/a.csv", "d/a.csv._COPYING_", "d/k=1_$folder$", "d/k=1/b.csv",
+           "d_$folder$"};
+  EXPECT_THAT(Glob("**"), ElementsAre("d/a.csv", "d/k=1/b.csv"));
+  EXPECT_THAT(Glob("d"), ElementsAre("d/a.csv", "d/k=1/b.csv"));
+  EXPECT_THAT(Glob("d/*"), ElementsAre("d/a.csv", "d/k=1/b.csv"));
+  EXPECT_THAT(Glob("d/*._COPYING_"), ElementsAre("d/a.csv._COPYING_"));
 }
 
 TEST_F(KeyGlobTest, AnEscapedWildcardIsLiteral) {

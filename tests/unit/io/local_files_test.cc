@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
@@ -143,6 +144,59 @@ TEST(LocalFileSystem, TellsFoldersPipesAndMissingFilesApart) {
           .value(),
       4u);
   EXPECT_EQ(text, "ello......");
+}
+
+TEST(LocalFileSystem, PipesDevicesAndFilesOfProcHaveNoSize) {
+  TestFolder folder;
+  const std::string pipe = folder / "d/pipe";
+  folder.Write("d/empty", "");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const std::string& name :
+       {pipe, std::string("/dev/null"), std::string("/dev/zero")}) {
+    EXPECT_THAT(ErrorText(LocalFileSystem().Stat(name).status()),
+                HasSubstr(name + ": not a regular file"));
+    EXPECT_THAT(ErrorText(ResolveGlob(name).status()),
+                HasSubstr(name + ": not a regular file"));
+  }
+  // Nothing opens a file of a listing to learn what it is.
+  EXPECT_THAT(ResolveGlob(folder / "d").value(),
+              ElementsAre(folder / "d/empty", pipe));
+  EXPECT_THAT(ErrorText(ResolveGlob(folder / "*/pipe").status()),
+              HasSubstr("not a regular file"));
+  EXPECT_THAT(ErrorText(LocalFileSystem().Stat("/proc/self/status").status()),
+              HasSubstr("says that its size is 0"));
+  EXPECT_EQ(LocalFileSystem().Stat(folder / "d/empty")->identity.size, 0u);
+}
+
+// A folder "a" that can be listed, and "b" that cannot.
+class HalfListed final : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
+      const std::string& name) const override {
+    return NotFound("{}", name);
+  }
+  absl::StatusOr<FileStat> Stat(const std::string& name) const override {
+    if (name.starts_with("/b/")) return FailedPrecondition("{}: refused", name);
+    if (name == "/a" || name == "/b") return FileStat{{}, true};
+    if (name == "/a/x") return FileStat{{5}, false};
+    return NotFound("{}", name);
+  }
+  absl::StatusOr<std::vector<Entry>> List(
+      const std::string& folder) const override {
+    if (folder == "/") return std::vector<Entry>{{"a", true}, {"b", true}};
+    if (folder == "/a") return std::vector<Entry>{{"x", false}};
+    return FailedPrecondition("{}: refused", folder);
+  }
+};
+
+TEST(Glob, AFolderThatCannotBeListedIsNotLeftOut) {
+  const HalfListed files;
+  EXPECT_EQ(GlobByListing(files, "/a/*")->size(), 1u);
+  for (const char* const pattern : {"/*/x", "/*/*", "/**/x", "/**", "/*"}) {
+    EXPECT_THAT(ErrorText(GlobByListing(files, pattern).status()),
+                HasSubstr("/b"))
+        << pattern;
+  }
 }
 
 TEST(LocalFileSystem, TakesUrlsOfFiles) {
