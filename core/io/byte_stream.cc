@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "core/base/status.h"
 #include "core/io/decompressed.h"
 #include "core/io/utf16_stream.h"
 
@@ -74,6 +76,20 @@ Compression CompressionOfBytes(std::string_view bytes) {
     return Compression::kXz;
   }
   return Compression::kNone;
+}
+
+std::string UnknownContentCoding(std::string_view content_encoding) {
+  constexpr std::string_view kUnknown[] = {
+      "br", "deflate", "compress", "x-compress", "dcb", "dcz", "aes128gcm"};
+  std::string codings = fmt::format(",{},", content_encoding);
+  absl::AsciiStrToLower(&codings);
+  std::erase(codings, ' ');
+  for (const std::string_view unknown : kUnknown) {
+    if (codings.find(fmt::format(",{},", unknown)) != std::string::npos) {
+      return std::string(unknown);
+    }
+  }
+  return "";
 }
 
 }  // namespace feedmill

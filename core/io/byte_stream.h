@@ -78,6 +78,12 @@ std::unique_ptr<ByteStream> MakeInflateStream(ReadFileAt read,
 inline constexpr size_t kCompressionBytes = 16;
 Compression CompressionOfBytes(std::string_view bytes);
 
+// Returns the coding of a Content-Encoding that no stream decodes, e.g. "br" of
+// "gzip, br"; "" if there is none. Streams know the others by the first bytes.
+// Values that are no coding, as names of character sets, do not count: clients
+// set them by mistake.
+std::string UnknownContentCoding(std::string_view content_encoding);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_IO_BYTE_STREAM_H_

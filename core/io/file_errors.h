@@ -16,6 +16,14 @@ absl::Status NameFile(const absl::Status& status, const std::string& name);
 // data may be sound.
 absl::Status CallDamaged(const absl::Status& status, const std::string& what);
 
+// Returns the error of an object that its store decompresses, so that ranges of
+// it mean nothing.
+absl::Status TranscodedError(const std::string& name);
+// Returns the error of a file with a Content-Encoding that is not decoded
+// (UnknownContentCoding).
+absl::Status UnknownCodingError(const std::string& name,
+                                const std::string& coding);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_IO_FILE_ERRORS_H_

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace feedmill {
 
@@ -16,10 +17,16 @@ struct FileIdentity {
   friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
-// True if the size is the only sign of the version. This holds for a server
-// without versions, and for a list of files that has sizes only.
+// True for an ETag W/"…". A different one means another version, but an equal
+// one does not mean the same bytes.
+inline bool IsWeakEtag(std::string_view etag) { return etag.starts_with("W/"); }
+
+// True if an equal identity does not prove equal bytes, beyond their number.
+// This holds for a server without versions or with weak ETags only, and for a
+// list of files that has sizes only.
 inline bool KnowsSizeOnly(const FileIdentity& identity) {
-  return identity.mtime_ns == 0 && identity.etag.empty();
+  return identity.mtime_ns == 0 &&
+         (identity.etag.empty() || IsWeakEtag(identity.etag));
 }
 
 }  // namespace feedmill

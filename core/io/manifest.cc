@@ -45,6 +45,21 @@ bool HasEtags(const Manifest& manifest) {
       [](const ManifestFile& file) { return !file.etag.empty(); });
 }
 
+// Clears the weak ETags, also of inputs.
+void ClearWeakEtags(Manifest& manifest) {
+  for (ManifestFile& file : manifest.files) {
+    if (IsWeakEtag(file.etag)) file.etag.clear();
+  }
+  for (Manifest& input : manifest.inputs) ClearWeakEtags(input);
+}
+
+bool HasWeakEtags(const Manifest& manifest) {
+  return std::ranges::any_of(
+             manifest.files,
+             [](const ManifestFile& file) { return IsWeakEtag(file.etag); }) ||
+         std::ranges::any_of(manifest.inputs, HasWeakEtags);
+}
+
 class ManifestParser {
  public:
   ManifestParser(std::string_view text, size_t depth)
@@ -202,6 +217,11 @@ absl::StatusOr<Manifest> Manifest::Parse(std::string_view text) {
 }
 
 std::string Manifest::Hash() const {
+  if (HasWeakEtags(*this)) {
+    Manifest other = *this;
+    ClearWeakEtags(other);
+    return other.Hash();
+  }
   const std::string text = Serialize();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);

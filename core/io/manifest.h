@@ -55,7 +55,9 @@ struct Manifest {
   uint64_t TotalBytes() const;
   std::string Serialize() const;
   static absl::StatusOr<Manifest> Parse(std::string_view text);
-  std::string Hash() const;  // XXH3-128, 32 hex digits
+  // XXH3-128, 32 hex digits. Weak ETags do not count: an equal one does not
+  // prove equal bytes.
+  std::string Hash() const;
 };
 
 }  // namespace feedmill

@@ -264,11 +264,12 @@ void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
   if (dropped > 0) store_->GiveBack(dropped);
 }
 
-// If only the size is known in advance, all bytes must be of the version of the
-// first answer.
-absl::Status HttpFile::CheckSeen(const Transfer& transfer) const {
-  if (!KnowsSizeOnly(identity_)) return absl::OkStatus();
-  const FileIdentity seen = transfer.seen();
+// Without a strong ETag, all bytes must be of the version of the first answer:
+// more than the identity may be known then.
+absl::Status HttpFile::CheckSeen(const FileIdentity& seen) const {
+  if (!identity_.etag.empty() && !IsWeakEtag(identity_.etag)) {
+    return absl::OkStatus();
+  }
   const std::lock_guard lock(mutex_);
   if (!seen_) seen_ = seen;
   return seen == *seen_ ? absl::OkStatus() : ChangedError(name());
@@ -276,7 +277,7 @@ absl::Status HttpFile::CheckSeen(const Transfer& transfer) const {
 
 absl::Status HttpFile::TakePart(const Part& part) const {
   FM_RETURN_IF_ERROR(part.transfer->Wait(part.skip + part.out.size()));
-  FM_RETURN_IF_ERROR(CheckSeen(*part.transfer));
+  FM_RETURN_IF_ERROR(CheckSeen(part.transfer->seen()));
   if (!part.piece) return absl::OkStatus();
   part.transfer->CopyTo(part.skip, part.out);
   CountRead(*part.piece, part.out.size());
@@ -319,6 +320,7 @@ absl::StatusOr<size_t> HttpFile::ReadFromWhole(uint64_t offset,
       whole_ = whole;
     }
   }
+  FM_RETURN_IF_ERROR(CheckSeen(whole->version));
   std::memcpy(out.data(), whole->bytes.data() + offset, out.size());
   return out.size();
 }

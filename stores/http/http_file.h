@@ -65,7 +65,7 @@ class HttpFile final : public RandomAccessFile {
                  std::vector<Part>& parts) const;
   absl::Status TakeParts(std::span<const Part> parts) const;
   absl::Status TakePart(const Part& part) const;
-  absl::Status CheckSeen(const Transfer& transfer) const;
+  absl::Status CheckSeen(const FileIdentity& seen) const;
   void CountRead(uint64_t piece, uint64_t bytes) const;
   void DropPiece(uint64_t piece) const;
   uint64_t DropOldestDone() const;

@@ -83,9 +83,17 @@ absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
   FM_RETURN_IF_ERROR(file.Prepare());
   const auto transfer = Transfer::Whole(file, known, options);
   FM_RETURN_IF_ERROR(Run(transfer));
+  if (!transfer->head().has_end()) {
+    return FailedPrecondition(
+        "{}: the server does not say how long the file is (it sends neither "
+        "Content-Length nor chunks), so a broken connection would look like "
+        "its end; serve it by another server, or copy it",
+        file.name);
+  }
   auto whole = std::make_shared<WholeFile>();
   whole->url = file.name;
   whole->identity = transfer->identity();
+  whole->version = transfer->seen();
   whole->bytes = transfer->TakeWhole();
   Keep(whole);
   return whole;

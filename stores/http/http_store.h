@@ -28,6 +28,7 @@ class HttpFile;
 struct WholeFile {
   std::string url;
   FileIdentity identity;
+  FileIdentity version;  // more than the identity, if more is known
   std::vector<std::byte> bytes;
 };
 

@@ -38,8 +38,8 @@ class RequestMaker {
   virtual absl::Status Prepare() const = 0;
   // Returns the request of the next attempt. Does not wait.
   virtual StoreRequest Make() const = 0;
-  // Returns the error of an answer that a repeat would not change. `body`: its
-  // first bytes.
+  // Returns the error of an answer that is no success. Unavailable if a repeat
+  // may have another answer; its text is the reason. `body`: its first bytes.
   virtual absl::Status Refusal(const ResponseHead& head,
                                std::string_view body) const = 0;
 };

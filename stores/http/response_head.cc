@@ -114,6 +114,7 @@ void ResponseHead::TakeLine(std::string_view line) {
     const size_t space = std::min(line.find(' '), line.size() - 1);
     const auto status = Decimal(line.substr(space + 1, 3));
     status_ = static_cast<int>(status.value_or(0));
+    framed_ = !line.starts_with("HTTP/1");
     return;
   }
   const size_t colon = line.find(':');
@@ -124,6 +125,14 @@ void ResponseHead::TakeLine(std::string_view line) {
 void ResponseHead::TakeField(std::string_view name, std::string_view value) {
   if (name == "content-length") content_length_ = Decimal(value);
   if (name == "content-range") range_ = ParseContentRange(value);
+  if (name == "transfer-encoding") {
+    framed_ = LowerCase(value).ends_with("chunked");
+  }
+  if (name == "content-encoding") coding_ = LowerCase(value.substr(0, 64));
+  if (name == "x-goog-stored-content-encoding") {
+    stored_coding_ = LowerCase(value.substr(0, 64));
+    if (stored_coding_ == "identity") stored_coding_.clear();
+  }
   if (name == "last-modified") last_modified_ = ParseHttpDate(value);
   if (name == "date") date_ = ParseHttpDate(value);
   if (name == "retry-after") retry_after_ = value.substr(0, 64);
@@ -131,14 +140,21 @@ void ResponseHead::TakeField(std::string_view name, std::string_view value) {
   if (name == "etag" && value.size() <= kEtagBytesMax) etag_ = value;
 }
 
-FileIdentity ResponseHead::Identity(uint64_t size) const {
-  FileIdentity identity{size};
-  // An ETag W/"…" is weak.
-  if (etag_.size() >= 2 && etag_.front() == '"' && etag_.back() == '"') {
-    identity.etag = etag_;
-  } else if (last_modified_) {
-    identity.mtime_ns = *last_modified_ * 1'000'000'000;
+FileIdentity ResponseHead::Version(uint64_t size) const {
+  FileIdentity version{size};
+  const bool ends = etag_.size() >= 2 && etag_.back() == '"';
+  if (ends && (etag_.front() == '"' || etag_.starts_with("W/\""))) {
+    version.etag = etag_;
   }
+  if (last_modified_ && (version.etag.empty() || IsWeakEtag(version.etag))) {
+    version.mtime_ns = *last_modified_ * 1'000'000'000;
+  }
+  return version;
+}
+
+FileIdentity ResponseHead::Identity(uint64_t size) const {
+  FileIdentity identity = Version(size);
+  if (identity.mtime_ns != 0) identity.etag.clear();
   return identity;
 }
 
@@ -154,7 +170,10 @@ std::optional<absl::Duration> ResponseHead::RetryAfter() const {
 }
 
 std::string ConditionOf(const FileIdentity& identity) {
-  if (!identity.etag.empty()) return "If-Match: " + identity.etag;
+  // A server compares a weak ETag as another version.
+  if (!identity.etag.empty() && !IsWeakEtag(identity.etag)) {
+    return "If-Match: " + identity.etag;
+  }
   if (identity.mtime_ns == 0) return "";
   return "If-Unmodified-Since: " +
          FormatHttpDate(identity.mtime_ns / 1'000'000'000);

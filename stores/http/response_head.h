@@ -41,9 +41,23 @@ class ResponseHead {
   // Region of an S3 bucket (x-amz-bucket-region); "" if not given.
   const std::string& bucket_region() const { return bucket_region_; }
 
+  // True if the end of the body is known: by Content-Length, chunks, or the
+  // frames of HTTP/2. Otherwise the body ends with the connection, and a broken
+  // connection looks like its end.
+  bool has_end() const { return content_length_.has_value() || framed_; }
+  // The value of Content-Encoding, in lower case.
+  const std::string& coding() const { return coding_; }
+  // True if the store decoded what it has compressed, as Google's does for
+  // objects with Content-Encoding: gzip. It then ignores ranges.
+  bool transcoded() const {
+    return !stored_coding_.empty() && coding_ != stored_coding_;
+  }
+
   // Returns the identity of the answer's version, whose size is `size`: a
-  // strong ETag, else Last-Modified. A weak ETag does not identify the bytes.
+  // strong ETag, else Last-Modified, else a weak ETag.
   FileIdentity Identity(uint64_t size) const;
+  // Same, with a weak ETag beside Last-Modified.
+  FileIdentity Version(uint64_t size) const;
 
   // Time that the server asks to wait before the next request.
   std::optional<absl::Duration> RetryAfter() const;
@@ -54,7 +68,10 @@ class ResponseHead {
   int status_ = 0;
   std::optional<uint64_t> content_length_;
   std::optional<ContentRange> range_;
+  bool framed_ = false;
   std::string etag_;
+  std::string coding_;
+  std::string stored_coding_;  // x-goog-stored-content-encoding
   std::string bucket_region_;
   std::string retry_after_;
   std::optional<int64_t> last_modified_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/io/file_errors.h"
 #include "core/io/read_stop.h"
 
 namespace feedmill {
@@ -161,22 +162,27 @@ void Transfer::TakeHeaderLine(std::string_view line, absl::Time now) {
 // Checks that the answer has the requested version. A list of files may know
 // sizes only.
 void Transfer::CheckVersion(const FileIdentity& found) {
+  const FileIdentity version = head_.Version(found.size);
+  const std::lock_guard lock(mutex_);
+  if (!seen_) seen_ = version;
   if (!knows_version_) {
     identity_ = found;
     return;
   }
-  const std::lock_guard lock(mutex_);
-  if (!seen_) seen_ = found;
-  const bool same = KnowsSizeOnly(identity_)
-                        ? found == *seen_ && found.size == identity_.size
-                        : found == identity_;
-  if (same) return;
-  refusal_ = found.size == identity_.size
-                 ? ChangedError(url())
-                 : FailedPrecondition(
-                       "{}: changed since the job began: it has {} bytes, not "
-                       "{}; restore it, or start a new job",
-                       url(), found.size, identity_.size);
+  const bool known = KnowsSizeOnly(identity_) && identity_.etag.empty()
+                         ? found.size == identity_.size
+                         : found == identity_;
+  if (known && version == *seen_) return;
+  if (found.size == identity_.size) {
+    refusal_ = ChangedError(url());
+  } else if (head_.transcoded()) {
+    refusal_ = TranscodedError(url());
+  } else {
+    refusal_ = FailedPrecondition(
+        "{}: changed since the job began: it has {} bytes, not {}; restore it, "
+        "or start a new job",
+        url(), found.size, identity_.size);
+  }
 }
 
 bool Transfer::AcceptRange() {
@@ -234,7 +240,10 @@ bool Transfer::AcceptHead() {
   if (head_checked_) return head_good_;
   head_checked_ = true;
   const int status = head_.status();
-  if (status == 206 && kind_ != Kind::kWhole) {
+  const std::string coding = UnknownContentCoding(head_.coding());
+  if (!coding.empty() && (status == 200 || status == 206)) {
+    refusal_ = UnknownCodingError(url(), coding);
+  } else if (status == 206 && kind_ != Kind::kWhole) {
     head_good_ = AcceptRange();
   } else if (status == 200 || IsEmptySuccess()) {
     head_good_ = AcceptWhole();
@@ -428,7 +437,12 @@ std::optional<absl::Time> Transfer::EndAttempt(absl::Time now,
   }
   AcceptHead();
   if (IsRefused() && refusal_.ok()) {
-    refusal_ = file_.maker->Refusal(head_, error_body_);
+    absl::Status refusal = file_.maker->Refusal(head_, error_body_);
+    if (absl::IsUnavailable(refusal)) {
+      bad_answer_ = ErrorText(refusal);
+    } else {
+      refusal_ = std::move(refusal);
+    }
   }
   if (refusal_.ok() && bad_answer_.empty() && IsComplete(end)) {
     // The size of a whole file is known at its end only.

@@ -92,8 +92,8 @@ class Transfer {
   // Version and size from the server. REQUIRES: WaitForEnd() was OK; kProbe or
   // kWhole.
   const FileIdentity& identity() const { return identity_; }
-  // Version of the received bytes: identity(), or more than is known in advance
-  // (KnowsSizeOnly). REQUIRES: kRange.
+  // Version of the received bytes: identity(), or more than is known in
+  // advance. REQUIRES: kRange or kWhole.
   FileIdentity seen() const;
   // Status of the answer to a probe: 206, 200 (no ranges), or 416 (an empty
   // file).
@@ -142,7 +142,8 @@ class Transfer {
   bool AcceptWhole();
   absl::Status TooLong() const;
   bool IsEmptySuccess() const;
-  // True if a repeat would not change the answer's status.
+  // True if the status is that of an error that does not pass by itself. A
+  // RequestMaker may know more from the body.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);
   bool Store(std::span<const std::byte> bytes);

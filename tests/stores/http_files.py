@@ -246,6 +246,62 @@ def odd_answers(feedmill):
         assert (done.returncode, done.stdout) == (0, ""), done
 
 
+def weak_etags(feedmill):
+    """A weak ETag that changes means another version, in each process that reads."""
+    target = feedmill.files / "text/0.txt"
+    content = target.read_bytes()
+    want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
+    for version in ("weak", "weak_modified"):
+        with RangeServer(feedmill.files, version=version) as server:
+            assert feedmill.hash_of(pipeline("text", server.url, feedmill.names["text"])) == want
+            with feedmill.cluster(2, patience="1s") as (address, _, _):
+                text = pipeline("text", server.url, feedmill.names["text"])
+                assert feedmill.hash_of(text, "--service", address) == want
+                for flags in (("--local",), ("--service", address)):
+                    os.utime(target, ns=(10**18, 10**18))
+                    replacing, replaced = threading.Lock(), threading.Event()
+
+                    def fault(request, replacing=replacing, replaced=replaced):
+                        """Replaces the file, in the same second, before its second half is read."""
+                        with replacing:
+                            if request.path == "/text/0.txt" and begin_of(request) > 4_000_000 and not replaced.is_set():
+                                other = feedmill.files / "other"
+                                other.write_bytes(content.replace(b"line", b"LINE"))
+                                os.utime(other, ns=(10**18 + 1, 10**18 + 1))
+                                other.rename(target)
+                                replaced.set()
+
+                    server.fault = fault
+                    if version == "weak_modified" and len(flags) > 1:
+                        # Versions of one second are told apart within a process only.
+                        continue
+                    done = feedmill.refused(lines_of(server), "/text/0.txt: changed since the job began", flags=flags)
+                    assert replaced.is_set() and "LINE" not in done.stdout, flags
+                    target.write_bytes(content)
+
+
+def bodies_without_an_end(feedmill):
+    """A body that ends with its connection is not taken: a broken connection looks the same."""
+    with RangeServer(feedmill.files, ranges=False, fault=lambda _: ("undelimited", 3_000_000)) as server:
+        done = feedmill.refused(lines_of(server), f"{server.url}/text/0.txt: the server does not say how long the file is")
+        assert done.stdout == ""
+
+
+def content_codings(feedmill):
+    """Ranges of an encoded file are those of its encoded bytes, whose first ones tell gzip."""
+    lines = b"".join(b"line %d\n" % k for k in range(900_000))
+    (feedmill.files / "packed.txt").write_bytes(gzip.compress(lines, 1))
+    (feedmill.files / "lines.txt").write_bytes(lines)
+    want = feedmill.hash_of(f"source: {{text: {{files: '{feedmill.files}/lines.txt'}}}}\n")
+    for fault in (("coded", "gzip"), ("coded", "gzip, aws-chunked"), ("decompressed",)):
+        for version in ("etag", "modified"):
+            with RangeServer(feedmill.files, version=version, fault=lambda _, fault=fault: fault) as server:
+                assert feedmill.hash_of(lines_of(server, "packed.txt")) == want, fault
+    for coding in ("br", "gzip, br", "deflate"):
+        with RangeServer(feedmill.files, fault=lambda _, coding=coding: ("coded", coding)) as server:
+            feedmill.refused(lines_of(server, "packed.txt"), f"{server.url}/packed.txt: has Content-Encoding: {coding.split()[-1]}")
+
+
 def bytes_behind_an_answer(feedmill):
     """Bytes behind an answer are no part of the next one of a kept connection, and nothing waits for more."""
     want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
@@ -466,7 +522,8 @@ def latency_is_hidden(feedmill):
 
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
          same_after_workers_are_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
-         errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
+         errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers, weak_etags, bodies_without_an_end,
+         content_codings,
          bytes_behind_an_answer, names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files,
          many_small_files_of_inputs, a_short_input_is_read_again, compressed_objects, latency_is_hidden)
 

@@ -1,6 +1,7 @@
 """A web server of one folder that knows ranges and versions, for tests, and that
 fails as a test says. Its port is chosen by the system."""
 import email.utils
+import gzip
 import http.server
 import os
 import pathlib
@@ -24,7 +25,8 @@ class Request:
 class RangeServer:
     """Answers GET for the files below `folder`.
 
-    version: "etag", "modified" (Last-Modified only) or "none"
+    version: "etag", "modified" (Last-Modified only), "weak" (a weak ETag only),
+             "weak_modified" (both) or "none"
     ranges:  False: answers 200 with the whole file to each request
     delay:   seconds before each answer
     fault:   called with each Request; None, or what to do instead:
@@ -33,7 +35,10 @@ class RangeServer:
              and ("shifted", bytes) for another range than asked, ("chunked", bytes)
              for more bytes than the range that is named, ("behind", data) for
              bytes behind the answer, which come with the next request of the
-             connection
+             connection, ("undelimited", bytes) for a body without a length that
+             ends with the connection after so many bytes, ("coded", name) for
+             a Content-Encoding, ("decompressed",) for what Google's store does
+             with an object of Content-Encoding gzip
     """
 
     def __init__(self, folder, version="etag", ranges=True, delay=0.0, fault=None, certificate=None):
@@ -152,15 +157,17 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         size = stat.st_size
         etag = f'"{stat.st_mtime_ns:x}-{size:x}"'
         modified = email.utils.formatdate(stat.st_mtime, usegmt=True)
-        version = {"etag": {"ETag": etag}, "modified": {"Last-Modified": modified}, "none": {}}[self.owner.version]
-        if self.owner.version == "etag" and self.headers.get("If-Match", etag) != etag:
+        version = {"etag": {"ETag": etag}, "modified": {"Last-Modified": modified}, "none": {}, "weak": {"ETag": f"W/{etag}"},
+                   "weak_modified": {"ETag": f"W/{etag}", "Last-Modified": modified}}[self.owner.version]
+        # A weak ETag never matches.
+        if self.headers.get("If-Match", etag) != etag:
             return self.empty(412)
         since = self.headers.get("If-Unmodified-Since")
         if since and int(stat.st_mtime) > email.utils.parsedate_to_datetime(since).timestamp():
             return self.empty(412)
         begin, end, status = 0, size, 200
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
-        if asked and self.owner.ranges:
+        if asked and self.owner.ranges and kind != "decompressed":
             begin, end, status = int(asked[1]), min(int(asked[2]) + 1, size), 206
             if begin >= size:
                 return self.empty(416, {"Content-Range": f"bytes */{size}"})
@@ -170,19 +177,28 @@ class _Handler(http.server.BaseHTTPRequestHandler):
                 end = min(end + fault[1], size)
             if kind == "shifted":
                 begin = min(begin + fault[1], end - 1)
+        file.seek(begin)
+        data = file.read(end - begin)
+        if kind == "decompressed":
+            data = gzip.decompress(data)
         self.owner.log.append((self.path, self.headers.get("Range"), status))
         self.send_response(status)
         for name, value in version.items():
             self.send_header(name, value)
+        if kind == "decompressed":
+            self.send_header("x-goog-stored-content-encoding", "gzip")
+        if kind == "coded":
+            self.send_header("Content-Encoding", fault[1])
         if status == 206:
             self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
         if kind == "chunked":
             self.send_header("Transfer-Encoding", "chunked")
+        elif kind == "undelimited":
+            self.send_header("Connection", "close")
+            data = data[:fault[1]]
         else:
-            self.send_header("Content-Length", str(end - begin))
+            self.send_header("Content-Length", str(len(data)))
         self.end_headers()
-        file.seek(begin)
-        data = file.read(end - begin)
         if kind == "chunked":
             data += b"x" * fault[1]
             data = b"%x\r\n%s\r\n0\r\n\r\n" % (len(data), data)

@@ -72,6 +72,16 @@ TEST(ByteStream, TellsCompressionByFirstBytesOnly) {
             Compression::kNone);
 }
 
+TEST(ByteStream, KnowsWhichContentCodingsItCannotDecode) {
+  EXPECT_EQ(UnknownContentCoding("br"), "br");
+  EXPECT_EQ(UnknownContentCoding("gzip, BR"), "br");
+  EXPECT_EQ(UnknownContentCoding("deflate,gzip"), "deflate");
+  for (const char* const known : {"", "gzip", "x-gzip", "zstd", "identity",
+                                  "aws-chunked", "utf-8", "gzip,aws-chunked"}) {
+    EXPECT_EQ(UnknownContentCoding(known), "") << known;
+  }
+}
+
 TEST(ByteStream, MakesUtf8OfUtf16InPartsOfAnySize) {
   const std::u16string text = u"\ufeffa\u00e9\u20ac\U0001f600\n\ufffd\0z";
   const std::string want = "a\u00e9\u20ac\U0001f600\n\ufffd";

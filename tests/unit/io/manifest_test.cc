@@ -27,6 +27,22 @@ TEST(Manifest, ComesBackFromItsText) {
   EXPECT_NE(again->Hash(), manifest.Hash());
 }
 
+TEST(Manifest, AWeakEtagIsInItsTextAndNotInItsHash) {
+  Manifest manifest;
+  manifest.files = {{"http://a/b", 12, 0, 4}};
+  const std::string hash = manifest.Hash();
+  manifest.files[0].etag = "W/\"x\"";
+  EXPECT_EQ(manifest.Hash(), hash);
+  EXPECT_EQ(Manifest::Parse(manifest.Serialize())->files[0].etag, "W/\"x\"");
+  Manifest outer;
+  outer.inputs = {manifest};
+  const std::string outer_hash = outer.Hash();
+  outer.inputs[0].files[0].etag.clear();
+  EXPECT_EQ(outer.Hash(), outer_hash);
+  manifest.files[0].etag = "\"x\"";
+  EXPECT_NE(manifest.Hash(), hash);
+}
+
 TEST(Manifest, WithInputsComesBackFromItsText) {
   Manifest manifest;
   manifest.inputs.resize(3);

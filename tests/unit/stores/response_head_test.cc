@@ -78,11 +78,36 @@ TEST(ResponseHeads, VersionIsAStrongEtagElseTheTimeOfChange) {
             (FileIdentity{9, 0, "\"a\""}));
   EXPECT_EQ(HeadOf({"ETag: W/\"a\"", time}).Identity(9), by_time);
   EXPECT_EQ(HeadOf({"ETag: a", time}).Identity(9), by_time);
+  EXPECT_EQ(HeadOf({"ETag: W/\"a\""}).Identity(9),
+            (FileIdentity{9, 0, "W/\"a\""}));
+  EXPECT_EQ(HeadOf({"ETag: W/\"a\"", time}).Version(9),
+            (FileIdentity{9, by_time.mtime_ns, "W/\"a\""}));
+  EXPECT_EQ(HeadOf({"ETag: \"a\"", time}).Version(9),
+            (FileIdentity{9, 0, "\"a\""}));
   EXPECT_EQ(HeadOf({}).Identity(9), FileIdentity{9});
   EXPECT_EQ(ConditionOf({9, 0, "\"a\""}), "If-Match: \"a\"");
   EXPECT_EQ(ConditionOf(by_time),
             "If-Unmodified-Since: Sun, 06 Nov 1994 08:49:37 GMT");
   EXPECT_EQ(ConditionOf({9}), "");
+  EXPECT_EQ(ConditionOf({9, 0, "W/\"a\""}), "");
+}
+
+TEST(ResponseHeads, TheEndOfABodyIsKnownOrNot) {
+  EXPECT_FALSE(HeadOf({"HTTP/1.0 200 OK"}).has_end());
+  EXPECT_FALSE(HeadOf({"HTTP/1.1 200 OK", "Connection: close"}).has_end());
+  EXPECT_TRUE(HeadOf({"HTTP/1.1 200 OK", "Content-Length: 0"}).has_end());
+  EXPECT_TRUE(HeadOf({"HTTP/1.1 200 OK", "Transfer-Encoding: gzip, Chunked"})
+                  .has_end());
+  EXPECT_TRUE(HeadOf({"HTTP/2 200"}).has_end());
+}
+
+TEST(ResponseHeads, SayWhetherTheStoreDecompressed) {
+  const char* const stored = "x-goog-stored-content-encoding: gzip";
+  EXPECT_TRUE(HeadOf({stored}).transcoded());
+  EXPECT_FALSE(HeadOf({stored, "Content-Encoding: GZIP"}).transcoded());
+  EXPECT_FALSE(
+      HeadOf({"x-goog-stored-content-encoding: identity"}).transcoded());
+  EXPECT_FALSE(HeadOf({"Content-Encoding: gzip"}).transcoded());
 }
 
 TEST(ResponseHeads, RetryAfterIsSecondsOrATimeOfTheServersClock) {

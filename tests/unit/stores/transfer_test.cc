@@ -139,6 +139,75 @@ TEST_F(TransferTest, AnotherVersionIsAnErrorThatNamesTheFile) {
   }
 }
 
+TEST_F(TransferTest, AWeakEtagThatChangesIsAnotherVersion) {
+  const char* const time = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT";
+  const FileIdentity by_time{100, 784111777'000'000'000};
+  for (const FileIdentity& known :
+       {by_time, FileIdentity{100, 0, "W/\"a\""}, FileIdentity{100}}) {
+    const auto range = Transfer::Range(kUrl, {0, 10}, known, {}, options_);
+    for (const char* const etag : {"ETag: W/\"a\"", "ETag: W/\"b\""}) {
+      range->BeginAttempt(now_);
+      Head(*range, {"HTTP/1.1 206 x", etag});
+      if (known.mtime_ns != 0) Head(*range, {time});
+      range->TakeHeaderLine(etag[9] == 'a' ? "Content-Range: bytes 0-9/100"
+                                           : "Content-Range: bytes 5-9/100",
+                            now_);
+      EXPECT_EQ(Body(*range, "12345"), etag[9] == 'a');
+      EXPECT_EQ(range->EndAttempt(now_, cut_).has_value(), etag[9] == 'a');
+    }
+    EXPECT_THAT(ErrorText(range->WaitForEnd()), HasSubstr("changed since"));
+  }
+}
+
+TEST_F(TransferTest, ACodingThatIsNotDecodedIsAnError) {
+  for (const char* const status : {"HTTP/1.1 200 x", "HTTP/1.1 206 x"}) {
+    const auto range = Range(0, 10);
+    range->BeginAttempt(now_);
+    Head(*range, {status, "Content-Range: bytes 0-9/100", "ETag: \"v\"",
+                  "Content-Encoding: br"});
+    EXPECT_FALSE(Body(*range, "0123456789"));
+    EXPECT_FALSE(range->EndAttempt(now_, cut_));
+    EXPECT_THAT(ErrorText(range->WaitForEnd()),
+                HasSubstr("Content-Encoding: br"));
+  }
+}
+
+TEST_F(TransferTest, AnObjectThatItsStoreDecompressesIsNamedAsSuch) {
+  const auto whole = Transfer::Whole(kUrl, kVersion, options_);
+  whole->BeginAttempt(now_);
+  Head(*whole, {"HTTP/1.1 200 x", "Content-Length: 4", "ETag: \"v\"",
+                "x-goog-stored-content-encoding: gzip"});
+  EXPECT_TRUE(Body(*whole, "abcd"));
+  EXPECT_FALSE(whole->EndAttempt(now_, answered_));
+  EXPECT_THAT(ErrorText(whole->WaitForEnd()),
+              HasSubstr("--clear-content-encoding"));
+}
+
+TEST_F(TransferTest, AStoreMayCallARefusalPassing) {
+  class Maker final : public RequestMaker {
+   public:
+    absl::Status Prepare() const override { return absl::OkStatus(); }
+    StoreRequest Make() const override { return {}; }
+    absl::Status Refusal(const ResponseHead&,
+                         std::string_view body) const override {
+      if (body == "late") return Unavailable("the store answers late");
+      return FailedPrecondition("refused: {}", body);
+    }
+  };
+  const auto range = Transfer::Range({"s3://b/k", std::make_shared<Maker>()},
+                                     {0, 10}, kVersion, {}, options_);
+  const auto answer = [&](const std::string& body) {
+    range->BeginAttempt(now_);
+    Head(*range, {"HTTP/1.1 400 x"});
+    EXPECT_TRUE(Body(*range, body));
+    return range->EndAttempt(now_, answered_).has_value();
+  };
+  EXPECT_TRUE(answer("late"));
+  EXPECT_TRUE(answer("late"));
+  EXPECT_FALSE(answer("no"));
+  EXPECT_THAT(ErrorText(range->WaitForEnd()), HasSubstr("refused: no"));
+}
+
 TEST_F(TransferTest, PassingErrorsAreRepeatedAsLongAsPatienceLasts) {
   const auto transfer = Range(0, 4);
   const absl::Time begin = now_;
