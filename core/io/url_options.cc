@@ -8,6 +8,8 @@
 namespace feedmill {
 namespace {
 
+constexpr std::string_view kEscaped = "[?]";
+
 bool IsOptionLetter(char c) { return (c >= 'a' && c <= 'z') || c == '_'; }
 
 bool IsHostLetter(char c) {
@@ -29,6 +31,20 @@ size_t FindUrlOptions(std::string_view name) {
     return name.size();
   }
   return mark;
+}
+
+std::string JoinUrlOptions(std::string name, std::string_view options) {
+  const size_t mark = FindUrlOptions(name);
+  if (options.empty() && mark < name.size()) name.replace(mark, 1, kEscaped);
+  return name.append(options);
+}
+
+std::string NameWithoutEscape(std::string name) {
+  const size_t at = name.rfind(kEscaped);
+  if (at == std::string::npos) return name;
+  const std::string plain = fmt::format("{}?{}", name.substr(0, at),
+                                        name.substr(at + kEscaped.size()));
+  return FindUrlOptions(plain) == at ? plain : name;
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>>

@@ -20,6 +20,12 @@ namespace feedmill {
 // other '?' is part of the name.
 size_t FindUrlOptions(std::string_view name);
 
+// Returns the name of an object with options, or none (""). Without options, a
+// '?' of the name that would begin some is written "[?]".
+std::string JoinUrlOptions(std::string name, std::string_view options);
+// Returns the name as it was before JoinUrlOptions. REQUIRES: no options.
+std::string NameWithoutEscape(std::string name);
+
 // Splits options, without their '?', into names and decoded values.
 // InvalidArgument if an option has no value.
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>>

@@ -154,7 +154,8 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
         auto files_once = arrow::fs::GcsFileSystem::Make(options);
         if (!files_once.ok()) return StatusOfArrow(files_once.status());
         return std::make_shared<const CloudStore>(
-            CloudStore{*files, *files_once, settings, /*pins_versions=*/true});
+            CloudStore{*files, *files_once, settings, /*pins_versions=*/true,
+                       /*decompresses=*/true});
       });
 }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/io/byte_stream.h"
+#include "core/io/file_errors.h"
 #include "plugins/arrow/arrow_status.h"
 
 namespace feedmill {
@@ -22,13 +25,48 @@ absl::Status Changed(const std::string& name) {
       "{}: changed since the job began; restore it, or start a new job", name);
 }
 
-std::string EtagOf(arrow::io::RandomAccessFile& file) {
+// Returns the value of the first of the keys that the object's metadata has; ""
+// if it has none.
+std::string ValueOf(std::initializer_list<const char*> keys,
+                    arrow::io::RandomAccessFile& file) {
   const auto metadata = file.ReadMetadata();
   if (!metadata.ok() || *metadata == nullptr) return "";
-  for (const char* key : {"ETag", "etag"}) {  // Azure's, Google's
-    if (auto etag = (*metadata)->Get(key); etag.ok()) return *std::move(etag);
+  for (const char* const key : keys) {
+    if (auto value = (*metadata)->Get(key); value.ok()) return *value;
   }
   return "";
+}
+
+std::string EtagOf(arrow::io::RandomAccessFile& file) {
+  return ValueOf({"ETag", "etag"}, file);  // Azure's, Google's
+}
+
+// Google's store decompresses objects with Content-Encoding: gzip, and then
+// ignores ranges, unless the request has "Accept-Encoding: gzip", which Arrow's
+// client does not send, or the store obeys the "Cache-Control: no-transform"
+// that the client does send. If it obeys, bytes come as they are stored: gzip's
+// header, of which a later range continues an earlier one.
+absl::Status CheckEncoding(const std::string& name, bool decompresses,
+                           arrow::io::RandomAccessFile& file) {
+  const std::string coding = ValueOf({"Content-Encoding"}, file);
+  if (const auto unknown = UnknownContentCoding(coding); !unknown.empty()) {
+    return UnknownCodingError(name, unknown);
+  }
+  if (!decompresses || coding != "gzip") return absl::OkStatus();
+  constexpr int64_t kHeadBytes = 16;
+  constexpr int64_t kBehind = 4;
+  const auto head = file.ReadAt(0, kHeadBytes);
+  if (!head.ok()) {
+    return Unavailable(
+        "{} (it has Content-Encoding: gzip; see docs/storage.md)",
+        ErrorText(CloudError(name, head.status())));
+  }
+  const std::string begin = (*head)->ToString();
+  if (!begin.starts_with("\x1f\x8b")) return TranscodedError(name);
+  const auto rest = file.ReadAt(kBehind, kHeadBytes - kBehind);
+  if (!rest.ok()) return CloudError(name, rest.status());
+  if (begin.substr(kBehind) == (*rest)->ToString()) return absl::OkStatus();
+  return TranscodedError(name);
 }
 
 }  // namespace
@@ -76,6 +114,7 @@ CloudObject::Open() {
   std::string etag = EtagOf(**opened);
   changed_ = !info->IsFile() || !same || (!etag_.empty() && etag != etag_);
   if (changed_) return Changed(name_);
+  FM_RETURN_IF_ERROR(CheckEncoding(name_, store_->decompresses, **opened));
   etag_ = std::move(etag);
   return *std::move(opened);
 }

@@ -46,6 +46,8 @@ struct CloudStore {
   // True if an open file reads one version only. Otherwise the version is
   // checked after each fetch.
   bool pins_versions = false;
+  // True if it decompresses objects with Content-Encoding: gzip.
+  bool decompresses = false;
   std::shared_ptr<RequestSize> request_size = std::make_shared<RequestSize>();
 };
 

@@ -12,6 +12,7 @@
 #include "core/io/key_glob.h"
 #include "core/io/read_stop.h"
 #include "core/io/side_by_side.h"
+#include "core/io/url_options.h"
 #include "plugins/arrow/cloud_call.h"
 #include "plugins/arrow/cloud_clients.h"
 #include "plugins/arrow/cloud_file.h"
@@ -57,13 +58,13 @@ class CloudFiles final : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const override {
-    FM_ASSIGN_OR_RETURN(const CloudName found, NameOf(name));
+    FM_ASSIGN_OR_RETURN(const CloudName found, NamedBy(name));
     return std::make_unique<CloudFile>(
         std::make_shared<CloudObject>(name, found.path(), known, found.store));
   }
 
   absl::StatusOr<FileStat> Stat(const std::string& name) const override {
-    FM_ASSIGN_OR_RETURN(const CloudName found, NameOf(name));
+    FM_ASSIGN_OR_RETURN(const CloudName found, NamedBy(name));
     return StatOf(found);
   }
 
@@ -83,6 +84,13 @@ class CloudFiles final : public FileSystem {
 
   absl::StatusOr<std::vector<FoundFile>> Glob(
       const std::string& pattern) const override;
+
+  absl::StatusOr<std::string> FindOne(
+      const std::string& pattern) const override {
+    FM_ASSIGN_OR_RETURN(const CloudName name, NameOf(pattern));
+    const auto literal = LiteralPattern(name.url.key);
+    return literal ? Beside(name, *literal).name : FileSystem::FindOne(pattern);
+  }
 
   std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
       std::span<const std::string> patterns) const override {
@@ -143,7 +151,11 @@ class CloudFiles final : public FileSystem {
 
   absl::Status Put(const CloudName& name, std::string_view bytes) const;
   absl::StatusOr<Store> StoreOf(const CloudUrl& url) const;
+  // Parses a name or a pattern.
   absl::StatusOr<CloudName> NameOf(const std::string& name) const;
+  // Parses the name of an object or folder.
+  absl::StatusOr<CloudName> NamedBy(const std::string& name) const;
+  // Same. NotFound for a folder.
   absl::StatusOr<CloudName> ObjectOf(const std::string& name) const;
   absl::StatusOr<FileStat> StatOf(const CloudName& name) const;
 
@@ -151,8 +163,9 @@ class CloudFiles final : public FileSystem {
   CloudName Beside(const CloudName& name, const std::string& key) const {
     CloudName other = name;
     other.url.key = key;
-    other.name = fmt::format("{}://{}/{}{}", scheme_, name.url.bucket, key,
-                             name.url.options);
+    other.name =
+        JoinUrlOptions(fmt::format("{}://{}/{}", scheme_, name.url.bucket, key),
+                       name.url.options);
     return other;
   }
 
@@ -193,8 +206,16 @@ absl::StatusOr<CloudName> CloudFiles::NameOf(const std::string& name) const {
   return CloudName{name, std::move(url), *std::move(store)};
 }
 
-absl::StatusOr<CloudName> CloudFiles::ObjectOf(const std::string& name) const {
+absl::StatusOr<CloudName> CloudFiles::NamedBy(const std::string& name) const {
   FM_ASSIGN_OR_RETURN(CloudName found, NameOf(name));
+  if (found.url.options.empty()) {
+    found.url.key = NameWithoutEscape(std::move(found.url.key));
+  }
+  return found;
+}
+
+absl::StatusOr<CloudName> CloudFiles::ObjectOf(const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(CloudName found, NamedBy(name));
   if (found.url.key.empty() || found.url.key.ends_with('/')) {
     return NotFound("{}: it names a folder, which is no file", name);
   }
@@ -388,12 +409,13 @@ absl::StatusOr<std::vector<FoundFile>> CloudFiles::Glob(
       return std::vector<FoundFile>();
     }
     FM_RETURN_IF_ERROR(stat.status());
-    if (!stat->directory) {
-      return std::vector<FoundFile>{{object.name, stat->identity}};
-    }
+    const std::vector<FoundFile> itself = {{object.name, stat->identity}};
+    if (!stat->directory && stat->identity.size > 0) return itself;
     std::string folder = *literal;
     if (!folder.empty() && !folder.ends_with('/')) folder += '/';
     FM_ASSIGN_OR_RETURN(objects, KeysBelow({&folder, 1}, ListerOf(name)));
+    // An empty object may be the mark of a folder.
+    if (!stat->directory && objects.empty()) return itself;
   } else {
     FM_ASSIGN_OR_RETURN(objects, GlobKeys(name.url.key, ListerOf(name)));
   }
@@ -405,8 +427,8 @@ absl::StatusOr<std::vector<FoundFile>> CloudFiles::Glob(
     file.name = Beside(name, object.key).name;
     file.written_ns = object.identity.mtime_ns;
     file.identity = std::move(object.identity);
-    const auto again = ParseCloudUrl(scheme_, file.name);
-    if (again.ok() && again->key == object.key) continue;
+    FM_ASSIGN_OR_RETURN(const CloudName again, NamedBy(file.name));
+    if (again.url.key == object.key) continue;
     return InvalidArgument(
         "{}: the object's key ends like options of a URL, and cannot be named; "
         "give it another",

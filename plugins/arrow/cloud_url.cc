@@ -71,6 +71,14 @@ absl::StatusOr<CloudUrl> ParseCloudUrl(std::string_view scheme,
     return InvalidArgument("{}: names no bucket; write {}://BUCKET/KEY", name,
                            scheme);
   }
+  const std::string_view key = url.key;
+  const size_t end = key.find_last_not_of('/') + 1;
+  if (key.starts_with('/') || key.substr(0, end).find("//") != key.npos) {
+    return InvalidArgument(
+        "{}: the key has an empty part between slashes, which Arrow's client "
+        "cannot name; copy the object to another key",
+        name);
+  }
   if (url.options.empty()) return url;
   auto access = ReadOptions(scheme, std::string_view(url.options).substr(1));
   if (!access.ok()) return Annotate(access.status(), name);

@@ -5,6 +5,7 @@
       tests/stores/cloud_files.py --binary build/release/bin/feedmill --store gs|az [TEST …]"""
 import argparse
 import contextlib
+import gzip
 import pathlib
 import signal
 import sys
@@ -18,7 +19,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cloud_servers import ACCOUNT, KEY, Azure, Google  # noqa: E402
 from command import (Feedmill, a_fifth, same_after_kills, same_after_odd_answers, same_elements,  # noqa: E402
                      save_in_steps, wait_for)
-from files import add_columnar, add_odd_names, same_odd_names  # noqa: E402
+from files import (add_columnar, add_odd_names, same_folder_marks, same_keys_like_options,  # noqa: E402
+                   same_odd_names)
 from gateway import FaultProxy  # noqa: E402
 
 
@@ -114,8 +116,43 @@ def patterns(feedmill):
 
 def odd_names(feedmill):
     add_odd_names(feedmill)
-    with objects(feedmill):
+    with objects(feedmill) as (server, proxy):
         same_odd_names(feedmill, Store.place())
+        same_keys_like_options(feedmill, Store.place(), server.put)
+        for name in ("x//y.txt", "/x.txt", "x//*.txt"):
+            begin = proxy.count
+            feedmill.refused(text_of(name), f"{Store.place()}/{name}: the key has an empty part between slashes")
+            assert proxy.count == begin
+
+
+def folder_marks(feedmill):
+    with objects(feedmill) as (server, _):
+        same_folder_marks(feedmill, Store.place(), server.put)
+
+
+def encoded_objects(feedmill):
+    """Objects with a Content-Encoding. Google's store decompresses those of gzip, and ignores ranges then."""
+    lines = b"".join(b"line %d\n" % k for k in range(900_000))
+    (feedmill.files / "lines.txt").write_bytes(lines)
+    want = feedmill.hash_of(f"source: {{text: {{files: '{feedmill.files}/lines.txt'}}}}\n")
+    packed = gzip.compress(lines, 1)
+    with objects(feedmill) as (server, proxy):
+        for name, data, coding in (("gz", packed, "gzip"), ("twice", gzip.compress(packed), "gzip"), ("br", b"xyz", "br")):
+            with server.files.open_output_stream(f"data/coded/{name}.txt", compression=None,
+                                                 metadata={"Content-Encoding": coding}) as out:
+                out.write(data)
+        feedmill.refused(text_of("coded/br.txt"), f"{Store.place()}/coded/br.txt: has Content-Encoding: br")
+        if Store.kind is Azure:
+            assert feedmill.hash_of(text_of("coded/gz.txt")) == want
+            return
+        for name in ("gz.txt", "g*", "twice.txt"):
+            begin = time.monotonic()
+            feedmill.refused(text_of(f"coded/{name}"), "has Content-Encoding: gzip", "--clear-content-encoding")
+            assert time.monotonic() - begin < 30
+        # A store that obeys Arrow's "Cache-Control: no-transform" sends what it has.
+        proxy.adds = lambda request: ((("Accept-Encoding", "gzip"),) if request.headers.get("cache-control") == "no-transform"
+                                      else ())
+        assert feedmill.hash_of(text_of("coded/gz.txt")) == want
 
 
 # Answers of the stores to expired credentials.
@@ -283,7 +320,7 @@ def options(feedmill):
 
 
 TESTS = (same_as_files, short_reads_end_well, same_when_a_fifth_fails, same_after_workers_are_killed, patterns,
-         odd_names, refusals, odd_answers, replaced_during_the_read,
+         odd_names, folder_marks, encoded_objects, refusals, odd_answers, replaced_during_the_read,
          stores_that_are_away, errors_through_a_service, a_signal_ends_waits, tokens, options)
 
 

@@ -115,6 +115,49 @@ def same_odd_names(feedmill, place):
         assert one == two, f"{pattern}: {one} of objects, {two} of files"
 
 
+def same_folder_marks(feedmill, place, put):
+    """Objects that mark folders are none of the files: an empty "d" beside "d/…", and what Hadoop's tools leave."""
+    kinds = {"text": ("{text: FILES}", b"one\n"), "jsonl": ("{jsonl: {files: FILES, fields: {a: int64}}}", b'{"a": 1}\n'),
+             "csv": ("{csv: {files: FILES, fields: {a: int64}}}", b"a\n1\n"), "tfrecord": ("{tfrecord: FILES}", tfrecord(b"x")),
+             "fixed_length": ("{fixed_length: {files: FILES, record_bytes: 4}}", b"abcd"),
+             "images": ("{images: FILES}\nsteps: [map: {label: label}]", PHOTOS[0].read_bytes())}
+    if pyarrow:
+        out = io.BytesIO()
+        pyarrow.parquet.write_table(pyarrow.table({"a": [1]}), out)
+        kinds["parquet"] = ("{parquet: FILES}", out.getvalue())
+    for kind, (source, data) in kinds.items():
+        for key in ("d", "d/k=1", "d/k=2_$folder$", "d_$folder$", "empty"):
+            put(f"marks/{kind}/{key}", b"")
+        put(f"marks/{kind}/d/c.x._COPYING_", data[:3])
+        for key in ("d/a.x", "d/k=1/b.x", "d/k=2/c.x"):
+            put(f"marks/{kind}/{key}", data)
+        for name, count in (("d", 3), ("d/", 3), ("d/**", 3), ("d/*", 3), ("[d]", 3), ("d/k=1", 1), ("d/k=?", 2), ("*/k=1/*", 1)):
+            got = feedmill.hash_of(f"source: {source.replace('FILES', repr(f'{place}/marks/{kind}/{name}'))}\n")
+            assert got[1] == count, f"{kind}, {name}: {got[1]} elements, not {count}"
+    assert feedmill.hash_of(f"source: {{text: '{place}/marks/text/empty'}}\n")[1] == 0
+
+
+def same_keys_like_options(feedmill, place, put):
+    """Keys that end like options of a URL, as pictures that were fetched with their query do."""
+    for key in ("photo.jpg?w=640", "photo.jpgXw=640", "b.txt", "c?x=1?y=2", "d[?]e"):
+        put(f"query/{key}", f"line of {key}\n".encode())
+
+    def lines(name, *flags):
+        done = feedmill.read("source: " + json.dumps({"text": {"files": f"{place}/query{name}"}}) + "\n", *flags)
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+        return sorted(json.loads(line).removeprefix("line of ") for line in done.stdout.splitlines())
+
+    everything = sorted(("photo.jpg?w=640", "photo.jpgXw=640", "b.txt", "c?x=1?y=2", "d[?]e"))
+    with feedmill.cluster(1) as (address, _, _):
+        for flags in (("--local",), ("--service", address)):
+            for name in ("", "/", "/*", "/**"):
+                assert lines(name, *flags) == everything, name
+            assert lines("/photo.jpg[?]w=640", *flags) == ["photo.jpg?w=640"]
+    assert lines("/c[?]x=1[?]y=2") == ["c?x=1?y=2"]
+    assert lines("/photo.jpg*") == ["photo.jpg?w=640", "photo.jpgXw=640"]
+    feedmill.refused(f"source: {{text: '{place}/query/photo.jpg?w=640'}}\n", "unknown option 'w'", "[?] stands for a '?' of a name")
+
+
 def add_columnar(feedmill):
     """Adds Parquet and Arrow files to the others, where pyarrow is."""
     if not pyarrow:

@@ -145,6 +145,7 @@ class FaultProxy:
         self.gateway = gateway
         self.delay = delay
         self.fault = fault
+        self.adds = lambda _: ()  # called with each Request: further headers for the gateway
         self.joins_answers = False  # sends "100 Continue" together with the answer to a request without a body
         self.log = []  # (path, range header)
         self.seen = []  # all headers
@@ -268,6 +269,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         for name, value in self.headers.items():
             if name.lower() not in ("transfer-encoding", "expect"):
                 self.upstream.putheader(name, value)
+        for name, value in self.owner.adds(request):
+            self.upstream.putheader(name, value)
         if sent is not None and "Content-Length" not in self.headers:
             self.upstream.putheader("Content-Length", str(len(sent)))
         self.upstream.endheaders(sent)
