@@ -3,6 +3,7 @@
 #include <expat.h>
 
 #include <charconv>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -37,6 +38,8 @@ class PageReader {
     if (root_ != "ListBucketResult") {
       return DataLoss("the answer is no listing but '{}'", root_.substr(0, 64));
     }
+    // Some stores send the token alone.
+    if (!says_truncated_) page_.truncated = !page_.next.empty();
     if (page_.truncated && page_.next.empty()) {
       return DataLoss(
           "the listing is truncated, but has no continuation token");
@@ -52,7 +55,10 @@ class PageReader {
     self.path_.emplace_back(name);
     self.text_.clear();
     if (self.path_.size() > kDepthMax) self.Stop("its XML is too deep");
-    if (self.IsAt("Contents")) self.page_.objects.emplace_back();
+    if (self.IsAt("Contents")) {
+      self.page_.objects.emplace_back();
+      self.has_size_ = false;
+    }
   }
 
   static void OnEnd(void* user, const XML_Char*) {
@@ -88,7 +94,7 @@ class PageReader {
   }
 
   void TakeText() {
-    if (IsAt("IsTruncated")) page_.truncated = text_ == "true";
+    if (IsAt("IsTruncated")) TakeTruncated();
     if (IsAt("NextContinuationToken")) page_.next = text_;
     if (IsAt("EncodingType")) encoded_ = text_ == "url";
     if (IsAt("CommonPrefixes", "Prefix")) page_.prefixes.push_back(text_);
@@ -116,10 +122,20 @@ class PageReader {
     object.identity.mtime_ns = object.written_ns = seconds * 1'000'000'000;
   }
 
-  // Keeps either the ETag or the time, like ResponseHead.
+  void TakeTruncated() {
+    const auto truncated = ParseFlag(text_);
+    if (!truncated) Stop("IsTruncated is neither true nor false");
+    page_.truncated = truncated.value_or(false);
+    says_truncated_ = true;
+  }
+
+  // Keeps either the ETag or the time, like ResponseHead. Keeps neither without
+  // a size: readers then ask for the object's identity.
   void EndObject() {
-    FileIdentity& identity = page_.objects.back().identity;
-    if (!identity.etag.empty()) identity.mtime_ns = 0;
+    ListedObject& object = page_.objects.back();
+    if (object.key.empty()) Stop("an object has no key");
+    if (!has_size_) object.identity = {};
+    if (!object.identity.etag.empty()) object.identity.mtime_ns = 0;
   }
 
   void TakeSize(ListedObject& object) {
@@ -127,6 +143,7 @@ class PageReader {
     const auto [at, error] =
         std::from_chars(text_.data(), end, object.identity.size);
     if (error != std::errc() || at != end) Stop("a size is no number");
+    has_size_ = true;
   }
 
   // With encoding-type=url, keys are percent-encoded, a space as '+'.
@@ -153,10 +170,42 @@ class PageReader {
   std::string text_;
   std::string fault_;
   bool encoded_ = false;
+  bool says_truncated_ = false;
+  bool has_size_ = false;  // the object that is being read
   ListPage page_;
 };
 
 }  // namespace
+
+absl::Status ListingProgress::Take(const ListPage& page) {
+  constexpr size_t kPagesMax = 1'000'000;
+  // AWS sends empty pages for many deleted objects.
+  constexpr size_t kEmptyMax = 1'000;
+  constexpr size_t kRepeatedMax = 10;
+  if (++pages_ > kPagesMax) {
+    return ResourceExhausted(
+        "the listing has more than {} pages; name a folder with fewer objects",
+        kPagesMax);
+  }
+  const std::string* const first =
+      !page.objects.empty()    ? &page.objects.front().key
+      : !page.prefixes.empty() ? &page.prefixes.front()
+                               : nullptr;
+  if (first == nullptr) {
+    ++empty_;
+  } else if (!first_names_.insert(std::hash<std::string>()(*first)).second) {
+    ++repeated_;
+  } else {
+    empty_ = repeated_ = 0;
+  }
+  if (empty_ <= kEmptyMax && repeated_ <= kRepeatedMax) {
+    return absl::OkStatus();
+  }
+  return DataLoss(
+      "the listing does not end: the store sends {} again and again; check the "
+      "endpoint",
+      first == nullptr ? "empty pages" : "the same page");
+}
 
 absl::StatusOr<ListPage> ParseListPage(std::string_view xml) {
   const std::unique_ptr<std::remove_pointer_t<XML_Parser>,

@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "core/base/status.h"
+#include "core/io/url_options.h"
 #include "core/sources/crc32c.h"
 #include "stores/http/transfer.h"
 
@@ -27,6 +28,15 @@ struct CodeAdvice {
   std::string_view code;
   std::string_view advice;
 };
+
+// Errors of a request that a repeat may not have, whatever their status.
+constexpr std::string_view kPassing[] = {
+    "RequestTimeout",       "RequestTimeoutException",
+    "IncompleteBody",       "SlowDown",
+    "Throttling",           "ThrottlingException",
+    "RequestLimitExceeded", "TooManyRequests",
+    "InternalError",        "ServiceUnavailable",
+    "OperationAborted"};
 
 constexpr CodeAdvice kAdvices[] = {
     {"InvalidAccessKeyId",
@@ -158,6 +168,9 @@ absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
         region.empty() ? "another region" : fmt::format("region {}", region),
         status, code);
   }
+  if (std::ranges::find(kPassing, code) != std::end(kPassing)) {
+    return Unavailable("the store answers {} {}", status, code);
+  }
   if (code == "NoSuchBucket") {
     return NotFound("{}: there is no such bucket (404 NoSuchBucket)", name);
   }
@@ -257,7 +270,7 @@ StoreRequest S3Bucket::Make(const std::string& path,
 }
 
 std::string S3Bucket::NameOf(std::string_view key) const {
-  return fmt::format("s3://{}/{}{}", bucket_, key, options_);
+  return JoinUrlOptions(fmt::format("s3://{}/{}", bucket_, key), options_);
 }
 
 RemoteFile S3Bucket::Object(const std::string& key) {

@@ -16,7 +16,7 @@
 
 namespace feedmill {
 
-// Returns the error of an S3 answer that a repeat would not change. Uses only
+// Returns the error of an S3 answer, as RequestMaker::Refusal. Uses only
 // the error code of `body`, because other parts may contain keys.
 absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
                        std::string_view body);
@@ -55,7 +55,7 @@ class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
   StoreRequest Make(const std::string& path,
                     const S3Change* change = nullptr) const;
 
-  // "s3://bucket/KEY?options".
+  // "s3://bucket/KEY?options" (JoinUrlOptions).
   std::string NameOf(std::string_view key) const;
   // Returns an object; errors use its name.
   RemoteFile Object(const std::string& key);

@@ -10,6 +10,7 @@
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/key_glob.h"
+#include "core/io/url_options.h"
 #include "stores/http/http_file.h"
 #include "stores/http/transfer.h"
 #include "stores/s3/list_page.h"
@@ -92,6 +93,9 @@ class S3Files final : public FileSystem {
     FM_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(pattern, access_));
     if (!HasWildcard(url.key)) return pattern;
     const auto bucket = BucketOf(url);
+    if (const auto literal = LiteralPattern(url.key)) {
+      return bucket->NameOf(*literal);
+    }
     FM_ASSIGN_OR_RETURN(const std::string key,
                         FindOneKey(url.key, ListerOf(bucket)));
     return bucket->NameOf(key);
@@ -132,6 +136,9 @@ class S3Files final : public FileSystem {
   ListKeys ListerOf(const std::shared_ptr<S3Bucket>& bucket) const;
   absl::Status ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
                        const TakePage& take) const;
+  // `object`: an empty object that `pattern` names. Returns the objects below
+  // the folder of its name if there are any.
+  Globbed BelowMark(const std::string& pattern, Globbed object) const;
   // `pattern` does not name an object itself.
   Globbed GlobByKeys(const std::string& pattern) const;
   absl::StatusOr<std::vector<FoundFile>> FilesOf(
@@ -163,6 +170,7 @@ absl::StatusOr<S3Url> S3Files::UrlOfObject(const std::string& name) const {
   if (url.key.empty() || url.key.ends_with('/')) {
     return NotFound("{}: it names a folder, which is no file", name);
   }
+  if (url.options.empty()) url.key = NameWithoutEscape(std::move(url.key));
   return url;
 }
 
@@ -180,6 +188,7 @@ absl::Status S3Files::ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
     std::shared_ptr<Transfer> transfer;
   };
   std::deque<Running> running;
+  std::vector<ListingProgress> progress(tasks.size());
   const auto begin = [&](size_t task, const std::string& next) {
     std::vector<std::pair<std::string, std::string>> query;
     if (!next.empty()) query.emplace_back("continuation-token", next);
@@ -208,6 +217,10 @@ absl::Status S3Files::ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
         {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     if (!page.ok()) {
       return Annotate(page.status(), bucket.NameOf(tasks[first.task].prefix));
+    }
+    const absl::Status goes_on = progress[first.task].Take(*page);
+    if (!goes_on.ok()) {
+      return Annotate(goes_on, bucket.NameOf(tasks[first.task].prefix));
     }
     if (page->truncated) begin(first.task, page->next);
     return take(first.task, *std::move(page));
@@ -238,7 +251,7 @@ absl::StatusOr<std::vector<FoundFile>> S3Files::FilesOf(
     if (!KnowsSizeOnly(object.identity)) {
       file.identity = std::move(object.identity);
     }
-    const auto again = ParseS3Url(file.name, access_);
+    const auto again = UrlOfObject(file.name);
     if (again.ok() && again->key == object.key) continue;
     return InvalidArgument(
         "{}: the object's key ends like options of a URL, and cannot be named; "
@@ -262,6 +275,15 @@ Globbed S3Files::GlobByKeys(const std::string& pattern) const {
   return FilesOf(*bucket, std::move(objects));
 }
 
+Globbed S3Files::BelowMark(const std::string& pattern, Globbed object) const {
+  const auto url = ParseS3Url(pattern, access_);
+  if (!url.ok() || !LiteralPattern(url->key)) return object;
+  Globbed below = GlobByKeys(pattern);
+  // Keys that may not list the bucket may read the object.
+  const bool refused = absl::IsFailedPrecondition(below.status());
+  return refused || (below.ok() && below->empty()) ? object : below;
+}
+
 // A name that exists is taken literally, so each is probed, in parallel. All
 // others are patterns and folders.
 std::vector<Globbed> S3Files::GlobAll(
@@ -276,7 +298,7 @@ std::vector<Globbed> S3Files::GlobAll(
     wildcards.push_back(url.ok() && HasWildcard(url->key));
     if (url.ok()) {
       if (const auto literal = LiteralPattern(url->key)) {
-        name = fmt::format("s3://{}/{}{}", url->bucket, *literal, url->options);
+        name = BucketOf(*url)->NameOf(*literal);
       }
     }
     names.push_back(std::move(name));
@@ -286,6 +308,8 @@ std::vector<Globbed> S3Files::GlobAll(
     const absl::Status& status = stats[k].status();
     if (status.ok()) {
       found[k] = {{names[k], stats[k]->identity}};
+      if (stats[k]->identity.size == 0)
+        found[k] = BelowMark(patterns[k], found[k]);
     } else if (absl::IsNotFound(status) ||
                (absl::IsFailedPrecondition(status) && wildcards[k])) {
       found[k] = GlobByKeys(patterns[k]);

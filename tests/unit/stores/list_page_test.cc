@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace feedmill {
 namespace {
 
@@ -54,6 +57,11 @@ TEST(ListPage, RefusesAnswersThatAreNoListing) {
       {"<ListBucketResult><Contents><Size>x</Size></Contents>"
        "</ListBucketResult>",
        "size"},
+      {"<ListBucketResult><IsTruncated>maybe</IsTruncated></ListBucketResult>",
+       "neither true nor false"},
+      {"<ListBucketResult><Contents><Size>1</Size></Contents>"
+       "</ListBucketResult>",
+       "no key"},
       {"<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%4"
        "</Key></Contents></ListBucketResult>",
        "'%'"},
@@ -64,6 +72,61 @@ TEST(ListPage, RefusesAnswersThatAreNoListing) {
     EXPECT_TRUE(absl::IsDataLoss(page.status())) << xml;
     EXPECT_THAT(std::string(page.status().message()), HasSubstr(part)) << xml;
   }
+}
+
+TEST(ListPage, AnObjectWithoutASizeHasNoIdentity) {
+  const auto page = ParseListPage(
+      "<ListBucketResult><Contents><Key>a</Key><ETag>\"e\"</ETag></Contents>"
+      "<Contents><Key>b</Key><ETag>\"e\"</ETag><Size>0</Size></Contents>"
+      "</ListBucketResult>");
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_TRUE(KnowsSizeOnly(page->objects[0].identity));
+  EXPECT_FALSE(page->objects[0].is_empty());
+  EXPECT_TRUE(page->objects[1].is_empty());
+}
+
+TEST(ListPage, GoesOnWhereTheStoreSaysSoInAnyWay) {
+  const auto goes_on = [](const std::string& inner) {
+    const auto page =
+        ParseListPage("<ListBucketResult>" + inner + "</ListBucketResult>");
+    EXPECT_TRUE(page.ok()) << page.status();
+    return page.ok() && page->truncated;
+  };
+  const std::string token = "<NextContinuationToken>t</NextContinuationToken>";
+  EXPECT_TRUE(goes_on(token));
+  for (const char* const word : {"true", "True", "TRUE", "1"}) {
+    EXPECT_TRUE(goes_on(token + "<IsTruncated>" + word + "</IsTruncated>"));
+  }
+  for (const char* const word : {"false", "False", "0"}) {
+    EXPECT_FALSE(goes_on(token + "<IsTruncated>" + word + "</IsTruncated>"));
+  }
+  EXPECT_FALSE(goes_on(""));
+}
+
+TEST(ListingProgress, EndsListingsThatDoNotEnd) {
+  const auto pages_until_error = [](auto page_of) {
+    ListingProgress progress;
+    for (int k = 0; k < 2'000'000; ++k) {
+      const absl::Status status = progress.Take(page_of(k));
+      if (!status.ok()) return std::pair(k, std::string(status.message()));
+    }
+    return std::pair(-1, std::string());
+  };
+  const auto [same, why] =
+      pages_until_error([](int) { return ListPage{.objects = {{"a"}}}; });
+  EXPECT_LT(same, 100);
+  EXPECT_NE(same, -1);
+  EXPECT_THAT(why, HasSubstr("the same page again and again"));
+  const auto in_a_circle = pages_until_error([](int k) {
+    return ListPage{.prefixes = {std::to_string(k % 50) + "/"}};
+  });
+  EXPECT_THAT(in_a_circle.second, HasSubstr("the same page"));
+  const auto empty = pages_until_error([](int) { return ListPage{}; });
+  EXPECT_THAT(empty.second, HasSubstr("empty pages again and again"));
+  const auto [pages, of_new] = pages_until_error(
+      [](int k) { return ListPage{.objects = {{std::to_string(k)}}}; });
+  EXPECT_EQ(pages, 1'000'000);
+  EXPECT_THAT(of_new, HasSubstr("more than 1000000 pages"));
 }
 
 TEST(ListPage, RefusesXmlThatIsDeepOrLong) {

@@ -45,6 +45,23 @@ TEST(S3Url, AQuestionMarkOfAPatternIsPartOfTheKey) {
   }
 }
 
+TEST(S3Url, AKeyThatEndsLikeOptionsHasAnEscapedName) {
+  for (const char* const key :
+       {"q/a.jpg?w=640", "a?b=1?c=2", "a?", "a[?]b", "a?b", "x?y=1/z", "?a="}) {
+    for (const char* const options : {"", "?region=us-east-1"}) {
+      const std::string name =
+          JoinUrlOptions(std::string("s3://data/") + key, options);
+      const auto url = ParseS3Url(name, kDefaults);
+      ASSERT_TRUE(url.ok()) << url.status();
+      EXPECT_EQ(url->options, options);
+      EXPECT_EQ(*options == '\0' ? NameWithoutEscape(url->key) : url->key, key)
+          << name;
+    }
+  }
+  EXPECT_EQ(JoinUrlOptions("s3://data/a?w=6", ""), "s3://data/a[?]w=6");
+  EXPECT_EQ(JoinUrlOptions("s3://data/a?b", ""), "s3://data/a?b");
+}
+
 TEST(S3Url, RefusesInvalidNamesAndOptions) {
   const std::pair<const char*, const char*> cases[] = {
       {"s3://", "name of a bucket"},
