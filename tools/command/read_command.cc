@@ -228,6 +228,8 @@ class OutputRead {
 
   // True if the reader of the standard output closed it.
   bool output_closed() const { return output_closed_; }
+  // Status of the save of the last token.
+  const absl::Status& saved() const { return saved_; }
   // The dispatcher's verdict, if the read was profiled.
   const std::string& verdict() const { return verdict_; }
 
@@ -243,6 +245,7 @@ class OutputRead {
   const absl::Time start_ = absl::Now();
   ElementWriter writer_;
   std::atomic<bool> output_closed_ = false;
+  absl::Status saved_;
   std::string verdict_;
 };
 
@@ -290,9 +293,12 @@ absl::Status OutputRead::WriteAll(const std::optional<OnErrorStep>& skips,
   if (skips) PrintSkipped(*skips, reader.skipped());
   PrintDataWarnings();
   if (path.empty()) return status;
-  // The token covers the elements that were printed.
-  const absl::Status saved = SaveToken(path, came - writer_.elements(), reader);
-  return status.ok() ? saved : status;
+  // The token covers the elements that were printed. A signal stops the read,
+  // but not this.
+  const std::atomic<bool> never_stopped = false;
+  const ReadStop saving(never_stopped);
+  saved_ = SaveToken(path, came - writer_.elements(), reader);
+  return status;
 }
 
 absl::Status OutputRead::Run(const Graph& graph, ReadOptions options) {
@@ -373,9 +379,16 @@ absl::StatusOr<int> ReadAll(const Graph& graph, const ReadFlags& read,
     if (text.ok()) std::fputs(text->c_str(), stderr);
     if (status.ok()) FM_RETURN_IF_ERROR(text.status());
   }
-  if (ReadInterrupt::signal() != 0) return 128 + ReadInterrupt::signal();
   // If the reader of the output is gone, it has what it wanted: no error.
-  if (output.output_closed() || absl::IsAborted(status)) return 0;
+  const bool closed = output.output_closed() || absl::IsAborted(status);
+  if (!output.saved().ok() && output.saved() != status) {
+    if (ReadInterrupt::signal() != 0 || closed || status.ok()) {
+      return output.saved();
+    }
+    std::fputs(StderrText(ErrorText(output.saved())).c_str(), stderr);
+  }
+  if (ReadInterrupt::signal() != 0) return 128 + ReadInterrupt::signal();
+  if (closed) return 0;
   FM_RETURN_IF_ERROR(status);
   return 0;
 }
