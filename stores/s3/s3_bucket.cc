@@ -29,7 +29,7 @@ struct CodeAdvice {
   std::string_view advice;
 };
 
-// Errors of a request that a repeat may not have, whatever their status.
+// Errors of a request that a repeat may not have.
 constexpr std::string_view kPassing[] = {
     "RequestTimeout",       "RequestTimeoutException",
     "IncompleteBody",       "SlowDown",

@@ -273,7 +273,7 @@ def weak_etags(feedmill):
 
                     server.fault = fault
                     if version == "weak_modified" and len(flags) > 1:
-                        # Versions of one second are told apart within a process only.
+                        # Versions of one second differ within a process only.
                         continue
                     done = feedmill.refused(lines_of(server), "/text/0.txt: changed since the job began", flags=flags)
                     assert replaced.is_set() and "LINE" not in done.stdout, flags

@@ -212,7 +212,7 @@ def passing_errors_are_repeated(feedmill):
 
 
 def objects_that_the_store_decompresses(feedmill):
-    """As Google's store does behind its S3 protocol: the listing has the size of the compressed bytes."""
+    """Google's store does so behind its S3 protocol: the listing has the size of the compressed bytes."""
     with Store(feedmill) as store:
         store.put("d/a.txt", gzip.compress(b"".join(b"line %d\n" % k for k in range(100_000))))
         want = feedmill.hash_of(text_of("d/*"))
@@ -254,7 +254,7 @@ def tokens_at_signals(feedmill):
 
 
 def tokens_that_cannot_be_saved(feedmill):
-    """The error of the save is shown, whatever ended the read."""
+    """The error of the save is shown, however the read ended."""
     def fails(method, _, __):
         return (403, error_page("AccessDenied")) if method == "PUT" and store.puts > 0 else None
 

@@ -85,7 +85,7 @@ TEST(ListPage, AnObjectWithoutASizeHasNoIdentity) {
   EXPECT_TRUE(page->objects[1].is_empty());
 }
 
-TEST(ListPage, GoesOnWhereTheStoreSaysSoInAnyWay) {
+TEST(ListPage, ContinuesIfTheStoreSaysSoInAnyForm) {
   const auto goes_on = [](const std::string& inner) {
     const auto page =
         ParseListPage("<ListBucketResult>" + inner + "</ListBucketResult>");
