@@ -6,9 +6,12 @@
 
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <thread>
 
+#include "core/base/status.h"
 #include "core/ops/builtin_functions.h"
+#include "feedmill/dataset.h"
 #include "tools/command/feedmill_command.h"
 
 namespace {
@@ -54,6 +57,10 @@ FunctionRegistry::Function After(void (*act)(int64_t value, int64_t literal)) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (absl::Status added = feedmill::AddStores(); !added.ok()) {
+    std::fprintf(stderr, "feedmill: %s\n", feedmill::ErrorText(added).c_str());
+    return 2;
+  }
   FunctionRegistry registry = feedmill::BuiltinFunctions();
   registry.Add("sleep_ms", After([](int64_t, int64_t ms) {
                  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
