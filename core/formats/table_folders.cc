@@ -78,8 +78,10 @@ std::string_view LastOf(std::string_view folder) {
   return folder.substr(folder.rfind('/') + 1);
 }
 
+// Nothing is above the bucket of a URL.
 bool HasAbove(std::string_view folder) {
-  return folder.find('/') != folder.npos;
+  const size_t scheme = SchemeOf(folder).size();
+  return folder.find('/', scheme == 0 ? 0 : scheme + 3) != folder.npos;
 }
 
 // Returns the folder of a file.
