@@ -70,6 +70,56 @@ bool HasDictionary(const arrow::DataType& type) {
          });
 }
 
+// The messages of a stream that make the dictionaries of its record batches.
+class StreamDictionaries {
+ public:
+  // Takes the messages one by one, in their order. `index`: of the message.
+  void Add(const IpcMessage& message, size_t index);
+
+  // Returns the indices of the messages that make the dictionaries of a record
+  // batch, sorted. `group`: the record batch's number.
+  std::vector<size_t> Of(size_t group) const;
+
+ private:
+  static constexpr size_t kNone = SIZE_MAX;
+  struct Part {
+    size_t message = 0;
+    size_t before = kNone;  // the part that a delta continues
+  };
+  // The last part of each dictionary, by id.
+  using Last = std::map<int64_t, size_t>;
+
+  std::vector<Part> parts_;
+  std::vector<Last> states_{1};   // each after a change
+  bool used_ = false;             // true: a record batch has the last state
+  std::vector<size_t> state_of_;  // by group
+};
+
+void StreamDictionaries::Add(const IpcMessage& message, size_t index) {
+  if (message.type == IpcMessage::Type::kRecordBatch) {
+    state_of_.push_back(states_.size() - 1);
+    used_ = true;
+    return;
+  }
+  if (message.type != IpcMessage::Type::kDictionary) return;
+  if (used_) states_.push_back(states_.back());
+  used_ = false;
+  const auto [last, added] = states_.back().emplace(message.dictionary, kNone);
+  parts_.push_back({index, message.delta ? last->second : kNone});
+  last->second = parts_.size() - 1;
+}
+
+std::vector<size_t> StreamDictionaries::Of(size_t group) const {
+  std::vector<size_t> messages;
+  for (const auto& [id, last] : states_[state_of_[group]]) {
+    for (size_t p = last; p != kNone; p = parts_[p].before) {
+      messages.push_back(parts_[p].message);
+    }
+  }
+  std::ranges::sort(messages);
+  return messages;
+}
+
 // A reader of a file with a footer, for one thread.
 struct FooterReader {
   std::shared_ptr<FileAdapter> file;
@@ -115,8 +165,9 @@ class IpcFile final : public ColumnarFile {
                                         const ChosenFields& chosen) const;
   absl::StatusOr<Batch> ReadBatchOfStream(size_t group,
                                           const ChosenFields& chosen) const;
-  absl::StatusOr<Batch> ReadBatchOfMapping(size_t group,
-                                           const ChosenFields& chosen) const;
+  bool NeedsDictionaries(const ChosenFields& chosen) const;
+  absl::StatusOr<Batch> ReadBatchAlone(size_t group, const ChosenFields& chosen,
+                                       bool mapped) const;
   std::vector<FieldSet> Divide(
       size_t group, const std::vector<const FlatColumn*>& found) const;
   absl::Status DecodeSet(size_t group, const FieldSet& set,
@@ -131,7 +182,8 @@ class IpcFile final : public ColumnarFile {
   bool has_footer_ = false;
   // all of a stream; record batches of a file
   std::vector<IpcMessage> messages_;
-  std::vector<size_t> batches_;  // indices of the record batches, by group
+  std::vector<size_t> batches_;      // indices of the record batches, by group
+  StreamDictionaries dictionaries_;  // of a stream
   std::vector<FlatColumn> flat_;
   std::vector<ColumnarColumn> columns_;
   std::shared_ptr<arrow::Schema> schema_;
@@ -183,6 +235,7 @@ absl::Status IpcFile::Open() {
       CallDamaged(ReadSchema(), has_footer_ ? "it is a damaged Arrow file"
                                             : "it is no sound Arrow stream"));
   for (size_t m = 0; m < messages_.size(); ++m) {
+    dictionaries_.Add(messages_[m], m);
     if (messages_[m].type != IpcMessage::Type::kRecordBatch) continue;
     batches_.push_back(m);
     group_rows_.push_back(messages_[m].rows);
@@ -231,16 +284,14 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfFile(
   return *std::move(batch);
 }
 
-// Reads a stream spliced from the schema, the dictionaries before the batch,
-// and the batch.
+// Reads a stream spliced from the schema, the dictionaries of the batch, and
+// the batch.
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfStream(
     size_t group, const ChosenFields& chosen) const {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
-  std::vector<IpcMessage> spliced;
-  for (size_t m = 0; m < batches_[group]; ++m) {
-    if (messages_[m].type != IpcMessage::Type::kRecordBatch) {
-      spliced.push_back(messages_[m]);
-    }
+  std::vector<IpcMessage> spliced(1, messages_[0]);
+  for (const size_t m : dictionaries_.Of(group)) {
+    spliced.push_back(messages_[m]);
   }
   spliced.push_back(messages_[batches_[group]]);
   std::vector<arrow::io::ReadRange> ranges;
@@ -264,26 +315,49 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfStream(
   return *std::move(batch);
 }
 
-// Reads columns whose buffers are views of the mapping. Another process may
-// change the file meanwhile, so only values are mapped: the metadata, which
-// Arrow checks before it uses them, are a copy.
-absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfMapping(
-    size_t group, const ChosenFields& chosen) const {
+bool IpcFile::NeedsDictionaries(const ChosenFields& chosen) const {
+  if (chosen.empty()) {
+    return std::ranges::any_of(schema_->fields(), [](const auto& field) {
+      return HasDictionary(*field->type());
+    });
+  }
+  return std::ranges::any_of(chosen, [&](int field) {
+    return HasDictionary(*schema_->field(field)->type());
+  });
+}
+
+// Reads columns without dictionaries. If `mapped`, their buffers are views of
+// the mapping. Another process may change the file meanwhile, so only values
+// are mapped: the metadata, which Arrow checks before it uses them, are a copy.
+absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchAlone(
+    size_t group, const ChosenFields& chosen, bool mapped) const {
   const IpcMessage& message = messages_[batches_[group]];
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
   const auto read = [&]() -> arrow::Result<Batch> {
+    const int64_t begin = message.offset + message.metadata_bytes;
+    if (!mapped) {
+      ARROW_RETURN_NOT_OK(adapter->WillNeed(
+          {{message.offset, message.end() - message.offset}}));
+    }
     ARROW_ASSIGN_OR_RAISE(
         auto metadata,
         adapter->ReadAt(message.offset + message.prefix_bytes,
                         message.metadata_bytes - message.prefix_bytes));
-    auto body = std::make_shared<MappedBytes>(
-        file_, mapping_->bytes().subspan(
-                   static_cast<size_t>(message.offset + message.metadata_bytes),
-                   static_cast<size_t>(message.body_bytes)));
+    std::shared_ptr<arrow::Buffer> body;
+    if (mapped) {
+      body = std::make_shared<MappedBytes>(
+          file_,
+          mapping_->bytes().subspan(static_cast<size_t>(begin),
+                                    static_cast<size_t>(message.body_bytes)));
+    } else {
+      ARROW_ASSIGN_OR_RAISE(body, adapter->ReadAt(begin, message.body_bytes));
+      if (body->size() != message.body_bytes) {
+        return arrow::Status::Invalid("it is cut short");
+      }
+    }
     ARROW_ASSIGN_OR_RAISE(
         const auto whole,
         arrow::ipc::Message::Open(std::move(metadata), std::move(body)));
-    // No field of `chosen` has a dictionary.
     const arrow::ipc::DictionaryMemo dictionaries;
     return arrow::ipc::ReadRecordBatch(*whole, schema_, &dictionaries,
                                        OptionsFor(chosen));
@@ -296,7 +370,9 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfMapping(
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatch(size_t group,
                                                   const ChosenFields& chosen,
                                                   bool mapped) const {
-  FM_ASSIGN_OR_RETURN(Batch batch, mapped ? ReadBatchOfMapping(group, chosen)
+  const bool alone = mapped || (!has_footer_ && schema_->is_native_endian() &&
+                                !NeedsDictionaries(chosen));
+  FM_ASSIGN_OR_RETURN(Batch batch, alone ? ReadBatchAlone(group, chosen, mapped)
                                    : has_footer_
                                        ? ReadBatchOfFile(group, chosen)
                                        : ReadBatchOfStream(group, chosen));

@@ -20,6 +20,8 @@ namespace {
 constexpr flatbuffers::voffset_t kRowsOfBatch = 4;
 constexpr flatbuffers::voffset_t kNodesOfBatch = 6;
 constexpr flatbuffers::voffset_t kCompressionOfBatch = 10;
+constexpr flatbuffers::voffset_t kIdOfDictionary = 4;
+constexpr flatbuffers::voffset_t kDeltaOfDictionary = 8;
 constexpr flatbuffers::voffset_t kBatchesOfFooter = 10;
 // The file ends with the footer's length and "ARROW1".
 constexpr int64_t kTailBytes = 10;
@@ -99,6 +101,18 @@ absl::Status ReadBatchHeader(const arrow::ipc::Message& message, int64_t offset,
       offset, rows, first.length);
 }
 
+absl::Status ReadDictionaryHeader(const arrow::ipc::Message& message,
+                                  int64_t offset, IpcMessage& out) {
+  const auto* const dictionary =
+      static_cast<const flatbuffers::Table*>(message.header());
+  if (dictionary == nullptr) {
+    return DataLoss("the dictionary at offset {} has no header", offset);
+  }
+  out.dictionary = dictionary->GetField<int64_t>(kIdOfDictionary, 0);
+  out.delta = dictionary->GetField<uint8_t>(kDeltaOfDictionary, 0) != 0;
+  return absl::OkStatus();
+}
+
 // Reads the metadata of the message at `offset`.
 absl::StatusOr<IpcMessage> ReadMetadata(FileAdapter& file, int64_t offset,
                                         const Prefix& prefix) {
@@ -122,6 +136,8 @@ absl::StatusOr<IpcMessage> ReadMetadata(FileAdapter& file, int64_t offset,
   }
   if (out.type == IpcMessage::Type::kRecordBatch) {
     FM_RETURN_IF_ERROR(ReadBatchHeader(*message, offset, out));
+  } else if (out.type == IpcMessage::Type::kDictionary) {
+    FM_RETURN_IF_ERROR(ReadDictionaryHeader(*message, offset, out));
   }
   return out;
 }

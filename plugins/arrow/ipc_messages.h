@@ -18,6 +18,8 @@ struct IpcMessage {
   Type type = Type::kOther;
   uint64_t rows = 0;        // of a record batch
   bool compressed = false;  // a record batch whose values are compressed
+  int64_t dictionary = 0;   // the id of a dictionary
+  bool delta = false;       // a dictionary that continues the previous one
   int64_t offset = 0;
   int64_t prefix_bytes = 0;    // the metadata's length field
   int64_t metadata_bytes = 0;  // including the prefix

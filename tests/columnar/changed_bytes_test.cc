@@ -49,6 +49,7 @@ class MemoryFile final : public RandomAccessFile {
     if (offset >= bytes_.size()) return 0;
     const size_t count = std::min<size_t>(out.size(), bytes_.size() - offset);
     Count(offset, count);
+    read_bytes_ += count;
     if (std::this_thread::get_id() != opened_by_) ++elsewhere_;
     std::memcpy(out.data(), bytes_.data() + offset, count);
     return count;
@@ -60,6 +61,8 @@ class MemoryFile final : public RandomAccessFile {
 
   // Reads on other threads than the one that made this.
   int elsewhere() const { return elsewhere_; }
+  // Bytes read since the last call.
+  uint64_t TakeReadBytes() const { return std::exchange(read_bytes_, 0); }
   // Bytes read since the last call outside of what was announced.
   uint64_t TakeUnannounced() const {
     announced_.clear();
@@ -81,6 +84,7 @@ class MemoryFile final : public RandomAccessFile {
   mutable std::atomic<int> elsewhere_ = 0;
   mutable std::vector<ByteRange> announced_;
   mutable uint64_t unannounced_ = 0;
+  mutable uint64_t read_bytes_ = 0;
 };
 
 template <class Builder, class Append>
@@ -344,6 +348,63 @@ TEST_P(MappedColumns, AreViewsOfTheFileWithTheSameRows) {
     for (OutputColumn& column : out) want.push_back(column.Take());
     EXPECT_EQ(LinesOf(ViewRun(part, fields), fields, part.count),
               LinesOf(std::move(want), fields, part.count));
+  }
+}
+
+// A stream of record batches, each with a dictionary of its own.
+std::string StreamOfDictionaries(int batches) {
+  const auto schema = arrow::schema(
+      {arrow::field("n", arrow::int64()),
+       arrow::field("d", arrow::dictionary(arrow::int32(), arrow::utf8()))});
+  const auto out = *arrow::io::BufferOutputStream::Create();
+  const auto writer = *arrow::ipc::MakeStreamWriter(out, schema);
+  for (int k = 0; k < batches; ++k) {
+    arrow::StringBuilder words;
+    for (int word = 0; word < 200; ++word) {
+      EXPECT_TRUE(words.Append(std::to_string(1000 * k + word)).ok());
+    }
+    arrow::Int64Builder numbers;
+    EXPECT_TRUE(numbers.AppendValues({k, k}).ok());
+    arrow::Int32Builder indexes;
+    EXPECT_TRUE(indexes.AppendValues({0, 199}).ok());
+    const auto coded =
+        *arrow::DictionaryArray::FromArrays(*indexes.Finish(), *words.Finish());
+    EXPECT_TRUE(writer
+                    ->WriteRecordBatch(*arrow::RecordBatch::Make(
+                        schema, 2, {*numbers.Finish(), coded}))
+                    .ok());
+  }
+  EXPECT_TRUE(writer->Close().ok());
+  return (*out->Finish())->ToString();
+}
+
+TEST(StreamsOfDictionaries, ReadForEachBatchOnlyItsOwn) {
+  constexpr int kBatches = 50;
+  const auto file =
+      std::make_shared<MemoryFile>(StreamOfDictionaries(kBatches));
+  const uint64_t size = (*file->Identity()).size;
+  const auto opened = *OpenIpcFile(file, size, false);
+  const std::vector<SourceField> both = {{"n", DType::kInt64, {}},
+                                         {"d", DType::kBytes, {}}};
+  for (const size_t group : {size_t{0}, size_t{kBatches - 1}}) {
+    file->TakeReadBytes();
+    const auto columns = *ReadFields(*opened, group, both);
+    EXPECT_LT(file->TakeReadBytes(), 2 * size / kBatches);
+    const Column& words = columns[1].column;
+    const auto text = [&](size_t row) {
+      const auto ends = words.offsets.As<int64_t>();
+      return std::string(
+          reinterpret_cast<const char*>(words.values.data()) + ends[row],
+          static_cast<size_t>(ends[row + 1] - ends[row]));
+    };
+    EXPECT_EQ(text(0), std::to_string(1000 * group));
+    EXPECT_EQ(text(1), std::to_string(1000 * group + 199));
+    file->TakeReadBytes();
+    const auto numbers =
+        *ReadFields(*opened, group, {{"n", DType::kInt64, {}}});
+    EXPECT_LT(file->TakeReadBytes(), size / kBatches / 3);
+    EXPECT_EQ(numbers[0].column.values.As<int64_t>()[1],
+              static_cast<int64_t>(group));
   }
 }
 
