@@ -222,6 +222,22 @@ void ParquetFile::Announce(size_t group,
   (void)file.WillNeed(ranges);
 }
 
+// Reads some leaf columns of a row group. Arrow makes no nested array of texts
+// of more than 2 GiB, so these are read in parts of fewer and fewer rows.
+arrow::Result<std::shared_ptr<arrow::Table>> ReadLeaves(
+    int group, int64_t rows, const std::vector<int>& leaves,
+    parquet::arrow::FileReader& reader) {
+  auto whole = reader.ReadRowGroup(group, leaves);
+  while (whole.status().IsNotImplemented() && rows > 1) {
+    rows = rows / 2;
+    reader.set_batch_size(rows);
+    ARROW_ASSIGN_OR_RAISE(const auto parts,
+                          reader.GetRecordBatchReader({group}, leaves));
+    whole = parts->ToTable();
+  }
+  return whole;
+}
+
 bool ParquetFile::HasInt96(const ParquetColumn& column) const {
   return std::ranges::any_of(column.leaves, [&](int leaf) {
     return metadata_->schema()->Column(leaf)->physical_type() ==
@@ -265,9 +281,10 @@ absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
     size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
     const std::shared_ptr<FileAdapter>& file,
     parquet::arrow::FileReader& reader) const {
-  FM_ASSIGN_OR_RETURN_ARROW(
-      const std::shared_ptr<arrow::Table> table,
-      reader.ReadRowGroup(static_cast<int>(group), column.leaves));
+  FM_ASSIGN_OR_RETURN_ARROW(const std::shared_ptr<arrow::Table> table,
+                            ReadLeaves(static_cast<int>(group),
+                                       static_cast<int64_t>(group_rows_[group]),
+                                       column.leaves, reader));
   if (table->num_columns() != 1 ||
       std::cmp_not_equal(table->num_rows(), group_rows_[group])) {
     return DataLoss("it has {} rows, where the row group has {}",
