@@ -47,12 +47,16 @@ absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenColumns(
   return opened;
 }
 
-// Adds the columns that `chosen` names.
+// Adds the columns that `chosen` names: a column, or else those of a struct.
 absl::Status AddChosen(const std::string& chosen,
                        const std::vector<ColumnarColumn>& columns,
                        std::vector<const ColumnarColumn*>& out) {
   const size_t before = out.size();
   for (const ColumnarColumn& column : columns) {
+    if (column.field.name == chosen) out.push_back(&column);
+  }
+  for (const ColumnarColumn& column : columns) {
+    if (out.size() > before && out[before]->field.name == chosen) break;
     if (Chooses(chosen, column.field.name)) out.push_back(&column);
   }
   if (out.size() > before) return absl::OkStatus();
@@ -91,10 +95,14 @@ absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
   for (const ColumnarColumn* const column : out) {
     const std::string& name = column->field.name;
     if (!column->unreadable.empty()) {
+      // A column without values may have a type in other files.
+      const bool nulls = column->unreadable == "null" ||
+                         column->unreadable.find(": null") != std::string::npos;
       return InvalidArgument(
-          "the column \"{}\" is {}, which no component can hold; name the "
+          "the column \"{}\" is {}, which no component can hold; {}name the "
           "other columns in `columns`",
-          Shown(name), column->unreadable);
+          Shown(name), column->unreadable,
+          nulls ? "declare its type in `fields`, or " : "");
     }
     if (!IsUtf8(name)) {
       return InvalidArgument(

@@ -102,6 +102,12 @@ absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
     if (found.back() == nullptr) {
       return DataLoss("{}: there is no array \"{}\" in it", path, field.name);
     }
+    if (std::ranges::count(arrays, field.name, &FileArray::name) > 1) {
+      return DataLoss(
+          "{}: there are two arrays \"{}\" in it, of which one may be a member "
+          "of a structured dtype; rename one",
+          path, Shown(field.name));
+    }
     if (Fault(*found.back(), field).empty()) sound.push_back(found.back());
   }
   if (sound.empty()) {

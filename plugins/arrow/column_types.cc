@@ -325,13 +325,23 @@ std::vector<FlatColumn> FlattenSchema(const arrow::Schema& schema) {
 
 absl::StatusOr<const FlatColumn*> FindColumn(
     const std::vector<FlatColumn>& columns, const SourceField& field) {
+  const FlatColumn* found = nullptr;
   for (const FlatColumn& column : columns) {
     if (column.column.field.name != field.name) continue;
-    if (TypeBecomes(column.type, field)) return &column;
+    if (found != nullptr) {
+      return InvalidArgument(
+          "there are two columns \"{}\", of which one may be a member of a "
+          "struct; rename one",
+          Shown(field.name));
+    }
+    found = &column;
+  }
+  if (found != nullptr) {
+    if (TypeBecomes(found->type, field)) return found;
     return InvalidArgument(
         "the column \"{}\" is {} here, which does not become {}{}; declare "
         "`fields` that all files have, or leave the file out",
-        Shown(field.name), Shown(column.type->ToString()),
+        Shown(field.name), Shown(found->type->ToString()),
         DTypeName(field.dtype), ShapeToString(field.shape));
   }
   std::string names;

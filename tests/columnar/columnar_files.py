@@ -45,12 +45,12 @@ class Feedmill:
         path.write_text(json.dumps({"source": source, "steps": list(steps), "options": {"seed": 5}}))
         return path
 
-    def run(self, source, steps=(), flags=("--local",), env=None):
+    def run(self, source, steps=(), flags=("--local",), env=None, wait=WAIT):
         return subprocess.run([self.binary, "read", self.pipeline(source, steps), *flags], capture_output=True,
-                              text=True, timeout=WAIT, check=False, env={**os.environ, **(env or {})})
+                              text=True, timeout=wait, check=False, env={**os.environ, **(env or {})})
 
-    def read(self, source, steps=(), flags=("--local",)):
-        done = self.run(source, steps, flags)
+    def read(self, source, steps=(), flags=("--local",), wait=WAIT):
+        done = self.run(source, steps, flags, wait=wait)
         assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
         return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -529,7 +529,7 @@ def nulls(feedmill):
         equal(feedmill.refused(narrow, "record 1", '"n"', "uint8", code=1), [{"n": 1}])
     empty = pa.table({"a": [1, 2], "none": pa.nulls(2)})
     write_parquet(feedmill.folder / "none.parquet", empty)
-    feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns")
+    feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns", "declare its type in `fields`")
     equal(feedmill.read({"parquet": {"files": "none.parquet", "fields": {"none": "float64"}}}), [{"none": "NaN"}] * 2)
 
 
@@ -909,9 +909,22 @@ def nothing_inside(feedmill):
     write_ipc(feedmill.folder / "odd.arrow", odd)
     feedmill.refused({"arrow": "odd.arrow"}, "UTF-8", "columns")
     equal(feedmill.read({"arrow": {"files": "odd.arrow", "columns": ["b"]}}), [{"b": 2}])
-    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
-    write_ipc(feedmill.folder / "twice.arrow", twice)
-    feedmill.refused({"arrow": "twice.arrow"}, '"a"', "twice")
+    # Two columns of one name, of which one may be a member of a struct.
+    member = pa.array([{"b": 1, "c": 3}])
+    cases = [(["a", "a"], [pa.array([1]), pa.array([2])], "a"), (["a", "a.b"], [member, pa.array([2])], "a.b"),
+             (["a.b", "a"], [pa.array([2]), member], "a.b")]
+    for names, arrays, name in cases:
+        for kind, write in (("parquet", write_parquet), ("arrow", write_ipc)):
+            write(feedmill.folder / "twice.data", pa.Table.from_arrays(arrays, names=names))
+            feedmill.refused({kind: "twice.data"}, f'"{name}"', "twice")
+            feedmill.refused({kind: {"files": "twice.data", "columns": [name]}}, f'"{name}"', "twice")
+            feedmill.refused({kind: {"files": "twice.data", "fields": {name: "int64"}}}, f'"{name}"', "two columns", code=1)
+            if name == "a.b":
+                equal(feedmill.read({kind: {"files": "twice.data", "columns": ["a.c"]}}), [{"a.c": 3}])
+    # The name of a column is that column alone; the name of a struct is its members.
+    write_parquet(feedmill.folder / "dots.parquet", pa.table({"a": [1], "a.b": [2], "s": [{"x": 3, "y": 4}]}))
+    equal(feedmill.read({"parquet": {"files": "dots.parquet", "columns": ["a"]}}), [{"a": 1}])
+    equal(feedmill.read({"parquet": {"files": "dots.parquet", "columns": ["s", "a.b"]}}), [{"s.x": 3, "s.y": 4, "a.b": 2}])
 
 
 def random_filter(draw, depth=2):
@@ -1025,6 +1038,20 @@ def large_groups(feedmill):
     equal([row["row"] for row in got], [row["row"] for row in numbers])
 
 
+def huge_texts(feedmill):
+    """Nested texts of more than 2 GiB in one row group."""
+    rows, text = 2100, "x" * (1 << 20)
+    coded = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
+    lists = pa.ListArray.from_arrays(pa.array(range(rows + 1), pa.int32()), coded)
+    structs = pa.ListArray.from_arrays(pa.array(range(rows + 1), pa.int32()), pa.StructArray.from_arrays([coded], ["s"]))
+    for column, name in ((lists, "t"), (structs, "t.s")):
+        write_parquet(feedmill.folder / "huge.parquet", pa.table({"n": range(rows), "t": column}), row_group_size=rows, store_schema=False)
+        assert (feedmill.folder / "huge.parquet").stat().st_size < 10 << 20
+        size = f"length(component('{name}')[0])"
+        got = feedmill.read({"parquet": "huge.parquet"}, [{"map": {"n": "n", "size": size}}], wait=10 * WAIT)
+        equal(got, [{"n": k, "size": len(text)} for k in range(rows)])
+
+
 def memory_map(feedmill):
     """Views of mapped files are the elements that copies are, for each kind of step behind them."""
     rows = 3000
@@ -1096,7 +1123,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, memory_map, truncated_mapping, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, huge_texts, memory_map, truncated_mapping, without_plugin)}
 
 
 def main():

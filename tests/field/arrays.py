@@ -62,6 +62,15 @@ def npz_members_nothing_needs(feedmill):
     equal(feedmill.read(both, "steps: [{on_error: skip}, {map: z}]"), y.tolist())
 
 
+def npz_names_that_are_two(feedmill):
+    """A member b of a structured array a, beside an array a.b."""
+    pairs = np.array([(1, 2), (3, 4)], dtype=[("b", "i8"), ("c", "i8")])
+    npz(feedmill, "two.npz", {"a": pairs, "a.b": np.array([5, 6])})
+    feedmill.refused("{npy: {files: two.npz}}", "two.npz", '"a.b"')
+    feedmill.refused("{npy: {files: two.npz, fields: {a.b: int64}}}", "two.npz", '"a.b"', "rename one")
+    equal(feedmill.read("{npy: {files: two.npz, fields: {a.c: int64}}}"), [{"a.c": 2}, {"a.c": 4}])
+
+
 def npz_members_that_are_needed(feedmill):
     x = np.arange(12, dtype="f4").reshape(4, 3)
     cases = {"objects": (np.array([1, None, "a", 2], dtype=object), "dtype"), "scalar": (np.array(1.5), "single value")}
@@ -229,7 +238,7 @@ def npy_structured(feedmill):
     equal(feedmill.read("{npy: {files: mixed.npy, fields: {a: int32}}}"), [{"a": 0}] * 5)
 
 
-TESTS = [npz_members_nothing_needs, npz_members_that_are_needed, npy_byte_orders_and_halves, npy_time_units, npy_fortran_order,
+TESTS = [npz_members_nothing_needs, npz_names_that_are_two, npz_members_that_are_needed, npy_byte_orders_and_halves, npy_time_units, npy_fortran_order,
          npz_compressed, npy_structured]
 
 
