@@ -43,6 +43,8 @@ struct ValueType {
   // here.
   std::optional<Expr::Literal> literal;
   std::optional<Shape> list;
+  // The values of a list of number literals; empty for other types.
+  std::vector<double> constants{};
 };
 
 // An argument of a call at run time.

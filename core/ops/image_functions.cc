@@ -8,6 +8,7 @@
 #include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 #include "core/ops/image_shapes.h"
+#include "core/ops/promotion.h"
 #include "core/ops/row_items.h"
 #include "core/ops/strided_view.h"
 
@@ -141,6 +142,37 @@ absl::Status CheckParameter(Dims image, const ValueType& parameter) {
       ShapeToString(Shape(image.begin(), image.end())));
 }
 
+// True for constants within [0, 1] that are not only zeros and ones.
+bool AreFractions(const std::vector<double>& mean,
+                  const std::vector<double>& deviation) {
+  bool any = false;
+  for (const auto* const values : {&mean, &deviation}) {
+    for (const double value : *values) {
+      if (!(value >= 0 && value <= 1)) return false;
+      any = any || (value > 0 && value < 1);
+    }
+  }
+  return any && !mean.empty() && !deviation.empty();
+}
+
+// Refuses constants for pixels of 0 to 1 where the pixels are integers.
+absl::Status CheckScale(const std::vector<ValueType>& given) {
+  if (!IsInteger(given[0].dtype)) return absl::OkStatus();
+  const auto constants = [](const ValueType& type) {
+    const auto number = ConstantOf(type);
+    return number ? std::vector<double>(1, *number) : type.constants;
+  };
+  if (!AreFractions(constants(given[1]), constants(given[2]))) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "{}: the mean and the deviation are for pixels from 0 to 1, but the "
+      "image is {}; scale it, as in {}(cast(image, float32) / 255, …), or "
+      "leave "
+      "out \"/ 255\" if its pixels are 0 and 1",
+      kNormalize, DTypeName(given[0].dtype), kNormalize);
+}
+
 absl::StatusOr<ValueType> InferNormalize(const std::vector<ValueType>& given) {
   FM_RETURN_IF_ERROR(ExpectArguments(kNormalize, given.size(), 3));
   if (given[0].dtype == DType::kBytes || given[0].shape.empty()) {
@@ -150,6 +182,7 @@ absl::StatusOr<ValueType> InferNormalize(const std::vector<ValueType>& given) {
   for (const size_t k : {size_t{1}, size_t{2}}) {
     FM_RETURN_IF_ERROR(CheckParameter(given[0].shape, given[k]));
   }
+  FM_RETURN_IF_ERROR(CheckScale(given));
   ValueType result;
   result.dtype = DType::kFloat32;
   result.shape = given[0].shape;

@@ -220,14 +220,30 @@ FunctionRegistry::Function MakeJoin(Join join, std::string name) {
 
 // ---- list
 
+// Returns the values of number literals; none if there is another value.
+std::vector<double> ConstantsOf(const std::vector<ValueType>& given) {
+  std::vector<double> out;
+  for (const ValueType& item : given) {
+    const auto number = ConstantOf(item);
+    if (!number) return {};
+    out.push_back(*number);
+  }
+  return out;
+}
+
 absl::StatusOr<ValueType> InferList(const std::vector<ValueType>& given) {
   const bool integers =
       std::all_of(given.begin(), given.end(), [](const ValueType& item) {
         return IsWeakInteger(item) &&
                std::holds_alternative<int64_t>(item.literal->value);
       });
-  if (!integers) return InferJoin(Join::kStack, kList, 0, given);
+  if (!integers) {
+    auto joined = InferJoin(Join::kStack, kList, 0, given);
+    if (joined.ok()) joined->constants = ConstantsOf(given);
+    return joined;
+  }
   ValueType result;
+  result.constants = ConstantsOf(given);
   result.list.emplace();
   for (const ValueType& item : given) {
     result.list->push_back(std::get<int64_t>(item.literal->value));

@@ -66,6 +66,16 @@ bool IsWeakFloat(const ValueType& type) {
          std::holds_alternative<double>(type.literal->value);
 }
 
+std::optional<double> ConstantOf(const ValueType& type) {
+  if (!type.literal) return std::nullopt;
+  const auto& value = type.literal->value;
+  if (const auto* real = std::get_if<double>(&value)) return *real;
+  if (const auto* integer = std::get_if<int64_t>(&value)) {
+    return static_cast<double>(*integer);
+  }
+  return std::nullopt;
+}
+
 bool LiteralFits(const Expr::Literal& literal, DType dtype) {
   if (!IsInteger(dtype) || !HoldsInteger(literal)) return true;
   return VisitNumeric(dtype, [&](auto zero) {

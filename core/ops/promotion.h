@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_OPS_PROMOTION_H_
 #define FEEDMILL_CORE_OPS_PROMOTION_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,6 +19,9 @@ DType PromoteDTypes(DType a, DType b);
 // other operands. (A Python bool promotes as the dtype bool.)
 bool IsWeakInteger(const ValueType& type);
 bool IsWeakFloat(const ValueType& type);
+
+// Returns the value of an int64 or float literal; nullopt for other types.
+std::optional<double> ConstantOf(const ValueType& type);
 
 // True if the integer literal has an exact value in `dtype`; always true for
 // floats.

@@ -10,6 +10,7 @@
 #include "core/ops/function_families.h"
 #include "core/ops/image_resizing.h"
 #include "core/ops/image_shapes.h"
+#include "core/ops/promotion.h"
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
 
@@ -103,13 +104,7 @@ struct BoxRange {
 
 absl::StatusOr<double> ConstantNumber(std::string_view what,
                                       const ValueType& type) {
-  if (type.literal) {
-    const auto& value = type.literal->value;
-    if (const auto* real = std::get_if<double>(&value)) return *real;
-    if (const auto* integer = std::get_if<int64_t>(&value)) {
-      return static_cast<double>(*integer);
-    }
-  }
+  if (const auto number = ConstantOf(type)) return *number;
   return InvalidArgument("{}: {} is a number constant", kResizedCrop, what);
 }
 
