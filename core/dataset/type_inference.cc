@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/byte_budget.h"
@@ -159,11 +160,41 @@ absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
   return Infer(expr, spec, registry);
 }
 
+namespace {
+
+// Options of map in tf.data, Hugging Face datasets, Ray Data and feedmill's
+// Python functions that no component is called.
+constexpr std::string_view kOptionsOfMap[] = {
+    "batched",        "block_length",       "cycle_length",
+    "deterministic",  "drop_last_batch",    "drop_remainder",
+    "input_columns",  "keep_in_memory",     "load_from_cache_file",
+    "memory_bytes",   "num_parallel_calls", "num_proc",
+    "num_workers",    "on_error",           "python",
+    "remove_columns", "synchronous",        "use_unbounded_threadpool",
+    "with_indices",   "with_rank",          "writer_batch_size"};
+
+// Refuses an option that is written among the components: a constant of such a
+// name.
+absl::Status CheckIsNoOption(const std::string& name, const Expr& expr) {
+  const bool option =
+      std::ranges::find(kOptionsOfMap, name) != std::ranges::end(kOptionsOfMap);
+  if (!option || !std::holds_alternative<Expr::Literal>(expr.node())) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "\"{}\" is not an option here: it would be a component with the constant "
+      "{}; leave it out, because names stand for components only",
+      name, Shown(expr));
+}
+
+}  // namespace
+
 absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
                                          const ElementSpec& spec,
                                          const FunctionRegistry& registry) {
   ElementSpec out;
   for (const auto& [name, expr] : outputs) {
+    FM_RETURN_IF_ERROR(CheckIsNoOption(name, expr));
     FM_ASSIGN_OR_RETURN(ValueType type, InferType(expr, spec, registry));
     if (type.list.has_value()) {
       return InvalidArgument(

@@ -121,7 +121,10 @@ def outputs(value: Outputs | None, named: Mapping[str, Any]) -> str | dict[str, 
         texts: dict[str, Value] = {
             str(name): _output(str(name), one, traced) for name, one in (made or {}).items()
         }
-        texts.update({name: _output(name, one, traced=False) for name, one in named.items()})
+        for name, one in named.items():
+            if name in texts:
+                raise InvalidArgumentError(f'"{name}" is given twice, in the dict and by keyword')
+            texts[name] = _output(name, one, traced=False)
         if not texts:
             raise InvalidArgumentError("an element needs a component; give an expression")
         return texts

@@ -32,6 +32,42 @@ def errors_of_names(feedmill):
     feedmill.refused("{range: 3}", "steps[0] enumerate", '"x"', "another name", steps=steps)
 
 
+def options_among_components(feedmill):
+    """An option of another library's map would be a component: an error, unless it cannot be one."""
+    for option in ("num_parallel_calls: 4", "num_parallel_calls: -1", "deterministic: False", "num_proc: 8", "python: True",
+                   "remove_columns: \"'x'\""):
+        name = option.split(":")[0]
+        for step in ("map", "flat_map"):
+            steps = f"steps: [{step}: {{x: x, {option}}}]"
+            feedmill.refused("{range: 3}", f"steps[0] {step}", f'"{name}"', "not an option", "leave it out", steps=steps)
+    # Values that depend on the element, and other names, are components.
+    equal(feedmill.read("{range: 2}", "steps: [map: {num_proc: x, name: \"'a'\", size: 4, version: 2}]"),
+          [{"num_proc": k, "name": "a", "size": 4, "version": 2} for k in range(2)])
+
+
+def constants_of_another_scale(feedmill):
+    """Means and deviations for pixels from 0 to 1 are refused for images of integers."""
+    pixels = b"".join(bytes([k, 128, 255]) for k in range(4))
+    feedmill.write("pixels.bin", pixels)
+    image = "{map: {x: \"reshape(decode_raw(x, uint8), [1, 1, 3])\"}}"
+
+    def normalized(call):
+        return f"steps: [{image}, {{map: {{x: \"{call}\"}}}}]"
+
+    source = "{fixed_length: {files: pixels.bin, record_bytes: 3}}"
+    for mean, deviation in (("[0.485, 0.456, 0.406]", "[0.229, 0.224, 0.225]"), ("0.5", "0.5"), ("[0, 0, 0]", "[0.2, 0.2, 0.2]"),
+                            ("[0.5, 0.5, 0.5]", "1"), ("0.5", "[1, 1, 1]")):
+        feedmill.refused(source, "steps[1] map", "image.normalize", "0 to 1", "uint8", "/ 255",
+                         steps=normalized(f"image.normalize(x, {mean}, {deviation})"))
+        assert len(feedmill.read(source, normalized(f"image.normalize(cast(x, float32) / 255, {mean}, {deviation})"))) == 4
+    for call, want in (("image.normalize(x, 0, 1)", [0, 128, 255]), ("image.normalize(x, [0, 128, 255], 1)", [0, 0, 0]),
+                       ("image.normalize(x, [0.5, 0, 0], [1, 2, 255])", [-0.5, 64, 1]), ("image.normalize(x, 0, 255)", [0, 128 / 255, 1]),
+                       ("image.normalize(cast(x, float32), 0, 0.5)", [0, 256, 510])):
+        (row, *_) = feedmill.read(source, normalized(call))
+        got = row["x"][0][0]
+        assert all(abs(one - other) < 1e-6 for one, other in zip(got, want)), (call, got)
+
+
 def errors_of_many_components(feedmill):
     names = [f"c{k}" for k in range(1001)]
     feedmill.write("wide.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
@@ -148,7 +184,7 @@ def types_that_change_late(feedmill):
     assert done.returncode == 2 and "is bytes because" not in done.stderr, done.stderr
 
 
-TESTS = [errors_of_names, errors_of_many_components, errors_of_batches, errors_of_folders, errors_of_clusters,
+TESTS = [errors_of_names, options_among_components, constants_of_another_scale, errors_of_many_components, errors_of_batches, errors_of_folders, errors_of_clusters,
          errors_of_tokens, types_that_change_late]
 
 

@@ -250,6 +250,13 @@ def test_wrong_options_are_refused_at_once():
         (lambda: fm.Dataset.range(3).resize(height=2, width=2, method="best"), "bilinear"),
         (lambda: fm.Dataset.range(3).map("x +"), "x +"),
         (lambda: fm.Dataset.range(3).map(), "no expression"),
+        (lambda: fm.Dataset.range(3).map({"a": "x"}, a="x + 1"), '"a" is given twice'),
+        (
+            lambda: fm.Dataset.range(3).map(lambda x: {"a": x}, num_parallel_calls=4),
+            '"num_parallel_calls" is not an option here',
+        ),
+        (lambda: fm.Dataset.range(3).flat_map({"a": "x"}, deterministic=False), '"deterministic"'),
+        (lambda: fm.Dataset.range(3).map({"a": "x"}, python=False), '"python" is not an option'),
         (lambda: fm.Dataset.text([]), "empty"),
         (lambda: fm.Dataset.text(3.5j), "3.5j"),
         (lambda: fm.Dataset.text(None), "files: expected a path, a glob, a folder, or a list"),
