@@ -24,7 +24,7 @@ absl::Status NamesNoFile(std::string_view name, std::string_view why) {
   return InvalidArgument(
       "{}: {}, and a web server lists no files: name each file, as in files: "
       "[https://host/a.csv, https://host/b.csv]",
-      name, why);
+      ShownName(name), why);
 }
 
 // Returns the path with "[*]" and "[[]" replaced by these characters.

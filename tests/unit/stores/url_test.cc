@@ -44,5 +44,16 @@ TEST(Urls, PatternsAndFoldersAreErrorsThatSayWhatToWrite) {
   }
 }
 
+TEST(Urls, ErrorsShowNoSecrets) {
+  for (const char* url :
+       {"http://me:key@h/a b/*?key", "http://h/a b/c#*key", "http://me:k ey@h",
+        "http://me:key@h/a b/?#key", "http://me:key@"}) {
+    const std::string error = ErrorText(UrlOfPattern(url).status());
+    EXPECT_THAT(error, HasSubstr("http://")) << url;
+    EXPECT_THAT(error, ::testing::Not(HasSubstr("key"))) << url;
+    EXPECT_THAT(error, ::testing::Not(HasSubstr("me:"))) << url;
+  }
+}
+
 }  // namespace
 }  // namespace feedmill
