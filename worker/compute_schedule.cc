@@ -42,10 +42,11 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
                      piece->begin.p, piece->end.p);
   }
   if (piece.ok()) Measure(now, task, *piece, cost.Planned());
-  load_.AddBusy(cost.busy);
-  if (times.has_value()) spans_.AddTask(now, task, piece, costs, *times);
-  load_.NoteCosts(task.plan, costs);
-  if (CompiledPlan* const plan = plans_.Find(task.plan)) {
+  context_.load.AddBusy(cost.busy);
+  if (times.has_value())
+    context_.spans.AddTask(now, task, piece, costs, *times);
+  context_.load.NoteCosts(task.plan, costs);
+  if (CompiledPlan* const plan = context_.plans.Find(task.plan)) {
     plan->served +=
         (absl::ToDoubleNanoseconds(cost.busy) - task.expected_cost) /
         task.weight;
@@ -62,9 +63,10 @@ void ComputeSchedule::Measure(absl::Time now, const ComputeTask& task,
   cost.positions += positions;
   cost.bytes += bytes;
   cost.busy += busy;
-  CompiledPlan* const plan = plans_.Find(task.plan);
+  CompiledPlan* const plan = context_.plans.Find(task.plan);
   if (plan == nullptr) return;
-  if (!plan->cost.known()) clock_.BeatSoon(now);  // the first cost of a plan
+  if (!plan->cost.known())
+    context_.clock.BeatSoon(now);  // the first cost of a plan
   plan->cost.Add(positions, bytes, busy);
 }
 
@@ -77,33 +79,34 @@ std::vector<PlanCost> ComputeSchedule::TakeCosts() {
 
 // ---- scheduling
 
-void ComputeSchedule::Schedule(absl::Time now, WorkerEffects& effects) {
-  for (auto& [split, held] : leases_) Adopt(now, held, effects);
+void ComputeSchedule::Schedule(absl::Time now) {
+  for (auto& [split, held] : context_.leases) Adopt(now, held);
   const auto waits = [&](const auto& entry) {
     return WaitsForMemory(now, entry.second);
   };
-  while (tasks_.size() < kTasksPerThread * settings_.threads) {
+  while (tasks_.size() < kTasksPerThread * context_.settings.threads) {
     LeasedSplit* held = NextToCompute(now);
     if (held == nullptr) {
-      if (std::none_of(leases_.begin(), leases_.end(), waits)) return;
+      if (std::none_of(context_.leases.begin(), context_.leases.end(), waits))
+        return;
       // Pieces kept for other ranks are dropped in favour of present requests.
-      if (shared_.DropIdle()) continue;
-      return unsent_.NoteAwaited();
+      if (context_.shared.DropIdle()) continue;
+      return context_.unsent.NoteAwaited();
     }
-    const CompiledPlan& plan = *plans_.Find(held->lease.plan);
+    const CompiledPlan& plan = *context_.plans.Find(held->lease.plan);
     uint64_t positions = PositionsFor(plan);
     if (!FreeIdle(ExpectedBytes(plan, positions))) {
       positions = 1;  // a starved head may overdraw memory by one position
       TakeMemory(*held, ExpectedBytes(plan, positions));
     }
-    Start(now, *held, positions, effects);
+    Start(now, *held, positions);
   }
 }
 
 bool ComputeSchedule::WaitsForMemory(absl::Time now,
                                      const LeasedSplit& held) const {
   if (!Wants(now, held)) return false;
-  const CompiledPlan& plan = *plans_.Find(held.lease.plan);
+  const CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
   return MayHaveTask(plan) && !HasRoom(plan);
 }
 
@@ -114,11 +117,11 @@ LeasedSplit* ComputeSchedule::NextToCompute(absl::Time now) {
   WeighJobs(now);
   LeasedSplit* best = nullptr;
   Rank best_rank;
-  for (auto& [split, held] : leases_) {
+  for (auto& [split, held] : context_.leases) {
     if (!MayCompute(now, held)) continue;
     const OutgoingStream& stream = *held.stream;
     const bool head = stream.terms.head;
-    const Rank rank{Served(*plans_.Find(held.lease.plan)), !head,
+    const Rank rank{Served(*context_.plans.Find(held.lease.plan)), !head,
                     head ? stream.RunningTasks() : 0, stream.next(), split};
     if (best == nullptr || rank < best_rank) {
       best = &held;
@@ -130,10 +133,10 @@ LeasedSplit* ComputeSchedule::NextToCompute(absl::Time now) {
 
 // True if the lease has something to compute, regardless of memory.
 bool ComputeSchedule::Wants(absl::Time now, const LeasedSplit& held) const {
-  if (!held.failure.ok() || !held.Granted(now, clock_.park_after())) {
+  if (!held.failure.ok() || !held.Granted(now, context_.clock.park_after())) {
     return false;
   }
-  const CompiledPlan* const plan = plans_.Find(held.lease.plan);
+  const CompiledPlan* const plan = context_.plans.Find(held.lease.plan);
   if (plan == nullptr || plan->state != CompiledPlan::State::kReady) {
     return false;
   }
@@ -143,41 +146,42 @@ bool ComputeSchedule::Wants(absl::Time now, const LeasedSplit& held) const {
 bool ComputeSchedule::MayCompute(absl::Time now,
                                  const LeasedSplit& held) const {
   if (!Wants(now, held)) return false;
-  const CompiledPlan& plan = *plans_.Find(held.lease.plan);
+  const CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
   return MayHaveTask(plan) && (Starved(*held.stream) || HasRoom(plan));
 }
 
 // True if the stream may overdraw the memory: a head whose client is sent
 // nothing.
 bool ComputeSchedule::Starved(const OutgoingStream& stream) const {
-  return stream.Starved() && !unsent_.Has(stream.to());
+  return stream.Starved() && !context_.unsent.Has(stream.to());
 }
 
 // True if the next piece waits for the client.
 bool ComputeSchedule::WaitsToSend(const OutgoingStream& stream) const {
   return stream.WaitsForCredit() ||
          (stream.NextIsReady() &&
-          !unsent_.MayAdd(stream.to(), stream.NextBytes()));
+          !context_.unsent.MayAdd(stream.to(), stream.NextBytes()));
 }
 
 // Updates each job's memory, tasks and weight, and which jobs are read here
 // now.
 void ComputeSchedule::WeighJobs(absl::Time now) {
   weights_ = 0;
-  for (auto& [id, plan] : plans_.all()) {
+  for (auto& [id, plan] : context_.plans.all()) {
     plan.taken = *plan.made_bytes;
     plan.tasks = 0;
     plan.reads = false;
   }
   for (const auto& [id, task] : tasks_) {
-    CompiledPlan* const plan = plans_.Find(task.plan);
+    CompiledPlan* const plan = context_.plans.Find(task.plan);
     if (plan == nullptr) continue;
     plan->taken += task.expected_bytes;
     ++plan->tasks;
   }
-  for (const auto& [split, held] : leases_) {
-    CompiledPlan* const plan = plans_.Find(held.lease.plan);
-    if (plan == nullptr || !held.Granted(now, clock_.park_after())) continue;
+  for (const auto& [split, held] : context_.leases) {
+    CompiledPlan* const plan = context_.plans.Find(held.lease.plan);
+    if (plan == nullptr || !held.Granted(now, context_.clock.park_after()))
+      continue;
     const uint32_t before = plan->reads ? plan->weight : 0;
     plan->weight = std::max(before, held.stream->terms.weight);
     plan->reads = true;
@@ -192,7 +196,7 @@ double ComputeSchedule::Served(const CompiledPlan& plan) const {
 
 // A cheap plan has at most one task per thread.
 bool ComputeSchedule::MayHaveTask(const CompiledPlan& plan) const {
-  return !plan.cost.cheap() || plan.tasks < settings_.threads;
+  return !plan.cost.cheap() || plan.tasks < context_.settings.threads;
 }
 
 // True if pieces and tasks use up all credit and more could be produced at
@@ -201,7 +205,7 @@ bool ComputeSchedule::MayHaveTask(const CompiledPlan& plan) const {
 bool ComputeSchedule::FarAhead(const CompiledPlan& plan,
                                const OutgoingStream& stream) const {
   if (!plan.cost.cheap() || stream.empty() ||
-      (stream.WantsNext() && !rules_.EnoughBehindHole())) {
+      (stream.WantsNext() && !context_.rules->EnoughBehindHole())) {
     return false;
   }
   return stream.BytesWithTasks(FrameBytes(plan)) >= stream.total();
@@ -210,8 +214,8 @@ bool ComputeSchedule::FarAhead(const CompiledPlan& plan,
 // ---- sizes
 
 uint64_t ComputeSchedule::FrameBytes(const CompiledPlan& plan) const {
-  return plan.cost.FrameBytes(
-      {settings_.frame_bytes, settings_.cache_bytes, in_place_});
+  return plan.cost.FrameBytes({context_.settings.frame_bytes,
+                               context_.settings.cache_bytes, in_place_});
 }
 
 uint64_t ComputeSchedule::PositionsFor(const CompiledPlan& plan) const {
@@ -239,19 +243,20 @@ bool ComputeSchedule::HasRoom(const CompiledPlan& plan) const {
 bool ComputeSchedule::WithinShare(const CompiledPlan& plan,
                                   uint64_t bytes) const {
   return weights_ <= plan.weight || plan.taken == 0 ||
-         plan.taken + bytes <= settings_.memory_bytes / weights_ * plan.weight;
+         plan.taken + bytes <=
+             context_.settings.memory_bytes / weights_ * plan.weight;
 }
 
 bool ComputeSchedule::Fits(uint64_t bytes) const {
-  const uint64_t taken = used_bytes_ + expected_bytes_;
-  return taken == 0 || taken + bytes <= settings_.memory_bytes;
+  const uint64_t taken = context_.used_bytes + expected_bytes_;
+  return taken == 0 || taken + bytes <= context_.settings.memory_bytes;
 }
 
 // Drops pieces kept for other ranks until `bytes` fit. Returns false if they do
 // not fit then either.
 bool ComputeSchedule::FreeIdle(uint64_t bytes) {
   while (!Fits(bytes)) {
-    if (!shared_.DropIdle()) return false;
+    if (!context_.shared.DropIdle()) return false;
   }
   return true;
 }
@@ -262,7 +267,7 @@ bool ComputeSchedule::FreeIdle(uint64_t bytes) {
 // holds them.
 void ComputeSchedule::TakeMemory(LeasedSplit& for_whom, uint64_t bytes) {
   std::vector<std::pair<Cursor, SplitId>> blocked;
-  for (const auto& [split, held] : leases_) {
+  for (const auto& [split, held] : context_.leases) {
     if (&held == &for_whom || !held.stream) continue;
     if (held.stream->NextIsReady()) {
       blocked.emplace_back(held.stream->next(), split);
@@ -272,7 +277,7 @@ void ComputeSchedule::TakeMemory(LeasedSplit& for_whom, uint64_t bytes) {
   const auto enough = [&] { return FreeIdle(bytes); };
   for (const auto& [next, split] : blocked) {
     if (Fits(bytes)) return;
-    LeasedSplit& held = leases_.at(split);
+    LeasedSplit& held = context_.leases.at(split);
     held.stream->GiveUp(held.lease.end, enough);
   }
   for_whom.stream->GiveUp(for_whom.lease.end, enough);
@@ -286,7 +291,7 @@ std::vector<PositionRange> ComputeSchedule::TakeSoon(const PlanId& id,
                                                      uint64_t ahead) {
   std::vector<PositionRange> soon;
   if (ahead == 0) return soon;
-  for (auto& [split, held] : leases_) {
+  for (auto& [split, held] : context_.leases) {
     if (held.lease.plan != id || !held.failure.ok()) continue;
     const Cursor next =
         held.stream ? held.stream->frontier() : held.lease.begin;
@@ -305,18 +310,19 @@ std::vector<PositionRange> ComputeSchedule::TakeSoon(const PlanId& id,
 
 // Starts a task for the first positions that no task computes.
 void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
-                            uint64_t positions, WorkerEffects& effects) {
+                            uint64_t positions) {
   OutgoingStream& stream = *held.stream;
-  CompiledPlan& plan = *plans_.Find(held.lease.plan);
+  CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
   const OutgoingStream::Gap gap = stream.FirstGap();
   const Cursor begin = gap.begin;
   Cursor end = positions < gap.limit.p - begin.p
                    ? Cursor{begin.p + positions, 0}
                    : gap.limit;
-  std::optional<SharedResults::Key> key = plans_.SharedKey(held);
+  std::optional<SharedResults::Key> key = context_.plans.SharedKey(held);
   // The cached piece at `begin` is cut differently: this task is not shared.
-  if (key && shared_.Find(*key, begin)) key.reset();
-  if (key) end = std::min(end, shared_.NextAfter(*key, begin).value_or(end));
+  if (key && context_.shared.Find(*key, begin)) key.reset();
+  if (key)
+    end = std::min(end, context_.shared.NextAfter(*key, begin).value_or(end));
   const TaskId id{++last_task_};
   stream.Fill(gap, end, id);
 
@@ -329,21 +335,21 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   const bool at_once = plan.traits.positions_ahead == 0 && plan.cost.cheap() &&
                        AtOnceCost() + cost <= kAtOnceNanoseconds;
   const uint64_t trace = held.lease.trace;
-  if (trace != 0) spans_.NoteBegun(now, held);
+  if (trace != 0) context_.spans.NoteBegun(now, held);
   tasks_.emplace(
       id, ComputeTask{held.lease.split, held.lease.plan, begin, end, expected,
                       cost, plan.weight, at_once, key, held.lease.share.ranks,
                       trace, held.lease.attempt, now});
   OutgoingStream::Terms& terms = stream.terms;
-  effects.compute.push_back(
+  context_.effects.compute.push_back(
       {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share,
        stream.to(), terms.compression, terms.profile,
-       load_.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
+       context_.load.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
        trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead),
        std::exchange(terms.state, nullptr)});
   if (!key) return;
-  shared_.Begin(*key, begin, end, id);
-  for (auto& [split, other] : leases_) Adopt(now, other, effects);
+  context_.shared.Begin(*key, begin, end, id);
+  for (auto& [split, other] : context_.leases) Adopt(now, other);
 }
 
 double ComputeSchedule::AtOnceCost() const {
@@ -356,20 +362,19 @@ double ComputeSchedule::AtOnceCost() const {
 
 // Takes pieces made, or being made, for another rank, if this rank needs them
 // next and they end where its gap ends.
-void ComputeSchedule::Adopt(absl::Time now, LeasedSplit& held,
-                            WorkerEffects& effects) {
-  const std::optional<SharedResults::Key> key = plans_.SharedKey(held);
+void ComputeSchedule::Adopt(absl::Time now, LeasedSplit& held) {
+  const std::optional<SharedResults::Key> key = context_.plans.SharedKey(held);
   if (!key) return;
   bool ready = false;
   while (Wants(now, held)) {
     OutgoingStream& stream = *held.stream;
     const OutgoingStream::Gap gap = stream.FirstGap();
-    const auto found = shared_.Find(*key, gap.begin);
+    const auto found = context_.shared.Find(*key, gap.begin);
     if (!found || gap.limit < found->end) break;
     stream.Fill(gap, found->end, found->task, found->made);
     ready = ready || found->made != nullptr;
   }
-  if (ready) delivery_.Send(now, held, effects);
+  if (ready) delivery_.Send(now, held);
 }
 
 // ---- the load report
@@ -379,8 +384,9 @@ PlanLoad ComputeSchedule::LoadOf(absl::Time now, const PlanId& id,
   PlanLoad load;
   load.plan = id;
   load.ready_bytes = *plan.made_bytes;
-  for (const auto& [split, held] : leases_) {
-    if (held.lease.plan != id || !held.Granted(now, clock_.park_after())) {
+  for (const auto& [split, held] : context_.leases) {
+    if (held.lease.plan != id ||
+        !held.Granted(now, context_.clock.park_after())) {
       continue;
     }
     ++load.streams;

@@ -11,45 +11,22 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/wire/message.h"
-#include "worker/agent_clock.h"
-#include "worker/compiled_plans.h"
+#include "worker/agent_context.h"
 #include "worker/compute_task.h"
-#include "worker/cost_model.h"
-#include "worker/lease_spans.h"
-#include "worker/leased_split.h"
-#include "worker/load_report.h"
 #include "worker/piece_delivery.h"
-#include "worker/shared_results.h"
-#include "worker/stream_rules.h"
-#include "worker/unsent_pieces.h"
 
 namespace feedmill {
 
 // Chooses what a worker computes next, and whose memory it may take. Pure.
 class ComputeSchedule {
  public:
-  // The references must outlive this object. `used_bytes`: element bytes
-  // computed and not sent.
-  ComputeSchedule(const WorkerAgentSettings& settings, const StreamRules& rules,
-                  const uint64_t& used_bytes, AgentClock& clock,
-                  LeasedSplits& leases, CompiledPlans& plans,
-                  SharedResults& shared, UnsentPieces& unsent,
-                  PieceDelivery& delivery, LoadReport& load, LeaseSpans& spans)
-      : settings_(settings),
-        rules_(rules),
-        used_bytes_(used_bytes),
-        clock_(clock),
-        leases_(leases),
-        plans_(plans),
-        shared_(shared),
-        unsent_(unsent),
-        delivery_(delivery),
-        load_(load),
-        spans_(spans) {}
+  // The references must outlive this object.
+  ComputeSchedule(AgentContext& context, PieceDelivery& delivery)
+      : context_(context), delivery_(delivery) {}
 
   void ReadInPlace(bool in_place) { in_place_ = in_place; }
   // Starts as many tasks as threads, memory and streams allow.
-  void Schedule(absl::Time now, WorkerEffects& effects);
+  void Schedule(absl::Time now);
   // A task ended. Returns it, and measures its cost. A piece that is not what
   // was requested becomes an error. `costs`, `times`: as in
   // WorkerAgent::OnComputed.
@@ -91,22 +68,12 @@ class ComputeSchedule {
   void TakeMemory(LeasedSplit& for_whom, uint64_t bytes);
   // ---- tasks
   std::vector<PositionRange> TakeSoon(const PlanId& id, uint64_t ahead);
-  void Start(absl::Time now, LeasedSplit& held, uint64_t positions,
-             WorkerEffects& effects);
+  void Start(absl::Time now, LeasedSplit& held, uint64_t positions);
   double AtOnceCost() const;
-  void Adopt(absl::Time now, LeasedSplit& held, WorkerEffects& effects);
+  void Adopt(absl::Time now, LeasedSplit& held);
 
-  const WorkerAgentSettings& settings_;
-  const StreamRules& rules_;
-  const uint64_t& used_bytes_;
-  AgentClock& clock_;
-  LeasedSplits& leases_;
-  CompiledPlans& plans_;
-  SharedResults& shared_;
-  UnsentPieces& unsent_;
+  AgentContext& context_;
   PieceDelivery& delivery_;
-  LoadReport& load_;
-  LeaseSpans& spans_;
 
   bool in_place_ = false;
   std::map<TaskId, ComputeTask> tasks_;

@@ -15,67 +15,65 @@ absl::StatusOr<BufferedPiecePtr> PieceDelivery::BufferPiece(
     absl::Time now, const ComputeTask& task, absl::StatusOr<Piece> piece,
     std::shared_ptr<const PackedParts> packed, StepCosts costs) {
   if (!piece.ok()) return piece.status();
-  const CompiledPlan* const plan = plans_.Find(task.plan);
+  const CompiledPlan* const plan = context_.plans.Find(task.plan);
   auto made = std::make_shared<BufferedPiece>(
-      used_bytes_, plan == nullptr ? nullptr : plan->made_bytes,
+      context_.used_bytes, plan == nullptr ? nullptr : plan->made_bytes,
       *std::move(piece), std::move(packed), std::move(costs));
   if (task.trace != 0) made->at = now;
   return made;
 }
 
 void PieceDelivery::Deliver(absl::Time now, TaskId id, const ComputeTask& task,
-                            absl::StatusOr<BufferedPiecePtr> made,
-                            WorkerEffects& effects) {
+                            absl::StatusOr<BufferedPiecePtr> made) {
   if (!task.shared_key) {
-    const auto lease = leases_.find(task.split);
-    if (lease == leases_.end()) return;
-    return DeliverTo(now, lease->second, id, std::move(made), effects);
+    const auto lease = context_.leases.find(task.split);
+    if (lease == context_.leases.end()) return;
+    return DeliverTo(now, lease->second, id, std::move(made));
   }
   // An error is not kept: each rank that reaches it computes it again.
   if (made.ok() && (*made)->piece.error.ok()) {
-    shared_.Keep(now, *task.shared_key, id, *made, task.ranks);
+    context_.shared.Keep(now, *task.shared_key, id, *made, task.ranks);
   } else {
-    shared_.Abandon(*task.shared_key, task.begin, id);
+    context_.shared.Abandon(*task.shared_key, task.begin, id);
   }
-  for (auto& [split, held] : leases_) DeliverTo(now, held, id, made, effects);
+  for (auto& [split, held] : context_.leases) DeliverTo(now, held, id, made);
 }
 
 // Stores the result of a task in the stream's segment that waits for it.
 void PieceDelivery::DeliverTo(absl::Time now, LeasedSplit& held, TaskId task,
-                              absl::StatusOr<BufferedPiecePtr> made,
-                              WorkerEffects& effects) {
+                              absl::StatusOr<BufferedPiecePtr> made) {
   if (!held.stream || !held.stream->Awaits(task)) return;
   if (!made.ok()) {
     held.Fail(made.status());
-    return clock_.BeatSoon(now);
+    return context_.clock.BeatSoon(now);
   }
   if (!held.stream->Store(task, *std::move(made))) return;
-  Send(now, held, effects);
-  if (held.stream->Complete()) clock_.BeatWithin(now, kCoalesceCosts);
+  Send(now, held);
+  if (held.stream->Complete()) context_.clock.BeatWithin(now, kCoalesceCosts);
 }
 
-void PieceDelivery::Send(absl::Time now, LeasedSplit& held,
-                         WorkerEffects& effects) {
+void PieceDelivery::Send(absl::Time now, LeasedSplit& held) {
   OutgoingStream& stream = *held.stream;
   while (stream.NextIsReady()) {
-    if (!unsent_.MayAdd(stream.to(), stream.NextBytes())) {
-      return unsent_.NoteAwaited();
+    if (!context_.unsent.MayAdd(stream.to(), stream.NextBytes())) {
+      return context_.unsent.NoteAwaited();
     }
     const BufferedPiecePtr made = stream.TakeNext();
     if (made == nullptr) return;
-    load_.NoteSent(held.lease.plan, made->piece.chunk.rows, made->bytes);
-    if (held.lease.trace != 0) spans_.AddReady(now, held.lease, *made);
-    if (const auto key = plans_.SharedKey(held)) {
-      shared_.Took(*key, made->piece.begin);
+    context_.load.NoteSent(held.lease.plan, made->piece.chunk.rows,
+                           made->bytes);
+    if (held.lease.trace != 0) context_.spans.AddReady(now, held.lease, *made);
+    if (const auto key = context_.plans.SharedKey(held)) {
+      context_.shared.Took(*key, made->piece.begin);
     }
     const OutgoingStream::Terms& terms = stream.terms;
     const bool last = made.use_count() == 1;  // no other rank needs it
-    effects.sends.push_back(
+    context_.effects.sends.push_back(
         {stream.to(),
          Frame{.session = held.lease.session,
                .split = held.lease.split,
-               .worker = settings_.worker,
-               .worker_incarnation = settings_.incarnation,
+               .worker = context_.settings.worker,
+               .worker_incarnation = context_.settings.incarnation,
                .attempt = held.lease.attempt,
                .opening = stream.opening(),
                .piece = last ? std::move(made->piece) : made->piece,
@@ -84,7 +82,7 @@ void PieceDelivery::Send(absl::Time now, LeasedSplit& held,
                              : made->packed,
                .checksums = terms.checksums,
                .costs = terms.profile ? made->costs : nullptr}});
-    effects.unsent.push_back(unsent_.Add(stream.to(), made));
+    context_.effects.unsent.push_back(context_.unsent.Add(stream.to(), made));
   }
 }
 

@@ -25,35 +25,31 @@ bool SameLease(const Lease& a, const Lease& b) {
 
 WorkerAgent::WorkerAgent(WorkerAgentSettings settings,
                          std::unique_ptr<const StreamRules> rules)
-    : settings_(std::move(settings)),
-      rules_(std::move(rules)),
-      clock_(settings_.heartbeat_interval) {
-  FM_CHECK(settings_.threads > 0);
-  FM_CHECK(settings_.heartbeat_interval > absl::ZeroDuration());
+    : context_(std::move(settings), std::move(rules)) {
+  FM_CHECK(context_.settings.threads > 0);
+  FM_CHECK(context_.settings.heartbeat_interval > absl::ZeroDuration());
 }
 
 // ---- entry points
 
 WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
                                   const Message& message) {
-  WorkerEffects effects;
   // Messages for other roles are ignored; they are no error.
   if (const auto* answer = std::get_if<WorkerAnswer>(&message)) {
-    if (from == kDispatcherPeer) OnAnswer(now, *answer, effects);
+    if (from == kDispatcherPeer) OnAnswer(now, *answer);
   } else if (const auto* grant = std::get_if<Grant>(&message)) {
-    OnGrant(now, from, *grant, effects);
+    OnGrant(now, from, *grant);
   }
-  schedule_.Schedule(now, effects);
-  return effects;
+  schedule_.Schedule(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::OnTick(absl::Time now) {
-  WorkerEffects effects;
-  if (now >= NextDeadline()) Beat(now, effects);
-  shared_.DropOlder(now - kKeptFor);
-  schedule_.Schedule(now, effects);
-  effects.drained = draining_ && Abandoned(now);
-  return effects;
+  if (now >= NextDeadline()) Beat(now);
+  context_.shared.DropOlder(now - kKeptFor);
+  schedule_.Schedule(now);
+  context_.effects.drained = draining_ && Abandoned(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
@@ -62,143 +58,135 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
                                       std::shared_ptr<const PackedParts> packed,
                                       StepCosts costs,
                                       std::optional<TaskTimes> times) {
-  WorkerEffects effects;
   const ComputeTask task =
       schedule_.EndTask(now, id, piece, cost, costs, times);
   absl::StatusOr<BufferedPiecePtr> made = delivery_.BufferPiece(
       times.has_value() ? times->end : now, task, std::move(piece),
       std::move(packed), std::move(costs));
-  delivery_.Deliver(now, id, task, std::move(made), effects);
-  schedule_.Schedule(now, effects);
-  return effects;
+  delivery_.Deliver(now, id, task, std::move(made));
+  schedule_.Schedule(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
                                      absl::Status status, PlanTraits traits) {
-  WorkerEffects effects;
-  CompiledPlan* const known = plans_.Find(plan);
-  if (known == nullptr) return effects;  // forgotten meanwhile
+  CompiledPlan* const known = context_.plans.Find(plan);
+  if (known == nullptr) return TakeEffects();  // forgotten meanwhile
   known->state =
       status.ok() ? CompiledPlan::State::kReady : CompiledPlan::State::kFailed;
   known->failure = std::move(status);
   known->traits = traits;
-  clock_.BeatSoon(now);
+  context_.clock.BeatSoon(now);
   if (known->state == CompiledPlan::State::kFailed) {
-    for (auto& [split, held] : leases_) {
+    for (auto& [split, held] : context_.leases) {
       if (held.lease.plan == plan) held.Fail(known->failure);
     }
   }
-  schedule_.Schedule(now, effects);
-  return effects;
+  schedule_.Schedule(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::OnResolved(absl::Time now, ManifestResult result) {
   const auto found = manifests_.find(result.graph_fingerprint);
   if (found != manifests_.end()) {
     found->second = std::move(result);
-    clock_.BeatSoon(now);
+    context_.clock.BeatSoon(now);
   }
   return {};
 }
 
 WorkerEffects WorkerAgent::OnSent(absl::Time now) {
-  WorkerEffects effects;
-  unsent_.ClearAwaited();
-  for (auto& [split, held] : leases_) {
-    if (held.stream) delivery_.Send(now, held, effects);
+  context_.unsent.ClearAwaited();
+  for (auto& [split, held] : context_.leases) {
+    if (held.stream) delivery_.Send(now, held);
   }
-  schedule_.Schedule(now, effects);
-  return effects;
+  schedule_.Schedule(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::TakeName(absl::Time now, WorkerId worker,
                                     Incarnation incarnation) {
-  settings_.worker = std::move(worker);
-  settings_.incarnation = incarnation;
-  leases_.clear();
+  context_.settings.worker = std::move(worker);
+  context_.settings.incarnation = incarnation;
+  context_.leases.clear();
   early_.Clear();
   seen_ = {};
   python_known_ = false;
-  clock_.BeatWithin(now, absl::ZeroDuration());
-  WorkerEffects effects;
-  schedule_.Schedule(now, effects);
-  return effects;
+  context_.clock.BeatWithin(now, absl::ZeroDuration());
+  schedule_.Schedule(now);
+  return TakeEffects();
 }
 
 WorkerEffects WorkerAgent::Drain(absl::Time now) {
-  WorkerEffects effects;
   draining_ = true;
-  clock_.BeatSoon(now);
+  context_.clock.BeatSoon(now);
   // If no dispatcher ever knew this worker, no client depends on it.
-  effects.drained = last_answer_ == absl::InfinitePast();
-  return effects;
+  context_.effects.drained = last_answer_ == absl::InfinitePast();
+  return TakeEffects();
 }
 
 // ---- the dispatcher's answers
 
-void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
-                           WorkerEffects& effects) {
-  if (answer.incarnation != settings_.incarnation) return;
+void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer) {
+  if (answer.incarnation != context_.settings.incarnation) return;
   last_answer_ = now;
-  plans_.BeginAnswer(now);
+  context_.plans.BeginAnswer(now);
   seen_ = answer.seen;
-  clock_.TakeAnswer(now, answer);
+  context_.clock.TakeAnswer(now, answer);
   // A dispatcher that was restarted asks again.
   if (std::exchange(python_known_, answer.python_known) && !python_known_) {
-    clock_.BeatSoon(now);
+    context_.clock.BeatSoon(now);
   }
-  spans_.TakeOrder(now, answer);
-  TakeDefinitions(answer, effects);
-  TakeLeases(now, answer, effects);
-  TakeManifestRequests(answer, effects);
-  ForgetPlans(effects);
-  effects.drained = draining_ && answer.drained;
+  context_.spans.TakeOrder(now, answer);
+  TakeDefinitions(answer);
+  TakeLeases(now, answer);
+  TakeManifestRequests(answer);
+  ForgetPlans();
+  context_.effects.drained = draining_ && answer.drained;
 }
 
-void WorkerAgent::TakeDefinitions(const WorkerAnswer& answer,
-                                  WorkerEffects& effects) {
+void WorkerAgent::TakeDefinitions(const WorkerAnswer& answer) {
   for (const PlanDefinition& definition : answer.definitions) {
     // Known: being compiled, ready, or failed.
-    if (!plans_.Define(definition.plan)) continue;
-    load_.Begin(definition.plan);
-    effects.define.push_back(definition);
+    if (!context_.plans.Define(definition.plan)) continue;
+    context_.load.Begin(definition.plan);
+    context_.effects.define.push_back(definition);
   }
 }
 
-void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer,
-                             WorkerEffects& effects) {
+void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer) {
   std::map<SplitId, const Lease*> wanted;
   for (const Lease& lease : answer.leases) wanted[lease.split] = &lease;
-  for (auto it = leases_.begin(); it != leases_.end();) {
+  for (auto it = context_.leases.begin(); it != context_.leases.end();) {
     const auto found = wanted.find(it->first);
     if (found != wanted.end() && SameLease(it->second.lease, *found->second)) {
       it->second.lease.trace = found->second->trace;
       wanted.erase(found);
       ++it;
     } else {
-      it = leases_.erase(it);
+      it = context_.leases.erase(it);
     }
   }
   for (const auto& [split, lease] : wanted) {
-    LeasedSplit& held = leases_[split];
+    LeasedSplit& held = context_.leases[split];
     held.lease = *lease;
     held.leased = now;
-    const CompiledPlan* const plan = plans_.Find(lease->plan);
+    const CompiledPlan* const plan = context_.plans.Find(lease->plan);
     if (plan == nullptr) {
-      clock_.BeatSoon(now);  // reports that the plan is missing
+      context_.clock.BeatSoon(now);  // reports that the plan is missing
     } else if (plan->state == CompiledPlan::State::kFailed) {
       held.Fail(plan->failure);
-      clock_.BeatSoon(now);
+      context_.clock.BeatSoon(now);
     }
     if (const auto early = early_.Take(split)) {
-      OnGrant(early->received, early->from, early->grant, effects);
+      OnGrant(early->received, early->from, early->grant);
     }
   }
-  for (const auto& [split, held] : leases_) plans_.NoteUse(held.lease.plan);
+  for (const auto& [split, held] : context_.leases)
+    context_.plans.NoteUse(held.lease.plan);
 }
 
-void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer,
-                                       WorkerEffects& effects) {
+void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer) {
   std::map<std::string, const ManifestRequest*> asked;
   for (const ManifestRequest& request : answer.manifests) {
     asked[request.graph_fingerprint] = &request;
@@ -208,27 +196,28 @@ void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer,
   });
   for (const auto& [fingerprint, request] : asked) {
     if (manifests_.try_emplace(fingerprint).second) {
-      effects.resolve.push_back(*request);
+      context_.effects.resolve.push_back(*request);
     }
   }
 }
 
-void WorkerAgent::ForgetPlans(WorkerEffects& effects) {
-  for (const PlanId& plan : plans_.ForgetIdle()) {
-    load_.Forget(plan);
-    shared_.Forget(plan);
-    effects.forget.push_back(plan);
+void WorkerAgent::ForgetPlans() {
+  for (const PlanId& plan : context_.plans.ForgetIdle()) {
+    context_.load.Forget(plan);
+    context_.shared.Forget(plan);
+    context_.effects.forget.push_back(plan);
   }
 }
 
 // ---- grants
 
 void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
-                          const Grant& grant, WorkerEffects& effects) {
-  if (grant.worker_incarnation != settings_.incarnation) return;
-  const auto found = leases_.find(grant.split);
-  if (found == leases_.end() || found->second.lease.attempt < grant.attempt) {
-    return early_.Keep(now, from, grant, clock_.park_after());
+                          const Grant& grant) {
+  if (grant.worker_incarnation != context_.settings.incarnation) return;
+  const auto found = context_.leases.find(grant.split);
+  if (found == context_.leases.end() ||
+      found->second.lease.attempt < grant.attempt) {
+    return early_.Keep(now, from, grant, context_.clock.park_after());
   }
   LeasedSplit& held = found->second;
   if (held.lease.session != grant.session ||
@@ -238,7 +227,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   }
   if (held.stream && grant.opening < held.stream->opening()) return;
   const bool opens = !held.stream || held.stream->to() != from ||
-                     rules_->Reopened(held.stream->opening(), grant);
+                     context_.rules->Reopened(held.stream->opening(), grant);
   if (!held.stream) held.stream.emplace(grant.start, held.lease.end);
   OutgoingStream& stream = *held.stream;
   if (opens) {
@@ -248,15 +237,15 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   // Without credit the rate shows the link; otherwise the reader waits for
   // computation.
   stream.terms.link_rate = stream.WaitsForCredit() ? grant.arriving : 0;
-  stream.SetTotal(rules_->Allow(stream.total(), grant));
-  stream.terms.head = rules_->IsHead(grant);
+  stream.SetTotal(context_.rules->Allow(stream.total(), grant));
+  stream.terms.head = context_.rules->IsHead(grant);
   stream.terms.compression = grant.compression;
   stream.terms.checksums = grant.checksums;
   stream.terms.weight = grant.weight;
   stream.terms.profile = grant.profile;
   if (grant.state != nullptr) stream.terms.state = grant.state;
   stream.terms.granted = std::max(stream.terms.granted, now);
-  delivery_.Send(now, held, effects);
+  delivery_.Send(now, held);
 }
 
 // ---- heartbeats
@@ -264,56 +253,58 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
 // True if no dispatcher has answered for park_after and no reader heard of
 // since then waits for data.
 bool WorkerAgent::Abandoned(absl::Time now) const {
-  if (now - last_answer_ <= clock_.park_after()) return false;
-  return std::none_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    const LeasedSplit& held = entry.second;
-    return held.Granted(now, clock_.park_after()) && !held.stream->AllSent();
-  });
+  if (now - last_answer_ <= context_.clock.park_after()) return false;
+  return std::none_of(context_.leases.begin(), context_.leases.end(),
+                      [&](const auto& entry) {
+                        const LeasedSplit& held = entry.second;
+                        return held.Granted(now, context_.clock.park_after()) &&
+                               !held.stream->AllSent();
+                      });
 }
 
 WorkerLoad WorkerAgent::Load(absl::Time now) const {
   WorkerLoad load;
-  load.threads = settings_.threads;
+  load.threads = context_.settings.threads;
   load.tasks = static_cast<uint32_t>(schedule_.tasks());
-  load.memory_bytes = used_bytes_;
-  load.memory_max = settings_.memory_bytes;
-  for (const auto& [id, plan] : plans_.all()) {
+  load.memory_bytes = context_.used_bytes;
+  load.memory_max = context_.settings.memory_bytes;
+  for (const auto& [id, plan] : context_.plans.all()) {
     PlanLoad each = schedule_.LoadOf(now, id, plan);
     if (each.streams == 0 && now - plan.needed > kReportedFor) continue;
     load.plans.push_back(std::move(each));
   }
-  load_.AddTotals(load);
+  context_.load.AddTotals(load);
   return load;
 }
 
-void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
-  clock_.NoteBeat(now);
+void WorkerAgent::Beat(absl::Time now) {
+  context_.clock.NoteBeat(now);
   WorkerBeat beat;
-  beat.worker = settings_.worker;
-  beat.incarnation = settings_.incarnation;
-  beat.slots = settings_.slots;
+  beat.worker = context_.settings.worker;
+  beat.incarnation = context_.settings.incarnation;
+  beat.slots = context_.settings.slots;
   beat.draining = draining_;
   beat.seen = seen_;
-  beat.allows_python = settings_.python.has_value();
-  if (!python_known_) beat.python = settings_.python;
-  beat.release = settings_.release;
-  for (const auto& [split, held] : leases_) {
+  beat.allows_python = context_.settings.python.has_value();
+  if (!python_known_) beat.python = context_.settings.python;
+  beat.release = context_.settings.release;
+  for (const auto& [split, held] : context_.leases) {
     beat.leases.push_back({split, held.lease.attempt});
     if (held.failure.ok()) continue;
     beat.failures.push_back({split, held.lease.attempt, held.failure});
   }
-  for (const auto& [plan, record] : plans_.all()) {
+  for (const auto& [plan, record] : context_.plans.all()) {
     if (record.state != CompiledPlan::State::kFailed) {
       beat.plans.push_back(plan);
     }
   }
   beat.costs = schedule_.TakeCosts();
-  if (load_.TakeDue(now)) beat.load = load_.TakeNews(Load(now));
-  beat.spans = spans_.Take(now);
+  if (context_.load.TakeDue(now)) beat.load = context_.load.TakeNews(Load(now));
+  beat.spans = context_.spans.Take(now);
   for (const auto& [fingerprint, result] : manifests_) {
     if (result) beat.manifests.push_back(*result);
   }
-  effects.sends.push_back({kDispatcherPeer, std::move(beat)});
+  context_.effects.sends.push_back({kDispatcherPeer, std::move(beat)});
 }
 
 }  // namespace feedmill

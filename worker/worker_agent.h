@@ -11,18 +11,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/wire/message.h"
-#include "worker/agent_clock.h"
-#include "worker/compiled_plans.h"
+#include "worker/agent_context.h"
 #include "worker/compute_schedule.h"
 #include "worker/compute_task.h"
 #include "worker/early_grants.h"
-#include "worker/lease_spans.h"
-#include "worker/leased_split.h"
-#include "worker/load_report.h"
 #include "worker/piece_delivery.h"
-#include "worker/shared_results.h"
-#include "worker/stream_rules.h"
-#include "worker/unsent_pieces.h"
 
 namespace feedmill {
 
@@ -58,7 +51,7 @@ class WorkerAgent {
   // The transport has sent or lost frames: WorkerEffects::unsent were dropped.
   // Need not be called before awaits_transport() is true.
   WorkerEffects OnSent(absl::Time now);
-  bool awaits_transport() const { return unsent_.awaited(); }
+  bool awaits_transport() const { return context_.unsent.awaited(); }
   // Registers under `worker` at the next tick: no heartbeat is sent before the
   // worker has a name. With another name the worker is a new one: it drops all
   // leases. `incarnation` must be higher than the last one.
@@ -71,64 +64,49 @@ class WorkerAgent {
 
   // See LoadReport::NoteCacheFaults.
   void NoteCacheFaults(uint64_t faults, std::string first) {
-    load_.NoteCacheFaults(faults, std::move(first));
+    context_.load.NoteCacheFaults(faults, std::move(first));
   }
   // See FrameSizes::in_place.
   void ReadInPlace(bool in_place) { schedule_.ReadInPlace(in_place); }
 
   // Time at which OnTick has to be called.
   absl::Time NextDeadline() const {
-    return HasName() ? clock_.next_beat() : absl::InfiniteFuture();
+    return HasName() ? context_.clock.next_beat() : absl::InfiniteFuture();
   }
 
   // Maximum time in which a healthy dispatcher answers.
-  absl::Duration AnswerDue() const { return 8 * clock_.interval(); }
+  absl::Duration AnswerDue() const { return 8 * context_.clock.interval(); }
 
   // Element bytes computed and not sent by the transport; pieces shared by
   // ranks count once. At most memory_bytes, two positions per head, and the
   // estimation error of running tasks.
-  uint64_t buffered_bytes() const { return used_bytes_; }
-  size_t lease_count() const { return leases_.size(); }
+  uint64_t buffered_bytes() const { return context_.used_bytes; }
+  size_t lease_count() const { return context_.leases.size(); }
   // Present state of threads, memory and streams, for metrics. Step costs: of
   // measured tasks since each plan was defined. Without plans that no lease has
   // needed for two minutes.
   WorkerLoad Load(absl::Time now) const;
 
  private:
-  void OnAnswer(absl::Time now, const WorkerAnswer& answer,
-                WorkerEffects& effects);
-  void TakeDefinitions(const WorkerAnswer& answer, WorkerEffects& effects);
-  void TakeLeases(absl::Time now, const WorkerAnswer& answer,
-                  WorkerEffects& effects);
-  void TakeManifestRequests(const WorkerAnswer& answer, WorkerEffects& effects);
-  void ForgetPlans(WorkerEffects& effects);
-  void OnGrant(absl::Time now, const PeerId& from, const Grant& grant,
-               WorkerEffects& effects);
-  bool HasName() const { return !settings_.worker.value().empty(); }
+  void OnAnswer(absl::Time now, const WorkerAnswer& answer);
+  void TakeDefinitions(const WorkerAnswer& answer);
+  void TakeLeases(absl::Time now, const WorkerAnswer& answer);
+  void TakeManifestRequests(const WorkerAnswer& answer);
+  void ForgetPlans();
+  void OnGrant(absl::Time now, const PeerId& from, const Grant& grant);
+  bool HasName() const { return !context_.settings.worker.value().empty(); }
+  WorkerEffects TakeEffects() { return std::exchange(context_.effects, {}); }
   bool Abandoned(absl::Time now) const;
-  void Beat(absl::Time now, WorkerEffects& effects);
+  void Beat(absl::Time now);
 
-  WorkerAgentSettings settings_;  // constant but for the name
-  const std::unique_ptr<const StreamRules> rules_;
-  AgentClock clock_;
+  AgentContext context_;
+  PieceDelivery delivery_{context_};
+  ComputeSchedule schedule_{context_, delivery_};
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
-  bool python_known_ = false;  // the dispatcher has settings_.python
-
-  uint64_t used_bytes_ = 0;  // of all pieces; outlives them
-  SharedResults shared_;
-  UnsentPieces unsent_{settings_.memory_bytes};
-  CompiledPlans plans_;
-  LeasedSplits leases_;
+  bool python_known_ = false;  // the dispatcher has settings.python
   EarlyGrants early_;
-  LoadReport load_;
-  LeaseSpans spans_{clock_};
-  PieceDelivery delivery_{settings_, used_bytes_, clock_, leases_, plans_,
-                          shared_,   unsent_,     load_,  spans_};
-  ComputeSchedule schedule_{settings_, *rules_, used_bytes_, clock_,
-                            leases_,   plans_,  shared_,     unsent_,
-                            delivery_, load_,   spans_};
   // Requested manifests by fingerprint; nullopt while being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };
