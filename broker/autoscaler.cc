@@ -22,17 +22,12 @@ constexpr uint64_t kGrowthMax = 4;  // maximum factor of one decision
 // If the cost of an element in workers' time rises by this factor with more
 // workers, the workers hinder each other.
 constexpr double kCostRise = 1.3;
-constexpr double kGainLeast = 1.1;  // least rate ratio of useful growth
-// Least part of their time that readers must wait for growth to show a gain.
-constexpr double kGainSeen = 0.2;
-constexpr double kLossMost = 0.85;  // least rate ratio after shrinking
 // Factor for the computed knee before it is rounded up, so that noise does not
 // add a worker.
 constexpr double kKnee = 0.95;
 constexpr double kRateRise = 1.25;  // rate ratio above which a ceiling ends
 constexpr double kRateFall = 0.6;   // and below which it ends, if it lasts
 constexpr int kSlowChecks = 2;
-constexpr double kDemandFall = 0.7;  // demand ratio below which a floor ends
 // Multiple of the wait target. A shorter wait counts only if two looks in a row
 // see it.
 constexpr double kClear = 2.5;
@@ -112,14 +107,9 @@ bool AnyIsRead(const ScaleFigures& figures) {
                      [](const auto& job) { return job.readers > 0; });
 }
 
-absl::Duration Longer(absl::Duration hold) {
-  return std::min(2 * hold, kLastHold);
-}
-
 }  // namespace
 
-Autoscaler::Autoscaler(ScaleSettings settings)
-    : settings_(settings), floor_hold_(kFirstHold) {}
+Autoscaler::Autoscaler(ScaleSettings settings) : settings_(settings) {}
 
 void Autoscaler::Samples::Add(uint64_t elements) {
   const auto more =
@@ -144,12 +134,6 @@ void Autoscaler::Restore(absl::Time now, const ScaleMemory& memory) {
   wanted_ = Bounded(memory.wanted);
   reason_ = "as before the dispatcher was started again";
   grown_ = now;
-  floor_hold_ = HoldOf(memory.floor_hold_s);
-  if (memory.floor_until_s > 0) {
-    floor_ = Floor{memory.floor_workers,
-                   static_cast<double>(memory.floor_low_milli) / 1e3,
-                   TimeOf(memory.floor_until_s)};
-  }
   for (const ScaleMemory::Job& job : memory.jobs) {
     if (jobs_.size() >= kNamesMax) break;
     Memory known;
@@ -167,13 +151,6 @@ ScaleMemory Autoscaler::Remember() const {
   ScaleMemory memory;
   memory.decided = wanted_.has_value();
   memory.wanted = wanted_.value_or(0);
-  memory.floor_hold_s =
-      static_cast<uint64_t>(absl::ToInt64Seconds(floor_hold_));
-  if (floor_.has_value()) {
-    memory.floor_workers = floor_->workers;
-    memory.floor_low_milli = Milli(floor_->low);
-    memory.floor_until_s = Seconds(floor_->until);
-  }
   for (const auto& [name, known] : jobs_) {
     if (!known.ceiling.has_value() && known.hold <= kFirstHold) continue;
     ScaleMemory::Job job;
@@ -254,13 +231,13 @@ void Autoscaler::Sample(absl::Time now, const ScaleFigures& figures) {
 bool Autoscaler::MeasuresOn(absl::Time now, const ScaleFigures& figures) {
   if (now < based_ + settings_.interval) return true;
   if (now >= based_ + kMeasureMost * settings_.interval) return false;
-  if (figures.busy < kBusyToGrow && !shrink_.has_value()) return false;
+  if (figures.busy < kBusyToGrow) return false;
   for (const ScaleFigures::Job& job : figures.jobs) {
     const Measured measured = Measure(now, figures, job);
     if (measured.waits <= settings_.wait_target) continue;
     const Memory& memory = *measured.memory;
-    const bool compares = memory.trial.has_value() ||
-                          memory.ceiling.has_value() || shrink_.has_value();
+    const bool compares =
+        memory.trial.has_value() || memory.ceiling.has_value();
     const double most = compares ? kSpreadToCompare : kSpreadToGrow;
     if (measured.spread > most) return true;
   }
@@ -307,8 +284,8 @@ Autoscaler::Measured Autoscaler::Measure(absl::Time now,
   return measured;
 }
 
-// Judges whether the job became faster after the fleet grew because of it. If
-// not, sets a ceiling.
+// Judges what an element costs after the fleet grew because of the job. If the
+// workers hinder each other, sets a ceiling.
 void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
   Memory& memory = *measured.memory;
   const std::optional<Trial> trial = std::exchange(memory.trial, std::nullopt);
@@ -325,57 +302,31 @@ void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
     memory.cost_best = before;
     memory.cost_spread = trial->spread;
   }
-  const double slack = Slack(std::hypot(measured.spread, trial->spread));
-  const double cost_slack =
-      Slack(std::hypot(measured.spread, memory.cost_spread));
-  const bool hinder = cost > cost_slack * kCostRise * memory.cost_best;
-  // A job that waited little has little to gain: noise would exceed the gain.
-  const bool useless = trial->waits > kGainSeen &&
-                       slack * measured.rate < kGainLeast * trial->rate;
-  if (!hinder && !useless) {
+  const double slack = Slack(std::hypot(measured.spread, memory.cost_spread));
+  if (cost <= slack * kCostRise * memory.cost_best) {
     if (measured.spread > kSpreadSmooth) measured.cost = memory.cost_best;
     return;
   }
-  Ceiling ceiling;
-  ceiling.rate = measured.rate;
-  ceiling.spread = measured.spread;
-  ceiling.need = trial->part;
-  if (hinder) {
-    // The least cost of several measurements is too low by chance.
-    const double knee = std::min(
-        (1 + cost_slack) / 2 * kKnee * measured.rate * memory.cost_best,
-        measured.part);
-    ceiling.need = std::max(knee, std::min(trial->part, 1.0));
-    ceiling.fallback = measured.part;
-  }
-  ceiling.until = now + memory.hold;
-  memory.hold = Longer(memory.hold);
-  memory.ceiling = ceiling;
+  // The least cost of several measurements is too low by chance.
+  const double knee =
+      std::min((1 + slack) / 2 * kKnee * measured.rate * memory.cost_best,
+               measured.part);
+  memory.ceiling = Ceiling{std::max(knee, std::min(trial->part, 1.0)),
+                           measured.rate, now + memory.hold, measured.spread};
+  memory.hold = std::min(2 * memory.hold, kLastHold);
   knee_ = true;
 }
 
-// Drops an outdated ceiling, and corrects a knee that was too low.
-void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
+// Drops an outdated ceiling.
+void Autoscaler::CheckCeiling(absl::Time now, const Measured& measured) {
   Memory& memory = *measured.memory;
   if (!memory.ceiling.has_value()) return;
   Ceiling& ceiling = *memory.ceiling;
-  const bool at_knee = measured.part < ceiling.need + 1 &&
-                       measured.part < ceiling.fallback.value_or(0) - 0.5;
-  if (ceiling.fallback.has_value() && at_knee) {
-    // A worker makes less than computed: that rate needs more workers.
-    if (measured.rate > 0 && measured.waits > settings_.wait_target) {
-      const double cost = measured.busy_workers / measured.rate;
-      ceiling.need = std::clamp(kKnee * ceiling.rate * cost, ceiling.need,
-                                *ceiling.fallback);
-    }
-    ceiling.fallback.reset();
-  }
   const double slack = Slack(std::hypot(measured.spread, ceiling.spread));
+  const bool faster = measured.rate > slack * kRateRise * ceiling.rate;
   const bool slow = slack * measured.rate < kRateFall * ceiling.rate;
   ceiling.slow_looks = slow ? ceiling.slow_looks + 1 : 0;
-  const bool faster = measured.rate > slack * kRateRise * ceiling.rate;
-  const bool slower = ceiling.slow_looks >= kSlowChecks &&
-                      now >= memory.tried + settings_.down_after;
+  const bool slower = ceiling.slow_looks >= kSlowChecks;
   if (!faster && !slower && now < ceiling.until) return;
   memory.ceiling.reset();
   memory.cost_best = 0;
@@ -428,35 +379,7 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
       BoundName(measured.job->bound_by));
 }
 
-// Undoes the last reduction of the fleet if two looks show that it hurt a job,
-// and returns the number of workers before it. It hurt a job that waits now and
-// either did not wait before or became slower.
-std::optional<uint64_t> Autoscaler::UndoShrink(
-    absl::Time now, uint64_t workers, const std::vector<Measured>& jobs) {
-  if (!shrink_.has_value() || workers >= shrink_->from) return std::nullopt;
-  const auto hurt =
-      std::find_if(jobs.begin(), jobs.end(), [&](const Measured& job) {
-        const bool waits = job.waits > settings_.wait_target;
-        const bool waited = job.memory->shrink_waits > settings_.wait_target;
-        const bool slower =
-            Slack(job.spread) * job.rate < kLossMost * job.memory->shrink_rate;
-        return waits && (!waited || slower) && !job.memory->ceiling.has_value();
-      });
-  if (hurt == jobs.end()) {
-    shrink_.reset();
-    return std::nullopt;
-  }
-  if (!std::exchange(shrink_->hurts, true)) return std::nullopt;
-  const Shrink shrink = *std::exchange(shrink_, std::nullopt);
-  floor_ = Floor{shrink.from, shrink.low, now + floor_hold_};
-  floor_hold_ = Longer(floor_hold_);
-  reason_ = fmt::format("{} waits since there are fewer workers",
-                        JobText(hurt->job->name));
-  return shrink.from;
-}
-
-uint64_t Autoscaler::Grow(absl::Time now, uint64_t workers,
-                          std::vector<Measured>& jobs) {
+uint64_t Autoscaler::Grow(uint64_t workers, std::vector<Measured>& jobs) {
   double need = 0;
   const Measured* most = nullptr;
   for (Measured& job : jobs) {
@@ -479,9 +402,7 @@ uint64_t Autoscaler::Grow(absl::Time now, uint64_t workers,
   for (Measured& job : jobs) {
     if (!job.wishes || job.memory->ceiling.has_value()) continue;
     if (!job.memory->waited_from_start) continue;
-    job.memory->trial =
-        Trial{job.busy_workers, job.rate, job.spread, job.part, job.waits};
-    job.memory->tried = now;
+    job.memory->trial = Trial{job.busy_workers, job.rate, job.spread, job.part};
   }
   grown_from_ = workers;
   return wanted;
@@ -493,16 +414,11 @@ uint64_t Autoscaler::Hold(absl::Time now, uint64_t workers,
                           const std::vector<Measured>& jobs) {
   double low = 0;
   for (const Measured& job : jobs) low += job.low;
-  if (floor_.has_value() &&
-      (now >= floor_->until || low < kDemandFall * floor_->low)) {
-    floor_.reset();
-  }
   uint64_t enough = WholeWorkers(low);
   const bool read = std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
     return job.job->readers > 0;
   });
   if (read) enough = std::max<uint64_t>(enough, 1);
-  if (floor_.has_value()) enough = std::max(enough, floor_->workers);
   lows_.emplace_back(now, enough);
   while (lows_.size() > kLowsMax ||
          now - lows_.front().first > settings_.down_after) {
@@ -538,13 +454,6 @@ uint64_t Autoscaler::Hold(absl::Time now, uint64_t workers,
     reason_ =
         fmt::format("{} {}", JobText(job.job->name), job.memory->scale.reason);
   }
-  if (!knee_ && fewer < wanted_.value_or(workers)) {
-    shrink_ = Shrink{workers, low};
-    for (const Measured& job : jobs) {
-      job.memory->shrink_waits = job.waits;
-      job.memory->shrink_rate = job.rate;
-    }
-  }
   return fewer;
 }
 
@@ -559,8 +468,7 @@ uint64_t Autoscaler::Decide(absl::Time now, const ScaleFigures& figures,
     reason_ = read ? "readers wait for a worker" : "no job is read";
     return std::max(Bounded(read ? 1 : 0), read ? wanted_.value_or(0) : 0);
   }
-  if (const auto undone = UndoShrink(now, workers, jobs)) return *undone;
-  const uint64_t grown = Grow(now, workers, jobs);
+  const uint64_t grown = Grow(workers, jobs);
   if (grown > workers) return std::max(grown, wanted_.value_or(0));
   return Hold(now, workers, jobs);
 }

@@ -79,7 +79,6 @@ class Autoscaler {
     double rate = 0;
     double spread = 0;
     double part = 0;  // the job's part of the fleet, in workers
-    double waits = 0;
   };
   // Increases of the number of elements between the looks of a measurement.
   struct Samples {
@@ -93,14 +92,12 @@ class Autoscaler {
     // the elements come in n bursts. Infinity without elements.
     double Spread() const;
   };
-  // A number of workers above which more workers did not help.
+  // A number of workers above which workers hindered each other.
   struct Ceiling {
     double need = 0;
     double rate = 0;
     absl::Time until;
     double spread = 0;  // relative standard error of the rate
-    // Number of workers before a fall to the knee. The knee is not yet proven.
-    std::optional<double> fallback{};
     int slow_looks = 0;
   };
   struct Memory {
@@ -113,12 +110,9 @@ class Autoscaler {
     bool waited_from_start = false;
     std::optional<Trial> trial{};
     std::optional<Ceiling> ceiling{};
-    double shrink_waits = 0;  // before the fleet shrank
-    double shrink_rate = 0;
     double cost_best = 0;    // seconds of workers per element; 0: not known
     double cost_spread = 0;  // relative standard error of cost_best
     absl::Duration hold;     // time that the next ceiling holds
-    absl::Time tried = absl::InfinitePast();
     JobScale scale{};
   };
   // Figures of a job since the last look.
@@ -137,17 +131,6 @@ class Autoscaler {
     // elements come in lumps; 0: not known, or no growth was judged.
     double cost = 0;
   };
-  // A reduction of the fleet that is not yet proven harmless.
-  struct Shrink {
-    uint64_t from = 0;
-    double low = 0;
-    bool hurts = false;  // a job waited at the first look after the reduction
-  };
-  struct Floor {
-    uint64_t workers = 0;
-    double low = 0;
-    absl::Time until;
-  };
 
   absl::Duration SampleTime() const;
   void Rebase(absl::Time now, const ScaleFigures& figures);
@@ -160,15 +143,13 @@ class Autoscaler {
   std::optional<std::string> Conclude(absl::Time now,
                                       const ScaleFigures& figures);
   void JudgeTrial(absl::Time now, Measured& measured, bool grew);
-  void CheckCeiling(absl::Time now, Measured& measured) const;
+  static void CheckCeiling(absl::Time now, const Measured& measured);
   void Assess(const ScaleFigures& figures, Measured& measured) const;
   uint64_t Decide(absl::Time now, const ScaleFigures& figures,
                   std::vector<Measured>& jobs);
-  uint64_t Grow(absl::Time now, uint64_t workers, std::vector<Measured>& jobs);
+  uint64_t Grow(uint64_t workers, std::vector<Measured>& jobs);
   uint64_t Hold(absl::Time now, uint64_t workers,
                 const std::vector<Measured>& jobs);
-  std::optional<uint64_t> UndoShrink(absl::Time now, uint64_t workers,
-                                     const std::vector<Measured>& jobs);
   void Share(const std::vector<Measured>& jobs);
   uint64_t Bounded(uint64_t workers) const;
 
@@ -191,9 +172,6 @@ class Autoscaler {
   // Sufficient numbers of workers, recorded while the fleet stayed the same.
   std::deque<std::pair<absl::Time, uint64_t>> lows_;
   absl::Time same_fleet_since_ = absl::InfinitePast();
-  std::optional<Shrink> shrink_;
-  std::optional<Floor> floor_;
-  absl::Duration floor_hold_;
 };
 
 }  // namespace feedmill

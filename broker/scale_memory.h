@@ -24,7 +24,7 @@ struct ScaleMemory {
   };
   bool decided = false;  // `wanted` is valid
   uint64_t wanted = 0;
-  // The floor; `floor_until_s` is 0 if there is none.
+  // The floor of earlier releases. Not used; the journal has the fields.
   uint64_t floor_workers = 0;
   uint64_t floor_low_milli = 0;
   uint64_t floor_until_s = 0;

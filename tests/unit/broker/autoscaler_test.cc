@@ -519,6 +519,19 @@ TEST(AutoscalerSimulation, FollowsASourceThatBecomesFaster) {
   }
 }
 
+// A ceiling ends when the job is slower than it was there.
+TEST(AutoscalerSimulation, FollowsWorkersThatBecomeSlower) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    Service service(seed, 1, Settings());
+    service.Set({{"source", 1500, 100, 480}});
+    service.Run(absl::Minutes(5));
+    ASSERT_LE(service.workers(), 6u) << Text(service);
+    service.Set({{"source", 1500, 30, 480}});
+    service.Run(absl::Minutes(5));
+    ASSERT_GE(service.workers(), 12u) << Text(service);
+  }
+}
+
 TEST(AutoscalerSimulation, SharesWorkersBetweenJobs) {
   for (uint32_t seed = 0; seed < 100; ++seed) {
     Service service(seed, 2, Settings());
@@ -598,7 +611,7 @@ TEST(Autoscaler, KeepsItsNumberWhileAllWorkersAreRestarted) {
   EXPECT_EQ(scaler.workers_wanted(), 3u);
 }
 
-// A dry run: the figures are those of a fleet that nothing changes.
+// A dry run: the figures describe a fleet that nothing changes.
 TEST(Autoscaler, SaysAStableNumberIfNothingActsOnIt) {
   for (const uint64_t workers : {1U, 2U, 12U}) {
     Service service(1, workers, Settings());
