@@ -19,7 +19,6 @@ constexpr size_t kLabelsShown = 20;
 
 void ResetBlock(RecordBlock& out, std::span<const DType> dtypes) {
   out.rows = 0;
-  out.progression.reset();
   out.error = absl::OkStatus();
   out.columns.resize(dtypes.size());
   size_t c = 0;

@@ -240,7 +240,7 @@ class LmdbFile final : public ItemFile {
 
   absl::Status Append(uint64_t record, const ReadFileAt& read,
                       std::vector<std::byte>& scratch,
-                      std::vector<OutputColumn>& columns) const override {
+                      std::vector<EncodedColumn>& columns) const override {
     const ByteRange range = RangeOf(record);
     std::array<std::byte, kPageBytesMax> memory;
     const auto bytes = std::span(memory).first(range.size);

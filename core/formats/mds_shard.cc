@@ -159,7 +159,7 @@ class MdsShard final : public ItemFile {
   }
   absl::Status Append(uint64_t record, const ReadFileAt& read,
                       std::vector<std::byte>& scratch,
-                      std::vector<OutputColumn>& columns) const override {
+                      std::vector<EncodedColumn>& columns) const override {
     if (fields_.empty()) return absl::OkStatus();
     const ByteRange place = PlaceOf(record);
     std::string_view sample;

@@ -37,20 +37,12 @@ class RangeRecords final : public RecordSource {
                                  size_t bytes_max, Scratch&,
                                  RecordBlock& out) const override {
     Reset(out);
-    const auto rows = static_cast<size_t>(std::min<uint64_t>(
-        count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
     const auto step = static_cast<uint64_t>(range_.step);
-    const Progression numbers{
-        static_cast<uint64_t>(range_.start) + first * step, step};
-    if (out.takes_progression) {
-      out.progression = numbers;
-    } else {
-      numbers.Fill(reinterpret_cast<uint64_t*>(
-                       out.columns[0].values.Extend(rows * sizeof(uint64_t))),
-                   rows);
-    }
-    out.rows = rows;
-    return rows;
+    out.columns[0].SetSequence(
+        static_cast<uint64_t>(range_.start) + first * step, step);
+    out.rows = static_cast<size_t>(std::min<uint64_t>(
+        count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
+    return out.rows;
   }
 
   std::string Describe(uint64_t index, uint64_t) const override {
@@ -60,7 +52,6 @@ class RangeRecords final : public RecordSource {
  private:
   static void Reset(RecordBlock& out) {
     out.rows = 0;
-    out.progression.reset();
     out.error = absl::OkStatus();
     out.columns.resize(1);
     out.columns[0].Reset(DType::kInt64, {});

@@ -84,7 +84,7 @@ class ParseMessages final : public RecordInstruction {
   absl::Status Append(const Records& records, const BlockState& state,
                       Parsing& parsing, ChunkBuilder& to,
                       size_t& failed) const {
-    const size_t trailing = inputs[0] == 0 ? state.input->trailing : 0;
+    const size_t trailing = state.EncodingOf(inputs[0]).trailing;
     parsing.records.resize(records.count());
     for (size_t k = 0; k < records.count(); ++k) {
       parsing.records[k] = records.column().BytesAt(static_cast<int64_t>(k));
@@ -136,7 +136,7 @@ void CompileParser(const ExampleParser& parser, ElementSpec parsed,
   for (size_t k = 0; k < parsed.components.size(); ++k) {
     program.components().push_back(program.NewValue());
   }
-  program.SetTakesTrailing(program.empty() && program.batches() == 0);
+  if (program.batches() == 0) program.SetTakes(in, Encoding::kTrailing);
   program.Emit(std::make_unique<ParseMessages>(
       parser, std::move(parsed), program.batches(), in, program.components()));
 }

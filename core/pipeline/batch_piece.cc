@@ -46,11 +46,11 @@ absl::Status BatchPiece::Run() const {
     } catch (const MemoryRefused& refused) {
       // The records, or batches before this one, may have been too large
       // together.
-      if (draft_.rows() > 0 || RowsTogether::Max() > 1 ||
+      if (draft_.sink.rows() > 0 || RowsTogether::Max() > 1 ||
           !refused.over_limit()) {
         throw;
       }
-      draft_.Clear();
+      draft_.sink.Clear();
       FailBatch(p, StatusOf(refused));
     }
     ++p;
@@ -117,12 +117,7 @@ void BatchPiece::FinishBatches(uint64_t p, size_t batches) const {
   in.passes = scratch_.passes;
   BlockProgram::Output& out = scratch_.batches_out;
   program_.batches->Run(in, *scratch_.batches, out);
-  if (out.rows > 0 && !draft_.TakeBatches(out)) {
-    for (size_t c = 0; c < out.columns.size(); ++c) {
-      draft_.builder.AppendRows(c, *out.columns[c], 0, out.rows);
-    }
-    draft_.builder.FinishRows(out.rows);
-  }
+  draft_.sink.AddBatches();
   draft_.NameRows(out, p);
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;
@@ -148,7 +143,7 @@ BatchPiece::BatchTargets BatchPiece::TargetsOfBatch(uint64_t records) const {
     }
     Shape shape{static_cast<int64_t>(records)};
     shape.insert(shape.end(), component.shape.begin(), component.shape.end());
-    targets.in_place.push_back(draft_.builder.AppendRow(c, shape));
+    targets.in_place.push_back(draft_.sink.copied().AppendRow(c, shape));
     targets.row_bytes.push_back(StaticBytes(component));
   }
   targets.gathered =
@@ -255,19 +250,19 @@ bool BatchPiece::FinishBatch(uint64_t p, uint64_t records,
     size_t g = 0;
     for (size_t c = 0; c < program_.gathered.size(); ++c) {
       if (!program_.gathered[c]) continue;
-      draft_.builder.AdoptRow(c, std::move(scratch_.stacked[g++]));
+      draft_.sink.copied().AdoptRow(c, std::move(scratch_.stacked[g++]));
     }
   } else {
     for (size_t c = 0; c < scratch_.stacked.size(); ++c) {
       // Padded rows are in other memory than the chunk's.
       if (layout == BatchLayout::kPadded) {
-        draft_.builder.AppendRows(c, scratch_.stacked[c], 0, 1);
+        draft_.sink.copied().AppendRows(c, scratch_.stacked[c], 0, 1);
       } else {
-        draft_.builder.AdoptRow(c, std::move(scratch_.stacked[c]));
+        draft_.sink.copied().AdoptRow(c, std::move(scratch_.stacked[c]));
       }
     }
   }
-  draft_.builder.FinishRows(1);
+  draft_.sink.copied().FinishRows(1);
   if (program_.naming == StageProgram::Naming::kBitmap) {
     const uint64_t bit = p - draft_.begin.p;
     draft_.bits.resize(bit / 8 + 1);

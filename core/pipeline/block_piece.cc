@@ -78,11 +78,11 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
       continue;
     }
     scratch_.at = {at.p, base + row};
-    draft_.ReserveDirect(std::min(step, rows - row));
+    draft_.sink.Prepare(std::min(step, rows - row));
     steps_.Run(row, std::min(step, rows - row));
     const BlockProgram::Output& out = scratch_.records_out;
     const bool all = row + step >= rows;
-    draft_.AppendRecords(at.p, all && Cursor{at.p, base + rows} == draft_.end);
+    draft_.AddRecords(at.p, all && Cursor{at.p, base + rows} == draft_.end);
     if (!out.dropped && out.rows > 0) {
       AddRun({at.p, base + row, out.rows}, draft_.runs);
     }

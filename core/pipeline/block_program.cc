@@ -19,16 +19,19 @@ class BlockProgram::Scratch {
 
 namespace {
 
-// Writes the progression to a column, for instructions that run without
+// Writes the items of sequences to columns, for instructions that run without
 // fusion.
-void WriteNumbers(BlockState& state) {
-  OutputColumn& numbers = state.progression;
-  numbers.Reset(DType::kInt64, {});
-  state.input->progression->Fill(
-      reinterpret_cast<uint64_t*>(
-          numbers.values.Extend(state.rows * sizeof(uint64_t))),
-      state.rows);
-  state.values[0] = &numbers.View();
+void WriteSequences(BlockState& state) {
+  for (size_t c = 0; c < state.input->columns.size(); ++c) {
+    const Encoding& encoding = state.input->columns[c].encoding;
+    if (encoding.kind != Encoding::kSequence) continue;
+    OutputColumn& plain = state.sequences[c];
+    plain.Reset(DType::kInt64, {});
+    encoding.Fill(reinterpret_cast<uint64_t*>(
+                      plain.values.Extend(state.rows * sizeof(uint64_t))),
+                  state.rows);
+    state.values[c] = &plain.View();
+  }
 }
 
 bool LastOfStep(const ProgramCode& code, size_t k) {
@@ -42,7 +45,7 @@ void KeepSliced(const std::vector<Column>& fewer,
                 const BlockProgram::Input& input, BlockState& state) {
   for (const Column*& value : state.values) {
     for (size_t c = 0; c < fewer.size(); ++c) {
-      if (value == &fewer[c]) value = input.columns[c];
+      if (value == &fewer[c]) value = input.columns[c].column;
     }
   }
 }
@@ -72,16 +75,11 @@ absl::Status RunInstructions(const ProgramCode& code,
   state.input = &input;
   state.rows = rows;
   state.dropped = false;
-  std::vector<Column> fewer;
+  std::vector<Column> fewer(rows < input.rows ? input.columns.size() : 0);
   for (size_t c = 0; c < input.columns.size(); ++c) {
-    state.values[c] = input.columns[c];
-  }
-  if (rows < input.rows && !input.progression) {
-    fewer.reserve(input.columns.size());
-    for (size_t c = 0; c < input.columns.size(); ++c) {
-      fewer.push_back(input.columns[c]->Slice(0, rows));
-      state.values[c] = &fewer.back();
-    }
+    const EncodedView& column = input.columns[c];
+    state.values[c] =
+        fewer.empty() ? column.column : column.Slice(0, rows, fewer[c]).column;
   }
   SetDirect(code, input, state);
   StepWatch watch(code.first_step);
@@ -95,7 +93,7 @@ absl::Status RunInstructions(const ProgramCode& code,
       if (state.rows == 0) break;
       continue;
     }
-    if (k == 0 && input.progression) WriteNumbers(state);
+    if (k == 0) WriteSequences(state);
     const auto& instruction = code.instructions[k];
     if (watch) [[unlikely]]
       watch.Begin(instruction->step, state.rows);
@@ -144,6 +142,7 @@ std::shared_ptr<BlockProgram::Scratch> BlockProgram::NewScratch() const {
   scratch->state.registers.resize(code_->register_count);
   scratch->state.values.resize(code_->value_count);
   scratch->state.direct.resize(code_->value_count);
+  scratch->state.sequences.resize(code_->takes.size());
   return scratch;
 }
 
@@ -182,9 +181,8 @@ bool BlockProgram::heavy() const { return code_->heavy; }
 size_t BlockProgram::rows_together() const { return code_->rows; }
 bool BlockProgram::filters() const { return code_->filters; }
 bool BlockProgram::random() const { return code_->random; }
-bool BlockProgram::takes_trailing() const { return code_->takes_trailing; }
-bool BlockProgram::takes_progression() const {
-  return code_->takes_progression;
+const std::vector<Encoding::Kinds>& BlockProgram::takes() const {
+  return code_->takes;
 }
 bool BlockProgram::appends() const { return code_->appends; }
 const std::vector<bool>& BlockProgram::direct() const { return code_->direct; }

@@ -4,14 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/cursor.h"
-#include "core/chunk/progression.h"
+#include "core/chunk/encoding.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
 #include "feedmill/element.h"
@@ -35,7 +34,7 @@ class BlockProgram {
   // The input of a run. The columns are borrowed for the call.
   struct Input {
     size_t rows = 0;
-    std::vector<const Column*> columns;  // one per component
+    std::vector<EncodedView> columns;  // one per component, as in takes()
     // One per row, if random(): the row's counter and its combined pass. The
     // counter of a batch is that of its first record.
     std::span<const Cursor> counters;
@@ -48,12 +47,6 @@ class BlockProgram {
     // If not null, the rows are appended here, and the output has no columns.
     // The caller finishes the rows. Allowed if appends().
     ChunkBuilder* appended = nullptr;
-    // Number of bytes at the end of each row that are not part of the record; 0
-    // unless takes_trailing().
-    size_t trailing = 0;
-    // The items of component 0, whose column is then empty. Allowed if
-    // takes_progression().
-    std::optional<Progression> progression;
     // True if the caller needs Output::origins; otherwise Output::kept is
     // enough.
     bool numbered = true;
@@ -106,8 +99,8 @@ class BlockProgram {
   size_t rows_together() const;
   bool filters() const;  // may drop rows
   bool random() const;   // needs counters and passes
-  bool takes_trailing() const;
-  bool takes_progression() const;
+  // Encodings that the program reads, by component of the input.
+  const std::vector<Encoding::Kinds>& takes() const;
   bool appends() const;  // can write rows to a chunk itself
   // Per output component: true if it can be written in place.
   const std::vector<bool>& direct() const;

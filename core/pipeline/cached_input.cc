@@ -27,6 +27,10 @@ struct Stretch {
   size_t end = 0;
 };
 
+// A run of adjacent rows is read alone from this size on: it may become a piece
+// without a copy.
+constexpr size_t kAloneBytesMin = size_t{1} << 20;
+
 // After this many files with read errors, a read makes all its elements.
 constexpr int kReadsMax = 8;
 
@@ -128,14 +132,6 @@ class CachedInput final : public StageInput {
     stage_->Restore({{ref.index, state.row}, std::move(state.bytes)});
   }
 
-  std::vector<Column> Take(Scratch& scratch) const override {
-    return std::move(static_cast<CachedScratch&>(scratch).columns);
-  }
-
-  void LeaveBlocks(Scratch& scratch) const override {
-    static_cast<CachedScratch&>(scratch).columns.clear();
-  }
-
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return stage_->Describe(ref.index, row);
   }
@@ -157,7 +153,6 @@ class CachedInput final : public StageInput {
     std::vector<Stretch> stretches;
     std::vector<StoredReader::RowRange> wanted;
     StoredReader stored;
-    std::vector<Column> columns;
   };
 
   static void FindMissing(CachedScratch& own) {
@@ -223,7 +218,7 @@ class CachedInput final : public StageInput {
       if (at.row == Lookup::kDropped) continue;
       if (own.stretches.empty() || chunk != at.chunk ||
           own.stretches.back().end != at.row) {
-        if (own.stretches.size() == 1 && bytes >= kKeptBytes) break;
+        if (own.stretches.size() == 1 && bytes >= kAloneBytesMin) break;
         if (own.stretches.empty() || chunk != at.chunk) {
           row_bytes = RowBytes(own.found.chunks[at.chunk]);
         }
@@ -246,7 +241,7 @@ class CachedInput final : public StageInput {
                                              const InputBlock& out,
                                              int& reads) const {
     if (rows.chunk != nullptr) return ColumnsOf(*rows.chunk, begin, end);
-    auto chunk = own.stored.Read(*rows.stored, begin, end, out.blocks);
+    auto chunk = own.stored.Read(*rows.stored, begin, end, out.blocks());
     if (chunk.ok()) return std::move(chunk->columns);
     Failed(rows, chunk.status(), reads);
     return std::nullopt;
@@ -263,34 +258,31 @@ class CachedInput final : public StageInput {
   // Sets `out` to the chosen rows: views if they are adjacent, otherwise a
   // copy. Returns false if reading fails.
   bool Show(CachedScratch& own, InputBlock& out, int& reads) const {
-    own.columns.clear();
     Prefetch(own);
-    out.kept = own.stretches.size() == 1;
-    if (out.kept) {
+    if (own.stretches.size() == 1) {
       const Stretch& one = own.stretches[0];
       auto columns = Columns(*one.rows, one.begin, one.end, own, out, reads);
       if (!columns) return false;
-      own.columns = *std::move(columns);
-    } else {
-      ChunkBuilder builder(stage_->output(), out.blocks);
-      for (const Stretch& one : own.stretches) {
-        StoredReader::View view{one.rows->chunk.get(), one.begin};
-        if (view.chunk == nullptr) {
-          const auto read =
-              own.stored.ReadHere(*one.rows->stored, one.begin, one.end);
-          if (!read.ok()) return Failed(*one.rows, read.status(), reads);
-          view = *read;
-        }
-        const size_t count = one.end - one.begin;
-        for (size_t c = 0; c < view.chunk->columns.size(); ++c) {
-          builder.AppendRows(c, view.chunk->columns[c], view.row,
-                             view.row + count);
-        }
-        builder.FinishRows(count);
-      }
-      own.columns = std::move(builder).Finish().columns;
+      out.Show(*std::move(columns));
+      return true;
     }
-    Point(own, out);
+    ChunkBuilder builder(stage_->output(), out.blocks());
+    for (const Stretch& one : own.stretches) {
+      StoredReader::View view{one.rows->chunk.get(), one.begin};
+      if (view.chunk == nullptr) {
+        const auto read =
+            own.stored.ReadHere(*one.rows->stored, one.begin, one.end);
+        if (!read.ok()) return Failed(*one.rows, read.status(), reads);
+        view = *read;
+      }
+      const size_t count = one.end - one.begin;
+      for (size_t c = 0; c < view.chunk->columns.size(); ++c) {
+        builder.AppendRows(c, view.chunk->columns[c], view.row,
+                           view.row + count);
+      }
+      builder.FinishRows(count);
+    }
+    out.Show(std::move(builder).Finish().columns);
     return true;
   }
 
@@ -302,11 +294,6 @@ class CachedInput final : public StageInput {
       own.wanted.push_back({one.rows->stored.get(), one.begin, one.end});
     }
     own.stored.Prefetch(own.wanted);
-  }
-
-  static void Point(CachedScratch& own, InputBlock& out) {
-    out.columns.clear();
-    for (const Column& column : own.columns) out.columns.push_back(&column);
   }
 
   // Sets `out` to row `row` of a block and the following rows of `rows` that
@@ -334,10 +321,8 @@ class CachedInput final : public StageInput {
     }
     auto columns = Columns(rows.rows, begin, end, own, out, reads);
     if (!columns) return false;
-    own.columns = *std::move(columns);
+    out.Show(*std::move(columns));
     out.rows = to - from;
-    out.kept = true;
-    Point(own, out);
     return true;
   }
 

@@ -107,8 +107,10 @@ class Branch {
         scratch.passes.push_back(ref.pass);
       }
     }
-    return source_->Read(scratch.refs, bytes_max, *scratch.source, scratch.read)
-        .status();
+    FM_RETURN_IF_ERROR(
+        source_->Read(scratch.refs, bytes_max, *scratch.source, scratch.read)
+            .status());
+    return scratch.read.MakePlain(program_->takes(), /*takes_mapped=*/false);
   }
 
   // Runs rows [first, first + count) of the read block through the steps. The
@@ -124,11 +126,11 @@ class Branch {
     scratch.slices.clear();
     scratch.slices.reserve(scratch.read.columns.size());
     const bool whole = first == 0 && count == scratch.read.rows;
-    for (const Column* const column : scratch.read.columns) {
-      if (!whole) {
-        scratch.slices.push_back(column->Slice(first, first + count));
-      }
-      in.columns.push_back(whole ? column : &scratch.slices.back());
+    for (EncodedColumn& column : scratch.read.columns) {
+      in.columns.push_back(column.Encoded());
+      if (whole) continue;
+      in.columns.back() = in.columns.back().Slice(
+          first, first + count, scratch.slices.emplace_back());
     }
     in.counters = scratch.counters;
     in.passes = scratch.passes;
@@ -178,8 +180,6 @@ struct CombinedScratch final : StageInput::Scratch {
   std::vector<uint64_t> indexes;
   std::vector<InputPlace> places;  // of the refs; none for a zip
   std::vector<PositionRun> runs;   // by input
-  Chunk chunk;                     // copied rows
-  std::vector<Column> slices;
 };
 
 class CombinedInput final : public StageInput {
@@ -319,12 +319,11 @@ class CombinedInput final : public StageInput {
       rows = branch.made.rows;
       out.error = ErrorAfter(b, branch);
     }
-    out.columns.clear();
-    own.slices.clear();
-    own.slices.reserve(spec_->components.size());
+    std::vector<Column> columns;
     for (const BranchScratch& branch : own.branches) {
-      Show(branch, 0, rows, own, out);
+      AddColumns(branch, rows, columns);
     }
+    out.Show(std::move(columns));
     return rows;
   }
 
@@ -342,14 +341,13 @@ class CombinedInput final : public StageInput {
       }
       inputs += branch.taken++ == 0 ? 1 : 0;
     }
-    own.slices.clear();
-    own.slices.reserve(spec_->components.size());
-    out.columns.clear();
     if (inputs == 1) {
-      Show(own.branches[own.places[0].input], 0, rows, own, out);
+      std::vector<Column> columns;
+      AddColumns(own.branches[own.places[0].input], rows, columns);
+      out.Show(std::move(columns));
       return rows;
     }
-    ChunkBuilder builder(spec_);
+    ChunkBuilder builder(spec_, out.blocks());
     for (BranchScratch& branch : own.branches) branch.taken = 0;
     for (size_t begin = 0; begin < rows;) {
       const uint32_t input = own.places[begin].input;
@@ -364,14 +362,14 @@ class CombinedInput final : public StageInput {
       begin = end;
     }
     builder.FinishRows(rows);
-    ShowBuilt(std::move(builder), own, out);
+    out.Show(std::move(builder).Finish().columns);
     return rows;
   }
 
   // For heavy steps: makes row by row, so that every row that is made is used.
   void MakeOneByOne(size_t count, size_t bytes_max, CombinedScratch& own,
                     InputBlock& out) const {
-    ChunkBuilder builder(spec_);
+    ChunkBuilder builder(spec_, out.blocks());
     for (size_t k = 0; k < count; ++k) {
       if (builder.rows() > 0 && builder.bytes() >= bytes_max) break;
       bool whole = true;
@@ -389,7 +387,7 @@ class CombinedInput final : public StageInput {
       builder.FinishRows(1);
     }
     out.rows = builder.rows();
-    ShowBuilt(std::move(builder), own, out);
+    out.Show(std::move(builder).Finish().columns);
   }
 
   // Appends the next row of input b to the components from `component` on.
@@ -418,24 +416,12 @@ class CombinedInput final : public StageInput {
                                   : branch.made.error;
   }
 
-  static void Show(const BranchScratch& branch, size_t begin, size_t end,
-                   CombinedScratch& own, InputBlock& out) {
+  // Adds the first `rows` rows that the input made.
+  static void AddColumns(const BranchScratch& branch, size_t rows,
+                         std::vector<Column>& columns) {
     for (const Column* const column : branch.made.columns) {
-      if (begin == 0 && end == branch.made.rows) {
-        out.columns.push_back(column);
-      } else {
-        own.slices.push_back(column->Slice(begin, end));
-        out.columns.push_back(&own.slices.back());
-      }
-    }
-  }
-
-  static void ShowBuilt(ChunkBuilder builder, CombinedScratch& own,
-                        InputBlock& out) {
-    own.chunk = std::move(builder).Finish();
-    out.columns.clear();
-    for (const Column& column : own.chunk.columns) {
-      out.columns.push_back(&column);
+      columns.push_back(rows == branch.made.rows ? *column
+                                                 : column->Slice(0, rows));
     }
   }
 

@@ -20,6 +20,10 @@ const ElementwiseCompute* LoopOf(const Instruction& instruction) {
              : call.function->compute.target<ElementwiseCompute>();
 }
 
+bool IsSequence(ValueId value, const BlockState& state) {
+  return state.EncodingOf(value).kind == Encoding::kSequence;
+}
+
 }  // namespace
 
 bool FusedItems::Find(ValueId value, ElementwiseChain::Slot& slot) const {
@@ -179,28 +183,23 @@ void FusedItems::Show(ValueId value, size_t reg, DType dtype,
   }
 }
 
-// True if the input is a progression without a column.
-bool FusedItems::IsProgression(const Input& input,
-                               const BlockState& state) const {
-  return input.value == 0 && state.input->progression.has_value();
-}
-
 // Returns false if an input differs from its type. Otherwise sets the slots of
 // outside values to the addresses of their first items.
 bool FusedItems::Prepare(BlockState& state) const {
   const size_t items = state.rows * row_items_;
   for (const Input& input : inputs_) {
-    if (IsProgression(input, state)) continue;
+    if (IsSequence(input.value, state)) continue;
     const Column& column = *state.values[input.value];
     if (column.ragged() || column.shape != shape_) return false;
   }
   chain_.Begin(state.chain);
   std::vector<std::byte*>& slots = state.chain.slots;
   for (const Input& input : inputs_) {
-    if (IsProgression(input, state)) {
-      state.progression.Reset(DType::kInt64, {});
-      slots[input.slot] = state.progression.values.Extend(
-          ElementwiseChain::kTileItems * sizeof(uint64_t));
+    if (IsSequence(input.value, state)) {
+      OutputColumn& tile = state.sequences[input.value];
+      tile.Reset(DType::kInt64, {});
+      slots[input.slot] =
+          tile.values.Extend(ElementwiseChain::kTileItems * sizeof(uint64_t));
       continue;
     }
     // Chains never write to their inputs.
@@ -223,12 +222,13 @@ bool FusedItems::Prepare(BlockState& state) const {
   return true;
 }
 
-// Writes the tile's items of progressions, which have no column.
+// Writes the tile's items of sequences, which no memory has.
 void FusedItems::FillTile(size_t begin, size_t n, BlockState& state) const {
   for (const Input& input : inputs_) {
-    if (!IsProgression(input, state)) continue;
-    state.input->progression->From(begin).Fill(
-        reinterpret_cast<uint64_t*>(state.chain.slots[input.slot]), n);
+    if (!IsSequence(input.value, state)) continue;
+    Encoding rows = state.input->columns[input.value].encoding;
+    rows.first += begin * rows.step;
+    rows.Fill(reinterpret_cast<uint64_t*>(state.chain.slots[input.slot]), n);
   }
 }
 
@@ -272,7 +272,7 @@ bool FusedItems::Run(BlockState& state) const {
     if (!chain_.RunTile(state.chain, n)) return false;
     if (filters_) kept += KeepTile(begin, n, kept, state);
     for (const Input& input : inputs_) {
-      if (IsProgression(input, state)) continue;
+      if (IsSequence(input.value, state)) continue;
       slots[input.slot] += n * ItemSize(chain_.dtype(input.slot));
     }
     for (const Output& output : outputs_) {

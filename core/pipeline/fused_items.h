@@ -69,7 +69,6 @@ class FusedItems {
                   std::span<const ValueId> outputs, size_t& register_count);
   bool Find(ValueId value, ElementwiseChain::Slot& slot) const;
 
-  bool IsProgression(const Input& input, const BlockState& state) const;
   bool Prepare(BlockState& state) const;
   static std::byte* Place(ValueId value, size_t reg, DType dtype,
                           const Shape& shape, size_t bytes, BlockState& state);

@@ -58,6 +58,13 @@ struct BlockState {
   size_t failed_row = 0;      // index among the current rows, after an error
   size_t appended_bytes = 0;  // bytes of values in input->appended
 
+  // Returns the encoding of a value; plain, unless it is an input.
+  const Encoding& EncodingOf(ValueId value) const {
+    static constexpr Encoding kPlain;
+    return value < input->columns.size() ? input->columns[value].encoding
+                                         : kPlain;
+  }
+
   // Numbers of the input rows that are still present, computed on demand.
   const std::vector<uint32_t>& Origins();
   size_t OriginOf(size_t row) { return dropped ? Origins()[row] : row; }
@@ -71,7 +78,7 @@ struct BlockState {
   std::vector<Argument> arguments;
   std::vector<uint64_t> kept;
   ElementwiseChain::Run chain;
-  OutputColumn progression;  // items of input->progression
+  std::vector<OutputColumn> sequences;  // items of inputs that are sequences
   std::vector<std::byte*> targets;
   std::optional<ImageDecoder> decoder;
   std::map<const Instruction*, Parsing> parsers;

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/buffer_builder.h"
-#include "core/chunk/chunk_builder.h"
 #include "core/chunk/cursor.h"
+#include "core/pipeline/row_sink.h"
 #include "core/pipeline/stage_program.h"
 #include "core/pipeline/stage_scratch.h"
 #include "feedmill/element.h"
@@ -25,59 +24,45 @@ inline constexpr size_t kReadBytes = size_t{1} << 20;
 inline constexpr size_t kAppendedBytes = size_t{256} << 10;
 
 // A piece that is being made: its rows, their names, and the error that ends
-// it. The rows become a chunk in one of three ways: they are appended to a
-// builder, written in place by the record program, or taken from one block.
+// it.
 struct PieceDraft {
-  PieceDraft(const StageProgram& program, StageScratch& scratch,
-             std::shared_ptr<BlockSource> blocks)
-      : builder(program.output, std::move(blocks)),
+  // The piece begins at `from`, ends at `to` at the latest, and has about
+  // `target` bytes.
+  PieceDraft(const StageProgram& program, StageScratch& scratch, Cursor from,
+             Cursor to, size_t target)
+      : sink(program, scratch, to.p - from.p, target),
+        begin(from),
+        end(to),
+        limit(to),
+        bytes_target(target),
         program_(program),
         scratch_(scratch) {}
 
-  size_t rows() const { return taken.rows + placed_rows + builder.rows(); }
-  size_t bytes() const {
-    size_t bytes = builder.bytes() + rows() * sizeof(int64_t);
-    for (const Column& column : taken.columns) bytes += column.values.size();
-    for (const BufferBuilder& column : placed) bytes += column.size();
-    return bytes;
-  }
   // Number of bytes to read for the rest of the piece.
   size_t BytesAhead() const {
     if (full()) return 1;
-    const size_t left = bytes_target - bytes();
-    if (!appends) return std::min(read_bytes, left);
+    const size_t left = bytes_target - sink.bytes();
+    if (!program_.appends) return std::min(read_bytes, left);
     // Records are a little larger than the rows made of them, and the number of
     // rows is bounded, too.
     const size_t most = left + left / 8;
     return most <= read_bytes + read_bytes / 4 ? most : read_bytes;
   }
-  bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
+  bool full() const { return sink.closed() || sink.bytes() >= bytes_target; }
 
   // Returns how many records to read for the rest of the piece, at most `left`.
   size_t RowsAhead(uint64_t left) const;
 
-  // Reserves memory for the expected rows, so that columns do not move as they
-  // grow.
-  void Reserve();
-  // Lets the record program write its next rows directly into the chunk, if it
-  // can.
-  void ReserveDirect(size_t rows);
   // Adds the record program's output, made of positions from p on. `last`: the
   // piece ends with these rows.
-  void AppendRecords(uint64_t p, bool last);
-  // Makes batches of views the piece, without a copy. False if they are none,
-  // or are too small: the caller appends them.
-  bool TakeBatches(const BlockProgram::Output& batches);
+  void AddRecords(uint64_t p, bool last);
   // Names the rows that a program kept, of positions from p on.
   void NameRows(const BlockProgram::Output& rows, uint64_t p);
-  // Drops all rows.
-  void Clear() { builder = ChunkBuilder(program_.output, scratch_.blocks); }
-  Chunk Finish() &&;
 
   // Ends the piece before the element at `at`, which cannot be made.
   void Fail(Cursor at, absl::Status status, size_t after, RecordRef ref,
             uint64_t row = 0) {
-    builder.DropUnfinished();
+    sink.copied().DropUnfinished();
     error = std::move(status);
     end = at;
     failed = true;
@@ -86,20 +71,12 @@ struct PieceDraft {
     failed_row = row;
   }
 
-  ChunkBuilder builder;
-  // Set instead of `builder` if the columns of one block become the piece.
-  Chunk taken;
-  // Set instead of `builder` if the record program writes all columns: their
-  // values.
-  std::vector<BufferBuilder> placed;
-  size_t placed_rows = 0;
-  Cursor begin;
+  RowSink sink;
+  const Cursor begin;
   Cursor end;
   Cursor limit;  // end of the requested interval
-  size_t bytes_target = 0;
+  const size_t bytes_target;
   size_t read_bytes = kReadBytes;
-  // Reads parts that are appended while they are in the cache.
-  bool appends = false;
   std::vector<uint8_t> bits;    // if filters may drop positions
   std::vector<CursorRun> runs;  // if positions make several elements
   absl::Status error;
@@ -113,13 +90,6 @@ struct PieceDraft {
   std::vector<RecordOrigin> failed_records;
 
  private:
-  // True if rows may be views that pass no step, and so cost nothing each.
-  bool has_free_rows() const {
-    return scratch_.block.view_bytes_max > 0 && program_.records->empty();
-  }
-  bool TakeRecords(bool last);
-  void KeepPlaced();
-
   const StageProgram& program_;
   StageScratch& scratch_;
 };

@@ -56,6 +56,7 @@ ProgramBuilder::ProgramBuilder(std::shared_ptr<const Plan> plan,
     components_.push_back(NewValue());
   }
   input_count_ = components_.size();
+  code_.takes.assign(input_count_, Encoding::kPlain);
 }
 
 absl::Status ProgramBuilder::AddStep(size_t s) {
@@ -312,21 +313,24 @@ void ProgramBuilder::Fuse() {
     auto fused = FusedItems::Make(code_.instructions, at, code_.outputs,
                                   code_.register_count);
     const size_t next = fused != nullptr ? fused->end() : at + 1;
-    if (at == 0) code_.takes_progression = IsReadByTiles(fused.get());
+    for (ValueId in = 0; at == 0 && fused != nullptr && in < input_count_;
+         ++in) {
+      if (IsReadByTiles(in, *fused)) code_.takes[in] |= Encoding::kSequence;
+    }
     code_.fused[at] = std::move(fused);
     at = next;
   }
 }
 
-// True if the input is one int64 column that only `fused`, the first
+// True if the input is an int64 column that only `fused`, the first
 // instructions of the program, reads tile by tile.
-bool ProgramBuilder::IsReadByTiles(const FusedItems* fused) const {
-  if (fused == nullptr || input_count_ != 1 || !fused->ReadsByTiles(0) ||
-      Contains(code_.outputs, 0)) {
+bool ProgramBuilder::IsReadByTiles(ValueId input,
+                                   const FusedItems& fused) const {
+  if (!fused.ReadsByTiles(input) || Contains(code_.outputs, input)) {
     return false;
   }
-  for (size_t at = fused->end(); at < code_.instructions.size(); ++at) {
-    if (Contains(code_.instructions[at]->inputs, 0)) return false;
+  for (size_t at = fused.end(); at < code_.instructions.size(); ++at) {
+    if (Contains(code_.instructions[at]->inputs, input)) return false;
   }
   return true;
 }

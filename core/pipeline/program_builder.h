@@ -45,9 +45,6 @@ class ProgramBuilder {
   // The values of the components: the input of the step, until the step sets
   // its outputs.
   std::vector<ValueId>& components() { return components_; }
-  // True if there is no instruction yet, so that the step reads the program's
-  // input.
-  bool empty() const { return code_.instructions.empty(); }
 
   ValueId NewValue() { return next_value_++; }
   void Emit(std::unique_ptr<Instruction> instruction);
@@ -73,8 +70,11 @@ class ProgramBuilder {
   void SetFilters() { code_.filters = true; }
   // Instructions read the counters and passes of rows.
   void SetRandom() { code_.random = true; }
-  // The first instruction ignores trailing bytes of each row.
-  void SetTakesTrailing(bool takes) { code_.takes_trailing = takes; }
+  // The first instruction reads `value` also in this encoding, if it is an
+  // input of the program. REQUIRES: only this instruction reads it.
+  void SetTakes(ValueId value, Encoding::Kind kind) {
+    if (code_.instructions.empty()) code_.takes[value] |= kind;
+  }
 
   // ---- properties of a value
   // The value's rows have one size and can be written directly to the output.
@@ -102,7 +102,7 @@ class ProgramBuilder {
   std::vector<size_t> LastUses() const;
   void AssignRegisters();
   void Fuse();
-  bool IsReadByTiles(const FusedItems* fused) const;
+  bool IsReadByTiles(ValueId input, const FusedItems& fused) const;
 
   const std::shared_ptr<const Plan> plan_;
   const FunctionRegistry& functions_;

@@ -28,8 +28,7 @@ struct ProgramCode {
   size_t rows = kBlockRows;  // most rows of a run
   bool filters = false;
   bool random = false;
-  bool takes_trailing = false;
-  bool takes_progression = false;
+  std::vector<Encoding::Kinds> takes;  // by component of the input
   bool appends = false;
   std::vector<bool> direct;
   std::vector<bool> placed;

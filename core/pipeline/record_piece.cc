@@ -31,9 +31,9 @@ absl::Status RecordPiece::Run() const {
       if (most == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {
         continue;
       }
-      draft_.ReserveDirect(step);
+      draft_.sink.Prepare(step);
       steps_.Run(row, step);
-      draft_.AppendRecords(p + row, p + row + step == draft_.end.p);
+      draft_.AddRecords(p + row, p + row + step == draft_.end.p);
       const BlockProgram::Output& out = scratch_.records_out;
       if (out.error.ok()) continue;
       const size_t bad = row + out.failed_row;

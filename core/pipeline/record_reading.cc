@@ -1,6 +1,6 @@
 #include "core/pipeline/record_reading.h"
 
-#include <memory>
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 // Profiles a read and counts its rows and bytes.
 class ReadSpan {
  public:
-  ReadSpan(const InputBlock& block, size_t place)
+  ReadSpan(InputBlock& block, size_t place)
       : block_(block), place_(place), span_(place) {}
   ~ReadSpan() {
     if (!span_) [[likely]]
@@ -23,15 +23,15 @@ class ReadSpan {
     // Without rows there are no columns: an input whose first record is bad has
     // made none.
     if (block_.rows == 0) return;
-    for (const Column* const column : block_.columns) {
-      cost.bytes_out += column->values.size();
+    for (EncodedColumn& column : block_.columns) {
+      cost.bytes_out += column.View().values.size();
     }
   }
   ReadSpan(const ReadSpan&) = delete;
   ReadSpan& operator=(const ReadSpan&) = delete;
 
  private:
-  const InputBlock& block_;
+  InputBlock& block_;
   const size_t place_;
   const ProfileSpan span_;
 };
@@ -105,40 +105,50 @@ absl::StatusOr<size_t> RecordReading::ReadAhead(size_t from,
 void RecordReading::FailReading(const MemoryRefused& refused,
                                 const RecordRef& ref, uint64_t row) const {
   scratch_.source = program_.source->NewScratch();
-  std::shared_ptr<BlockSource> blocks = std::move(scratch_.block.blocks);
-  const size_t view_bytes_max = scratch_.block.view_bytes_max;
-  scratch_.block = InputBlock();
-  scratch_.block.blocks = std::move(blocks);
-  scratch_.block.view_bytes_max = view_bytes_max;
+  scratch_.block.Clear();
   scratch_.block.error =
       Annotate(StatusOf(refused), program_.source->Describe(ref, row));
 }
 
 absl::StatusOr<size_t> RecordReading::ReadRecords(size_t from,
                                                   size_t bytes) const {
-  scratch_.block.progression.reset();
-  if (scratch_.run.count > 0) {
+  InputBlock& block = scratch_.block;
+  if (scratch_.run.count == 0) {
+    const std::span<const RecordRef> refs(scratch_.refs);
+    FM_RETURN_IF_ERROR(
+        program_.source
+            ->Read(refs.subspan(from), bytes, *scratch_.source, block)
+            .status());
+  } else {
     RecordRun rest = scratch_.run;
     rest.first.index += from;
     rest.count -= from;
-    scratch_.block.takes_trailing = program_.records->takes_trailing();
-    scratch_.block.takes_progression = program_.records->takes_progression() &&
-                                       ReadProfile::Lane::Current() == nullptr;
-    return program_.source->ReadRun(rest, bytes, *scratch_.source,
-                                    scratch_.block);
+    FM_RETURN_IF_ERROR(
+        program_.source->ReadRun(rest, bytes, *scratch_.source, block)
+            .status());
   }
-  scratch_.block.trailing = 0;
-  const std::span<const RecordRef> refs(scratch_.refs);
-  return program_.source->Read(refs.subspan(from), bytes, *scratch_.source,
-                               scratch_.block);
+  if (block.mapped()) block.Cut(std::max(bytes, scratch_.view_bytes_max));
+  FM_RETURN_IF_ERROR(MakePlain());
+  return block.rows;
+}
+
+// Makes the columns plain that the steps do not take as they are. A profile
+// counts the bytes of the source's items, so it needs them in memory.
+absl::Status RecordReading::MakePlain() const {
+  std::span<const Encoding::Kinds> taken = program_.records->takes();
+  if (ReadProfile::Lane::Current() != nullptr) taken = {};
+  return scratch_.block.MakePlain(taken, scratch_.view_bytes_max > 0);
 }
 
 absl::StatusOr<bool> RecordReading::ReadBlock(uint64_t row,
                                               size_t bytes) const {
   const ReadSpan span(scratch_.block, program_.source_place);
   try {
-    return program_.source->ReadBlock(scratch_.refs[0], row, bytes,
-                                      *scratch_.source, scratch_.block);
+    FM_ASSIGN_OR_RETURN(const bool more, program_.source->ReadBlock(
+                                             scratch_.refs[0], row, bytes,
+                                             *scratch_.source, scratch_.block));
+    FM_RETURN_IF_ERROR(MakePlain());
+    return more;
   } catch (const MemoryRefused& refused) {
     if (bytes > 1 || !refused.over_limit()) throw;
     FailReading(refused, scratch_.refs[0], row);

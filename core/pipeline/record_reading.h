@@ -34,6 +34,7 @@ class RecordReading {
  private:
   void AskRun(uint64_t begin, uint64_t end) const;
   absl::StatusOr<size_t> ReadRecords(size_t from, size_t bytes) const;
+  absl::Status MakePlain() const;
   void FailReading(const MemoryRefused& refused, const RecordRef& ref,
                    uint64_t row) const;
 

@@ -6,7 +6,7 @@ namespace feedmill {
 
 void RecordSteps::Run(size_t first, size_t count) const {
   BlockProgram::Input& in = scratch_.records_in;
-  const InputBlock& block = scratch_.block;
+  InputBlock& block = scratch_.block;
   size_t begin = first;
   size_t end = first + count;
   size_t all = block.rows;
@@ -23,20 +23,15 @@ void RecordSteps::Run(size_t first, size_t count) const {
   }
   in.rows = end - begin;
   in.numbered = program_.naming == StageProgram::Naming::kRuns || block.dropped;
-  in.trailing = block.trailing;
-  in.progression.reset();
-  if (block.progression) in.progression = block.progression->From(begin);
   in.columns.clear();
   const bool whole = in.rows == all;
   scratch_.slices.clear();
-  scratch_.slices.reserve(scratch_.block.columns.size());
-  for (const Column* const column : scratch_.block.columns) {
-    if (whole || in.progression) {
-      in.columns.push_back(column);
-    } else {
-      scratch_.slices.push_back(column->Slice(begin, end));
-      in.columns.push_back(&scratch_.slices.back());
-    }
+  scratch_.slices.reserve(block.columns.size());
+  for (EncodedColumn& column : block.columns) {
+    in.columns.push_back(column.Encoded());
+    if (whole) continue;
+    in.columns.back() =
+        in.columns.back().Slice(begin, end, scratch_.slices.emplace_back());
   }
   in.counters = scratch_.counters;
   in.passes = scratch_.passes;

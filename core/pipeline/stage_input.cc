@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/source_types.h"
@@ -30,7 +29,6 @@ class SourceInput final : public StageInput {
   std::unique_ptr<StageInput::Scratch> NewScratch() const override {
     auto scratch = std::make_unique<SourceScratch>();
     scratch->source = source_->NewScratch();
-    scratch->block.columns.resize(plan_->graph().InputOf(0).components.size());
     return scratch;
   }
 
@@ -39,10 +37,7 @@ class SourceInput final : public StageInput {
                               InputBlock& out) const override {
     auto& own = static_cast<SourceScratch&>(scratch);
     order_.Map(refs, own.indexes);
-    own.Prepare(out.blocks);
-    auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
-    if (read.ok()) Show(own.block, out);
-    return read;
+    return source_->Read(own.indexes, bytes_max, *own.source, out);
   }
 
   absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
@@ -51,25 +46,14 @@ class SourceInput final : public StageInput {
     if (!order_.same()) {
       return StageInput::ReadRun(run, bytes_max, scratch, out);
     }
-    auto& own = static_cast<SourceScratch&>(scratch);
-    own.block.takes_trailing = out.takes_trailing;
-    own.block.takes_progression = out.takes_progression;
-    own.block.view_bytes_max = out.view_bytes_max;
-    own.Prepare(out.blocks);
-    auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
-                                 *own.source, own.block);
-    if (read.ok()) Show(own.block, out);
-    return read;
+    return source_->ReadRun(run.first.index, run.count, bytes_max,
+                            *static_cast<SourceScratch&>(scratch).source, out);
   }
 
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
-                                 size_t bytes_max, StageInput::Scratch& scratch,
+                                 size_t bytes_max, StageInput::Scratch&,
                                  InputBlock& out) const override {
-    auto& own = static_cast<SourceScratch&>(scratch);
-    own.Prepare(out.blocks);
-    auto more = source_->ReadBlock(order_.At(ref), row, bytes_max, own.block);
-    if (more.ok()) Show(own.block, out);
-    return more;
+    return source_->ReadBlock(order_.At(ref), row, bytes_max, out);
   }
 
   std::optional<RowState> StateBefore(const RecordRef& ref,
@@ -89,75 +73,16 @@ class SourceInput final : public StageInput {
     source_->PrefetchRecords(own.indexes);
   }
 
-  std::vector<Column> Take(StageInput::Scratch& scratch) const override {
-    auto& own = static_cast<SourceScratch&>(scratch);
-    if (!own.block.views.empty()) return std::move(own.block.views);
-    std::vector<Column> columns;
-    own.sizes.clear();
-    for (OutputColumn& column : own.block.columns) {
-      own.sizes.emplace_back(column.values.size(), column.offsets.size());
-      columns.push_back(column.Take());
-    }
-    if (own.blocks == nullptr) own.Reserve();
-    return columns;
-  }
-
-  void LeaveBlocks(StageInput::Scratch& scratch) const override {
-    static_cast<SourceScratch&>(scratch).Prepare(nullptr);
-  }
-
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return source_->Describe(order_.At(ref), row);
   }
   bool heavy() const override { return heavy_; }
-  bool makes_views() const override { return source_->makes_views(); }
 
  private:
   struct SourceScratch final : StageInput::Scratch {
     std::unique_ptr<RecordSource::Scratch> source;
     std::vector<uint64_t> indexes;
-    RecordBlock block;
-    std::shared_ptr<BlockSource> blocks;  // source of its columns' memory
-    std::vector<std::pair<size_t, size_t>> sizes;  // of the block taken last
-
-    void Prepare(const std::shared_ptr<BlockSource>& from) {
-      if (from == blocks) return;
-      blocks = from;
-      for (OutputColumn& column : block.columns) {
-        column.values = BufferBuilder(blocks);
-        column.offsets = BufferBuilder(blocks);
-      }
-      if (blocks != nullptr) Reserve();
-    }
-
-    static void Hint(size_t bytes, BufferBuilder& builder) {
-      builder.Reserve(static_cast<size_t>(
-          std::min<uint64_t>(bytes + bytes / 16, ByteBudget::Limit())));
-    }
-    // Reserves about as much memory as the last block needed.
-    void Reserve() {
-      for (size_t c = 0; c < sizes.size(); ++c) {
-        const auto [values, offsets] = sizes[c];
-        Hint(values, block.columns[c].values);
-        Hint(offsets, block.columns[c].offsets);
-      }
-    }
   };
-
-  static void Show(RecordBlock& block, InputBlock& out) {
-    out.rows = block.rows;
-    out.trailing = block.trailing;
-    out.progression = block.progression;
-    out.error = block.error;
-    out.ends_block = block.ends_block;
-    out.columns.clear();
-    out.views = !block.views.empty();
-    for (const Column& view : block.views) out.columns.push_back(&view);
-    if (out.views) return;
-    for (OutputColumn& column : block.columns) {
-      out.columns.push_back(&column.View());
-    }
-  }
 
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const Manifest> manifest_;
@@ -179,8 +104,6 @@ absl::StatusOr<size_t> StageInput::ReadRun(const RecordRun& run,
   }
   return Read(refs, bytes_max, scratch, out);
 }
-
-std::vector<Column> StageInput::Take(Scratch&) const { return {}; }
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,

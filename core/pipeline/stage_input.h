@@ -11,52 +11,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer_builder.h"
 #include "core/chunk/generator_state.h"
-#include "core/chunk/progression.h"
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
+#include "core/sources/record_source.h"
 #include "core/sources/source_plan.h"
 #include "feedmill/element.h"
 
 namespace feedmill {
 
-// Rows that enter a pipeline's steps, columnar.
-struct InputBlock {
-  size_t rows = 0;
-  // One per component, with at least `rows` rows; may be null if there are no
-  // rows. Valid until the next read with the same Scratch.
-  std::vector<const Column*> columns;
-  // Not OK if the row after the last one is bad, for a reason that depends on
-  // the data only.
-  absl::Status error;
-  // True if this error also makes the rest of the block unreadable.
-  bool ends_block = false;
-  // The same fields as in RecordBlock. With a progression, the column is empty.
-  bool takes_trailing = false;
-  size_t trailing = 0;
-  bool takes_progression = false;
-  std::optional<Progression> progression;
+// Rows that enter a pipeline's steps. The columns are valid until the next read
+// with the same Scratch; without rows, they may be anything.
+struct InputBlock : RecordBlock {
   // Number of steps before the one that failed.
   size_t failed_after = 0;
   // True if an on_error of an input has skipped the failed element already.
   bool left_out = false;
   // Records of the failed element, if only the input knows them.
   std::vector<RecordOrigin> failed_records;
-  // Set by the caller if it may take the columns: the source of their memory,
-  // if the input supports it; null: malloc.
-  std::shared_ptr<BlockSource> blocks;
-  // True if the columns are in cached memory. Taking a large piece of them
-  // (kKeptBytes) saves more than small pieces would.
-  bool kept = false;
-  // Set by the caller if it takes views of mapped files, of up to about as many
-  // bytes; else 0. See RecordBlock.
-  size_t view_bytes_max = 0;
-  // True if the columns are such views: taking them saves a copy.
-  bool views = false;
   // True if some rows are missing, as if a filter had dropped them. The columns
   // then have only the rows in `origins`, in order.
   bool dropped = false;
@@ -70,12 +45,6 @@ struct InputBlock {
 
 // Most rows of one read if a row takes microseconds or more.
 inline constexpr size_t kHeavyRows = 64;
-
-// Rows in cached memory become a piece of their own from this size on.
-inline constexpr size_t kKeptBytes = size_t{1} << 20;
-
-// Views of mapped files become a piece of their own from this size on.
-inline constexpr size_t kViewBytes = size_t{64} << 10;
 
 // Data that the parts of a stage share.
 struct StageContext {
@@ -116,7 +85,7 @@ class StageInput {
                                       size_t bytes_max, Scratch& scratch,
                                       InputBlock& out) const = 0;
 
-  // Same for a run. REQUIRES: run.count > 0.
+  // Same for a run; see RecordSource::ReadRun. REQUIRES: run.count > 0.
   virtual absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
                                          Scratch& scratch,
                                          InputBlock& out) const;
@@ -137,21 +106,12 @@ class StageInput {
   virtual size_t records_ahead() const { return 0; }
   virtual void PrefetchRecords(std::span<const RecordRef>, Scratch&) const {}
 
-  // Returns the columns of the last block with their memory, which invalidates
-  // block.columns. Returns none if the input does not own the columns.
-  virtual std::vector<Column> Take(Scratch& scratch) const;
-  // Returns its memory from InputBlock::blocks to that source. Invalidates the
-  // last block.
-  virtual void LeaveBlocks(Scratch&) const {}
-
   // Returns "photos.tfrecord: record 17 at offset 2048", for errors.
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
   // True if a row takes microseconds or more.
   virtual bool heavy() const = 0;
   // True if rows may be dropped.
   virtual bool drops() const { return false; }
-  // True if ReadRun may give views of mapped files.
-  virtual bool makes_views() const { return false; }
 };
 
 // The inputs of a graph without inputs, of a combining source, of one whose

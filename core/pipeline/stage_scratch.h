@@ -19,6 +19,8 @@ namespace feedmill {
 struct StageScratch final : WorkerStage::Scratch {
   std::unique_ptr<StageInput::Scratch> source;
   InputBlock block;
+  // Largest piece of rows in a mapped file; 0: pieces are copies of them.
+  size_t view_bytes_max = 0;
   // The requested records: `run` or, if it is empty, `refs`.
   RecordRun run;
   std::vector<RecordRef> refs;

@@ -372,7 +372,7 @@ class StreamedInput final : public StageInput {
   explicit StreamedInput(Recipe recipe) : recipe_(std::move(recipe)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<StreamedScratch>();
+    return std::make_unique<Scratch>();
   }
 
   absl::StatusOr<size_t> Read(std::span<const RecordRef>, size_t, Scratch&,
@@ -381,7 +381,7 @@ class StreamedInput final : public StageInput {
   }
 
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
-                                 size_t bytes_max, Scratch& scratch,
+                                 size_t bytes_max, Scratch&,
                                  InputBlock& out) const override {
     std::unique_ptr<Pass> pass = TakeParked(ref.pass, row);
     if (pass == nullptr) {
@@ -394,8 +394,7 @@ class StreamedInput final : public StageInput {
       FM_RETURN_IF_ERROR(pass->Next(bytes_max));
       if (recipe_.has_states) Keep(*pass);
     }
-    auto& own = static_cast<StreamedScratch&>(scratch);
-    Show(*pass, row, own, out);
+    Show(*pass, row, out);
     const bool more = !pass->ended() || row < pass->next_row();
     if (more || out.rows > 0) Park(std::move(pass));
     return more;
@@ -411,10 +410,6 @@ class StreamedInput final : public StageInput {
     states_.Keep(ref.pass, std::move(state));
   }
 
-  std::vector<Column> Take(Scratch& scratch) const override {
-    return std::move(static_cast<StreamedScratch&>(scratch).columns);
-  }
-
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return fmt::format(
         "{}: element {}{}", recipe_.graph().graph.source.name(), row,
@@ -424,24 +419,13 @@ class StreamedInput final : public StageInput {
   bool heavy() const override { return true; }
 
  private:
-  struct StreamedScratch final : StageInput::Scratch {
-    std::vector<Column> columns;  // share the memory of a pass
-  };
-
-  static void Show(const Pass& pass, uint64_t row, StreamedScratch& own,
-                   InputBlock& out) {
-    own.columns.clear();
-    out.columns.clear();
+  static void Show(const Pass& pass, uint64_t row, InputBlock& out) {
     out.rows = 0;
     if (row < pass.end_row()) {
       out.rows = static_cast<size_t>(pass.end_row() - row);
       const auto first = static_cast<size_t>(row - pass.first_row());
-      for (const Column& column : pass.rows().columns) {
-        own.columns.push_back(
-            first == 0 ? column : column.Slice(first, pass.rows().rows));
-      }
+      out.Show(pass.rows().Slice(first, pass.rows().rows).columns);
     }
-    for (const Column& column : own.columns) out.columns.push_back(&column);
     out.error = pass.ended() ? pass.error() : absl::OkStatus();
     out.ends_block = !out.error.ok();
     out.left_out = false;

@@ -102,6 +102,7 @@ std::shared_ptr<const WorkerStage> WorkerStage::ForShare(Share share) const {
 std::unique_ptr<WorkerStage::Scratch> WorkerStage::NewScratch() const {
   auto scratch = std::make_unique<StageScratch>();
   scratch->source = program_->source->NewScratch();
+  scratch->block.columns.resize(program_->records->takes().size());
   scratch->records = program_->records->NewScratch();
   if (program_->batches != nullptr) {
     scratch->batches = program_->batches->NewScratch();
@@ -249,7 +250,6 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
                                            bool& outer) const {
   const StageProgram& program = *program_;
   const ProfileSpan span(ReadProfile::kChunks);
-  PieceDraft draft(program, scratch, scratch.blocks);
   const Cursor asked = begin;
   if (program.naming != Naming::kRuns) {
     // A position makes at most one element, so {p, 1} is the start of the next
@@ -263,36 +263,32 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
     return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
   }
   scratch.at = begin;
-  draft.begin = begin;
-  draft.end = draft.limit = end;
-  draft.bytes_target = bytes_target;
-  const bool passes = program.batches == nullptr && program.records->empty();
-  if (passes) {  // one read becomes the piece
-    draft.read_bytes = std::max(kReadBytes, bytes_target);
-    scratch.block.blocks = scratch.blocks;
-  }
   // A batch of views is one view, however large.
   const size_t view_bytes_max = program.batches == nullptr
                                     ? bytes_target
                                     : std::numeric_limits<size_t>::max();
-  const bool views = scratch.takes_views && program.source->makes_views();
-  scratch.block.view_bytes_max = views ? view_bytes_max : 0;
-  draft.appends = program.appends;
+  scratch.view_bytes_max = scratch.takes_views ? view_bytes_max : 0;
+  const bool together = program.together > 1 &&
+                        program.together_bytes >= bytes_target / 2 &&
+                        RowsTogether::Max() > 1;
+  const uint64_t next = (begin.p / program.together + 1) * program.together;
+  PieceDraft draft(
+      program, scratch, begin, together ? std::min(end, Cursor{next, 0}) : end,
+      together ? std::max(bytes_target, program.together_bytes) : bytes_target);
+  draft.limit = end;
+  if (program.batches == nullptr && program.records->empty()) {
+    // One read becomes the piece.
+    draft.read_bytes = std::max(kReadBytes, bytes_target);
+    scratch.block.UseMemory(scratch.blocks);
+  }
   if (program.appends) draft.read_bytes = kAppendedBytes;
-  if (program.together > 1 && program.together_bytes >= bytes_target / 2 &&
-      RowsTogether::Max() > 1) {
-    const uint64_t next = (begin.p / program.together + 1) * program.together;
-    draft.end = std::min(end, Cursor{next, 0});
-    draft.bytes_target = std::max(bytes_target, program.together_bytes);
-    draft.read_bytes = std::max(kReadBytes, program.together_bytes);
-  }
+  if (together) draft.read_bytes = std::max(kReadBytes, program.together_bytes);
   const absl::Status made = Fill(draft, scratch);
-  if (std::exchange(scratch.block.blocks, nullptr) != nullptr) {
-    program.source->LeaveBlocks(*scratch.source);
-  }
+  scratch.block.UseMemory(nullptr);
   FM_RETURN_IF_ERROR(made);
   // Several components may be too large together.
-  ByteBudget::Check(draft.bytes() - draft.rows() * sizeof(int64_t), 1);
+  ByteBudget::Check(draft.sink.bytes() - draft.sink.rows() * sizeof(int64_t),
+                    1);
   return Conclude(asked, draft, scratch, outer);
 }
 
@@ -300,7 +296,7 @@ absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
   const DefaultFloatModes modes;
   const StageProgram& program = *program_;
   // Without steps, the read columns may become the piece themselves.
-  if (!program.records->empty()) draft.Reserve();
+  if (!program.records->empty()) draft.sink.Reserve();
   if (program.naming == Naming::kRuns) {
     FM_RETURN_IF_ERROR(BlockPiece(program, draft, scratch).Run());
   } else if (program.batches != nullptr) {
@@ -308,10 +304,10 @@ absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
   } else {
     FM_RETURN_IF_ERROR(RecordPiece(program, draft, scratch).Run());
   }
-  const size_t rows = draft.rows();
+  const size_t rows = draft.sink.rows();
   if (rows > 0) {
     scratch.row_bytes =
-        static_cast<double>(draft.bytes()) / static_cast<double>(rows);
+        static_cast<double>(draft.sink.bytes()) / static_cast<double>(rows);
   }
   return absl::OkStatus();
 }
@@ -336,7 +332,7 @@ Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
       piece.cursors = DenseRows{};
       break;
   }
-  piece.chunk = std::move(draft).Finish();
+  piece.chunk = std::move(draft.sink).Finish();
   if (program_->appends) {
     scratch.appended.clear();
     for (const Column& column : piece.chunk.columns) {
@@ -352,9 +348,7 @@ Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
 Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
                           const MemoryRefused& refused, StageScratch& scratch,
                           bool& outer) const {
-  PieceDraft draft(*program_, scratch, scratch.blocks);
-  draft.begin = begin;
-  draft.end = draft.limit = end;
+  PieceDraft draft(*program_, scratch, begin, end, 0);
   const RecordRef ref = program_->plan->Record(begin.p, 0);
   // The last step made the row, or was going to write it.
   const std::optional<size_t>& last = program_->last_step;
@@ -368,10 +362,10 @@ Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
 
 void WorkerStage::Renew(StageScratch& scratch) const {
   const size_t rows_together = scratch.rows_together;
-  std::shared_ptr<BlockSource> blocks = std::move(scratch.blocks);
+  const Scratch kept = scratch;
   scratch = StageScratch();  // frees the old memory first
   scratch = std::move(static_cast<StageScratch&>(*NewScratch()));
-  scratch.blocks = std::move(blocks);
+  static_cast<Scratch&>(scratch) = kept;
   scratch.rows_together = rows_together;
 }
 
@@ -416,9 +410,7 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeAt(
     std::span<const uint64_t> positions, size_t bytes_target,
     Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
-  PieceDraft draft(*program_, own, nullptr);
-  draft.end = draft.limit = {positions.size(), 0};
-  draft.bytes_target = bytes_target;
+  PieceDraft draft(*program_, own, {}, {positions.size(), 0}, bytes_target);
   own.places = positions;
   const absl::Status status = Fill(draft, own);
   own.places = {};
@@ -433,7 +425,7 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeAt(
     }
     made.dropped = made.origins.size() < made.count;
   }
-  made.chunk = std::move(draft).Finish();
+  made.chunk = std::move(draft.sink).Finish();
   return made;
 }
 
@@ -441,10 +433,8 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeInBlock(
     uint64_t position, uint64_t row, size_t bytes_target,
     Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
-  PieceDraft draft(*program_, own, nullptr);
-  draft.begin = {position, row};
-  draft.end = draft.limit = {position + 1, 0};
-  draft.bytes_target = bytes_target;
+  PieceDraft draft(*program_, own, {position, row}, {position + 1, 0},
+                   bytes_target);
   FM_RETURN_IF_ERROR(Fill(draft, own));
   ComputedRows made;
   uint64_t rows = 0;
@@ -461,7 +451,7 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeInBlock(
       made.origins.push_back(static_cast<uint32_t>(run.i + k - row));
     }
   }
-  made.chunk = std::move(draft).Finish();
+  made.chunk = std::move(draft.sink).Finish();
   return made;
 }
 

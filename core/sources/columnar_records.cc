@@ -118,7 +118,7 @@ class ColumnarRecords final : public RecordSource {
                                  size_t bytes_max, Scratch& scratch,
                                  RecordBlock& out) const override {
     auto& read = static_cast<ReadScratch&>(scratch);
-    if (out.view_bytes_max > 0) {
+    if (groups_.maps()) {
       FM_ASSIGN_OR_RETURN(const size_t viewed,
                           ReadViews(first, count, read, out));
       if (viewed > 0) return viewed;
@@ -135,8 +135,6 @@ class ColumnarRecords final : public RecordSource {
         read.wanted.size(), [first](size_t row) { return first + row; },
         bytes_max, bad, read, out);
   }
-
-  bool makes_views() const override { return groups_.maps(); }
 
   std::string Describe(uint64_t index, uint64_t) const override {
     return files_.NameOfRecord(index);
@@ -257,10 +255,10 @@ void ColumnarRecords::HoldGroup(std::span<const WantedRun> members,
   for (const WantedRun& wanted : members) {
     runs.push_back(read.runs[wanted.run]);
   }
-  std::vector<OutputColumn> columns;
+  std::vector<EncodedColumn> columns;
   CopyRuns(runs, groups_.fields(), columns);
   auto part = std::make_shared<DecodedGroup>();
-  for (OutputColumn& column : columns) {
+  for (EncodedColumn& column : columns) {
     part->columns.push_back({column.Take(), {}});
   }
   for (const WantedRun& wanted : members) {
@@ -363,19 +361,22 @@ absl::StatusOr<size_t> ColumnarRecords::ReadViews(uint64_t first,
   const WantedRun& wanted = read.wanted[0];
   const auto group = groups_.Get(wanted.file, wanted.group);
   if (!group.ok() || !(*group)->views) return size_t{0};
-  const size_t each = std::max<size_t>((*group)->row_bytes / (*group)->rows, 1);
-  const size_t most = std::max<size_t>(out.view_bytes_max / each, 1);
-  read.runs.assign(1, {group->get(), wanted.first, wanted.count});
-  const size_t rows =
-      CutToFit(std::min(wanted.count, most), out.view_bytes_max, read);
-  if (rows < count && (*group)->row_bytes < kViewBytesMin) return size_t{0};
+  if (wanted.count < count && (*group)->row_bytes < kViewBytesMin) {
+    return size_t{0};
+  }
   out.error = absl::OkStatus();
-  out.trailing = 0;
-  out.rows = rows;
-  out.views = ViewRun(read.runs[0], groups_.fields());
-  FM_RETURN_IF_ERROR(groups_.CheckTaken(wanted.file, **group));
-  CountTaken(rows, read.wanted);
-  return rows;
+  out.rows = wanted.count;
+  out.columns.resize(groups_.fields().size());
+  std::vector<Column> views =
+      ViewRun({group->get(), wanted.first, wanted.count}, groups_.fields());
+  for (size_t c = 0; c < views.size(); ++c) {
+    out.columns[c].Show(std::move(views[c]), EncodedColumn::Memory::kMapped);
+  }
+  out.check_mapped = [this, file = wanted.file, kept = *group] {
+    return groups_.CheckTaken(file, *kept);
+  };
+  CountTaken(out.rows, read.wanted);
+  return out.rows;
 }
 
 // Checks the mapped groups whose rows were copied, once per file.
@@ -393,8 +394,6 @@ absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
     size_t runs, IndexOf index_of, size_t bytes_max, FirstBad& bad,
     ReadScratch& read, RecordBlock& out) const {
   out.error = absl::OkStatus();
-  out.trailing = 0;
-  out.views.clear();
   read.held.clear();
   read.mapped.clear();
   read.runs.assign(runs, {});

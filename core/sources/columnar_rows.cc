@@ -268,7 +268,6 @@ Column ViewRows(const Column& from, size_t first, size_t count,
 // `rows`: the rows of `runs`, or null if most runs have several rows.
 void CopyColumn(std::span<const ColumnarRun> runs, const RowList* rows,
                 size_t c, const SourceField& field, OutputColumn& out) {
-  out.Reset(field.dtype, field.shape);
   if (field.dtype == DType::kBytes) out.offsets.Push(int64_t{0});
   if (IsList(field)) {
     out.row_starts.Push(int64_t{0});
@@ -329,7 +328,7 @@ uint64_t BytesOfRow(const Column& column, size_t row) {
 
 void CopyRuns(std::span<const ColumnarRun> runs,
               std::span<const SourceField> fields,
-              std::vector<OutputColumn>& out) {
+              std::vector<EncodedColumn>& out) {
   out.resize(fields.size());
   size_t rows = 0;
   for (const ColumnarRun& run : runs) rows += run.count;
@@ -337,6 +336,7 @@ void CopyRuns(std::span<const ColumnarRun> runs,
   if (rows > 0 && rows < kShortRunRows * runs.size())
     single.emplace(runs, rows);
   for (size_t c = 0; c < fields.size(); ++c) {
+    out[c].Reset(fields[c].dtype, fields[c].shape);
     CopyColumn(runs, single ? &*single : nullptr, c, fields[c], out[c]);
   }
 }

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/dataset/fields.h"
-#include "core/dataset/function_registry.h"
 #include "core/sources/columnar_groups.h"
+#include "core/sources/encoded_column.h"
 #include "feedmill/element.h"
 
 namespace feedmill {
@@ -23,7 +23,7 @@ struct ColumnarRun {
 // Copies the rows of all runs, in order, into columns of `fields`.
 void CopyRuns(std::span<const ColumnarRun> runs,
               std::span<const SourceField> fields,
-              std::vector<OutputColumn>& out);
+              std::vector<EncodedColumn>& out);
 
 // Returns the rows of a run as views of the group's columns. Offsets and starts
 // begin at 0: they are copies. REQUIRES: the group's `views`.

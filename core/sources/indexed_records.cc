@@ -26,7 +26,6 @@ constexpr size_t kSequentialBytes = size_t{256} << 10;
 
 void ResetBlock(RecordBlock& out) {
   out.rows = 0;
-  out.trailing = 0;
   out.error = absl::OkStatus();
   out.columns.resize(1);
   out.columns[0].Reset(DType::kBytes, {});
@@ -239,7 +238,7 @@ absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
 }
 
 // Reads up to `count` adjacent records of a file, from `place` on. Closes the
-// gaps between their data in place, unless the caller takes trailing bytes.
+// gaps between their data in place, unless the column has trailing bytes.
 absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
                                               uint64_t count, size_t bytes_max,
                                               ReadScratch& scratch,
@@ -255,7 +254,8 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
          offsets[n] - offsets[0] - n * unframer_.overhead() < bytes_max) {
     ++n;
   }
-  OutputColumn& column = out.columns[0];
+  EncodedColumn& column = out.columns[0];
+  const size_t trailing = column.encoding().trailing;
   size_t to = column.values.size();
   const auto bytes = static_cast<size_t>(offsets[n] - offsets[0]);
   const std::span<std::byte> raw(column.values.Extend(bytes), bytes);
@@ -277,10 +277,10 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
       FM_RETURN_IF_ERROR(parsed.status());
       data = *parsed;
     }
-    if (out.trailing > 0) {
+    if (trailing > 0) {
       // From data to data: the end of this record and the next one's header.
       to = static_cast<size_t>(data.data() - column.values.data()) +
-           data.size() + out.trailing;
+           data.size() + trailing;
     } else {
       std::memmove(column.values.data() + to, data.data(), data.size());
       to += data.size();
@@ -288,7 +288,7 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
     column.offsets.Push(static_cast<int64_t>(to));
     ++out.rows;
   }
-  if (out.trailing == 0) column.values.Truncate(to);
+  if (trailing == 0) column.values.Truncate(to);
   return absl::OkStatus();
 }
 
@@ -299,8 +299,9 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
   auto& read = static_cast<ReadScratch&>(scratch);
   ResetBlock(out);
   BufferBuilder& values = out.columns[0].values;
-  if (out.takes_trailing && envelope_ == Framing::Envelope::kTfRecord) {
-    out.trailing = kTfRecordOverheadBytes;
+  const bool trailing = envelope_ == Framing::Envelope::kTfRecord;
+  if (trailing) {
+    out.columns[0].SetTrailing(kTfRecordOverheadBytes);
     out.columns[0].offsets.As<int64_t>()[0] = kTfRecordHeaderBytes;
   }
   if (files_.has_urls()) {
@@ -317,7 +318,7 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
   }
   read.announced.clear();
   // The last record needs trailing bytes, too.
-  if (out.trailing > 0) values.Extend(kTfRecordHeaderBytes);
+  if (trailing) values.Extend(kTfRecordHeaderBytes);
   return out.rows;
 }
 

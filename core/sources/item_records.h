@@ -34,7 +34,7 @@ class ItemFile {
   // columns may then hold more than whole rows. `scratch` is only memory.
   virtual absl::Status Append(uint64_t record, const ReadFileAt& read,
                               std::vector<std::byte>& scratch,
-                              std::vector<OutputColumn>& columns) const = 0;
+                              std::vector<EncodedColumn>& columns) const = 0;
 };
 
 // Opens a file of `size` bytes for these fields. Errors do not name the file.

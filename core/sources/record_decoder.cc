@@ -148,7 +148,7 @@ void ResetColumns(const std::vector<SourceField>& fields, RecordBlock& out) {
   out.error = absl::OkStatus();
   out.columns.resize(fields.size());
   for (size_t f = 0; f < fields.size(); ++f) {
-    OutputColumn& column = out.columns[f];
+    EncodedColumn& column = out.columns[f];
     column.Reset(fields[f].dtype, fields[f].shape);
     if (column.dtype == DType::kBytes) column.offsets.Push(int64_t{0});
     if (std::count(column.shape.begin(), column.shape.end(), kUnknownDim) > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/record_format.h"
@@ -13,7 +14,94 @@ namespace {
 // Records of a run that are looked up together.
 constexpr uint64_t kRunRows = 2048;
 
+// Reserves memory for a column that is about as large as an earlier one.
+void Hint(size_t bytes, BufferBuilder& builder) {
+  builder.Reserve(static_cast<size_t>(
+      std::min<uint64_t>(bytes + bytes / 16, ByteBudget::Limit())));
+}
+
 }  // namespace
+
+void RecordBlock::Show(std::vector<Column> shared) {
+  columns.resize(shared.size());
+  for (size_t c = 0; c < shared.size(); ++c) {
+    columns[c].Show(std::move(shared[c]), EncodedColumn::Memory::kShared);
+  }
+}
+
+void RecordBlock::UseMemory(std::shared_ptr<BlockSource> blocks) {
+  if (blocks == blocks_) return;
+  blocks_ = std::move(blocks);
+  for (EncodedColumn& column : columns) {
+    column = EncodedColumn();
+    column.values = BufferBuilder(blocks_);
+    column.offsets = BufferBuilder(blocks_);
+  }
+  if (blocks_ != nullptr) Reserve();
+}
+
+void RecordBlock::Reserve() {
+  for (size_t c = 0; c < taken_bytes_.size(); ++c) {
+    Hint(taken_bytes_[c].first, columns[c].values);
+    Hint(taken_bytes_[c].second, columns[c].offsets);
+  }
+}
+
+void RecordBlock::Clear() {
+  const size_t count = columns.size();
+  std::shared_ptr<BlockSource> blocks = std::move(blocks_);
+  *this = RecordBlock();
+  columns.resize(count);
+  UseMemory(std::move(blocks));
+}
+
+bool RecordBlock::mapped() const {
+  return std::ranges::any_of(columns, [](const EncodedColumn& column) {
+    return column.memory() == EncodedColumn::Memory::kMapped;
+  });
+}
+
+void RecordBlock::Cut(size_t bytes_max) {
+  size_t fit = 1;
+  for (size_t most = rows; fit < most;) {
+    const size_t middle = fit + (most - fit + 1) / 2;
+    size_t bytes = 0;
+    for (const EncodedColumn& column : columns) bytes += column.BytesOf(middle);
+    if (bytes <= bytes_max) {
+      fit = middle;
+    } else {
+      most = middle - 1;
+    }
+  }
+  if (fit == rows) return;
+  rows = fit;
+  for (EncodedColumn& column : columns) column.Truncate(rows);
+}
+
+absl::Status RecordBlock::MakePlain(std::span<const Encoding::Kinds> taken,
+                                    bool takes_mapped) {
+  const bool was_mapped = mapped();
+  for (size_t c = 0; c < columns.size() && rows > 0; ++c) {
+    Encoding::Kinds kinds = Encoding::kPlain;
+    if (!taken.empty()) kinds = taken[c];
+    if ((kinds & columns[c].encoding().kind) == 0 ||
+        (was_mapped && !takes_mapped)) {
+      columns[c].MakePlain(rows);
+    }
+  }
+  return was_mapped ? std::exchange(check_mapped, nullptr)() : absl::OkStatus();
+}
+
+std::vector<Column> RecordBlock::Take() {
+  std::vector<Column> taken;
+  taken_bytes_.clear();
+  for (EncodedColumn& column : columns) {
+    taken_bytes_.emplace_back(column.values.size(), column.offsets.size());
+    taken.push_back(column.Take());
+  }
+  if (blocks_ == nullptr) Reserve();
+  return taken;
+}
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
     const Source& source, bool counted,

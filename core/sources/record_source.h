@@ -3,19 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/chunk/encoding.h"
 #include "core/chunk/generator_state.h"
-#include "core/chunk/progression.h"
-#include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/io/manifest.h"
+#include "core/sources/encoded_column.h"
 #include "core/sources/row_filter.h"
 #include "feedmill/element.h"
 
@@ -24,25 +26,45 @@ namespace feedmill {
 // Records of a source, columnar. Keeps its memory from one read to the next.
 struct RecordBlock {
   size_t rows = 0;
-  std::vector<OutputColumn> columns;  // one per live component
+  std::vector<EncodedColumn> columns;  // one per live component
   // Not OK if the record after the last row is bad, for a reason that depends
   // on the bytes only.
   absl::Status error;
   // True if this error hides where the block's next records begin.
   bool ends_block = false;
-  // Set by the caller. If true, ReadRun may keep the bytes around the records,
-  // if each has equally many. Then the last `trailing` bytes of each row are
-  // not part of the record.
-  bool takes_trailing = false;
-  size_t trailing = 0;
-  // Set by the caller. If true, ReadRun may set `progression` instead of
-  // writing the items of its only column.
-  bool takes_progression = false;
-  std::optional<Progression> progression;
-  // Set by the caller. If it is not 0, ReadRun may set `views` instead of
-  // `columns`, of up to about as many bytes.
-  size_t view_bytes_max = 0;
-  std::vector<Column> views;  // empty, or one per live component
+  // Set with columns of mapped files. Fails if items that were read until now
+  // may be others than those of the files.
+  std::function<absl::Status()> check_mapped;
+
+  // Makes the columns these, which others own in memory.
+  void Show(std::vector<Column> shared);
+
+  // ---- for the caller
+  // Sets the source of the columns' memory (null: malloc), and frees the memory
+  // of the last read if the source is another one.
+  void UseMemory(std::shared_ptr<BlockSource> blocks);
+  const std::shared_ptr<BlockSource>& blocks() const { return blocks_; }
+  // Frees all memory, and removes the rows.
+  void Clear();
+  // True if the columns are in a mapped file.
+  bool mapped() const;
+  // Keeps the first rows, about `bytes_max` bytes of them, at least one.
+  // REQUIRES: mapped(), rows > 0.
+  void Cut(size_t bytes_max);
+  // Makes each column plain whose encoding is not in its set in `taken` (empty:
+  // all must be plain) and, unless `takes_mapped`, all columns of mapped files.
+  // Fails as check_mapped does.
+  absl::Status MakePlain(std::span<const Encoding::Kinds> taken,
+                         bool takes_mapped);
+  // Returns the columns with their memory. REQUIRES: all can be taken.
+  std::vector<Column> Take();
+
+ private:
+  void Reserve();
+
+  std::shared_ptr<BlockSource> blocks_;
+  // Bytes of values and of offsets of the columns that were taken last.
+  std::vector<std::pair<size_t, size_t>> taken_bytes_;
 };
 
 // Reads the records of a source by index, or its blocks if records are not
@@ -81,7 +103,8 @@ class RecordSource {
                                       size_t bytes_max, Scratch& scratch,
                                       RecordBlock& out) const;
 
-  // Same for `count` records from `first` on. REQUIRES: count > 0.
+  // Same for `count` records from `first` on; `bytes_max` does not bound rows
+  // in mapped files. REQUIRES: count > 0.
   virtual absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
                                          size_t bytes_max, Scratch& scratch,
                                          RecordBlock& out) const;
@@ -93,9 +116,6 @@ class RecordSource {
   virtual absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row,
                                          size_t bytes_max,
                                          RecordBlock& out) const;
-
-  // True if ReadRun may set RecordBlock::views.
-  virtual bool makes_views() const { return false; }
 
   // For a generator: see PythonGenerator::StateBefore and Restore.
   virtual std::optional<RowState> StateBefore(uint64_t, uint64_t) const {

@@ -215,7 +215,7 @@ uint64_t ReadAll(Form form, std::shared_ptr<const RandomAccessFile> file,
     DecodedGroup group{(*opened)->group_rows()[g], *std::move(decoded), 0};
     rows += group.rows;
     const ColumnarRun all{&group, 0, group.rows};
-    std::vector<OutputColumn> columns;
+    std::vector<EncodedColumn> columns;
     CopyRuns(std::span(&all, 1), fields, columns);
   }
   return rows;
@@ -342,7 +342,7 @@ TEST_P(MappedColumns, AreViewsOfTheFileWithTheSameRows) {
     }
     const ColumnarRun part{&views, 3, rows - 5};
     const ColumnarRun same{&copies, 3, rows - 5};
-    std::vector<OutputColumn> out;
+    std::vector<EncodedColumn> out;
     CopyRuns(std::span(&same, 1), fields, out);
     std::vector<Column> want;
     for (OutputColumn& column : out) want.push_back(column.Take());

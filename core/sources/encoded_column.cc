@@ -1,0 +1,102 @@
+#include "core/sources/encoded_column.h"
+
+#include <cstring>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+void Append(const Buffer& from, BufferBuilder& to) {
+  to.Append(from.data(), from.size());
+}
+
+}  // namespace
+
+void EncodedColumn::Reset(DType new_dtype, const Shape& new_shape) {
+  if (memory_ != Memory::kOwn) shown_ = {};
+  memory_ = Memory::kOwn;
+  encoding_ = {};
+  OutputColumn::Reset(new_dtype, new_shape);
+}
+
+void EncodedColumn::SetSequence(uint64_t first, uint64_t step) {
+  Reset(DType::kInt64, {});
+  encoding_ = {.kind = Encoding::kSequence, .first = first, .step = step};
+}
+
+void EncodedColumn::Show(Column column, Memory memory) {
+  memory_ = memory;
+  encoding_ = {};
+  shown_ = std::move(column);
+}
+
+bool EncodedColumn::CanTake() const {
+  return memory_ == Memory::kOwn || shown_.values.owner() != nullptr;
+}
+
+Column EncodedColumn::Take() {
+  return memory_ == Memory::kOwn ? OutputColumn::Take() : std::move(shown_);
+}
+
+void EncodedColumn::MakePlain(size_t rows) {
+  switch (encoding_.kind) {
+    case Encoding::kPlain:
+      break;
+    case Encoding::kSequence:
+      encoding_.Fill(
+          reinterpret_cast<uint64_t*>(values.Extend(rows * sizeof(uint64_t))),
+          rows);
+      break;
+    case Encoding::kTrailing:
+      CloseGaps(rows);
+      break;
+  }
+  encoding_ = {};
+  if (memory_ == Memory::kOwn) return;
+  const Column from = std::move(shown_);
+  Reset(from.dtype, from.shape);
+  Append(from.values, values);
+  Append(from.offsets, offsets);
+  Append(from.row_shapes, row_shapes);
+  Append(from.row_starts, row_starts);
+}
+
+void EncodedColumn::CloseGaps(size_t rows) {
+  auto* const starts = offsets.As<int64_t>();
+  std::byte* to = values.data();
+  for (size_t row = 0, begin = static_cast<size_t>(starts[0]); row < rows;
+       ++row) {
+    const auto end = static_cast<size_t>(starts[row + 1]);
+    const size_t size = end - encoding_.trailing - begin;
+    std::memmove(to, values.data() + begin, size);
+    starts[row] = to - values.data();
+    to += size;
+    begin = end;
+  }
+  starts[rows] = to - values.data();
+  values.Truncate(static_cast<size_t>(starts[rows]));
+}
+
+void EncodedColumn::Truncate(size_t rows) {
+  const auto items = static_cast<size_t>(shown_.RowStart(rows));
+  const size_t bytes = BytesOf(rows);
+  constexpr size_t kOffset = sizeof(int64_t);
+  if (shown_.ragged()) {
+    shown_.row_shapes =
+        shown_.row_shapes.Slice(0, rows * shown_.shape.size() * kOffset);
+    shown_.row_starts = shown_.row_starts.Slice(0, (rows + 1) * kOffset);
+  }
+  if (shown_.dtype == DType::kBytes) {
+    shown_.offsets = shown_.offsets.Slice(0, (items + 1) * kOffset);
+  }
+  shown_.values = shown_.values.Slice(0, bytes);
+}
+
+size_t EncodedColumn::BytesOf(size_t rows) const {
+  const auto items = static_cast<size_t>(shown_.RowStart(rows));
+  return shown_.dtype == DType::kBytes
+             ? static_cast<size_t>(shown_.offsets.As<int64_t>()[items])
+             : items * ItemSize(shown_.dtype);
+}
+
+}  // namespace feedmill
