@@ -15,97 +15,43 @@ namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; t
             (needs root and iproute2)
 
 Prints a line for each; exit status 1 if one does not hold."""
-import argparse, itertools, json, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
+import argparse, itertools, json, os, pathlib, random, re, signal, subprocess, sys, threading, time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "shell" / "lib"))
 from proxy import Proxy, listening_port  # noqa: E402
+from scene import PATIENCE, Failure, Scene, require, wait_for  # noqa: E402
 
-PATIENCE = 90  # seconds that anything may take
 GIGABIT = 125_000_000
 
 
-class Failure(Exception):
-    pass
-
-
-def wait_for(what, condition, seconds=PATIENCE):
-    deadline = time.monotonic() + seconds
-    while not (result := condition()):
-        if time.monotonic() > deadline:
-            raise Failure(f"waited {seconds} s for {what}")
-        time.sleep(0.01)
-    return result
-
-
-def require(condition, what):
-    if not condition:
-        raise Failure(what)
-
-
-class Scene:
+class Links(Scene):
     """The processes of one check; all of them end with it."""
 
     def __init__(self, binary):
-        self.binary = binary
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="feedmill-links-"))
-        self.tmp = self.folder / "tmp"
-        self.tmp.mkdir()
-        self.numbers, self.processes = itertools.count(), []
+        super().__init__(binary)
+        self.directory, self.numbers = self.tmp, itertools.count()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, _value, _trace):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            if process.stdout:
-                process.stdout.close()
-        if kind is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        else:
-            print(f"logs: {self.folder}", file=sys.stderr)
-
-    def start(self, role, *flags, prefix=(), ready=True, stdout=subprocess.DEVNULL):
+    def run(self, role, *flags, ready=True, **options):
         name = f"{role}-{next(self.numbers)}"
-        command = [*prefix, "setpriv", "--pdeathsig", "KILL", self.binary, role, *flags]
-        if ready:
-            command += ["--ready-file", self.folder / f"{name}.ready"]
-        with open(self.folder / f"{name}.log", "wb") as log:
-            process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=log,
-                                       cwd=self.tmp, env={**os.environ, "TMPDIR": str(self.tmp)})
-        process.name = name
-        self.processes.append(process)
-        return process
-
-    def address(self, process):
-        ready = self.folder / f"{process.name}.ready"
-        wait_for(f"{process.name} to be ready", lambda: ready.exists() or process.poll() is not None)
-        require(ready.exists(), f"{process.name} ended with {process.poll()}")
-        return ready.read_text().strip()
+        return self.serve(name, role, *flags, **options) if ready else self.start(name, role, *flags, **options)
 
     def dispatcher(self, *flags, **options):
-        process = self.start("dispatcher", *([] if "--port" in flags else ["--port", 0]), *flags, **options)
+        process = self.run("dispatcher", *([] if "--port" in flags else ["--port", 0]), *flags, **options)
         return process, self.address(process)
 
     def worker(self, dispatcher, *flags, **options):
-        process = self.start("worker", "--port", 0, "--dispatcher", dispatcher, *flags, **options)
+        process = self.run("worker", "--port", 0, "--dispatcher", dispatcher, *flags, **options)
         self.address(process)
         return process
 
     def worker_behind(self, proxy, dispatcher, *flags):
         """A worker that readers reach through the proxy only."""
-        process = self.start("worker", "--port", 0, "--dispatcher", dispatcher, "--advertise",
+        process = self.run("worker", "--port", 0, "--dispatcher", dispatcher, "--advertise",
                              f"127.0.0.1:{proxy.port}", "--transport", "tcp", *flags)
         self.address(process)
         proxy.set_target(listening_port(process.pid))
         return process
-
-    def pipeline(self, name, text):
-        path = self.folder / f"{name}.yaml"
-        path.write_text(text)
-        return path
 
     def read(self, pipeline, *flags, prefix=()):
         """The summary of a whole read."""
@@ -175,7 +121,7 @@ def everybody():
 
 
 def leftovers(binary, times=50):
-    with Scene(binary) as scene:
+    with Links(binary) as scene:
         endless = scene.pipeline("endless", large(3000, 300_000).replace("steps: [", "steps: [repeat, "))
         work_dir = scene.folder / "work"
         dispatcher, service = scene.dispatcher("--work-dir", work_dir)
@@ -183,7 +129,7 @@ def leftovers(binary, times=50):
         worker = scene.worker(service, "--threads", 1)
 
         def new_reader():
-            reader = scene.start("read", endless, "--service", service, "--format", "none", ready=False)
+            reader = scene.run("read", endless, "--service", service, "--format", "none", ready=False)
             wait_for("the reader to share a worker's memory", lambda: shared_inodes([reader.pid]) or
                      require(reader.poll() is None, f"{reader.name} ended with {reader.poll()}"))
             return reader
@@ -192,7 +138,7 @@ def leftovers(binary, times=50):
         for number in range(times):
             victim = ("dispatcher", "worker", "reader", "up")[number % 4]
             if victim == "up":
-                supervisor = scene.start("up", "--workers", 1, "--threads", 1)
+                supervisor = scene.run("up", "--workers", 1, "--threads", 1)
                 scene.address(supervisor)
                 process, pids = supervisor, [supervisor.pid, *children_of(supervisor.pid)]
             else:
@@ -237,13 +183,13 @@ def resident_bytes(pid):
 
 def fairness(binary, readers=64):
     """The worker sleeps for each element, so that its rate is the same however busy the machine is."""
-    with Scene(binary) as scene:
+    with Links(binary) as scene:
         memory = 64 << 20
         pipeline = scene.pipeline("slow", large(10_000_000, 20_000, "full([{size}], cast(sleep_ms(x, 1) % 251, uint8))"))
         _, service = scene.dispatcher()
         worker = scene.worker(service, "--threads", 2, "--memory", memory)
         before_bytes = resident_bytes(worker.pid)
-        started = [scene.start("read", pipeline, "--service", service, "--job", f"job{k}", "--format", "none", ready=False)
+        started = [scene.run("read", pipeline, "--service", service, "--job", f"job{k}", "--format", "none", ready=False)
                    for k in range(readers)]
 
         def taken():
@@ -304,7 +250,7 @@ def describe(process):
 
 def read_under_watch(scene, pipeline, service, witnesses):
     """The summary of a whole read. Where it takes long, all that could tell why is printed while it lasts."""
-    process = scene.start("read", pipeline, "--format", "summary", "--service", service, ready=False, stdout=subprocess.PIPE)
+    process = scene.run("read", pipeline, "--format", "summary", "--service", service, ready=False, stdout=subprocess.PIPE)
     try:
         written, _ = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
@@ -320,7 +266,7 @@ def read_under_watch(scene, pipeline, service, witnesses):
 
 
 def resets(binary, times=200):
-    with Scene(binary) as scene:
+    with Links(binary) as scene:
         pipeline = scene.pipeline("large", large(2_000, 200_000))
         expected = scene.read(pipeline, "--local")
         _, service = scene.dispatcher()
@@ -353,7 +299,7 @@ def resets(binary, times=200):
 
 
 def delay(binary):
-    with Scene(binary) as scene:
+    with Links(binary) as scene:
         pipeline = scene.pipeline("large", large(1_000))
         _, service = scene.dispatcher()
         proxy = Proxy(delay=0.05, rate=GIGABIT)
@@ -367,7 +313,7 @@ def delay(binary):
 def packing(binary):
     rate = 30_000_000
     told = []
-    with Scene(binary) as scene:
+    with Links(binary) as scene:
         pipeline = scene.pipeline("large", large(1_000))
         order = scene.read(pipeline, "--local")["order_hash"]
         dispatcher, service = scene.dispatcher()
@@ -427,8 +373,8 @@ class Namespaces:
 def killer(binary, elements=300, at=157):
     """The workers die and are started again; the dispatcher finds out of what."""
     source = f"source: {{range: {{stop: {elements}}}}}\n"
-    with Scene(binary) as scene:
-        up = scene.start("up", "--workers", 3)
+    with Links(binary) as scene:
+        up = scene.run("up", "--workers", 3)
         service = scene.address(up)
         bad = scene.pipeline("bad", source + f"steps: [{{map: 'die_at(x, {at})'}}]\n")
         good = scene.pipeline("good", source + "steps: [{map: 'sleep_ms(x, 20)'}]\n")
@@ -463,7 +409,7 @@ def run(*command):
 
 def namespaces(binary):
     require(os.geteuid() == 0, "network namespaces need root")
-    with Namespaces() as net, Scene(binary) as scene:
+    with Namespaces() as net, Links(binary) as scene:
         far, near = net.prefix(0), net.prefix(1)
         host = ("--host", net.addresses[0], "--insecure-bind")
         _, service = scene.dispatcher(*host, prefix=far)

@@ -11,9 +11,11 @@ leftovers   SIGKILLs a writer between the creation of a file and its renaming. `
 sources     cuts a data file while a local read or a worker reads it: the documented error, and no process dies
 
 Prints a line for each trial; exit status 1 if one does not hold."""
-import argparse, hashlib, json, os, pathlib, random, shutil, signal, struct, subprocess, sys, tempfile, time
+import argparse, hashlib, json, os, pathlib, random, shutil, signal, struct, subprocess, sys, time
 
-PATIENCE = 60  # seconds that anything may take
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "lib"))
+from scene import PATIENCE, Failure, Scene, require, wait_for  # noqa: E402
+
 LARGE = """source: {{range: 60}}
 steps: [{{map: "full([{items}], cast(x % 10, uint8))"}}, {cache}, {{repeat: {passes}}}]
 options: {{seed: 3}}
@@ -25,71 +27,20 @@ options: {{seed: 3}}
 """
 
 
-class Failure(Exception):
-    pass
-
-
-def require(condition, what):
-    if not condition:
-        raise Failure(what)
-
-
-def wait_for(what, condition, pause=0.01):
-    deadline = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        require(time.monotonic() < deadline, f"waited {PATIENCE} s for {what}")
-        if pause:
-            time.sleep(pause)
-    return result
-
-
-class Scene:
+class Caches(Scene):
     """A folder and the processes of one trial; all of them end with it."""
 
     def __init__(self, binary):
-        self.binary, self.processes = binary, []
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="feedmill-cache-"))
-        self.kept = self.folder / "kept"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, _value, _trace):
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-            process.wait()
-            if process.stdout:
-                process.stdout.close()
-        if kind is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-        else:
-            print(f"logs: {self.folder}", file=sys.stderr)
-
-    def start(self, name, *arguments, stdout=subprocess.DEVNULL):
-        with open(self.folder / f"{name}.log", "wb") as log:
-            process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", self.binary, *map(str, arguments)],
-                                       stdin=subprocess.DEVNULL, stdout=stdout, stderr=log, cwd=self.folder)
-        self.processes.append(process)
-        return process
-
-    def serve(self, name, role, *flags):
-        ready = self.folder / f"{name}.ready"
-        process = self.start(name, role, "--ready-file", ready, *flags)
-        wait_for(f"{name} to be ready", lambda: ready.exists() or process.poll() is not None)
-        require(ready.exists(), f"{name} ended")
-        return process, ready.read_text().strip()
+        super().__init__(binary)
+        self.directory, self.kept = self.folder, self.folder / "kept"
 
     def cluster(self, workers):
-        _, address = self.serve("dispatcher", "dispatcher", "--port", 0)
+        address = self.address(self.serve("dispatcher", "dispatcher", "--port", 0))
         flags = ("--port", 0, "--dispatcher", address, "--threads", 1)
-        self.workers = [self.serve(f"worker{n}", "worker", *flags)[0] for n in range(workers)]
+        self.workers = [self.serve(f"worker{n}", "worker", *flags) for n in range(workers)]
+        for worker in self.workers:
+            self.address(worker)
         return ["--service", address]
-
-    def pipeline(self, name, text):
-        path = self.folder / f"{name}.yaml"
-        path.write_text(text)
-        return path
 
     def read(self, pipeline, *flags, ok=True):
         done = subprocess.run([self.binary, "read", pipeline, *map(str, flags)], capture_output=True, text=True,
@@ -319,7 +270,7 @@ def main():
     failed = 0
     for seed in range(first, last + 1):
         try:
-            with Scene(arguments.binary) as scene:
+            with Caches(arguments.binary) as scene:
                 print(f"{arguments.check} {seed}: {CHECKS[arguments.check](scene, seed)}", flush=True)
         except (Failure, subprocess.SubprocessError) as failure:
             failed += 1

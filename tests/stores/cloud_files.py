@@ -3,7 +3,6 @@
 
     PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
       tests/stores/cloud_files.py --binary build/release/bin/feedmill --store gs|az [TEST …]"""
-import argparse
 import contextlib
 import gzip
 import pathlib
@@ -17,7 +16,7 @@ import pyarrow.fs
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from cloud_servers import ACCOUNT, KEY, Azure, Google  # noqa: E402
-from command import (Feedmill, a_fifth, same_after_kills, same_after_odd_answers, same_elements,  # noqa: E402
+from command import (a_fifth, run_tests, same_after_kills, same_after_odd_answers, same_elements,  # noqa: E402
                      save_in_steps, wait_for)
 from files import (add_columnar, add_odd_names, same_folder_marks, same_keys_like_options,  # noqa: E402
                    same_odd_names)
@@ -28,6 +27,10 @@ class Store:
     """The kind of store under test."""
 
     kind = None
+
+    @classmethod
+    def choose(cls, scheme):
+        cls.kind = {"gs": Google, "az": Azure}[scheme]
 
     @classmethod
     def place(cls):
@@ -131,7 +134,7 @@ def folder_marks(feedmill):
 
 
 def encoded_objects(feedmill):
-    """Objects with a Content-Encoding. Google's store decompresses those of gzip, and ignores ranges then."""
+    """Objects with a Content-Encoding. Google's store decompresses gzip, and ignores ranges then."""
     lines = b"".join(b"line %d\n" % k for k in range(900_000))
     (feedmill.files / "lines.txt").write_bytes(lines)
     want = feedmill.hash_of(f"source: {{text: {{files: '{feedmill.files}/lines.txt'}}}}\n")
@@ -293,7 +296,7 @@ def options(feedmill):
         use(feedmill, "127.0.0.1:1")
         query = f"?endpoint_override={proxy.host}&scheme=http"
         if Store.kind is Azure:
-            # The environment's key is that of another account.
+            # The environment's key belongs to another account.
             feedmill.environment.update(AZURE_STORAGE_CONNECTION_STRING="AccountName=other;AccountKey=d3Jvbmc=")
             feedmill.environment[f"AZURE_STORAGE_KEY_{ACCOUNT.upper()}"] = KEY
             query += f"&account={ACCOUNT}"
@@ -324,20 +327,5 @@ TESTS = (same_as_files, short_reads_end_well, same_when_a_fifth_fails, same_afte
          stores_that_are_away, errors_through_a_service, a_signal_ends_waits, tokens, options)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--store", choices=("gs", "az"), required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Store.kind = {"gs": Google, "az": Azure}[arguments.store]
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(binary, folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS, ("gs", "az"), Store.choose)

@@ -1,4 +1,5 @@
-"""The command feedmill, in a folder of its own with files to read."""
+"""The command feedmill, in a folder of its own with files to read, and the main function of its tests."""
+import argparse
 import contextlib
 import json
 import os
@@ -209,3 +210,22 @@ def same_after_odd_answers(feedmill, proxy, text, name):
             assert done.returncode == 1 and f"{name}: " in done.stderr, f"{fault}: {done.returncode} {done.stderr}"
             assert "line 0 " in done.stdout and want.startswith(done.stdout), f"{fault}: other lines"
         print(f"{fault}: exit {done.returncode}: {done.stderr.strip()}")
+
+
+def run_tests(doc, tests, stores=(), choose=None):
+    """Runs the tests that the command line names, or all, each in a folder of its own. `tests`: functions, or functions
+    by name. `stores`: choices of --store, of which `choose` gets the chosen one."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--binary", required=True)
+    if stores:
+        parser.add_argument("--store", choices=stores, required=True)
+    parser.add_argument("tests", nargs="*")
+    arguments = parser.parse_args()
+    if stores:
+        choose(arguments.store)
+    binary = str(pathlib.Path(arguments.binary).resolve())
+    by_name = tests if isinstance(tests, dict) else {test.__name__: test for test in tests}
+    for name in arguments.tests or by_name:
+        with tempfile.TemporaryDirectory() as folder:
+            by_name[name](Feedmill(binary, folder))
+        print(f"{name}: ok")

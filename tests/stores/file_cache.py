@@ -5,17 +5,15 @@
 
 The tests of stores need pyarrow in PYTHONPATH and the servers of tools/setup --stores.
 """
-import argparse
 import os
 import pathlib
 import resource
 import shutil
 import signal
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, kinds_of, same_elements  # noqa: E402
+from command import kinds_of, run_tests, same_elements  # noqa: E402
 from files import pipeline  # noqa: E402
 from range_server import RangeServer  # noqa: E402
 
@@ -134,7 +132,7 @@ def objects_of(scheme, feedmill):
     import cloud_files
     import s3_files
     if scheme != "s3":
-        cloud_files.Store.kind = {"gs": cloud_files.Google, "az": cloud_files.Azure}[scheme]
+        cloud_files.Store.choose(scheme)
     return (s3_files if scheme == "s3" else cloud_files).objects(feedmill)
 
 
@@ -202,32 +200,18 @@ def of_store(test, scheme):
     return run
 
 
+def with_cache(test):
+    """The test with a folder for blocks of files."""
+    def run(feedmill):
+        feedmill.cache = feedmill.folder / "cache"
+        feedmill.environment["FEEDMILL_FILE_CACHE"] = str(feedmill.cache)
+        test(feedmill)
+    return run
+
+
 TESTS = [second_read_asks_for_no_data, processes_share_it, same_elements_with_it, replaced_files_are_never_mixed,
          faults_of_the_folder]
 STORES = [of_store(test, scheme) for scheme in ("s3", "gs", "az") for test in (objects_are_kept, objects_are_never_mixed)]
 
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("tests", nargs="*", choices=[[], *[test.__name__ for test in TESTS + STORES]])
-    parser.add_argument("--binary", required=True, type=pathlib.Path)
-    arguments = parser.parse_args()
-    failed = 0
-    for test in TESTS + STORES:
-        if arguments.tests and test.__name__ not in arguments.tests:
-            continue
-        with tempfile.TemporaryDirectory() as folder:
-            feedmill = Feedmill(arguments.binary.resolve(), folder)
-            feedmill.cache = pathlib.Path(folder) / "cache"
-            feedmill.environment["FEEDMILL_FILE_CACHE"] = str(feedmill.cache)
-            try:
-                test(feedmill)
-                print(f"{test.__name__}: as it should be", flush=True)
-            except AssertionError as error:
-                failed += 1
-                print(f"{test.__name__}: {error}", flush=True)
-    sys.exit(failed > 0)
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, {test.__name__: with_cache(test) for test in TESTS + STORES})

@@ -11,9 +11,10 @@ import re
 import socket
 import ssl
 import subprocess
-import threading
 import time
 import urllib.parse
+
+from local_server import LocalServer
 
 BINARY = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/stores/versitygw"
 ACCESS_KEY, SECRET_KEY = "AKIATEST", "s3cr3tK3y"
@@ -124,7 +125,7 @@ class Request:
         return int(re.match(r"bytes=(-?\d+)", header)[1])
 
 
-class FaultProxy:
+class FaultProxy(LocalServer):
     """Hands requests to a gateway, and answers itself where `fault` says so.
 
     delay: seconds before each answer
@@ -150,41 +151,11 @@ class FaultProxy:
         self.log = []  # (path, range header)
         self.seen = []  # all headers
         self.methods = []  # (method, path)
-        self.closing = threading.Event()
-        self.lock = threading.Lock()
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self.server = _Server(("127.0.0.1", 0), handler)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-
-    @property
-    def host(self):
-        return f"127.0.0.1:{self.server.server_port}"
+        super().__init__(_Handler)
 
     @property
     def count(self):
         return len(self.log)
-
-    def close(self):
-        self.closing.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
-
-    def handle_error(self, *_):
-        pass  # clients hang up
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

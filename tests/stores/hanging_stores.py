@@ -3,16 +3,15 @@
 
     PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
       tests/stores/hanging_stores.py --binary build/release/bin/feedmill --store s3|gs|az [TEST …]"""
-import argparse
+import functools
 import pathlib
 import signal
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, wait_for  # noqa: E402
+from command import run_tests, wait_for  # noqa: E402
 from kept_in_stores import Store  # noqa: E402
 
 PATIENCE = 2
@@ -73,7 +72,7 @@ def ends_with_an_error(feedmill, case):
         assert fault.hung.is_set() and process.returncode == 1, f"{process.returncode}: {error}"
         for part in (f"{Store.place()}/{fault.part}", "no answer of use", "read again"):
             assert part in error, f"{part!r} is not in {error!r}"
-        # Two parts of a file may be awaited one after the other.
+        # A read may wait for two parts of a file, one after the other.
         assert seconds < 2 * (PATIENCE + MARGIN[Store.scheme]) + LOOK, f"{seconds} s"
 
 
@@ -89,24 +88,9 @@ def ends_with_a_signal(feedmill, case):
         assert time.monotonic() - begin < 5, "it waited for the store"
 
 
-TESTS = {f"hanging_{case}_{name}": (test, case) for case in CASES
+TESTS = {f"hanging_{case}_{name}": functools.partial(test, case=case) for case in CASES
          for name, test in (("ends_with_an_error", ends_with_an_error), ("ends_with_a_signal", ends_with_a_signal))}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--store", choices=("s3", "gs", "az"), required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Store.choose(arguments.store)
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    for name in arguments.tests or TESTS:
-        with tempfile.TemporaryDirectory() as folder:
-            test, case = TESTS[name]
-            test(Feedmill(binary, folder), case)
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS, ("s3", "gs", "az"), Store.choose)

@@ -5,7 +5,6 @@ this test.
     tests/stores/http_files.py --binary build/release/bin/feedmill [TEST …]
 
 PYTHONPATH may have pyarrow, for Parquet and Arrow files."""
-import argparse
 import bz2
 import gzip
 import json
@@ -16,12 +15,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, a_fifth, same_after_kills, same_elements, wait_for  # noqa: E402
+from command import a_fifth, run_tests, same_after_kills, same_elements, wait_for  # noqa: E402
 from files import add_columnar, pipeline  # noqa: E402
 from range_server import RangeServer  # noqa: E402
 
@@ -288,7 +286,7 @@ def bodies_without_an_end(feedmill):
 
 
 def content_codings(feedmill):
-    """Ranges of an encoded file are those of its encoded bytes, whose first ones tell gzip."""
+    """Ranges of an encoded file count its encoded bytes, whose first ones tell gzip."""
     lines = b"".join(b"line %d\n" % k for k in range(900_000))
     (feedmill.files / "packed.txt").write_bytes(gzip.compress(lines, 1))
     (feedmill.files / "lines.txt").write_bytes(lines)
@@ -528,18 +526,5 @@ TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a
          many_small_files_of_inputs, a_short_input_is_read_again, compressed_objects, latency_is_hidden)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(binary, folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS)

@@ -3,17 +3,15 @@
 
     PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
       tests/stores/kept_in_stores.py --binary build/release/bin/feedmill --store s3|gs|az [TEST …]"""
-import argparse
 import json
 import pathlib
 import random
 import signal
 import sys
-import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import s3_files  # noqa: E402
-from command import Feedmill, wait_for  # noqa: E402
+from command import run_tests, wait_for  # noqa: E402
 
 
 class Store:
@@ -32,7 +30,7 @@ class Store:
         if scheme == "s3":
             return
         import cloud_files
-        cloud_files.Store.kind = {"gs": cloud_files.Google, "az": cloud_files.Azure}[scheme]
+        cloud_files.Store.choose(scheme)
         cls.objects = staticmethod(cloud_files.objects)
 
 
@@ -90,7 +88,7 @@ def caches_are_listed_and_deleted(feedmill):
         assert all(each["cache"].startswith(f"{place}/") and each["used"] > "2020" for each in both), both
         assert not any(each["deleted"] for each in listed("--unused-days", "1"))
         assert all(each["deleted"] for each in listed("--unused-days", "0", "--dry-run"))
-        # The larger one goes, or both: the one that was written first goes first.
+        # The larger one goes, or both: the first written one goes first.
         least = min(each["bytes"] for each in both)
         gone = [each for each in listed("--max-size", str(max(each["bytes"] for each in both))) if each["deleted"]]
         assert gone and len(listed()) == 2 - len(gone), gone
@@ -261,20 +259,5 @@ TESTS = (caches, caches_are_listed_and_deleted, caches_of_large_elements, caches
          caches_that_the_keys_may_not_use, quarantines)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("--store", choices=("s3", "gs", "az"), required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    Store.choose(arguments.store)
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(binary, folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS, ("s3", "gs", "az"), Store.choose)

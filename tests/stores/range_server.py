@@ -8,9 +8,10 @@ import pathlib
 import re
 import socket
 import ssl
-import threading
 import time
 import urllib.parse
+
+from local_server import LocalServer
 
 
 class Request:
@@ -22,7 +23,7 @@ class Request:
         self.headers = headers
 
 
-class RangeServer:
+class RangeServer(LocalServer):
     """Answers GET for the files below `folder`.
 
     version: "etag", "modified" (Last-Modified only), "weak" (a weak ETag only),
@@ -50,48 +51,17 @@ class RangeServer:
         self.log = []  # (path, range header, status)
         self.under_way = 0
         self.most_under_way = 0
-        self.closing = threading.Event()
-        self.lock = threading.Lock()
         self.count = 0
         self.scheme = "https" if certificate else "http"
-        handler = type("Handler", (_Handler,), {"owner": self})
-        self.server = _Server(("127.0.0.1", 0), handler)
+        context = None
         if certificate:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*certificate)
-            self.server.socket = context.wrap_socket(self.server.socket, server_side=True,
-                                                     do_handshake_on_connect=False)
-        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
-        self.thread.start()
-
-    @property
-    def host(self):
-        return f"127.0.0.1:{self.server.server_port}"
+        super().__init__(_Handler, context)
 
     @property
     def url(self):
         return f"{self.scheme}://{self.host}"
-
-    def close(self):
-        self.closing.set()
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 256
-
-    def handle_error(self, *_):
-        pass  # clients hang up
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):

@@ -4,18 +4,16 @@
     tests/stores/replaced_files.py --binary build/release/bin/feedmill [TEST …]
 
 PYTHONPATH may have pyarrow, for Parquet and Arrow files."""
-import argparse
 import io
 import pathlib
 import shutil
 import sys
-import tempfile
 import zipfile
 
 import lmdb
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill  # noqa: E402
+from command import run_tests  # noqa: E402
 from files import PIPELINES, add_columnar, npy  # noqa: E402
 from range_server import RangeServer  # noqa: E402
 
@@ -112,17 +110,5 @@ def replaced_while_indexes_are_read(feedmill):
 TESTS = (replaced_while_indexes_are_read,)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(str(pathlib.Path(arguments.binary).resolve()), folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS)

@@ -4,7 +4,6 @@
     tests/stores/s3_answers.py --binary build/release/bin/feedmill [TEST …]
 
 PYTHONPATH may have pyarrow, for Parquet files."""
-import argparse
 import gzip
 import hashlib
 import http.server
@@ -13,12 +12,11 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import urllib.parse
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import Feedmill, wait_for  # noqa: E402
+from command import run_tests  # noqa: E402
 from files import same_folder_marks, same_keys_like_options  # noqa: E402
 
 PLACE = "s3://data"
@@ -283,18 +281,5 @@ TESTS = (folder_marks, keys_like_options, listings_that_are_not_whole, listings_
          objects_that_the_store_decompresses, tokens_at_signals, tokens_that_cannot_be_saved)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(binary, folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS)

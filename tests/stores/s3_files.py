@@ -4,7 +4,6 @@
     tests/stores/s3_files.py --binary build/release/bin/feedmill [TEST …]
 
 PYTHONPATH may have pyarrow, for Parquet and Arrow files."""
-import argparse
 import gzip
 import contextlib
 import json
@@ -18,7 +17,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
-from command import (Feedmill, a_fifth, kinds_of, same_after_kills, same_after_odd_answers,  # noqa: E402
+from command import (a_fifth, kinds_of, run_tests, same_after_kills, same_after_odd_answers,  # noqa: E402
                      same_elements, save_in_steps, wait_for)
 from files import PIPELINES, add_columnar, add_odd_names, pipeline, same_odd_names  # noqa: E402
 from gateway import ACCESS_KEY, SECRET_KEY, FaultProxy, Gateway  # noqa: E402
@@ -520,18 +519,5 @@ TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, 
          latency_is_hidden)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--binary", required=True)
-    parser.add_argument("tests", nargs="*")
-    arguments = parser.parse_args()
-    binary = str(pathlib.Path(arguments.binary).resolve())
-    by_name = {test.__name__: test for test in TESTS}
-    for name in arguments.tests or by_name:
-        with tempfile.TemporaryDirectory() as folder:
-            by_name[name](Feedmill(binary, folder))
-        print(f"{name}: ok")
-
-
 if __name__ == "__main__":
-    main()
+    run_tests(__doc__, TESTS)
