@@ -30,6 +30,8 @@ constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
 constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
 // Allowance for received messages that wait to be read, beside the largest one.
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
+// Answers to heartbeats of a connection between two checks, at most.
+constexpr uint64_t kHeartbeatBytes = 256;
 // Intervals between log lines about dropped connections: with another key, and
 // of the same kind, which doubles.
 constexpr absl::Duration kLogInterval = absl::Seconds(1);
@@ -445,27 +447,35 @@ void ConnectionGuard::BoundConnections(Followed& listener) {
 }
 
 // Drops connections that send a message without an end. Messages to listeners
-// have one part (P-8). A connection is dropped if it received more than the
-// largest message without completing one.
+// have one part (P-8). All connections together may have received as many bytes
+// of unfinished messages as the largest message has; beyond that, the one with
+// most of them is dropped.
 void ConnectionGuard::BoundMessages(Followed& listener) {
-  for (auto& [fd, connection] : listener.open) {
+  uint64_t unheard = 0;  // of all connections
+  auto largest = listener.open.begin();
+  for (auto at = listener.open.begin(); at != listener.open.end(); ++at) {
+    Connection& connection = at->second;
     if (std::exchange(connection.heard, false)) {
-      connection.bytes.reset();  // an active connection needs no system call
+      // The bytes of an active connection are not asked for: it costs a call.
+      connection.received = connection.unheard = 0;
       continue;
     }
-    const std::optional<uint64_t> bytes = BytesReceived(fd);
-    if (!bytes.has_value()) continue;
-    if (!connection.bytes.has_value() || *bytes < *connection.bytes) {
-      connection.bytes = *bytes;
-    } else if (*bytes - *connection.bytes > listener.unheard_bytes_max) {
-      // libzmq notices the shutdown and sends an event.
-      shutdown(fd, SHUT_RDWR);
-      connection.bytes = *bytes;
-      ++refused_;
-      LogWarning("dropped a connection that sent {} bytes and no whole message",
-                 *bytes);
+    const uint64_t bytes = BytesReceived(at->first).value_or(0);
+    const uint64_t before = std::exchange(connection.received, bytes);
+    if (before > 0 && bytes > before + kHeartbeatBytes) {
+      connection.unheard += bytes - before;
     }
+    unheard += connection.unheard;
+    if (connection.unheard > largest->second.unheard) largest = at;
   }
+  if (unheard <= listener.unheard_bytes_max) return;
+  // libzmq notices the shutdown and sends an event.
+  shutdown(largest->first, SHUT_RDWR);
+  ++refused_;
+  LogWarning(
+      "dropped a connection that sent {} bytes and no whole message, of {} "
+      "bytes that all connections sent so",
+      std::exchange(largest->second.unheard, 0), unheard);
 }
 
 void ConnectionGuard::OnConnectionEvent(absl::Time now, SocketId id,

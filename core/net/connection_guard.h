@@ -29,9 +29,9 @@ namespace feedmill {
 // the connections of each listener.
 //
 // If a listener has too many connections, the kernel drops new attempts until
-// some have closed; peers repeat them. A connection that sends a message
-// without an end is dropped: libzmq delivers whole messages only, so its memory
-// would fill.
+// some have closed; peers repeat them. libzmq delivers whole messages only and
+// holds the others: if unfinished messages to a listener have more bytes than
+// its largest message, the connection with most of them is dropped.
 //
 // Failures are counted and logged. The first is logged at once, repetitions of
 // the same kind after 10 s, then at doubled intervals up to 10 minutes.
@@ -115,9 +115,10 @@ class ConnectionGuard {
   struct Connection {
     std::string peer;    // routing id; "" before the first message
     bool heard = false;  // a whole message since the last check
-    // Bytes received at the first check without a whole message since the last
-    // check with one.
-    std::optional<uint64_t> bytes;
+    // Bytes received until the last check.
+    uint64_t received = 0;
+    // Those of them that came since the last whole message, without heartbeats.
+    uint64_t unheard = 0;
   };
   struct Followed {
     zmq::socket_t monitor;
