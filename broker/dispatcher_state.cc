@@ -117,6 +117,7 @@ void DispatcherState::On(const JobCreated& event) {
   job.fingerprint = event.fingerprint;
   job.order = event.order;
   job.seed = event.seed;
+  job_bytes += job.bytes();
   const bool added = jobs.emplace(event.job, std::move(job)).second;
   FM_CHECK(added);
 }
@@ -144,7 +145,9 @@ void DispatcherState::On(const RunStarted& event) {
 void DispatcherState::On(const ManifestKnown& event) {
   JobState& job = Job(event.job);
   job.resolved = true;
+  job_bytes -= job.bytes();
   job.manifest = event.manifest;
+  job_bytes += job.bytes();
 }
 
 void DispatcherState::On(const RunPlanned& event) {
@@ -344,6 +347,7 @@ void DispatcherState::On(const JobForgotten& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
   idle_jobs.erase({job.idle_since, job.name});
+  job_bytes -= job.bytes();
   jobs.erase(event.job);
 }
 

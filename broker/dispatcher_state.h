@@ -108,6 +108,8 @@ struct JobState {
   bool over() const {
     return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
   }
+  // Bytes of what describes the job, as they were sent.
+  uint64_t bytes() const { return graph.size() + manifest.size(); }
   // True if the present run was planned, also if it has ended since.
   bool planned() const { return plan != PlanId(); }
   // True if the rank has finished the present run.
@@ -275,6 +277,8 @@ struct DispatcherState {
   uint64_t sequence = 0;    // events applied
   uint64_t next_split = 0;  // number of the next SplitId
   std::map<JobName, JobState> jobs;
+  // Of the jobs' graphs and manifests; not recorded.
+  uint64_t job_bytes = 0;
   std::map<SplitId, SplitState> splits;
   std::map<SessionKey, Incarnation> closed;
   std::deque<SessionKey> closed_order;

@@ -528,6 +528,7 @@ absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
   FM_RETURN_IF_ERROR(parser.Finish());
   FM_RETURN_IF_ERROR(CheckState(state));
   FM_RETURN_IF_ERROR(SetSilence(silence, state));
+  for (const auto& [name, job] : state.jobs) state.job_bytes += job.bytes();
   return state;
 }
 

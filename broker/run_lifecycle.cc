@@ -72,10 +72,27 @@ absl::Status RunLifecycle::Create(const ClientHello& hello) {
     }
     Forget(JobName(context_.state->idle_jobs.begin()->second));
   }
+  FM_RETURN_IF_ERROR(MakeRoom(hello.graph.size()));
   context_.state.Commit(JobCreated{hello.job, hello.graph, fingerprint,
                                    hello.order, *hello.seed});
   if (!needs_manifest) context_.state.Commit(ManifestKnown{hello.job, ""});
   Start(hello.job, hello.run.value_or(RunNumber(1)));
+  return absl::OkStatus();
+}
+
+// Forgets the oldest jobs without readers until a job may have `bytes` more.
+absl::Status RunLifecycle::MakeRoom(uint64_t bytes) {
+  const uint64_t most = context_.settings.job_bytes_max;
+  while (bytes > most - std::min(most, context_.state->job_bytes)) {
+    if (context_.state->idle_jobs.empty()) {
+      return ResourceExhausted(
+          "the definitions and lists of files of all jobs with readers would "
+          "have {} bytes, the dispatcher's limit is {}; try again later, or "
+          "raise job_bytes_max",
+          context_.state->job_bytes + bytes, most);
+    }
+    Forget(JobName(context_.state->idle_jobs.begin()->second));
+  }
   return absl::OkStatus();
 }
 
@@ -119,8 +136,10 @@ void RunLifecycle::TakeManifest(absl::Time now, const ManifestResult& result) {
   // Empty if another worker was faster.
   const std::set<JobName> jobs = manifests_.JobsOf(result.graph_fingerprint);
   for (const JobName& name : jobs) {
-    if (!result.status.ok()) {
-      Fail(name, result.status);
+    absl::Status status = result.status;
+    if (status.ok()) status = MakeRoom(result.manifest.size());
+    if (!status.ok()) {
+      Fail(name, status);
       continue;
     }
     context_.state.Commit(ManifestKnown{name, result.manifest});

@@ -55,6 +55,7 @@ class RunLifecycle {
 
  private:
   absl::Status Create(const ClientHello& hello);
+  absl::Status MakeRoom(uint64_t bytes);
   void Start(const JobName& job, RunNumber run);
   void Plan(absl::Time now, const JobName& job);
   void DropRun(const JobState& job);

@@ -56,7 +56,9 @@ struct DispatcherSettings {
   // Workers that die while they run one position and nothing else, before that
   // position is to blame and the run fails.
   uint32_t deaths_alone_max = 2;
+  // Jobs, and the bytes of their definitions and lists of files.
   uint32_t jobs_max = 10'000;
+  uint64_t job_bytes_max = uint64_t{4} << 30;
   uint32_t sessions_max = 10'000;  // of all jobs
   uint32_t workers_max = 10'000;
   // Datasets with an id (RegisterDataset), and the bytes of all of them.

@@ -68,6 +68,10 @@ void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
       "--jobs-max", 1, kCountMax,
       "Jobs kept, at most; the oldest jobs without readers are forgotten first",
       &settings.jobs_max);
+  flags.Bytes(
+      "--job-bytes-max",
+      "Bytes of the definitions and lists of files of all jobs, at most",
+      &settings.job_bytes_max);
   flags.Count("--sessions-max", 1, kCountMax,
               "Readers connected at a time, of all jobs",
               &settings.sessions_max);

@@ -133,6 +133,20 @@ TEST(Joining, JobsAreBoundedAndTheOldestIdleOneIsForgotten) {
   EXPECT_EQ(late.reject->detail.code(), absl::StatusCode::kResourceExhausted);
 }
 
+TEST(Joining, BytesOfJobsAreBounded) {
+  const std::string graph = "range 9";
+  DispatcherSettings settings;
+  settings.job_bytes_max = 2 * graph.size();
+  Cluster cluster(settings);
+  cluster.AddReader("a", "solo", graph).Hello().Leave();
+  cluster.AddReader("b", "solo", graph).Hello();
+  cluster.AddReader("c", "solo", graph).Hello();
+  EXPECT_EQ(cluster.job("a"), nullptr);
+  Reader& late = cluster.AddReader("d", "solo", graph).Hello();
+  EXPECT_EQ(late.reject->detail.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(ErrorText(late.reject->detail), HasSubstr("job_bytes_max"));
+}
+
 // ---- named jobs
 
 TEST(NamedJob, AnotherPipelineOrOrderIsRefused) {
