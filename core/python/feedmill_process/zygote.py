@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import struct
+import tempfile
 import time
 import traceback
 
@@ -38,6 +39,18 @@ def limit_memory(more):
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     most = now + more if hard == resource.RLIM_INFINITY else min(now + more, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+
+
+def new_file():
+    """Returns the descriptor of an empty file without a name.
+
+    Builds of CPython for old C libraries, such as those that uv installs, have no
+    os.memfd_create.
+    """
+    if hasattr(os, "memfd_create"):
+        return os.memfd_create("dump", os.MFD_CLOEXEC)
+    with tempfile.TemporaryFile() as file:
+        return os.dup(file.fileno())
 
 
 class Zygote:
@@ -98,7 +111,7 @@ class Zygote:
     def fork(self, descriptors):
         for descriptor in descriptors:
             os.set_inheritable(descriptor, False)
-        dump = os.memfd_create("dump", os.MFD_CLOEXEC)
+        dump = new_file()
         link = (descriptors[0], os.fstat(descriptors[0]).st_ino)
         zygote = os.getpid()
         try:
