@@ -36,7 +36,7 @@ ENGINES = {
     "slurm": ("core/cluster", "deploy/slurm", "docs/slurm.md", "server", "tests/shell"),
     "systemd": ("CMakeLists.txt", "cmake", "deploy/debian", "deploy/systemd", "docs/systemd.md", "tests/packages",
                 "tools/package"),
-    "wheel": ("CMakeLists.txt", "cmake", "pyproject.toml", "python", "tests/python/wheel_test.py", "tools/wheel"),
+    "wheel": ("CMakeLists.txt", "cmake", "pyproject.toml", "python", "tests/python/exits.py", "tests/python/wheel_test.py", "tools/wheel"),
 }
 
 

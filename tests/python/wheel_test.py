@@ -70,6 +70,21 @@ def run(*arguments, **options):
     return done.stdout
 
 
+INSTALL = ["-m", "pip", "install", "--disable-pip-version-check", "-q"]
+
+
+def environment_of(interpreter, folder):
+    """Makes an environment with pip, which the interpreter may lack; returns its Python."""
+    python = folder / "bin/python"
+    if OTHER is None:
+        run(interpreter, "-m", "venv", folder)
+    else:
+        run(interpreter, "-m", "venv", "--without-pip", folder)
+        packages = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+        run(sys.executable, *INSTALL, "--target", packages.strip(), "pip")
+    return python
+
+
 @pytest.fixture(scope="module")
 def wheel():
     if BUILT:
@@ -81,18 +96,15 @@ def wheel():
 @pytest.fixture(scope="module")
 def python(wheel, tmp_path_factory):
     """An interpreter of a fresh environment in which the wheel and NumPy are installed."""
-    venv = tmp_path_factory.mktemp("venv")
-    run(OTHER or sys.executable, "-m", "venv", venv)
-    interpreter = venv / "bin/python"
-    pip = [interpreter, "-m", "pip", "install", "--disable-pip-version-check", "-q"]
+    interpreter = environment_of(OTHER or sys.executable, tmp_path_factory.mktemp("venv"))
     if OTHER:
-        run(*pip, "numpy")
+        run(interpreter, *INSTALL, "numpy")
     else:  # the one that the tests use, so that no network is needed
         packages = Path(np.__file__).parents[1]
         folder = run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
         for source in packages.glob("numpy*"):
             shutil.copytree(source, Path(folder.strip()) / source.name)
-    run(*pip, "--no-index", wheel)
+    run(interpreter, *INSTALL, "--no-index", wheel)
     return interpreter
 
 
@@ -175,9 +187,6 @@ def test_the_command_runs_a_service(python, tmp_path):
         assert up.wait(60) in (0, 128 + signal.SIGTERM)
 
 
-INSTALL = ["-m", "pip", "install", "--disable-pip-version-check", "-q"]
-
-
 @pytest.mark.skipif(not BUILT, reason="ctest runs these suites on the interpreter of the build")
 def test_the_suites_of_the_package_pass(python):
     run(python, *INSTALL, "pytest", "xxhash", "cloudpickle")
@@ -202,8 +211,7 @@ def test_programs_end_with_daemon_threads(python):
 # and 3.11 have the names of their versions, and _nanobind.abi3 is loaded from 3.12 on.
 @pytest.mark.skipif(not BUILT, reason="it comes from PyPI, as NumPy for these interpreters")
 def test_the_extensions_use_the_stable_abi_alone(wheel, tmp_path):
-    run(OTHER, "-m", "venv", tmp_path)
-    run(tmp_path / "bin/python", *INSTALL, "abi3audit")
+    run(environment_of(OTHER, tmp_path), *INSTALL, "abi3audit")
     zipfile.ZipFile(wheel).extractall(tmp_path / "wheel")
     package = tmp_path / "wheel/feedmill"
     for module, least in [("_feedmill", "3.10"), ("_nanobind", "3.12")]:
