@@ -21,7 +21,9 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import wait_for_file  # noqa: E402
 
 try:
     import pyarrow as pa
@@ -73,11 +75,7 @@ class Feedmill:
         ready = self.folder / f"ready{workers}"
         self.server = subprocess.Popen([self.binary, "up", "--workers", str(workers), "--ready-file", ready],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        end = time.monotonic() + WAIT
-        while not ready.exists():
-            assert self.server.poll() is None and time.monotonic() < end, "the service does not start"
-            time.sleep(0.02)
-        return ["--service", ready.read_text().strip()]
+        return ["--service", wait_for_file(ready, self.server, WAIT)]
 
     def stop(self):
         if self.server is not None:

@@ -12,14 +12,17 @@ import fcntl
 import itertools
 import json
 import re
+import sys
 import shutil
 import signal
 import sqlite3
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from waits import wait_for  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 RECORDED = HERE / "recorded"  # by `record` below
@@ -42,13 +45,6 @@ steps:
   - batch: {size: 4}
 options: {seed: 3}
 """
-
-
-def wait_for(fact: Callable[[], bool], what: Callable[[], str], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < end, f"waited {seconds:.0f} s: {what()}"
-        time.sleep(0.02)
 
 
 class Reader:

@@ -33,6 +33,7 @@
 #include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
+#include "tests/waits.h"
 
 namespace feedmill {
 namespace {
@@ -115,13 +116,10 @@ class DispatcherProcess {
             work.c_str(), ready.c_str(), nullptr);
       _exit(127);
     }
-    for (int turn = 0; turn < 10'000 && !fs::exists(ready); ++turn) {
-      if (waitpid(pid_, nullptr, WNOHANG) == pid_) {
-        pid_ = 0;
-        break;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    Eventually([&] {
+      if (waitpid(pid_, nullptr, WNOHANG) == pid_) pid_ = 0;
+      return pid_ == 0 || fs::exists(ready);
+    });
     std::ifstream file(ready);
     std::getline(file, target_);
     ASSERT_FALSE(target_.empty()) << "the dispatcher did not start";
@@ -331,9 +329,7 @@ TEST_F(Durable, SharersGetEachElementOnce) {
       ++ended;
     });
   }
-  while (elements < 2'000 && ended == 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  EXPECT_TRUE(Eventually([&] { return elements >= 2'000 || ended > 0; }));
   dispatcher_.Restart();
   for (std::thread& thread : threads) thread.join();
   std::map<int64_t, int> times;

@@ -19,11 +19,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
-import images
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import waits  # noqa: E402
+import images  # noqa: E402
 
 BIN = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "feedmill/k8s/bin"
 HOST = "10.88.0.1"  # of the control plane and of DNS
@@ -52,12 +53,8 @@ def sh(*command: str | Path, text: str | None = None) -> str:
 
 
 def wait_for(what: str, ready: Callable[[], bool], seconds: float = 240) -> None:
-    """Waits until `ready()`; RuntimeError names `what` after `seconds`."""
-    end = time.monotonic() + seconds
-    while not ready():
-        if time.monotonic() > end:
-            raise RuntimeError(f"waited {seconds:.0f} s for {what}")
-        time.sleep(0.2)
+    """Waits until `ready()`; AssertionError names `what` after `seconds`."""
+    waits.wait_for(ready, what, seconds, poll_seconds=0.2)
 
 
 class Cluster:

@@ -22,9 +22,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-from cluster import BIN, HOST, sh, wait_for
-from documented import blocks
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import waits  # noqa: E402
+import yaml  # noqa: E402
+from cluster import BIN, HOST, sh, wait_for  # noqa: E402
+from documented import blocks  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parents[2]
 CHART = SOURCE / "deploy/helm/feedmill"
@@ -80,7 +82,7 @@ class Pulse:
     def beat(self) -> None:
         last = time.time()
         while True:
-            time.sleep(0.05)
+            waits.pass_time(0.05)
             now = time.time()
             if now - last > 0.5:
                 self.pauses.append((last, now))
@@ -586,7 +588,7 @@ class Trainer:
         for line in self.lines:
             self.numbers.append(json.loads(line)["n"])
             due = max(due + 1 / self.rate, time.monotonic() - 0.2)
-            time.sleep(max(0.0, due - time.monotonic()))
+            waits.pass_time(due - time.monotonic())
 
 
 def fake_node(index: int) -> Json:

@@ -17,9 +17,10 @@ namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; t
 Prints a line for each; exit status 1 if one does not hold."""
 import argparse, itertools, json, os, pathlib, random, re, signal, subprocess, sys, threading, time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[k]) for k in range(2)]
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "shell" / "lib"))
 from proxy import Proxy, listening_port  # noqa: E402
+from waits import pass_time  # noqa: E402
 from scene import PATIENCE, Failure, Scene, require, wait_for  # noqa: E402
 
 GIGABIT = 125_000_000
@@ -195,12 +196,21 @@ def fairness(binary, readers=64):
         def taken():
             return {job["name"]: job["positions_taken"] for job in scene.status(service)["jobs"]}
 
-        def rates(seconds):
+        def rates():
+            """Elements per second of each reader, while readers take some thousand elements."""
             first, begun = taken(), time.monotonic()
-            time.sleep(seconds)
+            wait_for("the readers to read", lambda: sum(taken().values()) - sum(first.values()) >= 5_000)
             second = taken()
             took = time.monotonic() - begun
             return {name: (second[name] - first[name]) / took for name in second}
+
+        def stands(name):
+            """Waits until a reader takes nothing while others take a thousand elements."""
+            def takes_nothing():
+                first = taken()
+                wait_for("the others to read", lambda: sum(taken().values()) - sum(first.values()) >= 1_000)
+                return taken()[name] == first[name]
+            wait_for(f"{name} to take nothing", takes_nothing)
 
         def total(of):
             return sum(rate for name, rate in of.items() if name != "job0")
@@ -211,10 +221,10 @@ def fairness(binary, readers=64):
             before = taken()
             wait_for("all readers to read", lambda: len(t := taken()) == readers
                      and all(t[name] > before.get(name, 0) for name in t))
-            all_read.append(rates(3))
+            all_read.append(rates())
             started[0].send_signal(signal.SIGSTOP)
-            time.sleep(2)  # it is noticed after one
-            one_stopped.append(rates(3))
+            stands("job0")
+            one_stopped.append(rates())
             started[0].send_signal(signal.SIGCONT)
         grown = resident_bytes(worker.pid) - before_bytes
         best_all, best = max(all_read, key=total), max(one_stopped, key=total)
@@ -430,7 +440,7 @@ def namespaces(binary):
         reader.start()
         wait_for("the second read to begin", lambda: net.sent(0) - sent > 100 << 20)
         net.inside(0, "ip", "link", "set", net.links[0], "down")
-        time.sleep(10)
+        pass_time(10)
         require(reader.is_alive(), "the reader ended without a link")
         net.inside(0, "ip", "link", "set", net.links[0], "up")
         up = time.monotonic()

@@ -1,5 +1,8 @@
 """A TCP proxy that behaves like a network: a link of limited rate, late by a fixed delay, whose connections may be reset."""
-import collections, os, random, socket, struct, threading, time
+import collections, os, pathlib, random, socket, struct, sys, threading, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import waits  # noqa: E402
 
 CHUNK = 256 << 10
 
@@ -37,7 +40,7 @@ class Direction:
                     if not self.waiting:
                         break
                     due, data = self.waiting[0]
-                self.sleep_until(max(due, self.link.take(len(data))))
+                waits.pass_time(max(due, self.link.take(len(data))) - time.monotonic())
                 self.target.sendall(data)
                 with self.changed:
                     self.waiting.popleft()
@@ -48,12 +51,6 @@ class Direction:
             with self.changed:
                 self.ended = True
                 self.changed.notify_all()
-
-    @staticmethod
-    def sleep_until(moment):
-        left = moment - time.monotonic()
-        if left > 0:
-            time.sleep(left)
 
 
 class Link:

@@ -364,6 +364,20 @@ def tests(_tree, _libraries, _allowed, build):
             yield f"{test['name']}: has no TIMEOUT"
 
 
+# Sleeps in Python, C, C++, JavaScript and shells. Functions under test sleep for 1,000 s: they hang.
+SLEEP = re.compile(r"\b(?:time\.sleep\((?!1000\))|sleep_for\(|(?<![.\w])u?sleep\(|setTimeout\(|sleep [0-9.$])")
+
+
+def sleeps(tree, _libraries, allowed, _build):
+    """A test waits for a fact: only the functions that wait for one sleep, and the models of slow peers."""
+    for path in tree.files:
+        if not path.startswith("tests/") or path.startswith("tests/lint/"):
+            continue
+        found = [number for number, line in enumerate(tree.text(path).splitlines(), 1) if SLEEP.search(line)]
+        if found and not allowed("sleep", path, "-"):
+            yield f"{path}:{found[0]}: sleeps; wait for a fact (tests/waits.py, tests/waits.h, wait_for in cluster.bash)"
+
+
 def engines(tree, _libraries, _allowed, build):
     """The table of tests/engines.py has a row for each suite of an engine, with the tests' own files."""
     sys.path.insert(0, str(tree.root / "tests"))
@@ -452,6 +466,7 @@ RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "identifiers": (identifiers, ()), "skips": (skips, ()), "tests": (tests, ()),
          "engines": (engines, ()),
+         "sleeps": (sleeps, ("sleep",)),
          "named": (named, ()), "locales": (locales, ()), "links": (links, ()),
          "english": (english, ()), "documented": (documented, ())}
 

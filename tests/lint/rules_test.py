@@ -52,7 +52,7 @@ class PlantedBreaches(unittest.TestCase):
     def test_clean_tree_has_none(self):
         self.write("core/a.cc", '#include "core/a.h"\n')
         self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
-        for rule in ("dependencies", "purity", "names", "identifiers", "skips", "named", "locales", "links"):
+        for rule in ("dependencies", "purity", "names", "identifiers", "skips", "sleeps", "named", "locales", "links"):
             self.assertEqual(self.run_rule(rule), "")
 
     def test_worker_includes_broker(self):
@@ -285,6 +285,14 @@ class Dataset {
             subprocess.run(["git", "add", "a.cc"], cwd=self.root, check=True)
             done = subprocess.run([script], cwd=self.root, check=False, capture_output=True, text=True)
             self.assertEqual(done.returncode, status, done.stdout)
+
+    def test_sleeps(self):
+        self.write("tests/a.py", "time.sleep(1000)\nsleeper = sleep_ms(2)\n")
+        self.assertEqual(self.run_rule("sleeps"), "")
+        for path, line in (("tests/b.py", "time.sleep(0.1)"), ("tests/c.cc", "std::this_thread::sleep_for(x);"),
+                           ("tests/d.bats", "sleep 0.1"), ("tests/e.mjs", "setTimeout(done, 20)")):
+            self.write(path, line + "\n")
+            self.assertIn(f"{path}:1: sleeps", self.run_rule("sleeps"))
 
     def test_skips(self):
         self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")

@@ -22,19 +22,12 @@ import time
 import urllib.error
 import urllib.request
 
-import yaml
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import pass_time, wait_for  # noqa: E402
+import yaml  # noqa: E402
 
 SLOW_STEP = "source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n"
 CHEAP = "source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 1024}\n"
-
-
-def wait_for(fact, what, seconds=40):
-    """Returns the fact when it holds."""
-    end = time.monotonic() + seconds
-    while not (value := fact()):
-        assert time.monotonic() < end, f"waited {seconds} s for {what() if callable(what) else what}"
-        time.sleep(0.05)
-    return value
 
 
 class Cluster:
@@ -231,10 +224,9 @@ def probes(cluster):
     """Probes of the port do not fill the log."""
     cluster.dispatcher()
     port = int(cluster.service.rsplit(":", 1)[1])
-    end = time.monotonic() + 5
-    while time.monotonic() < end:
+    for _ in range(50):  # a probe every 0.1 s
         socket.create_connection(("127.0.0.1", port)).close()
-        time.sleep(0.1)
+        pass_time(0.1)
     wait_for(lambda: cluster.metric("feedmill_dispatcher_connections_refused_total") >= 40, "the probes to be counted")
     lines = cluster.log("dispatcher").count("in the handshake")
     assert 1 <= lines <= 2, cluster.log("dispatcher")

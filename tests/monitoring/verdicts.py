@@ -30,6 +30,7 @@ for folder in ("stores", "links"):
 from monitoring import CHEAP, Cluster, unused_port, wait_for  # noqa: E402
 from proxy import Proxy  # noqa: E402
 from range_server import RangeServer  # noqa: E402
+from waits import pass_time  # noqa: E402
 
 BUILD = TESTS.parent / "build" / "release"
 BUSY = "while True: pass"
@@ -82,7 +83,7 @@ class Situation(Cluster):
                 right += 1
             else:
                 others[f"{verdict['bound_by']} {verdict['where']}: {verdict['sentence']} {verdict['evidence']}"] += 1
-            time.sleep(0.2)
+            pass_time(0.2)
         share = right / (right + others.total())
         assert share >= RIGHT_LEAST, f"{bound_by} {part} became right, and then was so in {share:.0%} of {self.watch:.0f} s; else {others}"
         return share

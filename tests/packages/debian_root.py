@@ -6,26 +6,20 @@ booted in a network of its own. It needs root.
 import contextlib
 import os
 import pathlib
+import sys
 import re
 import shutil
 import signal
 import subprocess
 import tempfile
-import time
 import uuid
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import wait_for  # noqa: E402
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/packages"
 PACKAGES = REPOSITORY / "build/packages"
-
-
-def wait_for(fact, what, seconds=60):
-    """Returns the fact when it holds."""
-    end = time.monotonic() + seconds
-    while not (value := fact()):
-        assert time.monotonic() < end, f"waited {seconds} s for {what() if callable(what) else what}"
-        time.sleep(0.1)
-    return value
 
 
 def package(name):

@@ -4,11 +4,11 @@ import json
 import os
 import pathlib
 import subprocess
-import time
 
 import feedmill as fm
 import pytest
 from leaks import Remains
+from waits import wait_for_file
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -76,12 +76,7 @@ def start(tmp_path):
             stderr=subprocess.DEVNULL,
         )
         started.append(process)
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert process.poll() is None, arguments
-            assert time.monotonic() < deadline, arguments
-            time.sleep(0.01)
-        return process, ready.read_text().strip()
+        return process, wait_for_file(ready, process)
 
     yield run
     for process in started:

@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import feedmill as fm
 import pytest
 from functions_reading import values
 from process_tree import children
+from waits import wait_for
 
 
 class Noted:
@@ -53,10 +53,7 @@ def test_a_loader_keeps_a_few_functions_only():
     assert int(next(epoch)) == 28
     assert len(children()) == before + 8  # the reader of the epoch uses them
     assert [int(x) for x in epoch] == [29, 30]
-    deadline = time.monotonic() + 20
-    while len(children()) != before + 4 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert len(children()) == before + 4
+    wait_for(lambda: len(children()) == before + 4, "the processes of old functions to end")
 
 
 IDENTITY = """

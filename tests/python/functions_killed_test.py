@@ -15,16 +15,10 @@ import numpy as np
 import pytest
 from functions_reading import values
 from process_tree import alive, children, descendants
+from waits import wait_for
 
 # The interpreters cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-
-def await_fact(fact):
-    deadline = time.monotonic() + 60
-    while not fact():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def interpreters():
@@ -77,7 +71,7 @@ def test_an_idle_process_that_is_killed_costs_no_element(killed, on_error):
         dataset.read(dispatcher.target) as reader,
     ):
         got = [int(next(reader)[0]) for _ in range(3)]
-        await_fact(rests())
+        wait_for(rests(), "the functions to be loaded")
         kill(killed())
         got += [int(x[0]) for x in reader]
         assert got == list(range(80))
@@ -147,7 +141,7 @@ def test_an_interpreter_that_is_killed_while_it_loads_loads_again(tmp_path):
     got = []
     thread = threading.Thread(target=lambda: got.extend(values(reading(loads, "waits"))))
     thread.start()
-    await_fact(lambda: loads.read_text().endswith("\n"))
+    wait_for(lambda: loads.read_text().endswith("\n"), "the function to be loaded")
     kill([int(loads.read_text())])
     thread.join(60)
     assert got == list(range(10))
@@ -217,7 +211,7 @@ def test_processes_that_a_function_starts_end_with_the_reading():
         for _ in range(2):
             started = [int(pid) for pids in loader for pid in pids]
             assert len(started) == 12
-            await_fact(lambda started=started: not any(map(alive, started)))
+            wait_for(lambda started=started: not any(map(alive, started)), f"the end of {started}")
         assert interpreters() or children()  # the function stays loaded
 
 
@@ -234,7 +228,7 @@ sys.stdin.read()
 def test_processes_that_a_function_starts_end_with_a_killed_trainer():
     with subprocess.Popen(
         [sys.executable, "-c", TRAINER],
-        env={**os.environ, "PYTHONPATH": f"{os.environ['PYTHONPATH']}:{os.path.dirname(__file__)}"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as trainer:
@@ -242,4 +236,4 @@ def test_processes_that_a_function_starts_end_with_a_killed_trainer():
         assert len(started) == 12
         assert all(map(alive, started))
         trainer.kill()
-    await_fact(lambda: not any(map(alive, started)))
+    wait_for(lambda: not any(map(alive, started)), f"the end of {started}")

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 
@@ -14,6 +13,7 @@ import feedmill as fm
 import numpy as np
 import pytest
 from process_tree import alive, descendants
+from waits import wait_for, wait_for_file
 
 # The workers cannot import this file.
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -61,10 +61,7 @@ def test_a_worker_that_is_killed_loses_nothing_and_leaves_nothing(start):
                 left = descendants(killed.pid)
                 os.kill(killed.pid, signal.SIGKILL)
     assert taken == expected
-    deadline = time.monotonic() + 20
-    while any(alive(pid) for pid in left):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.01)
+    wait_for(lambda: not any(map(alive, left)), f"the end of {left}")
 
 
 def test_a_worker_without_the_flag_refuses_it(start):
@@ -221,12 +218,9 @@ def test_up_passes_the_interpreter_on(tmp_path):
         stderr=subprocess.DEVNULL,
     )
     try:
-        deadline = time.monotonic() + 20
-        while not ready.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        target = wait_for_file(ready, process)
         dataset = fm.Dataset.range(100).map(noisy, python=True).with_options(seed=1)
-        assert read(dataset, ready.read_text().strip()) == read(dataset, None)
+        assert read(dataset, target) == read(dataset, None)
     finally:
         process.terminate()
         process.wait(timeout=20)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from functions_reading import square, values
 from process_tree import alive, descendants
+from waits import wait_for
 
 
 def test_results_are_those_of_a_plain_loop():
@@ -191,15 +192,11 @@ next(reader)
 def test_processes_end_with_a_killed_trainer():
     trainer = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
     assert trainer.stdout.readline() == b"reads\n"
-    deadline = time.monotonic() + 20
-    while len(started := descendants(trainer.pid)) < 2:  # the zygote and a slot
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: len(descendants(trainer.pid)) >= 2, "the zygote and a slot")
+    started = descendants(trainer.pid)
     trainer.kill()
     trainer.wait(timeout=20)
-    while any(map(alive, started)):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(lambda: not any(map(alive, started)), f"the end of {started}")
     trainer.stdout.close()
 
 

@@ -4,7 +4,6 @@ import itertools
 import os
 import signal
 import sys
-import time
 
 import cloudpickle
 import feedmill as fm
@@ -307,7 +306,7 @@ def test_an_infinite_loop_ends_at_its_timeout():
     def hangs():
         yield 1
         while True:
-            time.sleep(0.01)
+            pass
 
     taken, text = failure(hangs, timeout=0.5)
     assert taken == [1]

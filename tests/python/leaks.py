@@ -3,15 +3,16 @@
 conftest.py checks it after every test.
 """
 
+import contextlib
 import gc
 import os
 import re
 import sys
-import time
 from collections import Counter
 from multiprocessing import resource_tracker
 
 from process_tree import children
+from waits import wait_for
 
 # Names of threads that frameworks keep from their first use on.
 KEPT_THREADS = re.compile(r"jemalloc.*|tf_.*|pjrt.*|jax.*|llvm.*|grpc.*|polars.*")
@@ -90,10 +91,11 @@ class Remains:
 
     def await_end(self, seconds):
         """Returns more() after the seconds; {} as soon as there is none."""
-        deadline = time.monotonic() + seconds
-        while more := self.more():
+
+        def gone():
             gc.collect()
-            if time.monotonic() > deadline:
-                return more
-            time.sleep(0.01)
-        return {}
+            return not self.more()
+
+        with contextlib.suppress(AssertionError):
+            wait_for(gone, "nothing to remain", seconds)
+        return self.more()

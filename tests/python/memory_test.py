@@ -3,13 +3,14 @@
 FEEDMILL_LONG=1 takes 10,000 epochs and 100,000 readers.
 """
 
+import contextlib
 import os
 import pathlib
 import subprocess
 import sys
-import time
 
 import pytest
+from waits import wait_for
 
 LONG = os.environ.get("FEEDMILL_LONG") == "1"
 # Rounds before the first measurement. The dispatcher remembers 10,000 readers that left.
@@ -23,6 +24,7 @@ GROWTH_OF_SERVERS_KB = 4_096
 PROGRAM = """
 import gc, sys
 import feedmill as fm
+from waits import wait_for
 
 kind, service, warm_up, count = sys.argv[1], sys.argv[2] or None, int(sys.argv[3]), int(sys.argv[4])
 dataset = fm.Dataset.range(64).shuffle().batch(8).with_options(seed=1)
@@ -71,13 +73,14 @@ def use(pid):
 
 def settled(pid, expected):
     """Returns what the process uses, once it has no more than expected: threads end later."""
-    deadline = time.monotonic() + 20
-    while True:
+
+    def as_expected():
         found = use(pid)
-        more = [key for key in expected if key != "rss_kb" and found[key] > expected[key]]
-        if not more or time.monotonic() > deadline:
-            return found
-        time.sleep(0.01)
+        return all(key == "rss_kb" or found[key] <= expected[key] for key in expected)
+
+    with contextlib.suppress(AssertionError):
+        wait_for(as_expected, "threads to end", 20)
+    return use(pid)
 
 
 class Reading:
@@ -86,6 +89,7 @@ class Reading:
     def __init__(self, *arguments):
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -23,9 +23,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import feedmill as fm
 from order_hash import element_hash
 from trial_rank import DATASETS, EPOCHS, dataset_of
+from waits import wait_for_file
 
 PROGRAM = pathlib.Path(__file__).parent / "trial_rank.py"
 TIMEOUT = 120
@@ -46,12 +48,7 @@ class Service:
         ready = self.folder / f"{self.started}.ready"
         command = [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", str(ready)]
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + TIMEOUT
-        while not ready.exists():
-            assert process.poll() is None, command
-            assert time.monotonic() < deadline, command
-            time.sleep(0.01)
-        return process, ready.read_text().strip()
+        return process, wait_for_file(ready, process, TIMEOUT)
 
     def start_worker(self):
         return self.start("worker", "--dispatcher", self.target)[0]

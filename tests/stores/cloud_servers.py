@@ -2,13 +2,14 @@
 (tools/setup --stores), filled by pyarrow."""
 import os
 import pathlib
+import sys
 import signal
-import socket
 import subprocess
-import time
 
-import pyarrow.fs
-from gateway import free_port
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import listens  # noqa: E402
+import pyarrow.fs  # noqa: E402
+from gateway import free_port  # noqa: E402
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/stores"
 # The account that each Azurite has.
@@ -36,13 +37,8 @@ class Server:
     def start(self):
         with open(self.folder / "log", "w", encoding="utf-8") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, start_new_session=True)
-        end = time.monotonic() + 60
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return True
-            except OSError:
-                time.sleep(0.05)
+        if listens(self.port, self.process):
+            return True
         self.close()
         return False
 

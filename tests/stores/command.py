@@ -4,14 +4,16 @@ import contextlib
 import json
 import os
 import pathlib
+import sys
 import random
 import signal
 import subprocess
 import tempfile
 import threading
-import time
 
-from files import PIPELINES, make_files, pipeline
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import wait_for  # noqa: E402
+from files import PIPELINES, make_files, pipeline  # noqa: E402
 
 
 class Feedmill:
@@ -92,13 +94,6 @@ class Feedmill:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
-
-
-def wait_for(fact, what, seconds=30):
-    end = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < end, f"waited {seconds} s for {what}"
-        time.sleep(0.01)
 
 
 def save_in_steps(feedmill, text, place):

@@ -11,10 +11,13 @@ import re
 import socket
 import ssl
 import subprocess
-import time
+import sys
 import urllib.parse
 
 from local_server import LocalServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import listens, pass_time  # noqa: E402
 
 BINARY = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/stores/versitygw"
 ACCESS_KEY, SECRET_KEY = "AKIATEST", "s3cr3tK3y"
@@ -45,13 +48,8 @@ class Gateway:
         with open(self.folder / "log", "w", encoding="utf-8") as log:
             self.process = subprocess.Popen([BINARY, "--port", self.host, *self.flags, "posix", self.folder / "buckets"],
                                             env=environment, stdout=log, stderr=log)
-        end = time.monotonic() + 30
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return True
-            except OSError:
-                time.sleep(0.02)
+        if listens(self.port, self.process):
+            return True
         self.close()
         return False
 
@@ -225,7 +223,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         fault = owner.fault(request) if owner.fault else None
         kind = fault[0] if fault else None
         if owner.delay:
-            time.sleep(owner.delay)
+            pass_time(owner.delay)
         if kind == "status":
             headers = fault[2] if len(fault) > 2 else {}
             return self.answer(fault[1], headers.items(), fault[3] if len(fault) > 3 else b"")
@@ -234,7 +232,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         if kind == "delay":
-            time.sleep(fault[1])
+            pass_time(fault[1])
         # The signature is over the Host header, so it stays as it is.
         self.upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():

@@ -8,10 +8,13 @@ import pathlib
 import re
 import socket
 import ssl
-import time
+import sys
 import urllib.parse
 
 from local_server import LocalServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import pass_time  # noqa: E402
 
 
 class Request:
@@ -88,7 +91,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             owner.most_under_way = max(owner.most_under_way, owner.under_way)
         try:
             if owner.delay:
-                time.sleep(owner.delay)
+                pass_time(owner.delay)
             self.answer(owner.fault(request) if owner.fault else None)
         finally:
             with owner.lock:
@@ -113,7 +116,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         if kind == "delay":
-            time.sleep(fault[1])
+            pass_time(fault[1])
         path = self.owner.folder / urllib.parse.unquote(urllib.parse.urlsplit(self.path).path).lstrip("/")
         try:
             file = open(path, "rb")

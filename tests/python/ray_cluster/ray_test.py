@@ -19,6 +19,7 @@ os.environ["RAY_AUTH_MODE"] = "disabled"
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray")
 import feedmill.ray  # noqa: E402
+from waits import pass_time  # noqa: E402
 
 pytestmark = pytest.mark.others_remain  # Ray keeps threads and sockets
 DATA = fm.Dataset.range(40_000).shuffle().map(x="x * 3").batch(64).with_options(seed=5)
@@ -58,7 +59,7 @@ def read_with(service: Any, acts: dict[int, Any], job: str) -> list[bytes]:
             if len(got) in acts:
                 acts[len(got)]()
             got.append(batch["x"].tobytes())
-            time.sleep(0.002)  # a trainer, which is slower than the service
+            pass_time(0.002)  # a trainer, which is slower than the service
     return got
 
 

@@ -9,6 +9,9 @@ it in the next one. What a rank printed is cut to what its token counts. In the 
 prints, each line once; no process may end in an unexpected way, or say that its place was taken."""
 import argparse, json, os, pathlib, random, select, signal, subprocess, sys, threading, time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from waits import POLL_S, pass_time  # noqa: E402
+
 PATIENCE = 90  # seconds that anything may take
 PIPELINE = """source: {{range: {{stop: 1200000}}}}
 steps: [{{shuffle: {{}}}}, {{map: "{cost}"}}, {{filter: "x % 3 != 0"}}, {{batch: {{size: 500}}}}]
@@ -169,7 +172,7 @@ class Rank:
             if time.monotonic() > deadline:
                 raise Failure(f"nobody waits for rank {self.number} in iteration {self.iteration}: " +
                               ", ".join(f"{r.number} is in {r.iteration}" for r in group.all))
-            time.sleep(0.01)
+            pass_time(POLL_S)
         group.stood.add((self.iteration, self.number))
 
 

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+import waits  # noqa: E402
 
 PATIENCE = 90  # limit in seconds for every wait
 
@@ -23,12 +25,10 @@ def require(condition, what):
 
 def wait_for(what, condition, seconds=PATIENCE, pause=0.01):
     """Returns the result of `condition` when it is true. `pause`: seconds between two calls; 0: none."""
-    deadline = time.monotonic() + seconds
-    while not (result := condition()):
-        require(time.monotonic() < deadline, f"waited {seconds} s for {what}")
-        if pause:
-            time.sleep(pause)
-    return result
+    try:
+        return waits.wait_for(condition, what, seconds, pause)
+    except AssertionError as late:
+        raise Failure(str(late)) from None
 
 
 class Process(subprocess.Popen):

@@ -23,12 +23,15 @@ import termios
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from waits import pass_time, wait_for  # noqa: E402
+
 PATIENCE = 60  # seconds that anything may take
 COUNT = 9000
 F_SETPIPE_SZ = 1031
 
 
-class Failure(Exception):
+class Failure(AssertionError):
     pass
 
 
@@ -65,11 +68,7 @@ class Cluster:
 
 
 def until(fact, what):
-    deadline = time.monotonic() + PATIENCE
-    while not fact():
-        if time.monotonic() > deadline:
-            raise Failure(f"waited {PATIENCE} s for {what}")
-        time.sleep(0.01)
+    wait_for(fact, what, PATIENCE)
 
 
 class Taker:
@@ -95,7 +94,7 @@ class Taker:
 
     def stands_still(self):
         before = self.waiting()
-        time.sleep(0.2)
+        pass_time(0.2)
         return before == self.waiting()
 
     def take(self):
@@ -108,7 +107,7 @@ class Taker:
                 self.text += data
                 self.changed.notify_all()
             if self.pause:
-                time.sleep(self.pause)
+                pass_time(self.pause)
         os.close(self.ends)
         with self.changed:
             self.ended = True
@@ -272,7 +271,7 @@ def main():
         try:
             counts = {"sharers": sharers, "tokens": tokens}[what](variant)
             print(f"{what} {seed}: {', '.join(variant.about)}; lines {counts}", flush=True)
-        except Failure as failure:
+        except AssertionError as failure:
             failed += 1
             print(f"{what} {seed} FAILED: {', '.join(variant.about)}; lines of {variant.width} numbers, a pause of "
                   f"{variant.pause} s, a pipe of {variant.pipe_bytes}: {failure}", flush=True)
