@@ -277,7 +277,7 @@ struct DispatcherState {
   uint64_t sequence = 0;    // events applied
   uint64_t next_split = 0;  // number of the next SplitId
   std::map<JobName, JobState> jobs;
-  // Of the jobs' graphs and manifests; not recorded.
+  // Bytes of all jobs' graphs and manifests. Not recorded.
   uint64_t job_bytes = 0;
   std::map<SplitId, SplitState> splits;
   std::map<SessionKey, Incarnation> closed;

@@ -117,7 +117,7 @@ class ConnectionGuard {
     bool heard = false;  // a whole message since the last check
     // Bytes received until the last check.
     uint64_t received = 0;
-    // Those of them that came since the last whole message, without heartbeats.
+    // Bytes of a message that is not whole, without heartbeats.
     uint64_t unheard = 0;
   };
   struct Followed {
