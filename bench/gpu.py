@@ -41,7 +41,7 @@ SIDES = ("gpu", "feedmill", "service", "torch")
 
 
 def make_photo(place):
-    """Writes a picture with shapes and grain; its size is about that of a photograph."""
+    """Writes a picture with shapes and grain; about as large as a photograph."""
     random = np.random.default_rng(int(place.stem))
     coarse = Image.fromarray(random.integers(0, 256, (12, 16, 3), dtype=np.uint8)).resize((500, 375), Image.BICUBIC)
     pixels = np.asarray(coarse, dtype=np.int16) + random.integers(-12, 13, (375, 500, 1), dtype=np.int16)

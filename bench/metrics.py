@@ -2,7 +2,7 @@
 
 The same reads through two services at the same time. On one side, dispatcher, worker and reader are scraped each
 second, as Prometheus does. A page is open, too: its stream of the status is read. On the other side there is none of
-that. Reads and figures are those of tracing.py. The CPU seconds of the scrapes' other end are left out. MARK is the
+that. Reads and figures are as in tracing.py. The CPU seconds of the scrapes' other end are left out. MARK is the
 most that metrics and page may cost. The load of a machine hides it, so there is a third figure: by how much more of
 a core the threads of dispatcher and worker run that make no elements."""
 import contextlib

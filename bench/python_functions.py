@@ -38,7 +38,7 @@ def images(count):
 
 
 def cpu_seconds():
-    """Returns those of this process and of its children that have ended."""
+    """Returns the CPU seconds of this process and of its children that have ended."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(one.ru_utime + one.ru_stime for one in used)
 

@@ -1,8 +1,8 @@
 """Cost of 4 ranks if the positions of batches are unknown before they are made: a row of bench/run.
 
 Numbers with much arithmetic, filtered, in batches: read by one reader, and by the ranks of one job, which are
-parallel processes. CPU seconds are the workers' only. The ranks' batches, taken in turn, must equal those of a
-local read."""
+parallel processes. CPU seconds are the workers' only. The ranks' batches, taken in turn, must equal the
+batches of a local read."""
 import itertools
 import subprocess
 import tempfile

@@ -2,7 +2,7 @@
 
 The same reads through two services at the same time, traced by `feedmill trace` from their begin to their end and not
 traced: `range`, whose pieces are the cheapest, and `large`, elements of 1 MiB. Figures: elements a second, and CPU
-seconds of service and reader (those of the tool are left out). The elements are checked. MARK is the most that a trace
+seconds of service and reader (without the tool's). The elements are checked. MARK is the most that a trace
 may cost."""
 import json
 import pathlib
@@ -61,7 +61,7 @@ def read(service, pipeline, job, folder, traced):
 
 
 def report(name, changed, plain, mark, than):
-    """Prints rate and CPU time of the reads `changed` beside those of `plain`, and whether they differ by more than
+    """Prints rate and CPU time of the reads `changed` and of the reads `plain`, and whether they differ by more than
     `mark`; returns both ratios."""
     hashes = {result["order_hash"] for result in changed + plain}
     measure.check(len(hashes) == 1, f"{name}: elements")

@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// Maximum number of awaited ranks that an answer names.
+// Maximum number of absent ranks that an answer names.
 constexpr uint64_t kNamedMax = 16;
 constexpr absl::Duration kForgetInterval = absl::Seconds(10);
 

@@ -24,7 +24,7 @@ class Admission {
   // InvalidArgument for a hello that no client sends.
   static absl::Status CheckForm(const ClientHello& hello);
   // True if this reader would replace a session that was not heard since the
-  // dispatcher's last stall. That session's leave or beat may be still unread.
+  // dispatcher's last stall. That session's last messages may be still unread.
   bool FindsUnread(absl::Time now, const ClientHello& hello) const;
   // OK if this reader may join the job in its present state.
   absl::Status Check(absl::Time now, const ClientHello& hello) const;

@@ -9,7 +9,7 @@
 namespace feedmill {
 
 // Decisions of the delivery protocol, as functions of the state and a message.
-// The rules are those of tests/model/README.md. The simulator overrides single
+// tests/model/README.md explains the rules. The simulator overrides single
 // decisions to plant bugs; see tests/sim/planted_bugs.h.
 class DeliveryRules {
  public:
@@ -25,7 +25,7 @@ class DeliveryRules {
   // Returns the name of the next split.
   virtual SplitId NameSplit(const DispatcherState& state,
                             const SessionKey& owner, Cursor begin) const;
-  // Returns the reject reason for a beat whose session is not on record.
+  // Returns the reject reason for a heartbeat whose session is not on record.
   virtual RejectReason WhyUnknown(const DispatcherState& state,
                                   const ClientBeat& beat) const;
   // Returns the reject reason for a closed session of the job.

@@ -42,8 +42,8 @@ struct TransportFaults {
 
 // Load of the server's threads and of its journal since the start.
 struct ShellLoad {
-  // Part of the last second, 0 to 1, that the server's thread or that of the
-  // journal worked, whichever is greater.
+  // Part of the last second, 0 to 1, that the server's thread or the
+  // journal's worked, whichever is greater.
   double busy = 0;
   uint64_t journal_syncs = 0;
   absl::Duration journal_time;

@@ -83,10 +83,10 @@ struct JobState {
   PlanId plan;
   // Mode off: number of passes that `positions` consists of; 0 if the graph is
   // read once. Before the run is planned, `slots` is the number that its
-  // readers reported. Settled: a worker that joins adds no pass.
+  // readers reported. Final: a worker that joins adds no pass.
   uint64_t slots = 0;
   bool settled = false;
-  // Settled slots of earlier runs that a reader may go back to.
+  // Final numbers of slots of earlier runs that a reader may go back to.
   std::map<RunNumber, uint64_t> slots_of;
 
   std::map<ConsumerId, SessionState> sessions;

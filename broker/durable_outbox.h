@@ -44,7 +44,7 @@ class DurableOutbox {
   // Ends a turn: hands events over, and sends the messages that may leave.
   // Returns an error as TakeProgress does.
   absl::Status Settle(absl::Time now);
-  // Time of the next necessary Settle.
+  // Time of the next necessary Settle().
   absl::Time NextDeadline() const { return sync_by_; }
 
   // Writes all events, frees the journal, and drops all messages: no peer gets

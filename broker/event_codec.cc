@@ -450,7 +450,7 @@ struct FollowsCheck {
     FM_RETURN_IF_ERROR(Job(e.job));
     const JobState& job = *state.FindJob(e.job);
     const bool planning = job.phase == RunPhase::kPlanning;
-    // A rank may report a smaller number with which the run was settled before.
+    // A rank may report a smaller number that was final before.
     const bool may_be_fewer = e.last && job.order == Order::kDeterministic;
     if (job.over() || (e.slots < job.slots && !may_be_fewer) ||
         e.slots > kSlotsMax || (!planning && job.slots == 0) || e.slots == 0) {

@@ -14,7 +14,7 @@ namespace {
 constexpr uint32_t kWorkerSlotsMax = 4'096;  // of one worker
 constexpr size_t kPlansMax = 10'000;         // definitions that one worker has
 constexpr size_t kPlansCounted = 1'000;      // of a worker, for operators
-constexpr uint32_t kUnansweredMax = 3;       // beats in a row
+constexpr uint32_t kUnansweredMax = 3;       // heartbeats in a row
 
 void NoteComputed(KnownWorker& worker, const std::vector<PlanCost>& costs) {
   if (worker.computed.size() > kPlansCounted) worker.computed.clear();
@@ -109,8 +109,8 @@ bool Fleet::TakeCapacity(const WorkerBeat& beat, KnownWorker& worker,
   return changed;
 }
 
-// True if the beat needs an answer. Thousands of idle workers beat only to show
-// that they live, and most of these beats need none.
+// True if the heartbeat needs an answer. Thousands of idle workers send
+// heartbeats only to show that they live, and most of these need none.
 bool Fleet::WantsAnswer(const KnownWorker& worker,
                         const WorkerBeat& beat) const {
   const bool idle = worker.leases.empty() && worker.resolving.empty() &&
@@ -123,7 +123,7 @@ bool Fleet::WantsAnswer(const KnownWorker& worker,
          drift > worker.interval / 4;
 }
 
-// Takes the beat's reports: loads, spans, leases, costs, failures, manifests.
+// Takes a heartbeat: its loads, spans, leases, costs, failures, manifests.
 void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
                      KnownWorker& worker) {
   NoteComputed(worker, beat.costs);

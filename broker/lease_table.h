@@ -33,14 +33,14 @@ struct SharedRange {
   friend auto operator<=>(const SharedRange&, const SharedRange&) = default;
 };
 
-// A worker as its last beat described it, and its leases.
+// A worker as its last heartbeat described it, and its leases.
 struct KnownWorker {
   Incarnation incarnation;
   PeerId address;
   absl::Time heard;
   bool gone = false;        // its connection has ended since its last message
-  absl::Duration interval;  // of its beats, as last sent to the worker
-  uint32_t unanswered = 0;  // beats without news since the last answer
+  absl::Duration interval;  // of its heartbeats, as last sent to the worker
+  uint32_t unanswered = 0;  // heartbeats without news since the last answer
   uint32_t slots = 0;
   bool draining = false;
   bool drain_asked = false;  // by an operator

@@ -44,7 +44,7 @@ class ManifestRequests {
   // its manifest, or if it has none.
   PythonNeedsPtr PythonNeedsOf(const std::string& fingerprint) const;
   // Graphs that no worker lists: what their Python functions need, and the jobs
-  // that wait. The order is that of the fingerprints.
+  // that wait. Ordered by fingerprint.
   std::vector<std::pair<PythonNeedsPtr, std::set<JobName>>> Unassigned() const;
   // Returns the worker that lists the graph's files; null if there is none.
   const WorkerId* WorkerOf(const std::string& fingerprint) const;

@@ -11,8 +11,8 @@
 namespace feedmill {
 namespace {
 
-// Returns the number of slots with which the run was settled. 0 if it is not
-// settled, has no slots, or is unknown.
+// Returns the final number of slots of the run. 0 if it is not final, has no
+// slots, or is unknown.
 uint64_t SettledSlots(const JobState& job, RunNumber run) {
   if (run == job.run) return job.settled ? job.slots : 0;
   const auto known = job.slots_of.find(run);
@@ -64,7 +64,7 @@ void SlotSettler::Learn(const ClientHello& hello) {
   const bool planning = job.phase == RunPhase::kPlanning;
   if (hello.slots == 0 || job.over() || (!planning && job.slots == 0)) return;
   uint64_t slots = std::min(hello.slots, kSlotsMax);
-  // A run that is not settled was read in its first slot only (P-190).
+  // A run whose number is not final was read in its first slot only (P-190).
   const bool exact = hello.settled && job.order == Order::kDeterministic;
   if (!exact) slots = std::max(slots, job.slots);
   if (!job.settled) {
@@ -148,7 +148,7 @@ void SlotSettler::AwaitRanks(const JobState& job, absl::Time since) {
                             since + context_.clock.ClientTimeout(job));
 }
 
-// True while the settler waits for ranks that it has not met. The wait is
+// True while the number waits for ranks that it has not met. The wait is
 // bounded: ranks that read send a hello soon, but ranks that reached their end
 // before the store was emptied never do.
 bool SlotSettler::AwaitsRanks(absl::Time now, const JobState& job) const {

@@ -14,8 +14,8 @@
 namespace feedmill {
 
 // Decides how many slots (passes) a run of processing mode off has: one for
-// each worker that joins before the first slot has ended. A run without slots
-// is settled from its beginning. Pure.
+// each worker that joins before the first slot has ended. The number of a run
+// without slots is final from its beginning. Pure.
 class SlotSettler {
  public:
   // The references must outlive this object.
@@ -27,10 +27,10 @@ class SlotSettler {
   // Adds slots for workers that joined, to runs whose first slot has not ended.
   // A worker that replaces a lost worker continues that worker's slot.
   void GrowRuns();
-  // Settles the run when a reader has passed its first slot. All ranks must
-  // agree on the run's end before a rank reaches it.
+  // Makes the number final when a reader has passed its first slot. All ranks
+  // must agree on the run's end before a rank reaches it.
   void SettleIfDue(absl::Time now, const JobName& job);
-  // True if the run is due to be settled, but waits for ranks.
+  // True if the number is due to be final, but waits for ranks.
   bool Awaits(const JobName& job) const { return awaiting_.contains(job); }
   void EndRun(const JobName& job) { awaiting_.erase(job); }
 
@@ -39,8 +39,8 @@ class SlotSettler {
   // other ranks read. The ranks would end at different positions.
   absl::Status Check(const ClientHello& hello, const JobState& job) const;
   // Takes over the number of slots that a reader learned before, from a
-  // dispatcher whose store was lost or from another dispatcher. If the run is
-  // settled and other readers have read it so, its slots do not change.
+  // dispatcher whose store was lost or from another dispatcher. If the number
+  // is final and other readers have read it so, its slots do not change.
   void Learn(const ClientHello& hello);
 
   // ---- runs that began before the store was emptied. The settler waits for
@@ -53,7 +53,7 @@ class SlotSettler {
   }
   // A peer has seen the journal of another store.
   void NoteOtherStore();
-  // Settles runs whose wait for ranks is over.
+  // Makes the numbers of runs final whose wait for ranks is over.
   void SettleWithoutSilent(absl::Time now);
   void Forget(const JobName& job) { begun_before_.erase(job); }
 
@@ -67,8 +67,8 @@ class SlotSettler {
   const absl::Time began_;
   bool follows_ = false;  // peers have seen the journal of another store
   std::set<JobName> awaiting_;
-  // Jobs whose run another store may have settled before this one. The value is
-  // the time until which the settler waits for ranks.
+  // Jobs for whose run another store may have a final number from before. The
+  // value is the time until which this one waits for ranks.
   std::map<JobName, absl::Time> begun_before_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace feedmill {
 
-// The spans of a job. Times are those of the processes that recorded them; to
-// get the dispatcher's, add TracedProcess::offset.
+// The spans of a job. Times are by the clocks of the processes that recorded
+// them; to get the dispatcher's, add TracedProcess::offset.
 struct CollectedTrace {
   std::string job;
   uint64_t id = 0;

@@ -39,7 +39,7 @@ absl::StatusOr<bool> KnownRun::Take(const RunInfo& run, Cursor cursor) {
   return true;
 }
 
-// Returns the number of slots of a settled run of which this session has read
+// Returns the final number of slots of a run of which this session has read
 // something; 0 if the number may still change.
 uint64_t KnownRun::KnownSlots(Cursor cursor) const {
   if (settings_.shared() || cursor == Cursor{}) return 0;

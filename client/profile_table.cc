@@ -30,7 +30,7 @@ Cost Both(const Cost& a, const Cost& b) {
           a.rows_out + b.rows_out, a.bytes_out + b.bytes_out};
 }
 
-// Adds the steps of inputs before those of the whole pipeline, in written
+// Adds the steps of inputs before the steps of the whole pipeline, in written
 // order.
 void AddSteps(const AnalyzedGraph& graph, const std::string& before,
               std::vector<Line>& lines) {
@@ -225,7 +225,7 @@ std::string ProfileTable(const ProfiledRead& read,
       waiting, false, 0);
   add("client", "ready, without a core",
       Cost{sums.reads_ready_s + sums.makes_ready_s}, false, 0);
-  // Threads without measurement: those of sockets, and time between reads.
+  // Threads without measurement: sockets, and time between reads.
   const Cost rest{sums.reads[ReadProfile::kRest].wall_s +
                       sums.makes[ReadProfile::kRest].wall_s,
                   std::max(0.0, sums.process_cpu_s - cpu) +

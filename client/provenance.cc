@@ -26,7 +26,7 @@
 namespace feedmill {
 namespace {
 
-// Checks that the files are still those of the token.
+// Checks that the files have not changed since the token.
 absl::Status CheckFiles(const ReadToken& token, const Graph& graph,
                         const FunctionRegistry& registry) {
   FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, registry));

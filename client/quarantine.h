@@ -26,7 +26,7 @@ namespace feedmill {
 //
 // Objects of a store cannot grow. If the step names a folder of a store, each
 // line is the object FOLDER/PLAN/POSITION-INDEX.jsonl, with the same meaning.
-// Errors are those of the store.
+// Errors are the store's.
 OnSkipped QuarantineOf(const Graph& graph);
 
 // Returns a line for operators that names the element's first record and the

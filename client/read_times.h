@@ -24,7 +24,7 @@ class ReadTimes {
   // A sum of durations. One of them may last now.
   struct Total {
     std::atomic<int64_t> past{0};
-    std::atomic<int64_t> from{0};  // begin of the one that lasts; 0: none does
+    std::atomic<int64_t> from{0};  // begin of the wait that lasts; 0: none does
 
     absl::Duration At(int64_t now) const {
       const int64_t begun = from.load();

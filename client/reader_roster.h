@@ -29,7 +29,7 @@ struct ReaderTotals {
   uint64_t rank = 0;
   uint64_t open = 0;    // readers that exist now
   uint64_t joined = 0;  // of them, readers that have joined their job
-  // Counters include readers that have ended. Gauges are those of open readers.
+  // Counters include readers that have ended. Gauges are of open readers.
   ReaderLoad load{};
   // Times that the dispatcher answered again after a silence, or that the
   // session was lost and the reader joined its job again.
@@ -63,7 +63,7 @@ class ReaderRoster {
   static ReaderRoster& OfThisProcess();
 
   // Ordered by job and rank. At most kTotalsMax of them: counters of ended
-  // readers of further jobs are added to those of jobs without a name.
+  // readers of further jobs are added to the counters of jobs without a name.
   std::vector<ReaderTotals> Totals() const;
 
   static constexpr size_t kTotalsMax = 1'000;

@@ -174,7 +174,7 @@ void ServiceLink::HandOut(uint64_t rows, bool soon) {
   reactor_.Wake();
 }
 
-// While the reactor stands still, spans beyond those of one ring are dropped.
+// While the reactor stands still, spans beyond one ring are dropped.
 void ServiceLink::AddSpan(const TraceSpan& span) {
   const std::lock_guard lock(mu_);
   if (spans_.size() < SpanRing::kSpansMax) spans_.push_back(span);
@@ -355,7 +355,7 @@ void ServiceLink::PullInto(absl::Time now, std::vector<QueuedPiece>& pulled) {
 }
 
 // Before a dispatcher has answered, wrong keys end the read at once. Later they
-// may be those of a restarted dispatcher.
+// may belong to a restarted dispatcher.
 void ServiceLink::WatchHandshake(View& next) {
   next.handshake = reactor_.HandshakeFailure(dispatcher_);
   if (!session_.answered() && absl::IsFailedPrecondition(next.handshake)) {

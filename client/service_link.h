@@ -84,7 +84,7 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   // (except `turn`) changes. If `for_piece`, a next piece ends the wait, too.
   View Await(absl::Duration at_most, bool for_piece);
   // Returns the piece that Take takes; null if none is queued. Its `drops` may
-  // be newer than that of the last view. Valid until Take or DropNext.
+  // be newer than the last view's. Valid until Take or DropNext.
   const QueuedPiece* Next();
   // Drops the next piece, which is another reader's by now.
   void DropNext() { next_.reset(); }

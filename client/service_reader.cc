@@ -146,8 +146,8 @@ class ServiceReader : public Reader {
   std::atomic<bool> cancelled_{false};
 
   std::unique_ptr<SequenceReader> sequence_;  // null until the run is known
-  // Sharers, as numbers of rows pulled: rows that the sequence has taken, those
-  // before its last Flush, and those of them that were reported as used.
+  // Sharers, as numbers of rows pulled: rows that the sequence has taken, rows
+  // before its last Flush, and of these the rows that were reported as used.
   uint64_t taken_to_ = 0;
   uint64_t flushed_to_ = 0;
   uint64_t settled_to_ = 0;

@@ -11,9 +11,9 @@
 
 namespace feedmill {
 
-// Decisions of the delivery protocol that a reader makes. The rules are those
-// of tests/model/README.md. The simulator overrides single decisions to plant
-// bugs; see tests/sim/planted_bugs.h.
+// Decisions of the delivery protocol that a reader makes.
+// tests/model/README.md explains the rules. The simulator overrides single
+// decisions to plant bugs; see tests/sim/planted_bugs.h.
 class SessionRules {
  public:
   virtual ~SessionRules() = default;
@@ -35,8 +35,8 @@ class SessionRules {
   virtual bool HandsOutShortBatches() const;
   // True if the run's last position is known (rule 27).
   virtual bool EndKnown(const RunInfo& run) const;
-  // True if elements of the second slot are released only when the run is
-  // settled (P-190).
+  // True if elements of the second slot are released only when the number
+  // of slots is final (P-190).
   virtual bool WaitsToSettle() const;
 };
 

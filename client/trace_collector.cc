@@ -55,7 +55,7 @@ absl::StatusOr<TraceReport> AskOnce(const TraceWish& wish,
 void Add(TraceReport report, CollectedTrace& trace) {
   trace.begin = report.begin;
   trace.end = report.end;
-  // The smallest difference is that of the answer that took the least time.
+  // The answer that took the least time has the smallest difference.
   const absl::Duration to_unix = absl::Now() - report.now;
   trace.to_unix = trace.id == 0 ? to_unix : std::min(trace.to_unix, to_unix);
   trace.id = report.trace;

@@ -1,6 +1,6 @@
 # cmake --install: the command, the library with its headers, and what
 # find_package(feedmill) needs. Libraries of the command and of tests stay.
-# Components are those of packages (FeedmillPackage.cmake); archives are in none.
+# Each component is a package (FeedmillPackage.cmake); archives are in none.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 option(BUILD_SHARED_LIBS "Build and install libfeedmill.so, too" OFF)

@@ -21,8 +21,8 @@ class MetricList {
   MetricList(const MetricList&) = delete;
   MetricList& operator=(const MetricList&) = delete;
 
-  // Values with the same name form one family. Its kind and help text are those
-  // of the first call.
+  // Values with the same name form one family. The first call gives its kind
+  // and help text.
   void Counter(std::string_view name, std::string_view help, double value,
                const Labels& labels = {});
   void Gauge(std::string_view name, std::string_view help, double value,

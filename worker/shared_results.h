@@ -40,7 +40,7 @@ struct BufferedPiece {
   absl::Time at = absl::InfinitePast();
 
  private:
-  const uint64_t held_;   // bytes, and those of its state
+  const uint64_t held_;   // bytes, and the bytes of its state
   uint64_t* const used_;  // null: counted by the whole piece
   const std::shared_ptr<uint64_t> used_by_job_;
 };

@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-// Decisions of the delivery protocol that a worker makes. The rules are those
-// of tests/model/README.md. The simulator overrides single decisions to plant
-// bugs; see tests/sim/planted_bugs.h.
+// Decisions of the delivery protocol that a worker makes.
+// tests/model/README.md explains the rules. The simulator overrides single
+// decisions to plant bugs; see tests/sim/planted_bugs.h.
 class StreamRules {
  public:
   virtual ~StreamRules() = default;

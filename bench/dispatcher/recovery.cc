@@ -30,7 +30,7 @@ SessionKey ReaderAt(uint64_t k) {
   return {kJob, ConsumerId(fmt::format("reader-{}", k))};
 }
 
-// Writes events like a dispatcher: those of an iteration of the loop together.
+// Writes events like a dispatcher: all of an iteration of the loop together.
 class Author {
  public:
   explicit Author(StateJournal& journal)

@@ -2,7 +2,7 @@
 
     pyarrow_s3.py BUCKET/KEY TOGETHER PART_BYTES
 
-The endpoint and the keys are those of the environment (AWS_…). Prints one line of JSON: elements (ranges), bytes,
+The environment has the endpoint and the keys (AWS_…). Prints one line of JSON: elements (ranges), bytes,
 seconds, CPU seconds of the process.
 """
 import concurrent.futures

@@ -2,8 +2,8 @@
 
     tfdata_local.py squares|squares_batched|photos|words N
 
-squares and squares_batched run in parallel with prefetching; squares_batched maps whole batches. The other
-workloads are those of tfdata_pipelines.py. N: elements of the range, or passes over the input.
+squares and squares_batched run in parallel with prefetching; squares_batched maps whole batches. 
+tfdata_pipelines.py has the other workloads. N: elements of the range, or passes over the input.
 Prints one line of JSON: elements, rows, seconds, CPU seconds of the process, seconds to the first element.
 """
 import json

@@ -2,7 +2,7 @@
 
     tfdata_service.py squares|squares_batched|large|photos N
 
-The workloads are those of tfdata_pipelines.py. N: elements of the range, or passes over the input.
+tfdata_pipelines.py has the workloads. N: elements of the range, or passes over the input.
 Environment: COMPRESSION=AUTO compresses the elements; by default they are not compressed.
 Prints one line of JSON: elements; rows; seconds up to the last element; CPU seconds of all three processes; seconds
 to the first element; seconds from the last element to the end of the data.

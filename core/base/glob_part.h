@@ -19,7 +19,7 @@ namespace feedmill {
 // behind "[" or
 // "[!" is an ordinary character, as are "[" without its "]", and a backslash.
 //
-// Characters are those of UTF-8; a byte that is in none is a character, too.
+// Characters are encoded as UTF-8; a byte that is in none is a character, too.
 // The C library's fnmatch has the rules of POSIX, but what is a character
 // depends on the locale of the process: the same pattern would match other
 // files in Python than on a worker. It also takes very long for patterns with

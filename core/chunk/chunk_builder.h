@@ -45,8 +45,8 @@ class ChunkBuilder {
                       const std::vector<std::string_view>& items);
   // Declares that `count` more rows are complete in every component.
   void FinishRows(size_t count) { rows_ += count; }
-  // Drops all values appended since the last FinishRows: those of a row that
-  // failed.
+  // Drops all values appended since the last FinishRows: the values of a row
+  // that failed.
   void DropUnfinished();
   // Reserves memory for `bytes` more bytes of values in component c.
   void ReserveValues(size_t c, size_t bytes);

@@ -19,7 +19,7 @@ struct ClusterWatchOptions {
   absl::Duration interval = absl::Seconds(30);  // between two polls
   // The cluster known at the start. The first poll reports differences from it.
   ClusterSpec known{};
-  // Called from the watch's thread, one call at a time.
+  // Called from the polling thread, one call at a time.
   std::function<void(const ClusterView& view,
                      const std::vector<ClusterChange>& changes)>
       on_change{};
@@ -34,7 +34,7 @@ struct ClusterWatchOptions {
 //
 // Stop() returns when no callback is running and none will follow. A poll in
 // progress ends first, within its resolver's own time limit. Called from a
-// callback, Stop() only requests the end. The destructor stops the watch and
+// callback, Stop() only requests the end. The destructor stops the polling and
 // must not run in a callback. Thread-safety: any thread.
 class ClusterWatch {
  public:

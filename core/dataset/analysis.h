@@ -58,7 +58,7 @@ struct AnalyzedGraph {
   std::vector<std::shared_ptr<const AnalyzedGraph>> inputs;
   bool random = false;  // uses random numbers (random_use.h): passes differ
   // The number of steps[0] among all steps as written; steps of inputs come
-  // before those of the whole. It keys random choices.
+  // before the steps of the whole. It keys random choices.
   size_t first_step = 0;
   // True if records that are expensive to count precede a global shuffle, so
   // that an index has to count them; then source.counted is true.
@@ -71,7 +71,7 @@ struct AnalyzedGraph {
   // An element of the plan is a batch (a batch step has placement kPlan).
   bool plan_batches = false;
   // Every position makes one element, and no step runs on the client. So
-  // element n of the sequence is that of position n.
+  // position n makes element n of the sequence.
   bool numbered = false;
   // Number of elements of the output, as the source promises
   // (SourceProperties::elements); nullopt: it promises none, or only reading

@@ -11,7 +11,7 @@ namespace feedmill {
 struct Graph;  // graph.h
 
 // ---- sources that combine the elements of other pipelines, their inputs.
-// Options of the inputs have no effect; those of the whole pipeline apply.
+// Options of the inputs have no effect; the whole pipeline has its own.
 struct ConcatenateSource {  // one input after another
   std::vector<Graph> inputs;
 };

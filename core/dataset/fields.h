@@ -69,7 +69,7 @@ class Word {
         words_(words) {}
 
   const std::vector<std::string_view>& words() const { return words_; }
-  // True if the value is that of the first word.
+  // True if the value belongs to the first word.
   bool is_first() const { return get_(at_) == first_; }
   // "" if no word has the value.
   std::string_view word() const {

@@ -28,7 +28,7 @@ std::optional<NamedFile::Kind> FileKindOf(std::string_view function);
 
 // Returns the files that the expressions of a step name, each once, sorted.
 std::vector<NamedFile> NamedFiles(const Step& step);
-// Same for all steps, including those of inputs.
+// Same for all steps, including the steps of inputs.
 std::vector<NamedFile> NamedFiles(const Graph& graph);
 
 // Calls change(path) for every file that the expressions of a step name.

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-// Versions of Python and of its packages: those of an interpreter, and those
+// Versions of Python and of its packages: an interpreter's, or the versions
 // that Python functions need.
 
 namespace feedmill {

@@ -11,7 +11,7 @@ namespace feedmill {
 // True if `step` is an on_error that skips failed elements.
 bool Skips(const Step& step);
 
-// Returns the combined options of all on_error steps that skip, including those
+// Returns the combined options of all on_error steps that skip, including steps
 // of inputs; nullopt if there are none.
 std::optional<OnErrorStep> SkippingOf(const Graph& graph);
 

@@ -56,7 +56,7 @@ struct SourceProperties {
 // RegisterSource).
 // FileSourceOf (core/formats/file_source_of.h) and CombiningSourceOf
 // (core/operators/combining_source_of.h) make it from a plain struct; they do
-// not compile if a part is missing. `options` is that of a Source of this kind.
+// not compile if a part is missing. `options` belongs to a Source of this kind.
 //
 // Thread-safety: immutable; any thread.
 class SourceKind {
@@ -79,7 +79,7 @@ class SourceKind {
   virtual std::string Describe(const void* options) const = 0;
   virtual SourceProperties Properties(const void* options) const = 0;
   // Returns the spec of an element, given the specs of the inputs. Checks the
-  // options; InvalidArgument names the one that does not fit.
+  // options; InvalidArgument names an option that does not fit.
   virtual absl::StatusOr<ElementSpec> Output(
       const void* options, std::span<const ElementSpec> inputs) const = 0;
 

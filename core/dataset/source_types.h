@@ -45,7 +45,7 @@ const Compression* WrittenCompression(const Source& source);
 Compression* MutableCompression(Source& source);
 // Returns the compression according to the extension of a file name.
 Compression CompressionOf(const std::string& file);
-// Returns `written`, or that of the first file for kByName. Never kByName.
+// Returns `written`, or for kByName the first file's. Never kByName.
 Compression ResolvedCompression(Compression written,
                                 const std::vector<std::string>& files);
 // Returns the compression of the source's files; never kByName.

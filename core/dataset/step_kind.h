@@ -88,7 +88,7 @@ struct StepInput {
 // implementation. There is one object per kind, in one file of core/operators/
 // (or outside of feedmill: RegisterStep). StepKindOf
 // (core/operators/step_kind_of.h) makes it from a plain struct, and does not
-// compile if a part is missing. `options` is that of a Step of this kind.
+// compile if a part is missing. `options` belongs to a Step of this kind.
 //
 // Thread-safety: immutable; any thread.
 class StepKind {

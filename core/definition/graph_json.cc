@@ -94,7 +94,7 @@ class GraphReader {
     return absl::OkStatus();
   }
 
-  size_t steps_ = 0;  // including those of inputs
+  size_t steps_ = 0;  // including steps of inputs
   size_t inputs_ = 0;
   size_t depth_ = 0;  // nesting of the current input
 };

@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kYamlTextMax = size_t{1} << 20;
 constexpr size_t kYamlStepsMax = 1000;
 // Not a kind of source: its value is the canonical text of a whole pipeline,
-// whose steps come before those of the file.
+// whose steps come before the steps of the file.
 constexpr char kGraphSource[] = "graph";
 
 class YamlReader : private YamlValues {
@@ -100,7 +100,7 @@ class YamlReader : private YamlValues {
     return whole;
   }
 
-  // Puts the steps of a whole pipeline before those of the file.
+  // Puts the steps of a whole pipeline before the steps of the file.
   void PutFirst(Graph& whole, Graph& graph) {
     at_->steps.insert(at_->steps.begin(), whole.steps.size(), at_->source);
     graph.steps.insert(graph.steps.begin(),
@@ -265,7 +265,7 @@ class YamlReader : private YamlValues {
                             [this](const YAML::Node& item, Graph& input) {
                               return ReadInput(item, input);
                             }};
-  size_t steps_ = 0;  // including those of inputs
+  size_t steps_ = 0;  // including steps of inputs
   size_t inputs_ = 0;
   size_t depth_ = 0;  // nesting of the current input
   std::string job_;

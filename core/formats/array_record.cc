@@ -40,7 +40,7 @@ struct ArrayRecordFormat {
     return UnnamedSpec(DType::kBytes);
   }
   // Leaves out the JSON files beside the ArrayRecord files of TensorFlow
-  // Datasets. If no name is that of an ArrayRecord file, all files are read.
+  // Datasets. If no file is named like an ArrayRecord file, all files are read.
   static absl::StatusOr<std::vector<FoundFile>> FilesToRead(
       const std::string&, std::vector<FoundFile> found) {
     if (std::ranges::any_of(found, IsArrayRecordName)) {

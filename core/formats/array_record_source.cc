@@ -178,7 +178,7 @@ uint64_t ArrayRecordRecords::WindowEnd(std::span<const uint64_t> indexes,
   return range.offset + range.size;
 }
 
-// Returns the bytes of a chunk of the current file, read with those of the
+// Returns the bytes of a chunk of the current file, read together with the
 // chunks that the records need next.
 absl::StatusOr<std::span<const std::byte>> ArrayRecordRecords::BytesOf(
     std::span<const uint64_t> indexes, size_t chunk, Memory& memory) const {

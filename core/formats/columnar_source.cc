@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenColumns(
   return opened;
 }
 
-// Adds the columns that `chosen` names: a column, or else those of a struct.
+// Adds the columns that `chosen` names: a column, or a struct's members.
 absl::Status AddChosen(const std::string& chosen,
                        const std::vector<ColumnarColumn>& columns,
                        std::vector<const ColumnarColumn*>& out) {
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<FoundFile>> FilesWithRows(
   for (const FoundFile& file : found) {
     if (!IsBesideData(file.name)) kept.push_back(file);
   }
-  // If all names are of this kind, they are those of the data.
+  // If all names are of this kind, they belong to the data.
   return kept.empty() ? found : kept;
 }
 

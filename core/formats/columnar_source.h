@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<SourceField>> InferColumns(
 // Returns the files of a folder or glob that have rows. Spark, Hive and Dask
 // write others beside them: names that begin with '_', as _SUCCESS and
 // _metadata, and the folder _temporary. A file that is named by itself is read.
-// InvalidArgument if the files are those of a table (table_folders.h).
+// InvalidArgument if the files belong to a table (table_folders.h).
 absl::StatusOr<std::vector<FoundFile>> FilesWithRows(
     const std::string& pattern, std::vector<FoundFile> found);
 absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,

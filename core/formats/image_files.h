@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-// True if the name ends like that of an image: ".jpg", ".PNG", …
+// True if the name ends like an image's: ".jpg", ".PNG", …
 bool HasImageSuffix(std::string_view name);
 
 // True if a file with these first bytes is a JPEG, PNG, WebP, GIF, BMP or TIFF.

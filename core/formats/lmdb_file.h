@@ -27,7 +27,7 @@ absl::StatusOr<uint64_t> CountLmdbEntries(const RandomAccessFile& file,
                                           uint64_t size);
 
 // Finds all entries of the main database, in the order of their keys. Reads all
-// pages except those of large values. `fields`: some of LmdbFields.
+// pages except the pages of large values. `fields`: some of LmdbFields.
 absl::StatusOr<std::unique_ptr<const ItemFile>> OpenLmdbFile(
     const RandomAccessFile& file, uint64_t size,
     const std::vector<SourceField>& fields);

@@ -39,7 +39,7 @@ struct MdsFormat {
                ? found
                : FindMdsShards(pattern, std::move(found));
   }
-  // The fields are those of the first shard that has samples: MDSWriter writes
+  // The first shard that has samples gives the fields: MDSWriter writes
   // empty ones before a sample that is larger than its limit.
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFiles(
       const MdsSource&, const std::vector<std::string>& paths) {

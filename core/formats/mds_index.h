@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-// True if the name is that of an index of MDS shards.
+// True if an index of MDS shards has this name.
 bool IsMdsIndex(std::string_view name);
 
 // Returns the MDS shards among the files of a pattern, in the order of `found`.

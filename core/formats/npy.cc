@@ -132,8 +132,8 @@ absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
   return out;
 }
 
-// Returns a field for each array. That of an array that cannot be read with the
-// others is an error only if a step needs it.
+// Returns a field for each array. The field of an array that cannot be read
+// with the others is an error only if a step needs it.
 absl::StatusOr<std::vector<SourceField>> FieldsOf(
     const std::vector<FileArray>& arrays, const std::string& path) {
   std::vector<const FileArray*> sound;

@@ -33,7 +33,7 @@ struct NpyPlace {
 };
 
 // Returns the arrays of the .npy at `place`, one for each member of its dtype.
-// `name`: that of the .npz member.
+// `name`: of the .npz member.
 absl::StatusOr<std::vector<FileArray>> ReadNpyArrays(
     const RandomAccessFile& file, const NpyPlace& place, std::string_view name);
 

@@ -53,8 +53,8 @@ struct RiegeliChunk {
   std::string_view data{};     // sound: the hash was compared
 };
 
-// Parses the chunk that begins at `begin` in the file. `bytes`: those of the
-// file from there, at least to the end of the chunk. `memory` holds the data if
+// Parses the chunk that begins at `begin` in the file. `bytes`: of the file
+// from there, at least to the end of the chunk. `memory` holds the data if
 // block headers interrupt it.
 absl::StatusOr<RiegeliChunk> ParseRiegeliChunk(std::span<const std::byte> bytes,
                                                uint64_t begin,

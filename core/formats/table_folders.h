@@ -14,8 +14,8 @@ namespace feedmill {
 // the table says which files count.
 //
 // Returns InvalidArgument, which names the table, if the files that a folder or
-// a glob matches are those of a table. Files that are named one by one are
-// accepted, and so are those of the log alone.
+// a glob matches belong to a table. Files that are named one by one are
+// accepted, and so are files of the log alone.
 absl::Status RefuseTables(const std::string& pattern,
                           std::span<const FoundFile> found);
 

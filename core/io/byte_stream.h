@@ -29,7 +29,7 @@ class ByteStream {
 using ReadFileAt =
     std::function<absl::Status(uint64_t offset, std::span<std::byte> out)>;
 
-// Decoding steps that turn the bytes of a file into those of its stream.
+// Decoding steps that turn the bytes of a file into the bytes of its stream.
 struct StreamCoding {
   // NOLINTNEXTLINE(google-explicit-constructor): most callers have a kind only.
   StreamCoding(Compression kind, int64_t window_log = 0)

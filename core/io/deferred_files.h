@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-// A file system that is created at its first use, such as that of a plugin. If
+// A file system that is created at its first use, such as a plugin's. If
 // the creation fails, every call returns that error with the file's name.
 class DeferredFiles final : public FileSystem {
  public:

@@ -34,7 +34,7 @@ absl::StatusOr<std::string> ReadList(const std::string& name,
   return text;
 }
 
-// Returns the name of a file as the process opens it. `folder`: that of the
+// Returns the name of a file as the process opens it. `folder`: of the
 // list, with '/'.
 absl::StatusOr<std::string> NameIn(const std::string& folder,
                                    std::string name) {

@@ -23,13 +23,13 @@ namespace feedmill {
 // Returns the name of the list, or "" if `pattern` names no list.
 std::string_view FileListOf(std::string_view pattern);
 
-// Returns the files of a list with this text, in their order. `name`: that of
-// the list. Errors: those of ReadFileList.
+// Returns the files of a list with this text, in their order. `name`: of the
+// list. Errors: see ReadFileList.
 absl::StatusOr<std::vector<FoundFile>> ParseFileList(std::string_view text,
                                                      const std::string& name);
 
 // Returns the first file of the list `name`, and reads only the beginning of
-// the list. Errors: those of ReadFileList.
+// the list. Errors: see ReadFileList.
 absl::StatusOr<FoundFile> FirstOfFileList(const std::string& name);
 
 // Reads the list `name`. Returns its files in their order. NotFound if the list

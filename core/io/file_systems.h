@@ -31,8 +31,8 @@ class FileSystems {
   // lower-case letters, digits, '+', '-' or '.'.
   absl::Status Add(std::string scheme, std::shared_ptr<const FileSystem> files);
 
-  // Replaces each file system by `wrap` of it, except that of paths and
-  // file://.
+  // Replaces each file system by `wrap` of it, except the one for paths
+  // and file://.
   using Wrap = std::function<std::shared_ptr<const FileSystem>(
       std::shared_ptr<const FileSystem> files)>;
   void WrapStores(const Wrap& wrap);

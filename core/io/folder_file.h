@@ -25,7 +25,7 @@ absl::Status WriteIntoFolder(const std::string& folder, const std::string& name,
 
 // Writes `text` to `path` in the same way, with the permissions that the umask
 // leaves. The folder may hold files of other programs, so the ".new" name
-// begins with that of `path`.
+// begins with the name of `path`.
 absl::Status ReplaceFile(const std::string& path, std::string_view text);
 // Removes unfinished files that killed writers of `path` left beside it.
 void DropUnfinishedOf(const std::string& path);

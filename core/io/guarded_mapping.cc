@@ -138,7 +138,7 @@ void GuardedMapping::Guard::Install() {
     ours.sa_sigaction = Handle;
     ours.sa_mask = previous.sa_mask;
     // SA_ONSTACK uses the thread's signal stack, if it has one. Go, Java and
-    // Python's faulthandler require that of every handler.
+    // Python's faulthandler require it of every handler.
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
     return sigaction(SIGBUS, &ours, nullptr) == 0;
   }();

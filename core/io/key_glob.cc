@@ -31,7 +31,7 @@ std::string_view WithoutSlashes(std::string_view path) {
   return path;
 }
 
-// Compares the parts of a key with those of a pattern.
+// Compares the parts of a key with the parts of a pattern.
 class PathMatch {
  public:
   // Both outlive this.

@@ -85,7 +85,7 @@ class ConnectionGuard {
   // made. "" before that.
   std::string LocalHost(SocketId id) const;
   // Returns the bytes that came over a connection since it was last made, also
-  // those of a message that is not whole yet; nullopt while there is none.
+  // bytes of a message that is not whole yet; nullopt while there is none.
   std::optional<uint64_t> ReceivedBytes(SocketId id) const;
   // Returns connections that libzmq no longer retries, because the peer does
   // not speak ZMTP or refuses the connection. Each is returned once a second

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kAnswersPerSecond = 16;
 
-// The time of a call is that of the loop's iteration, which may be before the
-// message came. Traces need a time that is not.
+// The time of a call is when the loop's iteration began, which may be before
+// the message came. Traces need a time that is not.
 void StampSpans(Message& message) {
   if (auto* worker = std::get_if<WorkerBeat>(&message)) {
     for (SpanBatch& batch : worker->spans) batch.came = SteadyNow();

@@ -101,7 +101,7 @@ class Reactor {
   // made. "" before that.
   std::string LocalHost(SocketId connection) const;
   // Returns the bytes that came over a connection since it was last made, also
-  // those of a message that is not whole yet; nullopt while there is none.
+  // bytes of a message that is not whole yet; nullopt while there is none.
   std::optional<uint64_t> ReceivedBytes(SocketId connection) const;
   // The sender of the message being handled; nullopt without keys.
   const std::optional<Sender>& sender() const;
@@ -147,10 +147,10 @@ class Reactor {
   // not been called for some milliseconds. Returns false if the reactor has
   // stopped.
   bool Turn(absl::Time until);
-  // Ends the loop after the present iteration. Sockets close; those of
+  // Ends the loop after the present iteration. Sockets close;
   // connections with `linger`.
   void Stop(absl::Duration linger = absl::ZeroDuration());
-  // Waits for the thread, and ends those of libzmq. REQUIRES: not on the
+  // Waits for the thread, and ends libzmq's threads. REQUIRES: not on the
   // reactor's thread.
   void Join();
 

@@ -21,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-// Memory that waits is used as well as that of new elements.
+// Memory that waits is used, as is the memory of new elements.
 constexpr size_t kWaitingBytesMax = size_t{3} << 30;
 constexpr size_t kSliceBytes = size_t{8} << 20;
 constexpr uintptr_t kPageBytes = 4096;

@@ -28,7 +28,7 @@ class SharedMemoryLease : public PartLender {
   LinkTerms terms() const;
   // Sequence number of the last message with lent parts; 0 if there was none.
   uint64_t sequence() const { return sequence_; }
-  // True if the client has said that no more frames may use this link.
+  // True if the client has announced that no more frames may use this link.
   bool retired() const;
   // Descriptors to pass to the client, in this order: arena, slot table.
   std::vector<int> fds() const { return {arena_->fd(), slot_table_fd_.get()}; }

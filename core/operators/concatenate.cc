@@ -50,7 +50,7 @@ class Concatenation final : public Combination {
     return std::min(ends_[input], size_) - first;
   }
 
-  // The period is that of the infinite input, after all elements before it.
+  // The infinite input's period, after all elements before it.
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     const auto last = static_cast<size_t>(
         std::find(ends_.begin(), ends_.end(), kInfinite) - ends_.begin());

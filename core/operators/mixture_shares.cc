@@ -20,8 +20,8 @@ struct Decimal {
   int exponent = 0;
 };
 
-// Returns the shortest decimal that reads back as `value`, usually the one that
-// was written.
+// Returns the shortest decimal that reads back as `value`, usually the decimal
+// that was written.
 Decimal DecimalOf(double value) {
   std::array<char, 64> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,

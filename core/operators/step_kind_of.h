@@ -170,7 +170,7 @@ class StepKindOf final : public StepKind {
     return Operator::Traits(Cast(options));
   }
   // Without a Count of its own, a step of single elements keeps their number,
-  // and that of other steps is unknown.
+  // and the number of other steps' elements is unknown.
   std::optional<uint64_t> Count(const void* options,
                                 uint64_t elements) const override {
     if constexpr (requires { Operator::Count(Cast(options), elements); }) {

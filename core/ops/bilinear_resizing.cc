@@ -161,8 +161,8 @@ bool HasWideRows() {
 [[gnu::target("avx2")]] void ResizeRow(const uint8_t* row,
                                        const Columns& columns, int16_t* out) {
   constexpr char kNone = -1;
-  // Shuffle: red, green and blue of a pixel, each next to that of the next
-  // pixel.
+  // Shuffle: red, green and blue of a pixel, each next to the same color
+  // of the next pixel.
   const __m256i pairs = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, kNone, 3, kNone, 1, kNone, 4, kNone, 2, kNone, 5, kNone,
                     kNone, kNone, kNone, kNone));

@@ -87,7 +87,7 @@ void ElementwiseChain::Finish(std::span<const Slot> given,
     Value& out = slots_[step.out];
     if (!out.given) {
       out.kind = Value::Kind::kTile;
-      // The tile must differ from those of operands: loops do not work in
+      // The tile must differ from the operands' tiles: loops do not work in
       // place.
       if (free.empty()) free.push_back(tile_count_++);
       out.tile = free.back();

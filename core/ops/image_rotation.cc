@@ -59,7 +59,7 @@ absl::StatusOr<ValueType> InferRotate(const std::vector<ValueType>& given) {
 }
 
 // Maps pixel (x, y) of the result to the image: (a[0] x + a[1] y + a[2], a[3] x
-// + a[4] y + a[5]). Coordinates are those of upper left corners of pixels.
+// + a[4] y + a[5]). Coordinates are of upper left corners of pixels.
 struct Affine {
   double a[6];
 };

@@ -66,7 +66,7 @@ std::byte* CopyAny(const uint64_t* bits, size_t rows, size_t item_bytes,
   return count;
 }
 
-// For each mask of the items in 32 bytes, the 4-byte lanes of the selected
+// For each mask of the items in 32 bytes, the indexes of the selected
 // items, one byte each.
 template <class T>
 constexpr std::array<uint64_t, size_t{1} << 32 / sizeof(T)> ChosenLanes() {

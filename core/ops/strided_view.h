@@ -29,7 +29,7 @@ struct StridedView {
 
 // Computes a function's view of its first argument from the dims of one row and
 // from constants in `types`. When the expression is compiled, dims may be
-// kUnknownDim, also those of the result. InvalidArgument if the arguments do
+// kUnknownDim, also in the result. InvalidArgument if the arguments do
 // not fit; for a row this is a data error.
 using ViewFunction = std::function<absl::StatusOr<StridedView>(
     std::span<const ValueType* const> types, std::span<const int64_t> dims)>;
@@ -40,7 +40,7 @@ absl::Status ComputeView(const ViewFunction& view,
                          std::span<const Argument> arguments, size_t rows,
                          const ValueType& type, OutputColumn& out);
 
-// Same; `merge` computes the dims of the result from those of the view. It
+// Same; `merge` computes the dims of the result from the dims of the view. It
 // keeps their product.
 using MergeDims = std::function<Shape(Shape dims)>;
 absl::Status ComputeView(const ViewFunction& view, const MergeDims& merge,

@@ -83,7 +83,7 @@ class BatchRows final : public ClientStep {
     std::vector<Chunk> chunks;
     for (const Flow& flow : held_) chunks.push_back(flow.chunk);
     batch.chunk = Concatenate(chunks);
-    batch.counters = held_.front().counters;  // those of the first record
+    batch.counters = held_.front().counters;  // the first record's
     batch.passes = held_.front().passes;
     const Flow& last = held_.back();
     batch.inputs.assign(held_rows_, last.InputOf(last.chunk.rows - 1));

@@ -35,8 +35,8 @@ class BlockProgram {
   struct Input {
     size_t rows = 0;
     std::vector<EncodedView> columns;  // one per component, as in takes()
-    // One per row, if random(): the row's counter and its combined pass. The
-    // counter of a batch is that of its first record.
+    // One per row, if random(): the row's counter and its combined pass. A
+    // batch has the counter of its first record.
     std::span<const Cursor> counters;
     std::span<const uint64_t> passes;
     // Address of the values of output component c, or null. Allowed if
@@ -74,7 +74,7 @@ class BlockProgram {
 
   class Scratch;
 
-  // Compiles those of the graph's steps that `steps` lists, in order, for
+  // Compiles the steps of the graph that `steps` lists, in order, for
   // elements of `input`. The program outputs the components that `output`
   // names, or all if it is null. After a batch step, steps on single records
   // process each record of a row.

@@ -30,8 +30,8 @@ namespace feedmill {
 // such object exists (FileSystem::WriteNew). So any number of writers may work
 // at the same time, and objects are never changed.
 //
-// Objects may be deleted at any time. Rows are checked at every read, as those
-// of CacheFolder. An object of rows that fails is deleted.
+// Objects may be deleted at any time. Rows are checked at every read, as in
+// CacheFolder. An object of rows that fails is deleted.
 //
 // Thread-safety: any thread.
 class CacheObjects final : public CacheStorage {

@@ -298,7 +298,7 @@ uint64_t ClientStage::NextBoundary() const {
 absl::Status ClientStage::AdvanceTo(uint64_t p) {
   while (pass_length_ > 0 && NextBoundary() <= p) {
     position_ = NextBoundary();
-    // Passes of inner repeats divide those of outer ones, so earlier steps
+    // Passes of inner repeats divide passes of outer ones, so earlier steps
     // end first.
     for (const auto& step : steps_) {
       if (step->pass_length == 0 || position_ % step->pass_length != 0) {

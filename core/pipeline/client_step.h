@@ -25,7 +25,7 @@ namespace feedmill {
 struct Flow {
   Chunk chunk;
   // One per row if a random step follows: its counter and its combined pass.
-  // The counter of a batch is that of its first record.
+  // A batch has the counter of its first record.
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
   // Number of input rows up to and including row r: one entry per row, or

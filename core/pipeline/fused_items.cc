@@ -36,7 +36,7 @@ bool FusedItems::Find(ValueId value, ElementwiseChain::Slot& slot) const {
 }
 
 // Adds the call if each operand is a single constant or has the shape of the
-// result. This shape has to be that of all calls so far.
+// result. This shape has to equal the shape of all calls so far.
 bool FusedItems::AddCall(const Instruction& instruction) {
   const ElementwiseCompute* const compute = LoopOf(instruction);
   if (compute == nullptr) return false;

@@ -16,7 +16,7 @@ namespace feedmill {
 class InfiniteRepeatMonitor {
  public:
   // `source_round`: SourcePlan::round; inputs with unknown round are not
-  // watched. `from`: first position of the reading.
+  // monitored. `from`: first position of the reading.
   InfiniteRepeatMonitor(const Plan& plan, uint64_t source_round, uint64_t from);
 
   // FailedPrecondition if no element can ever come, because the plan repeats
@@ -36,7 +36,7 @@ class InfiniteRepeatMonitor {
   void Cover(uint64_t begin, uint64_t end);
 
   bool infinite_ = false;
-  bool repeats_ = false;   // positions are those of one pass, repeated
+  bool repeats_ = false;   // positions are one pass, repeated
   uint64_t period_ = 0;    // positions of a pass, or of a round of the source
   uint64_t patience_ = 0;  // positions without a row that count as one pass
   uint64_t output_patience_ = 0;  // same without an output

@@ -50,7 +50,7 @@ class InputStream {
     row_ += count;
     place_.taken += count;
   }
-  // Takes the element that was left out. REQUIRES: Look said kBad or kLeftOut.
+  // Takes the element that was left out. REQUIRES: kBad or kLeftOut of Look.
   SkippedElement TakeSkipped();
 
   const absl::Status& error() const;

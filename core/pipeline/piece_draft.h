@@ -81,7 +81,7 @@ struct PieceDraft {
   std::vector<CursorRun> runs;  // if positions make several elements
   absl::Status error;
   bool failed = false;
-  // Number of steps before the one that failed; 0 for the source.
+  // Number of steps before the failed step; 0 for the source.
   size_t failed_after = 0;
   RecordRef failed_ref;
   uint64_t failed_row = 0;  // within its block

@@ -113,7 +113,7 @@ void PieceMaker::SkipTo(uint64_t position) {
 }
 
 // True if the caller's thread is to make pieces. A profile tells the caller's
-// time from that of the makers, so the caller makes none then.
+// time from the makers' time, so the caller makes none then.
 bool PieceMaker::TakesPart() const {
   return options_.profile == nullptr && !stage_->heavy() &&
          seconds_ < kBriefSeconds && away_ < seconds_ * away_share_;

@@ -64,7 +64,7 @@ struct ReadRules {
   Share share;
   // Ranges that are left out, sorted, not empty and disjoint.
   std::vector<NumberRange> skips;
-  // True if element n is that of position n, so that only the share's positions
+  // True if position n makes element n, so that only the share's positions
   // are made (AnalyzedGraph::numbered).
   bool numbered = false;
 };

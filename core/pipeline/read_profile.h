@@ -13,8 +13,8 @@
 namespace feedmill {
 
 // Measures how a read spends its time: in the source, in each step, in waiting,
-// … Threads measure in lanes of their own, each moment for one place. A thread
-// without a lane measures nothing, at no cost.
+// … Threads measure in a Lane of their own, each moment for one place. A thread
+// without one measures nothing, at no cost.
 // Time in which a thread was ready to run but had no core (run_delay.h) is
 // counted separately. So a place is charged only for time on a core or blocked,
 // also on a busy machine.
@@ -26,11 +26,11 @@ namespace feedmill {
 //   }
 //   profile.Sum();
 //
-// Thread-safety: AddLane from any thread; Sum when no lane is in use any more.
+// Thread-safety: AddLane from any thread; Sum when no Lane is in use any more.
 class ReadProfile {
  public:
   // Places that are not steps. Step k as written is kSteps + k; steps of inputs
-  // come before those of the whole pipeline.
+  // come before the steps of the whole pipeline.
   enum Place : size_t { kRest, kSource, kChunks, kWaiting, kOutput, kSteps };
   struct Cost {
     double wall_s = 0;  // on a core or blocked
@@ -39,18 +39,18 @@ class ReadProfile {
     uint64_t rows_out = 0;
     uint64_t bytes_out = 0;
   };
-  // The role of a lane's thread: it reads, or it makes elements for the reader.
+  // The role of a Lane's thread: it reads, or it makes elements for the reader.
   enum class Role { kReads, kMakes };
 
   class Lane {
    public:
-    // The calling thread's lane; null if it measures nothing.
+    // The calling thread's Lane; null if it measures nothing.
     static Lane* Current() { return current_; }
     // Charges time from now on to `place`; returns the previous place.
     size_t Enter(size_t place);
     Cost& At(size_t place);  // counts of `place`
     size_t place() const { return place_; }
-    // Costs by place. Valid once the lane is not in use.
+    // Costs by place. Valid once the Lane is not in use.
     const std::vector<Cost>& costs() const { return costs_; }
     // Seconds ready to run without a core, charged to no place.
     double ready_s() const { return ready_s_; }
@@ -67,7 +67,7 @@ class ReadProfile {
     double ready_s_ = 0;
   };
 
-  // Gives the calling thread a lane, or null, until this object ends.
+  // Gives the calling thread a Lane, or null, until this object ends.
   class Use {
    public:
     explicit Use(Lane* lane);
@@ -88,7 +88,7 @@ class ReadProfile {
   struct Sums {
     double elapsed_s = 0;      // since construction
     double process_cpu_s = 0;  // of all threads of the process
-    size_t makers = 0;         // number of lanes with role kMakes
+    size_t makers = 0;         // number of Lanes with role kMakes
     // Seconds in which threads of each role were ready to run without a core.
     double reads_ready_s = 0;
     double makes_ready_s = 0;

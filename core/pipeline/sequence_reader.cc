@@ -94,7 +94,7 @@ void SequenceReader::Push(Piece piece) {
   Account(piece);
 }
 
-// Handles the piece's errors and skipped elements, and watches its progress.
+// Handles the piece's errors and skipped elements, and monitors its progress.
 void SequenceReader::Account(const Piece& piece) {
   pushed_ = piece.end;
   const uint64_t needed =

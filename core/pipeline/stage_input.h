@@ -26,7 +26,7 @@ namespace feedmill {
 // Rows that enter a pipeline's steps. The columns are valid until the next read
 // with the same Scratch; without rows, they may be anything.
 struct InputBlock : RecordBlock {
-  // Number of steps before the one that failed.
+  // Number of steps before the failed step.
   size_t failed_after = 0;
   // True if an on_error of an input has skipped the failed element already.
   bool left_out = false;

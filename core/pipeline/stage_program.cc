@@ -32,8 +32,8 @@ constexpr size_t kMost = size_t{1} << 60;
 // share.
 constexpr size_t kCheapAheadBytes = size_t{4} << 20;
 
-// Largest piece of positions that are read in another order than that of the
-// source. The larger the piece, the more of its records are adjacent.
+// Largest piece of positions that are read in another order than the
+// source's. The larger the piece, the more of its records are adjacent.
 constexpr size_t kTogetherBytes = size_t{2} << 20;
 
 // Returns the smallest number of bytes of an element of this spec.

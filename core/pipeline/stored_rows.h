@@ -21,7 +21,7 @@
 namespace feedmill {
 
 // One file of a cache on disk, opened when it is read. A process keeps at most
-// kOpenMax of them open and closes the one that it opened first.
+// kOpenMax of them open and closes the file that it opened first.
 //
 // Thread-safety: any thread.
 class CacheFile : public std::enable_shared_from_this<CacheFile> {

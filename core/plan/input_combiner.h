@@ -12,7 +12,7 @@
 namespace feedmill {
 
 // The order in which a kind of source (SourceKind::combiner) reads its inputs.
-// `options` is that of a source of the kind. CombiningSourceOf
+// `options` belongs to a source of the kind. CombiningSourceOf
 // (core/operators/combining_source_of.h) implements it.
 //
 // Thread-safety: immutable; any thread.

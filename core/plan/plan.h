@@ -63,7 +63,7 @@ class Plan {
       uint64_t seed, uint64_t iteration, uint64_t limit = kInfinite);
 
   // Returns the plan of the positions of `share` only, numbered from 0.
-  // Everything else, including random keys and counters, is that of this plan.
+  // Everything else, including random keys and counters, is as in this plan.
   // REQUIRES: share.sound(), and this plan has no share itself.
   std::shared_ptr<const Plan> ForShare(Share share) const;
   // Returns the position in the whole plan of position p of this plan.
@@ -95,9 +95,9 @@ class Plan {
   // there. REQUIRES: begin < end <= size().
   RecordRun RunAt(uint64_t begin, uint64_t end) const;
   // Number of positions, aligned to a multiple of it, that are best read
-  // together if positions do not follow the order of the source: those of a
-  // window of blocks. kInfinite if more is always better; 0 if positions follow
-  // the order of the source.
+  // together if positions do not follow the order of the source: the
+  // positions of a window of blocks. kInfinite if more is always better; 0 if
+  // positions follow the order of the source.
   uint64_t read_together() const;
   // Most records of the source that one pass reads: source_size(), unless a
   // limit cuts an infinite source.
@@ -114,7 +114,7 @@ class Plan {
   uint64_t PassAt(uint64_t p) const;
 
   // Returns the pass of position p's last record: how many times repeats,
-  // including those of the client stage, have begun again before it. Repeats
+  // including repeats of the client stage, have begun again before it. Repeats
   // before a shuffle, which mixes their passes, or before a cache do not count.
   // Never decreases as p grows. REQUIRES: p < size().
   //

@@ -134,7 +134,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
 }
 
 // If a process ends or hangs, its elements are made once more in a new process;
-// then those before the one that does it; then that one alone, twice.
+// then the elements before the faulty one; then the faulty one alone, twice.
 absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
     uint64_t shard, uint64_t row, size_t bytes_max,
     std::span<OutputColumn* const> outputs) {
@@ -179,7 +179,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
                         EndedError(*outcome, ended, source_.timeout_seconds));
     }
     if (outcome->row > row && outcome->row - row < rows) {
-      rows = outcome->row - row;  // those before the one that was being made
+      rows = outcome->row - row;  // the elements before the unfinished one
       continue;
     }
     if (ended_itself && std::exchange(rows, 1) > 1) continue;

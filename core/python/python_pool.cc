@@ -24,8 +24,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Functions that stay loaded although no step uses them: those of the next
-// epoch, or of the next job.
+// Functions that stay loaded although no step uses them: the next epoch or
+// the next job may.
 constexpr size_t kUnusedFunctionsMax = 4;
 
 template <class Code>

@@ -11,7 +11,7 @@ namespace feedmill {
 struct PythonOptions {
   // The interpreter, which has numpy and cloudpickle. An absolute path.
   std::string interpreter;
-  // Its PYTHONPATH; "": that of this process.
+  // Its PYTHONPATH; "": as of this process.
   std::string modules{};
 };
 

@@ -68,7 +68,7 @@ class PythonZygote {
  public:
   struct Options {
     std::string interpreter;
-    std::string modules;  // PYTHONPATH; "": that of this process
+    std::string modules;  // PYTHONPATH; "": as of this process
     std::string setup;    // JSON for feedmill_process
     std::string pickled;
     absl::Duration timeout = absl::Minutes(2);  // for loading the function
@@ -111,7 +111,7 @@ class PythonZygote {
   std::optional<int> AwaitEnd(absl::Duration timeout) const;
   // Sends a message and returns the answer. Unavailable if the zygote has ended
   // or does not answer; then also from then on, because a late answer would be
-  // taken for that of the next message.
+  // taken for the answer to the next message.
   absl::StatusOr<std::string> Exchange(std::string_view message,
                                        std::span<const int> fds);
 
@@ -146,7 +146,7 @@ class PythonSlot {
   // kHung, kStopped and errors the slot is of no more use.
   absl::StatusOr<Outcome> Call(const RequestLayout& request,
                                absl::Duration timeout);
-  // Sends a message and awaits the result, with its text. The same errors.
+  // Sends a message and waits for the result, with its text. The same errors.
   absl::StatusOr<Outcome> Send(const std::string& message,
                                absl::Duration timeout);
   // True if the process lives and waits for a request. REQUIRES: no call runs.

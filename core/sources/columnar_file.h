@@ -96,7 +96,7 @@ class ColumnarFile {
   // and reads only these columns. If a column has `times`, the values are
   // converted to their units. InvalidArgument if the file lacks a column, or if
   // its type does not convert to the dtype without loss. REQUIRES: `times` is
-  // empty, or has the kinds of those of the file's column.
+  // empty, or has the kinds of the times of the file's column.
   virtual absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
       size_t group, std::span<const ColumnarColumn> wanted) const = 0;
   // Returns the statistics of the columns `wanted`, without reading them.

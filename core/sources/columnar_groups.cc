@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// Parsed footers that are kept; those of wide files take megabytes.
+// Parsed footers that are kept; footers of wide files take megabytes.
 constexpr size_t kOpenColumnarMax = 64;
 // A group's rows may be views if its memory is at most this part of its mapped
 // bytes: a view keeps the whole group.

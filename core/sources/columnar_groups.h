@@ -51,7 +51,7 @@ struct FieldPlaces {
   std::vector<ColumnarColumn> of_file;  // the other fields
 };
 
-// The times of a field, which are those of the first file that has it.
+// The times of a field, as in the first file that has it.
 struct FieldTimes {
   size_t file = 0;
   std::vector<TimeType> times;
@@ -93,8 +93,8 @@ class ColumnarGroups {
   // concern this machine only.
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Get(size_t file,
                                                           size_t group) const;
-  // Fails if rows just taken from a group of the file may be others than those
-  // of the file: it has changed, or a page of its mapping could not be read.
+  // Fails if rows just taken from a group of the file may differ from the
+  // file's: it has changed, or a page of its mapping could not be read.
   absl::Status CheckTaken(size_t file, const DecodedGroup& group) const;
   // Returns the unit of a field's times and its origin, for errors:
   // "milliseconds, as in FILE". REQUIRES: a row had RowFault::kTime.

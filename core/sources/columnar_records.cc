@@ -19,7 +19,7 @@ namespace {
 // the rows that it needs, and then releases them.
 constexpr size_t kHeldBytesMax = ColumnarGroups::kBytesMax / 2;
 // Rows before the end of a group with fewer bytes than this become no views:
-// they are copied together with those of the next group.
+// they are copied together with the rows of the next group.
 constexpr size_t kViewBytesMin = size_t{64} << 10;
 // Assumed bytes of a value of variable size, until a group was decoded.
 constexpr uint64_t kGuessedBytes = 32;

@@ -122,7 +122,7 @@ bool BeginsAsText(std::string_view bytes) {
 }
 
 // Returns the compression of a source with this first file. nullopt: it is
-// unknown, as that of the name is all there is.
+// unknown, because only the name tells it.
 std::optional<Compression> CompressionBy(const FirstFile& first) {
   if (!first.bytes.ok() || first.bytes->empty()) return std::nullopt;
   const Compression compression = CompressionOfBytes(*first.bytes);

@@ -12,7 +12,7 @@ namespace feedmill {
 // Sets the compression of a source that has Compression::kByName, from the
 // first bytes of its first file with bytes: a compression, or kNone. Only the
 // first 16 files are looked at. The file's name does not matter, except in
-// these cases, where the compression is that of the name:
+// these cases, where the name tells the compression:
 //   - this process cannot find or read the file; a store has kLookTime
 //   - the files are empty
 //   - the bytes show no compression and are no text, but the name says that

@@ -11,12 +11,12 @@
 namespace feedmill {
 
 // A column that a source makes: its items, their encoding, and the owner of
-// their memory. A source writes items into the base, or shows those of another
-// owner. Not thread-safe.
+// their memory. A source writes items into the base, or shows another owner's
+// items. Not thread-safe.
 class EncodedColumn : public OutputColumn {
  public:
-  // The owner of the items, from the one that allows most to the one that
-  // allows least.
+  // The owner of the items, from the owner that allows most to the owner
+  // that allows least.
   enum class Memory : uint8_t {
     kOwn,     // this column, until the next read
     kShared,  // others in this process; the items do not change

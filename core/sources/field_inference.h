@@ -53,7 +53,7 @@ void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
                      const std::vector<std::string>& files,
                      std::vector<FileSample>& samples);
 
-// Checks that the name of a field can be that of a component. InvalidArgument
+// Checks that the name of a field can name a component. InvalidArgument
 // names the file.
 absl::Status CheckFieldName(std::string_view name, const std::string& file);
 

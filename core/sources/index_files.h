@@ -29,7 +29,7 @@ struct IndexedFile {
   }
 };
 
-// Appends the files that reading `graph` indexes, including those of inputs, in
+// Appends the files that reading `graph` indexes, including files of inputs, in
 // the manifest's order. Missing files are added to `errors` as NotFound.
 void FindIndexedFiles(const AnalyzedGraph& graph,
                       std::vector<IndexedFile>& files,

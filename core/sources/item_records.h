@@ -29,7 +29,7 @@ class ItemFile {
   virtual size_t bytes() const = 0;
   // Part of the file that Append reads first; empty if it reads none.
   virtual ByteRange RangeOf(uint64_t record) const = 0;
-  // Appends the record as a row to the columns, which are those of the fields
+  // Appends the record as a row to the columns, which belong to the fields
   // that the file was opened for. DataLoss says what is wrong with the record;
   // columns may then hold more than whole rows. `scratch` is only memory.
   virtual absl::Status Append(uint64_t record, const ReadFileAt& read,

@@ -68,7 +68,7 @@ absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   return absl::OkStatus();
 }
 
-// Counts all files; those of stores in parallel, because each needs round
+// Counts all files; files of stores in parallel, because each needs round
 // trips.
 absl::Status CountAll(const AnalyzedGraph& graph,
                       std::vector<ManifestFile>& files) {

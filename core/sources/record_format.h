@@ -20,7 +20,7 @@
 namespace feedmill {
 
 // The part of a source kind that reads records (SourceKind::format). `options`
-// is that of a source of this kind. FileSourceOf
+// belongs to a source of this kind. FileSourceOf
 // (core/formats/file_source_of.h) implements it.
 //
 // Thread-safety: immutable; any thread.

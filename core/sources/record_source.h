@@ -26,14 +26,14 @@ namespace feedmill {
 // Records of a source, columnar. Keeps its memory from one read to the next.
 struct RecordBlock {
   size_t rows = 0;
-  std::vector<EncodedColumn> columns;  // one per live component
+  std::vector<EncodedColumn> columns;  // one per needed component
   // Not OK if the record after the last row is bad, for a reason that depends
   // on the bytes only.
   absl::Status error;
   // True if this error hides where the block's next records begin.
   bool ends_block = false;
   // Set with columns of mapped files. Fails if items that were read until now
-  // may be others than those of the files.
+  // may differ from the files' items.
   std::function<absl::Status()> check_mapped;
 
   // Makes the columns these, which others own in memory.
@@ -68,7 +68,7 @@ struct RecordBlock {
 };
 
 // Reads the records of a source by index, or its blocks if records are not
-// counted. The files are those of the manifest. If a file is gone, or its size
+// counted. The manifest lists the files. If a file is gone, or its size
 // or mtime differs, the error is FailedPrecondition ("changed since the job
 // began"). A returned error Status concerns this machine only; bad data is
 // RecordBlock::error.

@@ -12,7 +12,7 @@ namespace feedmill {
 
 // Returns a column of `rows` rows that all have the value `value`. Null, or a
 // field that is no scalar: zeros, false, empty bytes and empty lists. REQUIRES:
-// the alternative of `value` is that of the field's dtype (value_range.h).
+// the alternative of `value` fits the field's dtype (value_range.h).
 Column RepeatedValue(const SourceField& field, const Expr::Literal* value,
                      size_t rows);
 

@@ -44,8 +44,8 @@ class ValueCache {
   ValueCache(const ValueCache&) = delete;
   ValueCache& operator=(const ValueCache&) = delete;
 
-  // Returns the value of `key`: the kept one, or else that of make(), which
-  // returns an absl::StatusOr of a shared pointer.
+  // Returns the value of `key`: the kept one, or else the result of make(),
+  // which returns an absl::StatusOr of a shared pointer.
   template <class Make>
   absl::StatusOr<std::shared_ptr<const Value>> Get(const Key& key,
                                                    const Make& make) const {

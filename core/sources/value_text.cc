@@ -135,7 +135,7 @@ template <class T>
 bool AppendQuotient(const PlainNumber& number, BufferBuilder& values) {
   constexpr uint64_t kExactMax = uint64_t{1} << std::numeric_limits<T>::digits;
   constexpr auto kPowers = [] {
-    // 10^22 is the largest power that a float64 holds, 10^10 that of a float32.
+    // The largest powers that a float64 and a float32 hold are 10^22 and 10^10.
     std::array<T, std::is_same_v<T, float> ? 11 : 19> powers{1};
     for (size_t k = 1; k < powers.size(); ++k) powers[k] = powers[k - 1] * 10;
     return powers;

@@ -12,8 +12,8 @@
 namespace feedmill {
 
 // The parts of one ZeroMQ message, without routing ids. Part 0 is the
-// FlatBuffers header. The other parts are a frame's buffers: those of 64 KiB
-// and more share the chunk's memory, smaller ones are copied into one part.
+// FlatBuffers header. The other parts are a frame's buffers: buffers of 64
+// KiB and more share the chunk's memory, smaller ones are copied into one part.
 using Parts = std::vector<Buffer>;
 
 // Encodes `message` for the cluster `cluster_id` (any text; peers of another

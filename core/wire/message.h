@@ -222,8 +222,8 @@ struct RunInfo {
   uint64_t positions = 0;    // kInfinitePositions: infinite
   PlanId plan;
   // Mode off: number of whole passes over the graph; `positions` covers all of
-  // them (the plan is that of SlottedGraph). 0: the graph itself. Until the run
-  // is settled both numbers may grow, and no reader is at the end.
+  // them (SlottedGraph has the plan). 0: the graph itself. Until the
+  // numbers are final both may grow, and no reader is at the end.
   uint64_t slots = 0;
   bool settled = true;
   uint64_t source_round = 0;  // SourcePlan::round
@@ -244,7 +244,7 @@ struct ClientAnswer {
   Seen seen;
   // Without a run: number of ranks that have not finished the previous
   // iteration; this rank's iteration begins when they have. With a run: number
-  // of ranks that must report their position before the run is settled (P-191).
+  // of ranks that must report their position before it is final (P-191).
   uint64_t awaited = 0;
   std::vector<uint64_t> awaited_ranks{};  // the first of these ranks
   std::optional<TraceOrder> tracing{};    // while the job is traced

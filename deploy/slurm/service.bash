@@ -70,7 +70,7 @@ run_step() {
 wait_for_process() {
   local status again=0
   while status=0; wait "$1" || status=$?; kill -0 "$1" 2> /dev/null; do :; done
-  # If a signal ended the last wait, the status was that of the signal.
+  # If a signal ended the last wait, the status was the signal's.
   wait "$1" 2> /dev/null || again=$?
   if ((again != 127)); then status=$again; fi
   return "$status"

@@ -40,11 +40,11 @@ struct ServerDef {
   std::string job_name{};               // "": the cluster's only job
   std::optional<int64_t> task_index{};  // absent: the job's only task
   std::string protocol{};               // "": tcp, the only one
-  uint16_t port = 0;                    // 0: that of the task's address
+  uint16_t port = 0;                    // 0: as in the task's address
   friend bool operator==(const ServerDef&, const ServerDef&) = default;
 };
 
-// Fields that replace those of a ServerDef. 0 and "" count as given.
+// Fields that replace fields of a ServerDef. 0 and "" count as given.
 struct ServerTask {
   std::optional<std::string> job_name{};
   std::optional<int64_t> task_index{};

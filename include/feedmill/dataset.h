@@ -69,7 +69,7 @@ using StepOptions = std::map<std::string, OptionValue>;
 // dtype and a shape. `x` names the only component of an element without names.
 // A dimension that differs between elements is written `?`.
 //
-// Errors are those of Read, which names the step:
+// Errors: see Read, which names the step:
 //   InvalidArgument  an argument is wrong, a component does not exist, or it
 //                    has a dtype or shape that the step does not take
 //   DataLoss         an element cannot be made, e.g. a corrupt image; OnError
@@ -111,7 +111,7 @@ class Dataset {
                           Compression compression = Compression::kByName);
   // Lines of text files, without line ends.
   // Output: x, bytes [].
-  // Errors: only those of all sources.
+  // Errors: only as all sources.
   // Example:
   //   Dataset::Text({"books/*.txt.gz"}).Batch(64)
   static Dataset Text(std::vector<std::string> files,
@@ -181,7 +181,7 @@ class Dataset {
   static Dataset Parquet(std::vector<std::string> files,
                          ParquetSource options = {});
   // Rows of Arrow IPC (Feather) files and streams.
-  // Output and errors: those of Parquet. With `memory_map`, a local read copies
+  // Output and errors: see Parquet. With `memory_map`, a local read copies
   // no values, and no process may change the files meanwhile (docs/steps.md).
   // Example:
   //   Dataset::Arrow({"train-*.arrow"}, {.columns = {"text"}})
@@ -209,7 +209,7 @@ class Dataset {
   //   Dataset::ArrayRecord({"train.array_record-*"}).Shuffle().Batch(16)
   static Dataset ArrayRecord(std::vector<std::string> files);
   // Any source by its YAML name, with options by their YAML names.
-  // Output: that of the source.
+  // Output: the source's.
   // Errors, at once: InvalidArgument for a source or option that does not
   // exist, or a value of another type.
   // Example:
@@ -226,7 +226,7 @@ class Dataset {
 
   // One input after the other.
   // Input: any elements, alike.
-  // Output: those of the inputs; a dimension in which inputs differ is `?`.
+  // Output: as the inputs; a dimension in which inputs differ is `?`.
   // Errors: InvalidArgument if an input before the last one is infinite.
   // Example:
   //   Dataset::Concatenate({Dataset::Range(2), Dataset::Range(8, 10)})
@@ -245,7 +245,7 @@ class Dataset {
   // options.block_length elements of each of options.cycle_length inputs in
   // turn. When an input ends, the next one that has not begun takes its place.
   // Input: any elements, alike.
-  // Output: those of the inputs; a dimension in which inputs differ is `?`.
+  // Output: as the inputs; a dimension in which inputs differ is `?`.
   // Errors: InvalidArgument if cycle_length is below 0, block_length below 1.
   // Example:
   //   Dataset::Interleave({Dataset::Range(4), Dataset::Range(10, 13)},
@@ -256,9 +256,9 @@ class Dataset {
   // Elements of each input in proportion to its weight: after any n elements,
   // an input with the share w has given floor(n * w) or ceil(n * w).
   // Input: any elements, alike.
-  // Output: those of the inputs; a dimension in which inputs differ is `?`.
-  // Errors: InvalidArgument if a weight is not above 0, or if the number of
-  // weights is not that of the inputs.
+  // Output: as the inputs; a dimension in which inputs differ is `?`.
+  // Errors: InvalidArgument if a weight is not above 0, or if there are
+  // more or fewer weights than inputs.
   // Example:
   //   Dataset::Mixture({Dataset::Range(4), Dataset::Range(100, 109)}, {2, 1})
   //   // → 0, 1, 100, 2, 3, 101
@@ -270,7 +270,7 @@ class Dataset {
 
   // A pipeline's text. Relative names are relative to `directory`; if that is
   // "", to ReadOptions::directory.
-  // Output: that of the pipeline.
+  // Output: the pipeline's.
   // Errors, at once: InvalidArgument, which names line and column.
   // Example:
   //   Dataset::FromYaml("{source: {range: 3}, steps: [{map: 'x * x'}]}")
@@ -278,8 +278,8 @@ class Dataset {
   static absl::StatusOr<Dataset> FromYaml(std::string_view text,
                                           const std::string& directory = "");
   // A pipeline's file. Relative names are relative to its folder.
-  // Output: that of the pipeline.
-  // Errors, at once: those of FromYaml; NotFound if there is no such file.
+  // Output: the pipeline's.
+  // Errors, at once: see FromYaml; NotFound if there is no such file.
   // Example:
   //   Dataset::FromYamlFile("houses.yaml")
   static absl::StatusOr<Dataset> FromYamlFile(const std::string& path);
@@ -315,7 +315,7 @@ class Dataset {
   // Keeps the elements for which the predicate is true.
   // Input: any element, for which the predicate is one bool [].
   // Output: as the input.
-  // Errors: InvalidArgument if the predicate is no bool []. Those of Map.
+  // Errors: InvalidArgument if the predicate is no bool []. Errors of Map.
   // Example:
   //   Dataset::Range(9).Filter(Expr::Named("x") % 3 == 0)
   //   // → 0, 3, 6
@@ -329,7 +329,7 @@ class Dataset {
   // Input: any element, for which each expression is T [n, …].
   // Output: n elements T […].
   // Errors: InvalidArgument if an expression is a scalar. DataLoss if outputs
-  // differ in n. Those of Map.
+  // differ in n. Errors of Map.
   // Example:
   //   Dataset::Text({"books/*.txt"})
   //       .FlatMap({{"word", Expr::Apply("split", {Expr::Named("x")})}})
@@ -354,7 +354,7 @@ class Dataset {
   // Input: one component, bytes [].
   // Output: a component for each feature, as of ParseExample; each feature of
   // step.sequence has the number of its steps as a first dimension more.
-  // Errors: those of ParseExample.
+  // Errors: see ParseExample.
   // Example:
   //   Dataset::TfRecord({"clips-*.tfrecord"})
   //       .ParseSequenceExample(
@@ -445,7 +445,7 @@ class Dataset {
   // blocks (default: 8) that stand together.
   // Input: any element.
   // Output: as the input.
-  // Errors: those of Shuffle.
+  // Errors: see Shuffle.
   // Example:
   //   Dataset::Range(12).ShuffleBlocks(3, /*window=*/2, /*seed=*/7)
   //   // → 4, 0, 1, 3, 2, 5, …
@@ -500,7 +500,7 @@ class Dataset {
   // Batches of another size.
   // Input: T [n, …], with one n for all components.
   // Output: T [size, …]; the last batch may be short.
-  // Errors: those of Unbatch and Batch.
+  // Errors: see Unbatch and Batch.
   // Example:
   //   Dataset::Range(6).Batch(3).Rebatch(2)
   //   // → [0,1], [2,3], [4,5]
@@ -508,7 +508,7 @@ class Dataset {
   // Stacks the elements w * shift, w * shift + stride, … for w = 0, 1, …
   // Input: T […], of the same shape in all elements.
   // Output: T [size, …]; windows at the end may be short.
-  // Errors: those of Batch. InvalidArgument if a window spans more than 2^32
+  // Errors: see Batch. InvalidArgument if a window spans more than 2^32
   // elements.
   // Example:
   //   Dataset::Range(5).Window(3, {.shift = 1})
@@ -517,7 +517,7 @@ class Dataset {
   // Padded batches of elements of similar length (dataset_options.h).
   // Input: any element; step.component is T [n, …], bytes [] or an integer [].
   // Output: T [batch size, longest, …], or the shape of step.padding.
-  // Errors: those of PaddedBatch. InvalidArgument if boundaries do not
+  // Errors: see PaddedBatch. InvalidArgument if boundaries do not
   // increase, or batch_sizes are not one more.
   // Example:
   //   Dataset::Range(4)
@@ -527,8 +527,8 @@ class Dataset {
   Dataset BucketBySequenceLength(BucketBySequenceLengthStep step) const;
   // Batches of at most step.tokens tokens (dataset_options.h).
   // Input: any element; step.component is T [n, …], bytes [] or an integer [].
-  // Output: that of PaddedBatch or RaggedBatch, by step.layout.
-  // Errors: those of that batch. DataLoss if one element has more tokens.
+  // Output: see PaddedBatch or RaggedBatch, by step.layout.
+  // Errors: see that batch. DataLoss if one element has more tokens.
   // Example:
   //   Dataset::Range(4).Window(2, {.shift = 1}).TokenBatch({.tokens = 4})
   //   // → [[0,1],[1,2]], [[2,3],[3,0]]
@@ -585,7 +585,7 @@ class Dataset {
   Dataset Enumerate(EnumerateStep options = {}) const;
 
   // Any step by its YAML name, with options by their YAML names.
-  // Input and output: those of the step.
+  // Input and output: the step's.
   // Errors, at once: InvalidArgument for a step or option that does not exist,
   // or a value of another type.
   // Example:
@@ -662,14 +662,14 @@ struct RegistryConfig {
   // Longest wait for an answer.
   absl::Duration timeout = absl::Seconds(20);
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
-  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  // the built-in functions and the plugins of FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 
 // Registers a dataset and returns its id: the one given, or one that is derived
 // from the definition, "dataset-" and 16 hexadecimal digits. The same dataset
 // may be registered again. Files are named by their absolute paths; their
-// fields are those of now.
+// fields are as of now.
 //   InvalidArgument      the dataset or the address is wrong; an id has 1 to
 //                        256 bytes
 //   FailedPrecondition   the id is that of another dataset

@@ -11,7 +11,7 @@
 #include "feedmill/expr.h"
 
 // The options of the sources and steps, as Dataset's methods (dataset.h) take
-// them, and those of a whole dataset:
+// them, and of a whole dataset:
 //
 //   Dataset::Csv({"houses.csv"}, {.delimiter = ";"})  // CsvSource
 //       .Enumerate({.component = "row"})              // EnumerateStep
@@ -175,8 +175,8 @@ struct ArrowSource {
   bool partitions = false;
   bool memory_map = false;
 };
-// One file an element: image (bytes), label (int64), path (bytes). The name of
-// a label is that of the file's folder (kFolder), or the part of the file's
+// One file an element: image (bytes), label (int64), path (bytes). A label is
+// named like the file's folder (kFolder), or the part of the file's
 // stem after the last '_' (kFilename). If all names are decimal integers,
 // labels are these integers. Otherwise a label is the index of its name in the
 // bytewise sorted list of all names.
@@ -421,7 +421,7 @@ struct WindowOptions {
 
 // The order in which a reader gets the elements.
 enum class Order {
-  // Always the same sequence: the one that a single thread would make.
+  // Always the same sequence: as a single thread would make it.
   kDeterministic,
   // Each element once, in the order of arrival. Readers of a job share it.
   kAny,

@@ -86,7 +86,7 @@ struct DispatcherConfig {
   // thread: it must not wait.
   std::function<void(uint64_t workers)> on_workers_wanted{};
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
-  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  // the built-in functions and the plugins of FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

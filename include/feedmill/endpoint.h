@@ -34,7 +34,7 @@ struct EndpointConfig {
   // host: `host`. If that is a wildcard: of a worker, this machine's address of
   // its connection to the dispatcher, decided again at each connection; of a
   // dispatcher, the one on the way out; of a Server, the host of its task's
-  // address. Default port: the one that was bound.
+  // address. Default port: the bound port.
   std::string advertise{};
   // With keys, everything is encrypted, and only the peers that the folder
   // lists may connect. Without keys, `host` must be loopback unless

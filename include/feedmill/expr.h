@@ -125,10 +125,10 @@ Expr FloorDivide(Expr a, Expr b);
 // array[index] along the first axis; a negative index counts from the end.
 Expr GetItem(Expr array, int64_t index);
 
-// Loads the functions that expressions may call: the built-in ones and those of
-// these plugins (plugin.h). For ReadHooks::registry and the registry of
-// WorkerConfig, DispatcherConfig, ServerConfig and RegistryConfig. Without it,
-// these have the plugins of the variable FEEDMILL_OP_PLUGINS.
+// Loads the functions that expressions may call: the built-in functions and the
+// functions of these plugins (plugin.h). For ReadHooks::registry and the
+// registry of WorkerConfig, DispatcherConfig, ServerConfig and RegistryConfig.
+// Without it, these have the plugins of the variable FEEDMILL_OP_PLUGINS.
 //
 //   auto functions = feedmill::LoadFunctions({"/opt/ops/my_ops.so"});
 //   if (!functions.ok()) return functions.status();

@@ -48,7 +48,7 @@ namespace feedmill {
 // Thread-safety: one thread at a time; ReadHooks::cancel from any thread.
 class Loader {
  public:
-  // Opens nothing: the first begin() does. The first epoch is that of
+  // Opens nothing: the first begin() does. The first epoch is in
   // options.resume.token, else options.epoch, else 0.
   // options.resume.skip_batches are left out of the first epoch only.
   explicit Loader(Dataset dataset, ReadOptions options = {});
@@ -60,7 +60,7 @@ class Loader {
   Reader::End end() const { return {}; }
 
   // The same, for a loop over chunks: the reader of the next epoch, which is
-  // valid until the epoch after it begins. The errors are those of Read. After
+  // valid until the epoch after it begins. The errors: see Read. After
   // an error, the same error again.
   absl::StatusOr<Reader*> NextEpoch();
 
@@ -84,8 +84,8 @@ class Loader {
 
   // A token of the place that the loop has reached: Reader::Save within an
   // epoch, the beginning of the next epoch after its end. Before the first
-  // begin() it opens the first epoch. Token::Merge makes one of those of all
-  // ranks. FailedPrecondition with order any.
+  // begin() it opens the first epoch. Token::Merge makes one of the tokens
+  // of all ranks. FailedPrecondition with order any.
   absl::StatusOr<std::string> Save();
 
  private:

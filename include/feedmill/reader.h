@@ -180,13 +180,13 @@ struct ReadLimits {
 // The application's functions and flags (ReadOptions::hooks).
 struct ReadHooks {
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
-  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  // the built-in functions and the plugins of FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
   // Absolute path of the Python interpreter that runs the Python functions of
-  // the steps that this process runs: all in a local read, those of the
-  // client's stage through a service. Empty: a pipeline with any is refused.
+  // the steps that this process runs: all in a local read, the client
+  // stage's through a service. Empty: a pipeline with any is refused.
   std::string allow_python{};
-  // PYTHONPATH of that interpreter. Empty: that of this process.
+  // PYTHONPATH of that interpreter. Empty: as of this process.
   std::string python_path{};
   // Receives the time that each step takes, on this process's threads and on
   // the workers of a service. Null: nothing is measured, at no
@@ -310,8 +310,8 @@ class Reader {
     return SaveBefore(Unread() + unread);
   }
 
-  // The number in the sequence, from 0, of the present element: that of a
-  // range-for, or the last one of Next or chunks(). ShowBatch
+  // The number in the sequence, from 0, of the present element: the
+  // element of a range-for, or the last one of Next or chunks(). ShowBatch
   // lists the records that made it. OutOfRange before the first element,
   // FailedPrecondition with order `any`.
   absl::StatusOr<uint64_t> number() const;

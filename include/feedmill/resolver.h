@@ -274,9 +274,9 @@ class ResolverRegistry {
 // None of them asks over the network.
 ResolverRegistry BuiltinResolvers();
 
-// All resolvers: those of BuiltinResolvers(); `gce:`, `kubernetes:` and `tpu:`,
-// which ask a cloud over HTTP; and those of the shared objects that the
-// variable FEEDMILL_RESOLVER_PLUGINS names. Errors name the plugin.
+// All resolvers: BuiltinResolvers(); `gce:`, `kubernetes:` and `tpu:`,
+// which ask a cloud over HTTP; and the resolvers of the shared objects
+// that the variable FEEDMILL_RESOLVER_PLUGINS names. Errors name the plugin.
 //
 //   absl::StatusOr<ResolverRegistry> resolvers = AllResolvers();
 //   auto resolver = resolvers->Make("kubernetes:", HostContext());

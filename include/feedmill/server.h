@@ -24,9 +24,9 @@ struct ServerConfig {
   // The address that the task listens on. Its dispatcher and worker use it in
   // place of their own endpoints. A local worker listens on any port.
   EndpointConfig endpoint{};
-  // A folder that all tasks see: each writes its address there, and finds that
-  // of a dispatcher whose port is 0. Not needed where the dispatcher's port is
-  // in the cluster.
+  // A folder that all tasks see: each writes its address there, and finds the
+  // address of a dispatcher whose port is 0. Not needed where the dispatcher's
+  // port is in the cluster.
   std::string publish{};
   // Settings of the services. Their endpoints, their registries and the
   // worker's dispatcher are not used: they come from here and from the cluster.
@@ -38,7 +38,7 @@ struct ServerConfig {
   // listens, as a task of another job. False: that is an error.
   bool listens_without_dispatcher = false;
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
-  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  // the built-in functions and the plugins of FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 
@@ -65,8 +65,8 @@ struct ServerOptions {
 // Source: tf.distribute.Server.
 class Server {
  public:
-  // Errors: those of CompleteServerDef, InvalidArgument for a worker whose
-  // dispatcher cannot be found; with options.start, those of Start.
+  // Errors: see CompleteServerDef; InvalidArgument for a worker whose
+  // dispatcher cannot be found; with options.start, see Start.
   static absl::StatusOr<std::unique_ptr<Server>> Create(
       const ServerDef& def, ServerOptions options = {});
   static absl::StatusOr<std::unique_ptr<Server>> Create(

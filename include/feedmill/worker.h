@@ -49,13 +49,13 @@ struct WorkerConfig {
   // The worker ends if no dispatcher answers for this long.
   absl::Duration dispatcher_timeout = absl::Hours(1);
   // Functions that expressions may call, of LoadFunctions (expr.h). Null:
-  // the built-in functions and those of the plugins in FEEDMILL_OP_PLUGINS.
+  // the built-in functions and the plugins of FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
   // Absolute path of the Python interpreter that runs the Python functions of
   // pipelines, in processes of its own. Empty: the worker refuses such
   // pipelines. Any client may then run any code as this user.
   std::string allow_python{};
-  // PYTHONPATH of that interpreter. Empty: that of this process.
+  // PYTHONPATH of that interpreter. Empty: as of this process.
   std::string python_path{};
 };
 

@@ -70,7 +70,7 @@ class Fetch {
         std::shared_ptr<const Fetching> fetching)
       : call_(std::move(call)), fetching_(std::move(fetching)) {}
 
-  // Errors as those of CloudCall::Wait.
+  // Errors: see CloudCall::Wait.
   absl::StatusOr<Bytes> Wait() const {
     const absl::Status status = call_->Wait();
     if (!status.ok()) return status;

@@ -11,7 +11,7 @@ namespace feedmill {
 
 // Settings of a gs:// or az:// URL. They win over the environment.
 struct CloudAccess {
-  std::string account{};   // az:// only; "": that of the environment
+  std::string account{};   // az:// only; "": as of the environment
   std::string endpoint{};  // "http://localhost:4443"; "": not in the URL
   std::optional<bool> anonymous{};  // nullopt: not in the URL
 };

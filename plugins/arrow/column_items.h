@@ -28,7 +28,7 @@ struct ColumnItems {
 
 // Converts an array of single values. An item is null if the array or `outside`
 // marks it so. Values that already have the dtype are not copied. `time`: the
-// unit of the items, if they are times; null: that of the array. REQUIRES:
+// unit of the items, if they are times; null: the array's. REQUIRES:
 // Becomes(type, dtype), which FindColumn checks.
 absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
                                          const NullMask& outside, DType dtype,

@@ -173,7 +173,7 @@ bool Becomes(const DataType& type, DType dtype) {
   return number(*own) && number(dtype);
 }
 
-// True if values of a type can become those of `field`.
+// True if values of a type can become values of `field`.
 bool TypeBecomes(std::shared_ptr<DataType> type, const SourceField& field) {
   if (type->id() == Type::NA) {
     return field.shape.empty() || field.shape[0] == kUnknownDim;

@@ -60,7 +60,7 @@ absl::Status Descend(const std::vector<int>& children,
   return absl::OkStatus();
 }
 
-// Returns the unit of a column's items; null: that of the file.
+// Returns the unit of a column's items; null: the file's.
 const TimeType* TimeOf(const ColumnarColumn& wanted) {
   return wanted.times.empty() ? nullptr : wanted.times.data();
 }

@@ -36,7 +36,7 @@ struct FooterBlock {
 };
 static_assert(sizeof(FooterBlock) == 24);
 
-// Sizes of a column of a record batch; those of its struct members follow.
+// Sizes of a column of a record batch; the sizes of its struct members follow.
 struct FieldNode {
   int64_t length;
   int64_t null_count;

@@ -50,8 +50,8 @@ using TimesAhead = std::span<const TimeType>;
 absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array,
                                     TimesAhead& times);
 
-// Returns the unit of an array's items, and removes it from `times`; null: that
-// of the array, or no time.
+// Returns the unit of an array's items, and removes it from `times`; null: the
+// array's, or no time.
 const TimeType* TakeTime(const arrow::DataType& type, TimesAhead& times) {
   const arrow::DataType& items =
       type.id() == Type::DICTIONARY
@@ -148,7 +148,7 @@ absl::StatusOr<JsonValues> ValuesOf(std::shared_ptr<arrow::Array> array,
 
 class JsonWriter {
  public:
-  // Appends value k. `fault` becomes that of a value without a JSON text.
+  // Appends value k. `fault` becomes the fault of a value without a JSON text.
   void Append(const JsonValues& of, size_t k, RowFault& fault);
 
   const std::string& text() const { return text_; }

@@ -15,7 +15,7 @@ namespace feedmill {
 // feedmill prints elements. A struct and a map are objects, and a list is an
 // array. A key of a map that is no text is the text of its JSON. A null inside
 // is `null`. A null row, also by `outside`, is empty. Times are in the units
-// `times` (ColumnarColumn::times); empty: in those of the array. DataLoss if
+// `times` (ColumnarColumn::times); empty: in the array's units. DataLoss if
 // the array is damaged. REQUIRES: HasJsonText(type).
 absl::StatusOr<ColumnItems> JsonTexts(
     const std::shared_ptr<arrow::Array>& array, const NullMask& outside,

@@ -51,7 +51,7 @@ std::optional<Expr::Literal> LiteralOfDecimal(const arrow::Decimal128& value,
 }
 
 // Returns the value of a scalar that becomes `dtype` without a conversion.
-// `type`: that of the column.
+// `type`: of the column.
 std::optional<Expr::Literal> LiteralOf(const arrow::Scalar& scalar,
                                        const arrow::DataType& type,
                                        DType dtype) {

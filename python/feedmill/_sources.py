@@ -266,7 +266,7 @@ class Sources:
 
         ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
         without it they are found out from the first 1,000 lines and some of later
-        files. ``exact_integers`` is that of :meth:`csv`.
+        files. ``exact_integers`` is as in :meth:`csv`.
 
         Reading raises NotFoundError if no file matches, DataLossError for a line that does
         not fit ``fields``.
@@ -476,7 +476,7 @@ class Sources:
         """Reads one dataset after the other.
 
         All make the same components. The options of the inputs (a seed, an order)
-        are not used; those of the whole count.
+        are not used; the options of the whole count.
 
         Reading raises InvalidArgumentError if the components differ.
 

@@ -163,7 +163,7 @@ class Dataset(Sources, Steps):
         """Returns the rows of a ``datasets.Dataset`` of Hugging Face.
 
         Its Arrow files are read by feedmill, where the workers of a service are too, so
-        they need the same paths there. ``columns``: those to read; default: those of
+        they need the same paths there. ``columns``: to read; default: as of
         ``with_format(columns=…)``, or all.
         ``memory_map``: hand out views of the files, as ``datasets`` does; see
         :meth:`arrow`.
@@ -185,7 +185,7 @@ class Dataset(Sources, Steps):
         """Reads the dataset once, and returns it as a ``datasets.Dataset``, a row an element.
 
         The rows go to the Arrow file ``path``, which is replaced, and which the returned
-        dataset maps into memory. ``options`` are those of :meth:`read`. Raises
+        dataset maps into memory. ``options``: see :meth:`read`. Raises
         ImportError without ``datasets``.
         """
         with _needed("to_hf", "datasets"):
@@ -371,7 +371,7 @@ class Dataset(Sources, Steps):
     ) -> TorchDataset:
         """Returns an ``IterableDataset`` of PyTorch whose elements are tensors.
 
-        The options are those of :class:`feedmill.torch.TorchDataset`, which says what
+        Takes the options of :class:`feedmill.torch.TorchDataset`, which says what
         they do. docs/frameworks.md shows DDP, Lightning and the Trainer of Hugging
         Face. Raises ImportError without torch.
         """
@@ -385,7 +385,7 @@ class Dataset(Sources, Steps):
     ) -> JaxLoader:
         """Returns a loader whose elements are arrays of JAX, global ones with ``sharding=``.
 
-        The options are those of :class:`feedmill.jax.JaxLoader`, which says what they
+        Takes the options of :class:`feedmill.jax.JaxLoader`, which says what they
         do. Raises ImportError without jax.
         """
         with _needed("to_jax", "jax"):
@@ -398,7 +398,7 @@ class Dataset(Sources, Steps):
     ) -> TensorFlowLoader:
         """Returns a loader whose elements are tensors of TensorFlow.
 
-        The options are those of :class:`feedmill.tensorflow.TensorFlowLoader`, which
+        Takes the options of :class:`feedmill.tensorflow.TensorFlowLoader`, which
         says what they do. Raises ImportError without tensorflow.
         """
         with _needed("to_tf", "tensorflow"):

@@ -52,7 +52,7 @@ class CancelledError(Error):
 
 
 class UnknownError(Error, RuntimeError):
-    """An error of a kind that is not known, such as that of another program."""
+    """An error of a kind that is not known, such as another program's."""
 
 
 class InvalidArgumentError(Error, ValueError):

@@ -83,7 +83,7 @@ def _check_kind(dataset: Any) -> None:
 
 
 def _check_columns(data: Any, tables: Sequence[Any], names: Sequence[str]) -> None:
-    """Raises InvalidArgumentError unless each column is that of its name in the files.
+    """Raises InvalidArgumentError unless each column equals the column of its name in the files.
 
     A column is known by the bytes of the files that it maps into memory: after
     ``rename_column`` the files have the column under another name, or another column

@@ -69,7 +69,7 @@ class Loader:
       skip_batches: Elements [first, second) of the first epoch that are left out.
       **options: Other keywords of :meth:`Dataset.read`.
 
-    Raises InvalidArgumentError for a wrong option. Later errors are those of
+    Raises InvalidArgumentError for a wrong option. Later errors: see
     :meth:`Dataset.read`; after one, only :meth:`load_state_dict` continues.
     """
 
@@ -444,7 +444,7 @@ class Loader:
 
 
 def _after(state: State) -> State:
-    """Returns the place of the beginning of the epoch after that of a state."""
+    """Returns the place of the beginning of the epoch after a state's."""
     return make_state(_feedmill.next_epoch_token(token_of(state)))
 
 

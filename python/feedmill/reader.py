@@ -104,9 +104,9 @@ class Reader:
 
         ``pyarrow.table(reader)``, ``polars.DataFrame(reader)`` and other readers of the
         Arrow C stream call it. Columns of numbers use the memory of the chunk without a
-        copy; those of bools and byte strings, and of arrays of different lengths, are
+        copy; columns of bools and byte strings, and of arrays of different lengths, are
         copied. A single unnamed component is the column ``value``. Arrays of one shape
-        are lists, those of more than one dimension ``arrow.fixed_shape_tensor``.
+        are lists, arrays of more than one dimension ``arrow.fixed_shape_tensor``.
 
         Raises ImportError without pyarrow.
         """
@@ -216,7 +216,7 @@ class Reader:
 
     @property
     def seed(self) -> int:
-        """The seed that is used: the one given, or the one that was drawn."""
+        """The seed that is used: the given or the drawn one."""
         return self._native.seed
 
     @property

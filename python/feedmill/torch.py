@@ -59,7 +59,7 @@ class TorchDataset(Adapter, IterableDataset):
     alive.
 
     Each loop is the next epoch, or the one of :meth:`set_epoch`. If several processes
-    train, each reads its part: the ranks are those of torch.distributed where it is
+    train, each reads its part: torch.distributed gives the ranks where it is
     initialized, else of the variables ``RANK`` and ``WORLD_SIZE``, else one. They are
     found when the dataset is used first, so initialize torch.distributed before. No
     sampler, and no other loader, may divide the data once more. Ranks that
@@ -234,7 +234,7 @@ class TorchDataset(Adapter, IterableDataset):
 def ranks_of_process() -> tuple[int, int]:
     """Returns (rank, ranks) of this process.
 
-    The numbers are those of torch.distributed where it is initialized; else of the environment
+    The numbers are torch.distributed's where it is initialized; else of the environment
     variables ``RANK`` and ``WORLD_SIZE``, which torchrun sets; else (0, 1).
     """
     if _initialized():

@@ -22,7 +22,7 @@ std::string AbsolutePath(const std::string& path, const std::string& directory);
 std::string AbsoluteExpression(const std::string& text,
                                const std::string& directory);
 
-// Returns all steps as JSON. The fields are those of the YAML, in the order of
+// Returns all steps as JSON. The fields are as in the YAML, in the order of
 // docs/steps.md:
 //
 //   [{"name": …, "summary": …, "fields": [{"name": …, "kind": …,

@@ -97,7 +97,7 @@ class PythonReader {
   std::thread::id used_by_{};
 };
 
-// Returns the token for the beginning of the next epoch after that of `token`,
+// Returns the token for the beginning of the next epoch after `token`'s,
 // for the same rank. Raises InvalidArgument if the bytes are no token.
 std::string NextEpochToken(std::string_view token);
 

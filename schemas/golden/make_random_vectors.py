@@ -3,7 +3,7 @@
 docs/semantics/random.md, computed by this script alone, from the published formulas.
 
 Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
-SC'11; the first three vectors are those of Random123's kat_vectors.
+SC'11; the first three vectors are from Random123's kat_vectors.
 XXH3-128: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md.
 """
 

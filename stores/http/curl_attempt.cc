@@ -83,7 +83,7 @@ void SetUpBody(CurlAttempt& attempt) {
 
 // True if the answer does not begin as one of HTTP.
 bool IsNoHttp(CURLcode code, const CurlAttempt& attempt) {
-  // The code is also that of a redirect to another protocol.
+  // A redirect to another protocol has the same code.
   return code == CURLE_WEIRD_SERVER_REPLY ||
          (code == CURLE_UNSUPPORTED_PROTOCOL &&
           attempt.transfer->answer() == 0);

@@ -142,7 +142,7 @@ class Transfer {
   bool AcceptWhole();
   absl::Status TooLong() const;
   bool IsEmptySuccess() const;
-  // True if the status is that of an error that does not pass by itself. A
+  // True if the status belongs to an error that does not pass by itself. A
   // RequestMaker may know more from the body.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);

@@ -264,8 +264,8 @@ class TransferLoop::State
     distances_.Add(attempt.transfer->url(), absl::Microseconds(first - sent));
   }
 
-  // Ends stalled attempts, and those of abandoned transfers. Counts the silent
-  // ones.
+  // Ends stalled attempts, and attempts of abandoned transfers. Counts the
+  // silent ones.
   void EndStalled(absl::Time now) {
     look_at_ = now + kMaxPollInterval;
     silent_ = 0;

@@ -14,9 +14,9 @@ namespace feedmill {
 // (HTTP/1.1, and HTTP/2 over TLS).
 //
 // Proxies: http_proxy, https_proxy, all_proxy, no_proxy. Certificates are
-// checked against the system's authorities, or those of SSL_CERT_FILE. Logins:
-// "user:password@" of the URL, else ~/.netrc. Redirects are followed, 5 at
-// most, from https to https only.
+// checked against the system's authorities, or the authorities of
+// SSL_CERT_FILE. Logins: "user:password@" of the URL, else ~/.netrc. Redirects
+// are followed, 5 at most, from https to https only.
 //
 // Thread-safety: any thread.
 class TransferLoop {
@@ -28,7 +28,7 @@ class TransferLoop {
 
   enum class Urgency { kAwaited, kAhead };
 
-  // Starts transfers; awaited ones precede prefetches. They end with an error
+  // Starts transfers; pending reads precede prefetches. They end with an error
   // if no thread is available, or after Stop.
   void Start(std::vector<std::shared_ptr<Transfer>> transfers, Urgency urgency);
 

@@ -14,9 +14,9 @@ namespace feedmill {
 // Adds a file system for objects behind s3://bucket/key URLs. Patterns and
 // folders are listed. docs/storage.md describes options and keys.
 //
-// `store` drives the requests, together with those of other file systems.
-// `look` returns environment variables. `load` returns AWS's credential chain;
-// it is called when keys are needed and the environment has none.
+// `store` drives the requests, as it does for other file systems. `look`
+// returns environment variables. `load` returns AWS's credential chain; it is
+// called when keys are needed and the environment has none.
 //
 // Call once, before the first file is read.
 absl::Status AddS3Files(std::shared_ptr<HttpStore> store,

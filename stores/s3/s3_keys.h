@@ -14,7 +14,7 @@
 namespace feedmill {
 
 // The S3 keys of this process: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
-// AWS_SESSION_TOKEN, else those of AWS's credential chain in the plugin. Any
+// AWS_SESSION_TOKEN, else from AWS's credential chain in the plugin. Any
 // thread.
 class S3Keys {
  public:

@@ -59,7 +59,7 @@ class MemoryFile final : public RandomAccessFile {
   }
   uint64_t ahead_bytes() const override { return bytes_.size(); }
 
-  // Reads on other threads than the one that made this.
+  // Reads on other threads than the maker's.
   int elsewhere() const { return elsewhere_; }
   // Bytes read since the last call.
   uint64_t TakeReadBytes() const { return std::exchange(read_bytes_, 0); }

@@ -223,7 +223,7 @@ std::string LmdbMeta(uint64_t number, uint64_t transaction, uint64_t entries,
 }
 
 // An LMDB file: two leaves below a branch, and a value in pages of its own. The
-// first meta page is that of an earlier transaction.
+// first meta page belongs to an earlier transaction.
 std::string LmdbPairs() {
   const std::string large(5000, 'L');
   std::vector<std::string> leaves[2];

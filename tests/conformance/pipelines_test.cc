@@ -1,6 +1,6 @@
-// Random pipelines: the product's elements equal those of the naive
-// interpreter, for any number of threads and any chunk size, in one process or
-// through a service.
+// Random pipelines: the product's elements equal the naive
+// interpreter's, for any number of threads and any chunk size, in one process
+// or through a service.
 
 #include <gtest/gtest.h>
 

@@ -137,7 +137,7 @@ class ServedExtension : public Extension {
   }
 
   // The elements as the command prints them, at most `limit`; `token` becomes
-  // that of the place after them.
+  // the token of the place after them.
   static std::vector<std::string> Elements(const Dataset& dataset,
                                            const ReadOptions& options,
                                            size_t limit = SIZE_MAX,

@@ -460,7 +460,7 @@ def zstd_windows(feedmill):
     lines = b"".join(b"%08d\n" % (k * 7919 % 10**8) for k in range(20_000))
     for log in (27, 28, 31):
         done = subprocess.run(["zstd", "-q", "--ultra", f"--long={log}", "-c"], input=lines, capture_output=True, check=True)
-        # The window of a stream whose size is not known is that of the option.
+        # The window of a stream whose size is not known is as in the option.
         feedmill.write("long.zst", done.stdout)
         source = "{text: {files: long.zst OPTION}}"
         if log == 27:

@@ -4,7 +4,7 @@
     tests/field/formats.py --binary build/release/bin/feedmill [TEST …]
 
 The MDS files and their values are those that MosaicML Streaming wrote
-(mds/make_mds.py), and the ArrayRecord files those of Google's package
+(mds/make_mds.py), and the ArrayRecord files Google's package
 (array_record/make_array_record.py)."""
 import base64
 import gzip
@@ -84,7 +84,7 @@ def numbers(feedmill, files):
 
 def mds_indexes(feedmill):
     """A folder is what its index.json says; merged indexes name shards of folders below."""
-    # Writers 0 to 11, merged; the order is that of the index.
+    # Writers 0 to 11, merged; in the order of the index.
     for folder in range(12):
         for shard in range(2):
             feedmill.write(f"merged/{folder}/shard.0000{shard}.mds", mds_shard(folder * 10 + shard * 5, 5))

@@ -164,7 +164,7 @@ TEST_F(Epochs, ALoaderReadsOneAfterTheOther) {
   }
 }
 
-TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
+TEST_F(Epochs, ALoaderBeginsAtTheRequestedEpoch) {
   const Graph graph = GraphOf(kPipelines[0]);
   for (const Way way : kWays) {
     ReadOptions options = Of(way);
@@ -173,7 +173,7 @@ TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
     Loader loader(graph, options);
     const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 6);
     EXPECT_EQ(ReadNext(loader), Elements(whole.begin() + 4, whole.end()));
-    // The skipped elements are those of the first epoch.
+    // The first epoch has the skipped elements.
     EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 7));
   }
 }
@@ -295,7 +295,7 @@ TEST_F(Epochs, ALoadersErrorEndsItAndSaysWhy) {
   EXPECT_FALSE(unknown.begin() != unknown.end());
 }
 
-TEST_F(Epochs, ALoaderOfASharedJobReadsTheOneThatTheJobIsAt) {
+TEST_F(Epochs, ALoaderOfASharedJobReadsThePresentEpochOfTheJob) {
   const Graph graph = GraphOf("[{map: 'x * x'}]", "{seed: 9, order: any}");
   const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 0);
   Loader one(graph, Of(Way::kNamedJob));

@@ -101,7 +101,7 @@ TEST_F(Passes, APassContinuesFromAToken) {
   }
 }
 
-TEST_F(Passes, APassOfARankIsThatOfTheWhole) {
+TEST_F(Passes, ARankHasTheSamePassAsTheWhole) {
   for (const char* steps : kRepeats) {
     SCOPED_TRACE(steps);
     const Graph graph = GraphOf(steps);

@@ -232,7 +232,7 @@ TEST_F(Tokens, RanksThatStopAnywhereContinueInAnyNumber) {
   }
 }
 
-TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
+TEST_F(Tokens, OnlyTokensOfAllRanksAtOneStepMerge) {
   const Graph graph = PipelineOf(kCases[3]);
   const auto at = [&](uint64_t rank, uint64_t ranks, size_t steps) {
     ReadOptions options;

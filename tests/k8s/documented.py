@@ -1,5 +1,5 @@
-"""Runs the commands of docs/kubernetes.md, in order, then those of docs/operate.md for
-Kubernetes. Runs inside of `cluster.py`.
+"""Runs the commands of docs/kubernetes.md, in order, then the commands of
+docs/operate.md for Kubernetes. Runs inside of `cluster.py`.
 
 documented.py --feedmill BINARY --image ARCHIVE
 

@@ -196,7 +196,7 @@ class Checks:
         return len(self.lines(name))
 
     def whole(self, name: str, what: str, longest: float = MAX_STALL) -> str:
-        """Waits for the end of the read: its lines are those of a local read."""
+        """Waits for the end of the read: its lines equal a local read's."""
         wait_for(f"the end of {name}", lambda: self.ended(name), 240)
         read = self.lines(name)
         expected = self.local()

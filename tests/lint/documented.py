@@ -2,7 +2,7 @@
 
 The subject is each public method of include/feedmill/dataset.h that makes a
 source or adds a step. Its comment has the labels Output, Errors and Example;
-that of a step has Input, too. tests/api compiles and runs the examples.
+a step's has Input, too. tests/api compiles and runs the examples.
 """
 import re
 

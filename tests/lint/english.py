@@ -39,6 +39,18 @@ PRIVATE = {
     "teller": "reporter", "keeper": "tracker", "told": "sent", "riddle": "question",
     "anew": "again", "whatever": "any", "wherever": "at any place", "somewhere": "in …",
 }
+# The same for comments and names of tests, where code has no such names.
+LIVING_PHRASES = {
+    r"(that|those) of|the one that": "name the thing again, or use its genitive",
+    r"live components?": "columns that later steps need",
+}
+LIVING_PHRASES = [(re.compile(rf"\b({phrase})\b", re.I), hint) for phrase, hint in LIVING_PHRASES.items()]
+LIVING = {
+    "beat": "heartbeat", "watch": "poll, monitor", "lane": "track, recorder", "awaited": "pending, absent",
+    "settle": "make final", "settler": "the part that makes it final", "gate": "authenticator, limiter",
+    "mailbox": "in-process channel", "ticket": "slot", "loan": "lease", "said": "reported", "dry": "exhausted",
+}
+LIVING = {re.compile(rf"(?<![-\w:.])({word}(?:e?s|e?d|ing)?)(?![-\w(:])(?! run)"): hint for word, hint in LIVING.items()}
 TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how) ", re.I)
 
 
@@ -56,6 +68,14 @@ def words(path, number, comment):
     yield from private_words(path, number, comment)
 
 
+def living_words(path, number, text):
+    """Finds more of them in a comment or in the name of a test; code in it does not count."""
+    text = re.sub(r"`[^`]*`", "X", text)
+    for pattern, hint in [*LIVING_PHRASES, *LIVING.items()]:
+        if found := pattern.search(text):
+            yield f"{path}:{number}: '{found[1]}'; say {hint}"
+
+
 def private_words(path, number, text):
     for word in sorted(set(re.findall(r"\b[a-z]+\b", text.lower())) & set(PRIVATE)):
         yield f"{path}:{number}: '{word}'; say {PRIVATE[word]}"
@@ -70,6 +90,8 @@ def prose_faults(path, number, text, kind):
         if len(spoken) > WORDS_MAX:
             yield f"{path}:{number}: a sentence of {len(spoken)} words: {' '.join(spoken[:6])} …"
     yield from words(path, number, text)
+    if kind == "comment":
+        yield from living_words(path, number, text)
 
 
 def comment_faults(path, text):
@@ -77,6 +99,7 @@ def comment_faults(path, text):
         if found := TRAILING_BEGINNINGS.match(comment):
             yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
         yield from words(path, number, comment)
+        yield from living_words(path, number, comment)
     for endings, comments in COMMENTS.items():
         if path.endswith(endings):
             for number, comment in comments(text):
@@ -123,6 +146,7 @@ def name_faults(path, text):
         if found := BEGINNINGS.match(name + " "):
             yield f"{path}:{number}: the name of a test begins with '{found[1]}'; say subject and behaviour"
         yield from words(path, number, name)
+        yield from living_words(path, number, name.lower())
 
 
 def english(tree, _libraries, _allowed, _build):

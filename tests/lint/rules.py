@@ -462,13 +462,39 @@ def links(tree, _libraries, _allowed, _build):
             yield f"{path}: names {named_page}, which is not there"
 
 
+# Last parts of names of classes that need no explanation.
+GENERAL_NOUNS = set("""
+    address answer buffer builder bytes command config copy end entry field file files flag flags folder free function
+    functions header images index kind key level limits lines list log member message name node object of options order
+    output parser part parts pool process range ref registry request result row server stat task text times type value
+    values visitor wait word writer""".split())
+CLASS = re.compile(r"^\s*(?:template <[^>]*> )?(?:class|struct|enum class) ([A-Z]\w*)(?: final)?(?: :|\s*\{|$)", re.M)
+
+
+def nouns(tree, _libraries, _allowed, _build):
+    """A noun that classes of three files have stands in the glossary of docs/tour.md."""
+    page = tree.text("docs/tour.md")
+    glossary = page[page.index("## Glossary"):]
+    explained = {word for terms in re.findall(r"\*\*([^*]+)\*\*|^\| ([^|]+) \|", glossary, re.M)
+                 for word in re.findall(r"[a-z]+", "".join(terms).lower())}
+    explained |= {word + "s" for word in explained} | {word.removesuffix("s") for word in explained}
+    found = {}
+    for path in tree.code(*SHIPPED, "include"):
+        for name in CLASS.findall(tree.text(path)):
+            if parts := re.findall(r"[A-Z][a-z0-9]+", name):
+                found.setdefault(parts[-1].lower(), set()).add(path)
+    for noun, paths in sorted(found.items()):
+        if len(paths) >= 3 and noun not in explained | GENERAL_NOUNS:
+            yield f"docs/tour.md: the glossary lacks '{noun}', of {', '.join(sorted(paths)[:3])}"
+
+
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "identifiers": (identifiers, ()), "skips": (skips, ()), "tests": (tests, ()),
          "engines": (engines, ()),
          "sleeps": (sleeps, ("sleep",)),
          "named": (named, ()), "locales": (locales, ()), "links": (links, ()),
-         "english": (english, ()), "documented": (documented, ())}
+         "english": (english, ()), "documented": (documented, ()), "nouns": (nouns, ())}
 
 
 def breaches(rule, tree, libraries, allowed, build=None):

@@ -181,6 +181,17 @@ class PlantedBreaches(unittest.TestCase):
                      "bad.py:3: 'whatever'", "bad.py:7: 'the rest of it'"):
             self.assertIn(part, found)
 
+    def test_english_of_living_words(self):
+        self.write("core/a.h", "// The bound of `beat`, Lane and kBeat; --dry-run is a dry run.\nint a;  // Watch(x)\n")
+        self.write("docs/a.md", "The size of a lane, and that of a beat.\n")
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("core/b.h", "// The beat of a worker.\nint a;  // awaited\n// Its size, and that of a part.\nint b;\n")
+        self.write("tests/b_test.cc", "TEST(Runs, AreSettledLater) {}\nTEST(Errors, AreThoseOfTheLast) {}\n")
+        found = self.run_rule("english")
+        for part in ("b.h:3: 'beat'; say heartbeat", "b.h:4: 'awaited'", "b.h:5: 'that of'; say name the thing",
+                     "b_test.cc:1: 'settled'", "b_test.cc:2: 'those of'"):
+            self.assertIn(part, found)
+
     def test_english_of_pages(self):
         self.write("docs/good.md", "# What works\n\nThe rows of `Whoever it is` have a\n[name](told.md).\n"
                    "\n```sh\n# what is left\n```\n| What `told` is | "
@@ -247,6 +258,13 @@ class PlantedBreaches(unittest.TestCase):
                      "a.bats:1: the name of a test begins with 'Whatever'", "a.bats:1: 'whatever'",
                      "CMakeLists.txt:1: the name of a test begins with 'What'", "a_test.py:1: 'endless'"):
             self.assertIn(part, found)
+
+    def test_nouns(self):
+        self.write("docs/tour.md", "# Tour\n\n## Glossary\n- **Split** a run of positions.\n\n| noun | meaning |\n|---|---|\n| gadget | x |\n")
+        for k in range(3):
+            self.write(f"core/a{k}.h", f"class A{k}Widget {{}};\nclass A{k}Splits;\nstruct B{k}Split {{}};\nclass B{k}File {{}};\n"
+                                       f"class C{k}Gadget {{}};\n" + ("struct Rare {};\n" if k else ""))
+        self.assertEqual(self.run_rule("nouns"), "docs/tour.md: the glossary lacks 'widget', of core/a0.h, core/a1.h, core/a2.h")
 
     def test_documented(self):
         page = """

@@ -1,5 +1,5 @@
 """A service whose machines fail it: full disks, no descriptors, clocks that jump, a broken disk, keys that change. What is
-read is the same as without a service, and what went wrong is said.
+read is the same as without a service, and errors name the cause.
 
     overload.py CHECK --binary feedmill_sleepy    (a function below)
 """

@@ -256,7 +256,7 @@ def check_otlp(requests):
 
 
 def otlp(cluster):
-    """The same spans go to an OTLP/HTTP endpoint; what it refuses is said."""
+    """The same spans go to an OTLP/HTTP endpoint; an error names refused spans."""
     two_workers(cluster)
     collector = Collector()
     done = trace(cluster, "train", "--otlp", collector.url)

@@ -9,7 +9,7 @@ without them and with them. The verdict is right if it becomes the expected one 
 With --watch it must then be the expected one in nine tenths of this many seconds, too.
 
 Prints a line for each situation, seed and load, then a line for each situation. Exit status 1 if a verdict was wrong.
-The default binaries are those of build/release: feedmill_sleepy has sleep_ms and sleep_value_ms (bench/sleepy_main.cc),
+The default binaries are in build/release: feedmill_sleepy has sleep_ms and sleep_value_ms (bench/sleepy_main.cc),
 and only the command itself reads over HTTP.
 """
 import argparse
@@ -34,7 +34,7 @@ from waits import pass_time  # noqa: E402
 
 BUILD = TESTS.parent / "build" / "release"
 BUSY = "while True: pass"
-RIGHT_LEAST = 0.9  # part of the watched time
+RIGHT_LEAST = 0.9  # part of the observed time
 
 
 class Situation(Cluster):
@@ -46,7 +46,7 @@ class Situation(Cluster):
         self.chance = random.Random(seed)
         # With other load on the machine everything takes longer.
         self.patience = 150 if busy else 90
-        self.found = []  # of each verdict: when it became right, and the part of the watched time in which it was
+        self.found = []  # of each verdict: when it became right, and the part of the observed time in which it was
         if busy:
             self.burn(2 * (os.cpu_count() or 1))
 
@@ -75,7 +75,7 @@ class Situation(Cluster):
         return verdict
 
     def stays(self, bound_by, name, part):
-        """Returns the part of the watched time in which the verdict is the expected one."""
+        """Returns the part of the time in which the verdict is the expected one."""
         end, right, others = time.monotonic() + self.watch, 0, collections.Counter()
         while time.monotonic() < end:
             verdict = self.verdict(name)

@@ -193,7 +193,7 @@ def test_element_spec():
     assert fm.Dataset.range(9).batch(3).element_spec == fm.ComponentSpec("int64", (None,))
 
 
-def test_explain_is_that_of_the_command(tmp_path, command):
+def test_explain_equals_the_commands(tmp_path, command):
     dataset = fm.Dataset.range(100).shuffle().map("x * x").filter("x > 3").batch(8)
     (tmp_path / "p.yaml").write_text(dataset.to_yaml())
     assert dataset.explain() == command("read", tmp_path / "p.yaml", "--explain").decode()

@@ -77,7 +77,7 @@ def test_a_long_read_of_many_dtypes(tmp_path, summary):
     assert order_hash(dataset.read()) == (expected["elements"], expected["order_hash"])
 
 
-def test_epochs_and_ranks_are_those_of_the_command(tmp_path, summary):
+def test_epochs_and_ranks_equal_the_commands(tmp_path, summary):
     dataset = fm.Dataset.range(1000).shuffle().batch(7).with_options(seed=5)
     expected = summary(dataset, tmp_path, "--epoch", "3", "--consumer", "1/4")
     read = dataset.read(epoch=3, rank=1, ranks=4)

@@ -37,7 +37,7 @@ def read(dataset, target):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_results_are_those_of_a_local_read(start, workers):
+def test_results_equal_a_local_reads(start, workers):
     dataset = fm.Dataset.range(2000).shuffle().map(noisy, python=True).with_options(seed=4)
     expected = read(dataset, None)
     assert sorted(x for x, _ in expected) == list(range(2000))

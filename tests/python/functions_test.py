@@ -12,7 +12,7 @@ from process_tree import alive, descendants
 from waits import wait_for
 
 
-def test_results_are_those_of_a_plain_loop():
+def test_results_equal_a_plain_loops():
     dataset = fm.Dataset.range(1000).map(square, python=True)
     assert dataset.element_spec == fm.ComponentSpec("int64", ())
     assert values(dataset) == [x * x for x in range(1000)]

@@ -50,7 +50,7 @@ OUTPUT = {
 
 @pytest.mark.parametrize("shards", [1, 2, 5])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_elements_are_those_of_a_plain_loop(shards, threads):
+def test_elements_equal_a_plain_loops(shards, threads):
     dataset = fm.Dataset.from_generator(numbers, shards=shards, output=OUTPUT)
     expected = plain(numbers, shards)
     made = list(dataset.read(threads=threads))

@@ -29,7 +29,7 @@ def test_a_tool_finds_nothing(arguments):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_stub_is_that_of_the_extension(tmp_path):
+def test_the_stub_equals_the_extensions(tmp_path):
     subprocess.run(
         [
             *(sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "--exclude-values"),
@@ -42,7 +42,7 @@ def test_the_stub_is_that_of_the_extension(tmp_path):
     assert (tmp_path / "stub.pyi").read_text() == written, "run tools/python_stub"
 
 
-def test_the_stub_of_functions_has_those_of_the_extension():
+def test_the_stub_of_functions_has_the_extensions_functions():
     printed = subprocess.run(
         [sys.executable, ROOT / "tools/functions_stub.py"],
         env={**os.environ, "FEEDMILL_OP_PLUGINS": ""},

@@ -150,7 +150,7 @@ def test_a_dataset_is_distributed_once(distribute):
 # ---- steps
 
 
-def test_steps_after_parallel_epochs_are_those_of_its_elements(distribute):
+def test_steps_after_parallel_epochs_see_its_elements(distribute):
     copies = numbers(10).apply(distribute("parallel_epochs"))
     kept = copies.map("x * 2").filter("x % 4 == 0").repeat(2).shuffle()
     assert sorted(ints(kept)) == sorted([0, 4, 8, 12, 16] * 4)

@@ -6,7 +6,7 @@ Each trial starts a dispatcher with a journal, some workers, and the ranks of a 
 SIGKILL ends a worker or the dispatcher at a step of the ranks; it is started again. At a later step
 all ranks are killed. Other processes resume from their last common states: with another number of
 ranks, on the same service or on a new one with another number of workers. Again a server is killed.
-The batches of both must be those of a local read.
+The batches of both must equal a local read's.
 
 Prints a line for each trial. A trial is the same for the same seed and number.
 """

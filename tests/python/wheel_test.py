@@ -99,7 +99,7 @@ def python(wheel, tmp_path_factory):
     interpreter = environment_of(OTHER or sys.executable, tmp_path_factory.mktemp("venv"))
     if OTHER:
         run(interpreter, *INSTALL, "numpy")
-    else:  # the one that the tests use, so that no network is needed
+    else:  # as the tests use it, so that no network is needed
         packages = Path(np.__file__).parents[1]
         folder = run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
         for source in packages.glob("numpy*"):
@@ -207,8 +207,8 @@ def test_programs_end_with_daemon_threads(python):
     print(run(python, ROOT / "tests/python/exits.py", "--programs", "200"))
 
 
-# abi3audit of the whole wheel takes the backends for modules of Python 3.10, too. Those of 3.10
-# and 3.11 have the names of their versions, and _nanobind.abi3 is loaded from 3.12 on.
+# abi3audit of the whole wheel takes the backends for modules of Python 3.10, too. Backends for
+# 3.10 and 3.11 have the names of their versions, and _nanobind.abi3 is loaded from 3.12 on.
 @pytest.mark.skipif(not BUILT, reason="it comes from PyPI, as NumPy for these interpreters")
 def test_the_extensions_use_the_stable_abi_alone(wheel, tmp_path):
     run(environment_of(OTHER, tmp_path), *INSTALL, "abi3audit")

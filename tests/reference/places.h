@@ -22,7 +22,7 @@ struct Place {
   std::map<size_t, uint64_t> numbers;
   std::map<size_t, Before> before;  // by cache: position and pass at its input
 };
-using Position = std::vector<Place>;  // one place, or those of a batch
+using Position = std::vector<Place>;  // one place, or the places of a batch
 
 // Returns the first cache after step s (or after the source, for 0), if any.
 std::optional<size_t> CacheAfter(const Graph& graph, size_t s);

@@ -1,6 +1,6 @@
 # A step and a source from outside, in the command: YAML, locally, through a
-# service, --explain and tokens. FEEDMILL_EXTENDED is the command with those of
-# tests/extension.
+# service, --explain and tokens. FEEDMILL_EXTENDED is the command with the
+# kinds of tests/extension.
 load lib/feedmill
 
 setup() {

@@ -136,7 +136,7 @@ options: {seed: 1}')
 ready_or_gone() { [[ -e $RUN_DIR/$1.ready ]] || gone "$2"; }
 
 # serve_in ROLE KIB: a dispatcher and a worker, of which ROLE gets that much. A
-# reader gets all, or an error; and ROLE lives, or has said why not.
+# reader gets all, or an error; and ROLE lives, or has printed why not.
 serve_in() {
   local role=$1 kib=$2 unlimited=$FEEDMILL limited=$RUN_DIR/limited each pids=()
   rm -f "$RUN_DIR"/*.ready

@@ -56,13 +56,13 @@ class FakePlan {
   void RemovePoison();
   // Maximum element bytes of a position.
   uint64_t position_bytes_max() const { return position_bytes_max_; }
-  // True if every position makes one element: element n is that of position n.
+  // True if every position makes one element: position n makes element n.
   bool numbered() const { return shape_ == Shape::kDense; }
   // Thread time of a position.
   absl::Duration CostOf(uint64_t position) const;
 
   // Computes [begin, end), up to the end of the position that reaches
-  // `bytes_target`. If elements are numbered, only those of the share.
+  // `bytes_target`. If elements are numbered, only elements of the share.
   Piece Compute(uint64_t iteration, Cursor begin, Cursor end,
                 uint64_t bytes_target, Share share = {}) const;
 

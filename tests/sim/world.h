@@ -304,12 +304,12 @@ class World {
   std::optional<Checkpoint> merged_;  // of all ranks, at their last change
   std::optional<Token> base_token_;   // where the ranks began together
   // For the present dispatcher: since when it may know that the run was read
-  // before, and the numbers of slots that ranks reported as settled.
+  // before, and the numbers of slots that ranks reported as final.
   std::optional<absl::Time> begun_before_;
   std::map<size_t, std::pair<RunNumber, uint64_t>> said_slots_;
   // Also reports of replaced incarnations.
   std::set<std::pair<RunNumber, uint64_t>> heard_slots_;
-  // Ranks that know another number of slots than the settled one.
+  // Ranks that know another number of slots than the final one.
   std::set<size_t> passed_over_;
   // A second job of the same graph, with one reader that reads it once.
   bool main_left_ = true;

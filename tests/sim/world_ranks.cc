@@ -139,7 +139,7 @@ bool World::MayBeLeftBehind(const JobState& job, size_t slot,
          settings_.client_timeout <= now() - last->second;
 }
 
-// Returns the settled number of slots of that run, if the rank knows it and has
+// Returns the final number of slots of that run, if the rank knows it and has
 // read something of it and still reads; else 0.
 uint64_t World::KnownSlots(size_t slot, RunNumber run) const {
   if (rank_passes_[slot] == 0) return 0;
@@ -195,10 +195,10 @@ void World::NoteSeen(const Message& message) {
   if (other && !begun_before_) begun_before_ = dispatcher_began_;
 }
 
-// Checks the number of slots of a settled run. It must be the number known to a
+// Checks the final number of slots of a run. It must be the number known to a
 // rank that still reads, if the rank reported it or would have within the
-// client timeout. Unreported numbers are lost with the store: the run is
-// settled again (P-191).
+// client timeout. Unreported numbers are lost with the store: the number
+// is decided again (P-191).
 void World::CheckSettled(const RunExtended& event, const JobState& job) {
   // If reports differ, the first one counts.
   const bool told = heard_slots_.contains({job.run, event.slots});

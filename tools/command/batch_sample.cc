@@ -88,8 +88,8 @@ std::optional<PictureLayout> PicturesOf(const Column& column) {
   return layout;
 }
 
-// Reads a picture's values, and maps those of floats from their own range to 0
-// to 255.
+// Reads a picture's values, and maps floats from their own range to 0 to
+// 255.
 class PictureReader {
  public:
   PictureReader(const Column& column, const PictureLayout& layout,

@@ -15,7 +15,7 @@ struct OpPluginFlag {
   std::string paths;
 
   void Declare(FlagSet& flags);
-  // Returns `functions` and those of the plugins: of the flag or, without it,
+  // Returns `functions` and the plugins' functions: of the flag or, without it,
   // of FEEDMILL_OP_PLUGINS. InvalidArgument names the file and the reason for
   // refusing it.
   absl::StatusOr<std::shared_ptr<const FunctionRegistry>> AddTo(

@@ -10,7 +10,7 @@
 namespace feedmill {
 
 // Posts the requests to an OTLP/HTTP endpoint, "http://host:4318/v1/traces",
-// one after the other. `timeout`: for each. Errors are those of HttpFetch;
+// one after the other. `timeout`: for each. Errors: see HttpFetch;
 // Unavailable also if a response rejects spans. They name the endpoint.
 absl::Status ExportOtlp(const std::string& url,
                         const std::vector<std::string>& requests,

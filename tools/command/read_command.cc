@@ -127,8 +127,8 @@ absl::Status Write(const Chunk& chunk, uint64_t beyond, Reader& reader,
   return absl::OkStatus();
 }
 
-// Reads to the end or the limit. `came`: elements written, plus those of the
-// last chunk that were not written.
+// Reads to the end or the limit. `came`: elements written, plus the elements
+// of the last chunk that were not written.
 absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                   ElementWriter& writer, TokenSaver& saver, uint64_t& came) {
   while (writer.elements() < limit) {
@@ -172,7 +172,7 @@ void PrintSkipped(const OnErrorStep& step, uint64_t count) {
   std::fputs(StderrText(text).c_str(), stderr);
 }
 
-// Watches the dispatcher's verdict on a profiled read through a service.
+// Polls the dispatcher's verdict on a profiled read through a service.
 std::optional<VerdictWatch> WatchVerdict(ReadOptions& options) {
   if (options.hooks.profile == nullptr || options.service.empty()) {
     return std::nullopt;

@@ -31,7 +31,7 @@ LinkCompression LinkCompressionOf(const std::string& name) {
 
 }  // namespace
 
-// The order of the flags is that of --help.
+// The flags are in the order of --help.
 void ReadFlags::Declare(FlagSet& flags) {
   DeclareOutput(flags);
   DeclareShare(flags);

@@ -32,9 +32,9 @@ class ReadWatch {
  public:
   struct Options {
     bool draw = false;                       // draw the progress line
-    int output_fd = -1;                      // descriptor to watch; -1: none
-    std::function<ReadProgress()> progress;  // called on the watch's thread
-    // called on the watch's thread, once
+    int output_fd = -1;                      // descriptor to poll; -1: none
+    std::function<ReadProgress()> progress;  // called on the polling thread
+    // called on the polling thread, once
     std::function<void()> on_closed_output;
   };
   explicit ReadWatch(Options options);

@@ -13,7 +13,7 @@ namespace feedmill {
 // An abort for another reason still aborts.
 //
 // Call first in main. Only a command may set a process's handlers; the library
-// does not change those of its program.
+// does not change its program's handlers.
 void ExplainResourceErrors();
 
 }  // namespace feedmill

@@ -65,7 +65,7 @@ bool Place(const CollectedTrace& trace, TraceSpan& span) {
 }
 
 // Spans of one kind and process, which may overlap: each takes the first free
-// lane. Spans are added in the order of their begins.
+// track. Spans are added in the order of their begins.
 class Lanes {
  public:
   uint64_t Add(const TraceSpan& span) {

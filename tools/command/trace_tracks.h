@@ -26,7 +26,7 @@ struct TraceTracks {
   std::vector<Track> tracks;
 };
 
-// Places the spans on tracks so that those of one track are nested or apart.
+// Places the spans on tracks so that spans of one track are nested or apart.
 // Spans outside of the trace are left out, others are cut at its ends.
 TraceTracks MakeTracks(const CollectedTrace& trace);
 

@@ -47,7 +47,7 @@ struct WorkerCommand {
   ClusterFlags cluster;
   absl::Duration watch = absl::Seconds(30);
   OpPluginFlag op_plugins;
-  // including those of the flag
+  // including the flag's
   std::shared_ptr<const FunctionRegistry> functions;
 
   void Declare(FlagSet& flags) {

@@ -17,7 +17,7 @@ def cut(text, most=TEXT_MAX):
 
 
 def formatted(error, own_frames):
-    """Returns the traceback without the first frames, those of this process."""
+    """Returns the traceback without the first frames, which this process adds."""
     trace = error.__traceback__
     if isinstance(error, MemoryError):
         traceback.clear_frames(trace)  # a text needs memory, too

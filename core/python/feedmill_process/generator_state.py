@@ -106,7 +106,7 @@ class GeneratorStates:
 
     @staticmethod
     def failed(error, advice):
-        # The first frame is that of this class.
+        # This class has the first frame.
         return StateFailed(f"raised {summary(error)}: {advice}\n{formatted(error, 1)}")
 
     def described(self, holder):

@@ -15,7 +15,7 @@
 >>> print([int(x) for x in dataset.as_numpy_iterator()])
 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 
-Signatures and defaults are those of TensorFlow 2.21. Everything is feedmill: nothing
+Signatures and defaults are as in TensorFlow 2.21. Everything is feedmill: nothing
 here imports tensorflow. docs/tf.md lists the differences.
 """
 

@@ -1,4 +1,4 @@
-"""The exceptions and codes of ``tf.errors``: those of feedmill under its names.
+"""The exceptions and codes of ``tf.errors``: feedmill's under TensorFlow's names.
 
 >>> from feedmill import tf
 >>> try:

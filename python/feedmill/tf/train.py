@@ -63,8 +63,8 @@ class ClusterSpec:
     >>> cluster.job_tasks("worker")
     [None, 'worker1:2222']
 
-    ``cluster`` is a dict, another ClusterSpec, or a ClusterDef: this module's or that of
-    TensorFlow. Raises TypeError if it is none of them or has values of other types, and
+    ``cluster`` is a dict, another ClusterSpec, or a ClusterDef: this module's or
+    TensorFlow's. Raises TypeError if it is none of them or has values of other types, and
     ValueError for a task index that is no integer.
     """
 
@@ -179,7 +179,7 @@ class ServerDef:
 class Server:
     """One task of a cluster in this process.
 
-    The task of the job ``dispatcher`` is a dispatcher, those of ``worker`` are workers
+    The task of the job ``dispatcher`` is a dispatcher, tasks of ``worker`` are workers
     of it. The task of ``local`` is both. A task of another job, such as ``ps``, listens
     and says who it is; so do all tasks of a cluster without a dispatcher.
 
@@ -197,7 +197,7 @@ class Server:
       keys, insecure_bind: As of :class:`feedmill.DispatchServer`. A task whose address is
         not on loopback needs one of them.
 
-    Raises InvalidArgumentError, a ValueError, if the task is not said, or if it needs keys;
+    Raises InvalidArgumentError, a ValueError, if the task is missing, or if it needs keys;
     NotFoundError if the cluster does not have it, UnavailableError if the port is taken.
     """
 

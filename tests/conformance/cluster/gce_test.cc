@@ -165,7 +165,7 @@ TEST_F(Gce, GroupAndInstancesAreReadPageByPage) {
   EXPECT_EQ(Shown("gce:g?zone=us-east1-d"), of_three_);
 }
 
-TEST_F(Gce, ProjectZoneAndOwnTaskAreThoseOfTheMachine) {
+TEST_F(Gce, ProjectZoneAndOwnTaskComeFromTheMachine) {
   AddGroup("g", three_, "us-central1-c", "zones/us-central1-c");
   EXPECT_EQ(Shown("gce:g"), of_three_);
   GceOptions options = Options("g");

@@ -132,7 +132,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_the_columns_are_those_of_the_dataset(name, parts):
+def test_the_columns_equal_the_datasets(name, parts):
     dataset = SAME[name](*parts)
     columns = [n for n in dataset.column_names if n not in ("struct", "bytes")]
     rows = fm.Dataset.from_hf(dataset, columns=columns).read()

@@ -20,7 +20,7 @@ KINDS = fm.Dataset.range(64).map(
 )
 
 
-def test_errors_are_those_of_tensorflow():
+def test_errors_have_tensorflows_types():
     from feedmill.tf import errors
 
     for name in errors.__all__:

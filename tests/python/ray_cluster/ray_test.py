@@ -96,7 +96,7 @@ def test_workers_follow_scale_and_nothing_is_lost_or_repeated() -> None:
         assert service.status()["faults"]["workers_died"] == 0
 
 
-def test_a_worker_without_resources_is_awaited_again_and_can_be_removed() -> None:
+def test_a_worker_without_resources_is_waited_for_again_and_can_be_removed() -> None:
     with feedmill.ray.launch(workers=1, num_cpus=5, threads=1) as service:
         for _ in range(2):  # it stays listed, and a later call waits for it, too
             with pytest.raises(fm.DeadlineExceededError, match="1 of 2 workers did not register"):

@@ -39,7 +39,7 @@ wait_for 20 "the worker to register" ready_or_dead w "$worker"
 worker_is_at 10.77.0.1
 reads_right 10.77.0.1
 
-# The name still is that of an address which answers nothing, not even no.
+# The name still has an address that answers nothing, not even no.
 ip link add silent type veth peer name nowhere
 ip address add 10.77.1.1/24 dev silent
 ip link set silent up

@@ -155,7 +155,7 @@ class Rank:
         return bytes(text).splitlines(keepends=True)[:bytes(text).count(b"\n")]
 
     def stand_still(self, at, size):
-        """The one that is behind in this iteration reads no further before the others wait for it."""
+        """The rank that is behind in this iteration reads no further before the others wait for it."""
         group = self.group
         if group.behind[self.iteration] != self.number or at < group.where[self.iteration] * size:
             return
@@ -204,7 +204,7 @@ class Group:
             raise Failure("two iterations are the same")
 
     def waits(self, rank, behind):
-        """It is beyond the iteration of the one that is behind, and knows for whom it waits."""
+        """It is beyond the iteration of the rank that is behind, and knows for whom it waits."""
         life = rank.life
         return rank.iteration == self.iterations or (
             rank.iteration > behind.iteration and life is not None and life.waits_for(behind.number))

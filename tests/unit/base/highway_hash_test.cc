@@ -66,7 +66,7 @@ TEST(HighwayHash64, HasThePublishedValues) {
 
 // The first block header of every Riegeli file holds the numbers 0 and 64, and
 // their hash.
-TEST(HighwayHash64, IsThatOfTheFirstBlockHeaderOfRiegeli) {
+TEST(HighwayHash64, EqualsTheHashOfRiegelisFirstBlockHeader) {
   const HighwayKey key = {0x2f696c6567656952, 0x0a7364726f636572,
                           0x2f696c6567656952, 0x0a7364726f636572};
   const std::array<uint64_t, 2> header = {0, 64};

@@ -406,7 +406,7 @@ TEST(Draining, AloneItHandsBackWhatStandsBehindAHeadThatItLost) {
 
 // ---- messages at once, to the affected peers only
 
-TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
+TEST(Telling, AHeartbeatThatFreesASlotGivesTheNextLeaseAtOnce) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
@@ -423,7 +423,7 @@ TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
   EXPECT_EQ(reader.heard, 1);
 }
 
-TEST(Telling, ABeatIsAnsweredToItsSenderOnly) {
+TEST(Telling, AHeartbeatIsAnsweredToItsSenderOnly) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 16);
   Reader& one = cluster.AddReader("a", "solo", "range 1000").Hello();
@@ -449,7 +449,7 @@ TEST(Telling, ALostWorkersReadersHearAtOnce) {
   EXPECT_THAT(reader.split(0).leases, IsEmpty());
 }
 
-TEST(Telling, ADefinitionIsSaidOnceAndAgainIfItWasLost) {
+TEST(Telling, ADefinitionIsSentOnceAndAgainIfItWasLost) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();

@@ -66,7 +66,7 @@ TEST(Slots, AWorkerInThePlaceOfALostOneAddsNone) {
   EXPECT_EQ(cluster.job("j")->slots, 2);
 }
 
-TEST(Slots, AreSettledWhenTheFirstHasEnded) {
+TEST(Slots, AreFinalWhenTheFirstHasEnded) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   cluster.AddWorker("w2", 8);
@@ -91,7 +91,7 @@ TEST(Slots, TheOneReaderOfOneSlotHearsOfItsEnd) {
   EXPECT_EQ(reader.answer->run->positions, 20);
 }
 
-TEST(Slots, AreSettledForOtherRanksWhenOneLeaves) {
+TEST(Slots, AreFinalForOtherRanksWhenOneLeaves) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSolo(cluster);
@@ -136,7 +136,7 @@ TEST(Slots, AreAsManyAsAReaderKnowsOf) {
   EXPECT_EQ(reader.answer->run->positions, 80);
 }
 
-TEST(Slots, AreExactlyAsManyAsASettledReaderKnowsOf) {
+TEST(Slots, AreExactlyAsManyAsAReaderKnowsToBeFinal) {
   Cluster cluster;
   for (const char* name : {"w1", "w2", "w3"}) cluster.AddWorker(name);
   Reader& reader = AddSolo(cluster, 2, true);
@@ -150,8 +150,8 @@ TEST(Slots, AreExactlyAsManyAsASettledReaderKnowsOf) {
 }
 
 // A dispatcher that lost everything first meets the rank that knew least. More
-// slots were only possible: no rank reads the second slot before they are
-// settled (P-190).
+// slots were only possible: no rank reads the second slot before their
+// number is final (P-190).
 TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   for (const uint64_t known : {2U, 5U}) {
     Cluster cluster;
@@ -178,7 +178,7 @@ TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   }
 }
 
-TEST(Slots, StayAsSettledForARankThatKnowsAnotherNumber) {
+TEST(Slots, StayFinalForARankThatKnowsAnotherNumber) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSlotRank(cluster, 0, 2, true);
@@ -201,7 +201,7 @@ TEST(Slots, StayAsSettledForARankThatKnowsAnotherNumber) {
   EXPECT_EQ(cluster.job("j")->slots, 2);
 }
 
-// No other reader has read the settled run.
+// No other reader has read the run with its final number.
 TEST(Slots, AreThoseThatTheOneReaderKnows) {
   Cluster cluster;
   cluster.AddWorker("w1");
@@ -220,7 +220,7 @@ TEST(Slots, AreThoseThatTheOneReaderKnows) {
 // Reads the first slot, in any number of splits.
 void ReadFirstSlot(Reader& reader) { ReadTo(reader, 20); }
 
-TEST(Slots, AreSettledWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
+TEST(Slots, AreFinalWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
   for (const bool by_worker : {false, true}) {
     Cluster cluster;
     Miller& worker = cluster.AddWorker("w1", 8);
@@ -244,7 +244,7 @@ TEST(Slots, AreSettledWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
 }
 
 // Ranks that ended before the store was emptied never return.
-TEST(Slots, AreSettledWithoutRanksThatAreNotHeardForTheClientTimeout) {
+TEST(Slots, AreFinalWithoutRanksThatAreNotHeardForTheClientTimeout) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 8);
   Reader& first = AddSlotRank(cluster, 0, 1);
@@ -258,7 +258,7 @@ TEST(Slots, AreSettledWithoutRanksThatAreNotHeardForTheClientTimeout) {
   EXPECT_EQ(first.answer->awaited, 0);
 }
 
-TEST(Slots, AreSettledAtOnceByTheFirstStoreOfARun) {
+TEST(Slots, AreFinalAtOnceByTheFirstStoreOfARun) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& first = AddSlotRank(cluster, 0, 0);

@@ -316,7 +316,7 @@ TEST(LateLeaves, HaveNoEffectAfterAnotherReaderTookOver) {
 }
 
 // The reader has no session, but its heartbeats show that it is alive.
-TEST(TakingOver, AReleasedRankThatBeatsIsNotSilent) {
+TEST(TakingOver, AReleasedRankWithHeartbeatsIsNotSilent) {
   Cluster cluster(QuickTimeout());
   Miller& worker = cluster.AddWorker("w1", 8);
   Reader& slow = AddRank(cluster, 1, 2).Hello();

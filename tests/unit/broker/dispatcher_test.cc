@@ -429,7 +429,7 @@ TEST(Sharers, AreReleasedWhenSilentAlsoIfTheDispatcherRestartsOften) {
   EXPECT_TRUE(live.live());
 }
 
-TEST(Sharers, GetDryAtOnceWhenNoSplitIsLeft) {  // rule 19
+TEST(Sharers, AreExhaustedAtOnceWhenNoSplitIsLeft) {  // rule 19
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& one = cluster.AddReader("j", "s1", "range 7", Order::kAny).Hello();
@@ -499,7 +499,7 @@ TEST(Sessions, AnEarlierLifeStaysOutWhenTheLastOneIsReleased) {  // rule 2
   EXPECT_FALSE(last.reject.has_value());
 }
 
-TEST(Sessions, ABeatOfALaterLifeIsUnknownNeverSuperseded) {  // rule 2
+TEST(Sessions, AHeartbeatOfALaterLifeIsUnknownNeverSuperseded) {  // rule 2
   Cluster cluster;
   cluster.AddReader("j", "solo", "range 100").Hello();
   Reader& later = cluster.AddReader("j", "solo", "range 100").Beat();

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Seen, CountsWhatIsOnDiskWhenItIsSaid) {  // rule 8
+TEST(Seen, CountsWhatIsOnDiskWhenItIsReported) {  // rule 8
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();

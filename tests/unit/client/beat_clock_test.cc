@@ -18,7 +18,7 @@ class BeatClockTest : public ::testing::Test {
   BeatClock clock_;
 };
 
-TEST_F(BeatClockTest, BeatsOncePerInterval) {
+TEST_F(BeatClockTest, TicksOncePerInterval) {
   EXPECT_EQ(Wait(), absl::Milliseconds(200));
   clock_.NoteBeat(kBeatStart + absl::Milliseconds(200));
   EXPECT_EQ(Wait(), absl::Milliseconds(400));

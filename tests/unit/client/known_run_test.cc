@@ -69,7 +69,7 @@ TEST_F(KnownRunTest, RefusesAnotherNumberOfSlotsOnceItHasElements) {
 }
 
 // ---- P-190
-TEST_F(KnownRunTest, TheSecondSlotIsUnsettledUntilTheRunIsSettled) {
+TEST_F(KnownRunTest, TheSecondSlotIsOpenUntilTheNumberIsFinal) {
   info_.slots = 3;
   info_.settled = false;
   ASSERT_TRUE(run_.Take(info_, kBeginning).value());
@@ -81,7 +81,7 @@ TEST_F(KnownRunTest, TheSecondSlotIsUnsettledUntilTheRunIsSettled) {
 }
 
 // ---- rule 27
-TEST_F(KnownRunTest, EndsAtTheLastPositionOnceTheRunIsSettled) {
+TEST_F(KnownRunTest, EndsAtTheLastPositionOnceTheNumberIsFinal) {
   info_.settled = false;
   ASSERT_TRUE(run_.Take(info_, kBeginning).value());
   EXPECT_FALSE(run_.EndsBefore({12, 0}));

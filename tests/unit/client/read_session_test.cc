@@ -72,7 +72,7 @@ TEST_F(ReadSessionTest, HandsOutInOrderAcrossSplits) {
 }
 
 // ---- rule 27
-TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
+TEST_F(ReadSessionTest, IsNotAtTheEndBeforeTheNumberOfSlotsIsFinal) {
   positions_ = 4;
   slots_ = 1;
   settled_ = false;
@@ -87,7 +87,7 @@ TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
 
 // Before that, the number of slots may change. A reader without elements of the
 // second slot can continue with any number.
-TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenItsRunIsSettled) {
+TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenTheNumberIsFinal) {
   positions_ = 12;
   slots_ = 3;
   settled_ = false;
@@ -105,7 +105,7 @@ TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenItsRunIsSettled) {
   EXPECT_EQ(session_.state(), State::kEnded);
 }
 
-TEST_F(ReadSessionTest, StopsWhenItsRunWasSettledOtherwise) {
+TEST_F(ReadSessionTest, StopsWhenAnotherNumberOfSlotsIsFinal) {
   positions_ = 12;
   slots_ = 3;
   GivenSplits({Bound(1, 0, 12)});
@@ -125,8 +125,7 @@ TEST_F(ReadSessionTest, StopsWhenItsRunWasSettledOtherwise) {
 }
 
 // A late copy of its first hello may arrive first.
-TEST_F(ReadSessionTest,
-       RepeatsThatItsRunIsSettledToADispatcherThatDoesNotKnow) {
+TEST_F(ReadSessionTest, RepeatsTheFinalNumberToADispatcherThatDoesNotKnow) {
   positions_ = 12;
   slots_ = 3;
   GivenSplits({Bound(1, 0, 12)});
@@ -197,7 +196,7 @@ TEST_F(ReadSessionTest, DoesNotOpenAgainWhileBytesArrive) {
   EXPECT_GT(Granted(1).opening, first);
 }
 
-TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsBeats) {
+TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsHeartbeats) {
   GivenSplits({Bound(1, 0, 20)});
   Said<Grant>();
   Pass(absl::Milliseconds(450));
@@ -412,7 +411,7 @@ TEST_F(ReadSessionTest, StopsWhenSuperseded) {
   EXPECT_EQ(Pull(), std::nullopt);
 }
 
-// The clock of this machine is behind that of the job's last reader.
+// The clock of this machine is behind the clock of the job's last reader.
 TEST_F(ReadSessionTest, IsTheLaterLifeIfItBeganAfterTheOtherWasMet) {
   for (const RejectReason reason :
        {RejectReason::kSuperseded, RejectReason::kRefused}) {

@@ -8,7 +8,7 @@ namespace {
 const absl::Time kLeaseStart = absl::UnixEpoch() + absl::Seconds(1);
 
 // ---- rule 24
-TEST(SessionLeaseTest, LastsHalfTheTimeoutAfterAnAcknowledgedBeatWasSent) {
+TEST(SessionLeaseTest, LastsHalfTheTimeoutAfterAnAcknowledgedHeartbeatWasSent) {
   const SessionRules rules;
   SessionLease lease(rules);
   EXPECT_FALSE(lease.Valid(kLeaseStart));

@@ -30,7 +30,7 @@ TEST_F(SharedSessionTest, ReportsWhatWasHandedOut) {
 }
 
 // ---- rule 19
-TEST_F(SharedSessionTest, IsIdleWhenDryAndEndsWhenAllIsFinished) {
+TEST_F(SharedSessionTest, IsIdleWhenExhaustedAndEndsWhenAllIsFinished) {
   GivenSplits({Bound(1, 0, 4)});
   Receive(1, MakePiece(0, 4));
   exhausted_ = true;

@@ -1,4 +1,4 @@
-// Clusters that change while they are watched, unions and plugins.
+// Clusters that change while they are polled, unions and plugins.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A cluster that a test changes while a watch polls it.
+// A cluster that a test changes while a ClusterWatch polls it.
 class ChangingResolver : public ClusterResolver {
  public:
   absl::StatusOr<ClusterView> Resolve() const override {
@@ -61,7 +61,7 @@ class ChangingResolver : public ClusterResolver {
   absl::Status trouble_;
 };
 
-// The reports of a watch, in order.
+// The reports of a ClusterWatch, in order.
 class Told {
  public:
   ClusterWatchOptions Options() {
@@ -157,7 +157,8 @@ TEST(ClusterWatch, StopsFromAnywhereAndTellsNothingMore) {
     resolver->Become("{}");
   }
   EXPECT_LE(calls, 1);
-  // A watch that sleeps long stops at once; otherwise the test times out.
+  // A ClusterWatch that sleeps long stops at once; otherwise the test times
+  // out.
   ClusterWatchOptions idle;
   idle.interval = absl::Hours(10);
   ClusterWatch sleeping(resolver, idle);

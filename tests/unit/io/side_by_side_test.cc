@@ -53,7 +53,7 @@ TEST(SideBySide, AnExceptionReachesTheCaller) {
     };
     EXPECT_THROW(static_cast<void>(ForEachSideBySide(8, 8, work)),
                  std::bad_alloc);
-    EXPECT_EQ(running, 1);  // the one that threw; all others have ended
+    EXPECT_EQ(running, 1);  // the call that threw; all others have ended
   }
 }
 

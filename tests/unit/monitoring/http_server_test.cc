@@ -153,7 +153,7 @@ TEST_F(HttpServerTest, AnswersBesideManyClientsThatDoNotEnd) {
   EXPECT_THAT(Get("/hello/x"), HasSubstr("hello x"));
   EXPECT_THAT(Get("/alive"), HasSubstr("alive"));
   EXPECT_THAT(Get("/probe"), HasSubstr("probed"));
-  // The connection of the oldest one was dropped, that of the newest was not.
+  // The connection of the oldest one was dropped, the newest's was not.
   EXPECT_EQ(slow.front().Hear(), "");
   slow.back().Say("llo/x HTTP/1.1\r\n\r\n");
   EXPECT_THAT(slow.back().Hear(), HasSubstr("hello x"));

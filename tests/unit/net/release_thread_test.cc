@@ -112,7 +112,7 @@ TEST(ReleaseThread, ReactorsPassOnLargeBlocksThatTheyDropOrHaveSent) {
   ASSERT_TRUE(to.ok()) << to.status();
   server.reactor.Start(&server);
   client.reactor.Start(&client);
-  SetBlockReleaser(&CountAndFree);  // after that of the reactors
+  SetBlockReleaser(&CountAndFree);  // after the reactors' memory
   g_passed_on = 0;
   { const Buffer own = Large(); }
   EXPECT_EQ(g_passed_on, 0);  // this thread frees by itself

@@ -51,7 +51,7 @@ Column RaggedColumn(DType dtype, size_t rank,
 // Makes a column of strings with `shape` per row.
 Column BytesColumn(Shape shape, const std::vector<std::string>& items);
 
-// A call like that of a compiled expression: infers types, then computes all
+// A call as in a compiled expression: infers types, then computes all
 // rows twice into the same memory.
 struct CallArgument {
   Column column;

@@ -313,7 +313,7 @@ absl::Status ParseInto(ExampleParser parser, const std::string& record,
   return status;
 }
 
-TEST(ExampleParserTest, AFirstDimensionThatIsNotKnownIsThatOfTheValues) {
+TEST(ExampleParserTest, AnUnknownFirstDimensionFollowsTheValues) {
   const Features features = {{"ids", DType::kInt64, {kUnknownDim}},
                              {"box", DType::kFloat32, {kUnknownDim, 2}}};
   const auto spec = std::make_shared<ElementSpec>(

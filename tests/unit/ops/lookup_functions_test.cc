@@ -175,7 +175,7 @@ std::vector<PiecesCase> PiecesCases() {
   return cases;
 }
 
-TEST_F(LookupTest, PiecesAreThoseOfThePythonPackage) {
+TEST_F(LookupTest, PiecesEqualThePythonPackages) {
   const std::vector<PiecesCase> cases = PiecesCases();
   ASSERT_EQ(cases.size(), 28U);
   for (const char* model : {"unigram", "bpe"}) {

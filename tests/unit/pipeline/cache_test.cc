@@ -231,7 +231,7 @@ TEST_F(Cache, ElementsThatDoNotFitAreMadeAgain) {
   EXPECT_LT(counted, 8002u);
 }
 
-TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
+TEST_F(Cache, ErrorsBeforeItComeInEachPass) {
   const CachedRead skips = ReadAll(
       "source: {range: 10}\nsteps:\n  - map: '12 // (x % 4)'\n  - cache\n"
       "  - on_error: skip\n  - repeat: 2\noptions: {seed: 1}\n");

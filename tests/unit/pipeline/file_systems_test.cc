@@ -1,5 +1,5 @@
 // Pipelines over a file system that behaves like an object store. No source
-// knows of it: the elements must equal those of local files.
+// knows of it: the elements must equal the elements of local files.
 
 #include "core/io/file_systems.h"
 

@@ -123,7 +123,7 @@ TEST(FusedItems, NothingIsKept) {
   ExpectSame("map: 'x + 1', filter: 'x > 9998', map: 'x * 2'", 9999);
 }
 
-TEST(FusedItems, AnErrorIsThatOfItsRow) {
+TEST(FusedItems, AnErrorBelongsToItsRow) {
   ExpectSame("map: {a: '100 // (x - 5000)', b: 'x'}, filter: 'b % 2 == 0'",
              9999, /*fails=*/true);
 }

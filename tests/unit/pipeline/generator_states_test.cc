@@ -360,8 +360,8 @@ TEST(GeneratorStates, AnInputThatCombinesInputsContinues) {
                         [](size_t n) { return 600 - n; });
 }
 
-// Batches hold rows between the pieces, so the place is that of the last piece
-// that ended with a whole batch.
+// Batches hold rows between the pieces, so the last piece that ended with a
+// whole batch gives the place.
 TEST(GeneratorStates, AnInputOfBatchesGivesTheSameElements) {
   ExpectLittleMadeAgain(Combined(ConcatenateSource{TwoInputs("{batch: 7}")}),
                         {10, 30, 50}, [](size_t) { return 400; });

@@ -85,14 +85,14 @@ TEST(InfiniteRepeatMonitor, WhichElementsMeetDiffersFromRoundToRound) {
   }
 }
 
-TEST(InfiniteRepeatMonitor, InputsOfWhichNothingIsKnownAreNotWatched) {
+TEST(InfiniteRepeatMonitor, InputsOfWhichNothingIsKnownAreNotMonitored) {
   const auto plan = PlanOfMixture("{filter: 'x > 5'}");
   InfiniteRepeatMonitor watch(*plan, 0, 0);
   EXPECT_TRUE(watch.Check().ok());
   EXPECT_TRUE(watch.Advance({10'000'000, 0}, 0, 0).ok());
 }
 
-TEST(InfiniteRepeatMonitor, InputsThatANumberTellsApartAreNotWatched) {
+TEST(InfiniteRepeatMonitor, InputsThatANumberTellsApartAreNotMonitored) {
   const auto plan = PlanOfMixture("enumerate, {filter: 'index > 1000000'}");
   InfiniteRepeatMonitor watch(*plan, 10, 0);
   EXPECT_TRUE(watch.Check().ok());

@@ -30,7 +30,7 @@ std::shared_ptr<const ElementSpec> SpecOfAllKinds() {
   return spec;
 }
 
-// Makes rows with up to `item_max` items; those of "maybe" have one shape.
+// Makes rows with up to `item_max` items; rows of "maybe" have one shape.
 Chunk RandomRows(size_t count, size_t item_max, std::mt19937_64& random) {
   ChunkBuilder builder(SpecOfAllKinds());
   const std::string letters(item_max + 1, 'q');

@@ -40,7 +40,7 @@ void ExpectFair(const Shares& shares, uint64_t elements) {
     ASSERT_LT(place.input, shares.size());
     ASSERT_EQ(place.count, given[place.input]) << n;
     ++given[place.input];
-    // Checks all shares if there are few; otherwise the one that changed. The
+    // Checks all shares if there are few; otherwise the changed one. The
     // other shares can only approach their limits, which is checked when they
     // change.
     for (size_t i = 0; i < shares.size(); ++i) {

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Checks the statistics of shuffle_statistics_test.cc on other shuffles: all of
-NumPy's permutations are within its limit, and those of the four-round network
+NumPy's permutations are within its limit, and permutations of the four-round network
 that shuffled before plan version 2 are not.
 """
 import math

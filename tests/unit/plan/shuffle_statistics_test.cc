@@ -1,7 +1,7 @@
 // Shuffles are uniform with respect to places, neighbours, parity and, for few
 // elements, whole orders. The keys are fixed, so results are reproducible.
 // numpy_shuffles_test.py computes the same statistics: NumPy's permutations
-// stay within the limit, those of a four-round network do not.
+// stay within the limit, a four-round network's do not.
 
 #include <gtest/gtest.h>
 

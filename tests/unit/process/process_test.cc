@@ -107,7 +107,7 @@ class Authorities : public testing::Test {
   const std::string root_;
 };
 
-TEST_F(Authorities, AreThoseOfTheSystem) {
+TEST_F(Authorities, ComeFromTheSystem) {
   EXPECT_EQ(AuthoritiesFile(root_), "");
   const std::string alpine = Write("etc/ssl/cert.pem");
   EXPECT_EQ(AuthoritiesFile(root_), alpine);
@@ -120,7 +120,7 @@ TEST_F(Authorities, AreThoseOfTheSystem) {
   EXPECT_EQ(AuthoritiesFile(root_), "/no/such.pem");
 }
 
-TEST_F(Authorities, AreThoseOfCertifiWhereTheSystemHasNone) {
+TEST_F(Authorities, ComeFromCertifiWhereTheSystemHasNone) {
   setenv("FEEDMILL_CERTIFICATES", "/no/such.pem", 1);
   EXPECT_EQ(AuthoritiesFile(root_), "");
   const std::string certifi = Write("venv/certifi/cacert.pem");

@@ -1,4 +1,4 @@
-// Records read in another order than that of their files.
+// Records read in another order than their files'.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -119,7 +119,7 @@ INSTANTIATE_TEST_SUITE_P(ReadBy, RandomReadsTest, ::testing::Bool(), WhoReads);
 
 // ---- the order
 
-TEST(IndexOrder, IsThatOfComparing) {
+TEST(IndexOrder, EqualsTheOrderOfComparing) {
   std::mt19937_64 random(1);
   for (const size_t count :
        std::initializer_list<size_t>{1, 2, 255, 256, 257, 4096}) {

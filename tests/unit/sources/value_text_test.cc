@@ -1,4 +1,4 @@
-// Numbers in texts: those of the most common form have a faster way, which must
+// Numbers in texts: the most common form has a faster way, which must
 // give what the C library gives.
 
 #include "core/sources/value_text.h"

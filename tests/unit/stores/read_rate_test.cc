@@ -25,7 +25,7 @@ TEST_F(ReadRateTest, IsUnknownAtFirst) {
   EXPECT_EQ(rate_.BytesIn(absl::Seconds(1)), 0u);
 }
 
-TEST_F(ReadRateTest, IsThatOfTheFasterOfTwoPeriods) {
+TEST_F(ReadRateTest, BelongsToTheFasterOfTwoPeriods) {
   Read(100, absl::Milliseconds(210));
   EXPECT_EQ(rate_.BytesIn(absl::Milliseconds(50)), 5'000u);
   Read(40, absl::Milliseconds(100));

@@ -11,7 +11,7 @@ TEST(ServerDistance, IsUnknownBeforeTheFirstAnswer) {
   EXPECT_EQ(ServerDistance().least(), absl::InfiniteDuration());
 }
 
-TEST(ServerDistance, IsThatOfTheQuickestAnswer) {
+TEST(ServerDistance, BelongsToTheQuickestAnswer) {
   ServerDistance distance;
   for (int k = 0; k < 10; ++k) distance.Add(absl::Milliseconds(40 + k));
   EXPECT_EQ(distance.least(), absl::Milliseconds(40));

@@ -5,7 +5,7 @@
 namespace feedmill {
 namespace {
 
-TEST(VerdictOf, IsThatOfTheJob) {
+TEST(VerdictOf, BelongsToTheJob) {
   const std::string status =
       R"({"jobs":[{"name":"a","verdict":{"bound_by":"step","sentence":"x"}},)"
       R"({"name":"b","verdict":{"bound_by":"none","sentence":"y"}},)"

@@ -233,7 +233,7 @@ TEST(Relays, CarryAMessageUnread) {
       Decode(Encode(Relay{relay.worker, "", {}}, kCluster), kCluster).ok());
 }
 
-// Bytes of this version. LZ4's are those of Debian 12; only their unpacked
+// Bytes of this version. LZ4's are as in Debian 12; only their unpacked
 // content matters.
 TEST(Golden, APackedFrameIsTheseBytes) {
   Frame frame = PackedFrame(Wide(), LinkCompression::kLz4);

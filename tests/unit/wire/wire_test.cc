@@ -128,7 +128,7 @@ TEST(Codec, AHelloSaysWhetherItBeginsItsRun) {
   EXPECT_TRUE(Returned(SampleOf<ClientHello>("client_hello_begins")).begins);
 }
 
-TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
+TEST(Codec, SharesTravelAndEmptySharesAreRefused) {
   auto hello = SampleOf<ClientHello>("client_hello");
   EXPECT_TRUE(Returned(hello).share.whole());
   hello.share = {3, 4};
@@ -149,7 +149,7 @@ TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
   }
 }
 
-TEST(Codec, ClientBeatHasAllItsFields) {
+TEST(Codec, ClientHeartbeatHasAllItsFields) {
   const auto beat = SampleOf<ClientBeat>("client_beat");
   const ClientBeat back = Returned(beat);
   EXPECT_EQ(back.run, beat.run);
@@ -190,7 +190,7 @@ TEST(Codec, ClientAnswerHasAllItsFields) {
   EXPECT_FALSE(planning.run.has_value());
 }
 
-TEST(Codec, WorkerBeatHasAllItsFields) {
+TEST(Codec, WorkerHeartbeatHasAllItsFields) {
   const auto beat = SampleOf<WorkerBeat>("worker_beat");
   const WorkerBeat back = Returned(beat);
   EXPECT_EQ(back.worker, beat.worker);

@@ -61,7 +61,7 @@ TEST_F(WorkerAgentTest, TheReportedLinkRateCountsOnlyIfPiecesWaitForCredit) {
   EXPECT_EQ(tasks_.back().link_rate, 0u);
 }
 
-// The packed parts are those of the whole piece.
+// The packed parts belong to the whole piece.
 TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   const Lease lease = LeaseOf(1, 0, 100);
   GivenLeases({lease});

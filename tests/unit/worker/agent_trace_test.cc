@@ -105,7 +105,7 @@ TEST_F(AgentTraceTest, ForgetsATraceThatTheDispatcherNamesNoMore) {
   EXPECT_EQ(Values(), Numbers(0, 10));
 }
 
-TEST_F(AgentTraceTest, BeatsSoonWhenMuchIsRecorded) {
+TEST_F(AgentTraceTest, SendsAHeartbeatSoonWhenMuchIsRecorded) {
   const Lease lease = LeaseOf(1, 0, 1'000'000);
   GivenTraced({lease});
   Give(GrantOf(lease, 80));

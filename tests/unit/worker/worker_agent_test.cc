@@ -465,7 +465,7 @@ TEST_F(WorkerAgentTest, ReportsWhatWorkCost) {
   EXPECT_THAT(Beat().costs, SizeIs(1));
 }
 
-TEST_F(WorkerAgentTest, BeatsAtTheAnnouncedInterval) {
+TEST_F(WorkerAgentTest, SendsHeartbeatsAtTheAnnouncedInterval) {
   Answer({});
   Beat();
   EXPECT_EQ(agent_.NextDeadline(), now_ + absl::Milliseconds(200));

@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 
 
 class Dataset(feedmill.Dataset):
-    """A :class:`feedmill.Dataset` that is iterated over, as that of ``tf.data``.
+    """A :class:`feedmill.Dataset` that is iterated over, as in ``tf.data``.
 
     Its steps are feedmill's, with feedmill's names and options (docs/steps.md). It is
     read in this process; after ``distribute``, through a service: by loops, ``read``,

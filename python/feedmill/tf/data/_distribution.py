@@ -112,8 +112,8 @@ class Distribution:
     def shared_loop(self, number: int) -> dict[str, Any]:
         """Returns the arguments of ``read`` for the loop of this number over a dataset.
 
-        Loops of one number over datasets with one job name share a job: that of the name
-        for the first one, ``name#1`` for the second.
+        Loops of one number over datasets with one job name share a job: the job of the
+        name for the first one, ``name#1`` for the second.
         """
         job = self.job if number == 0 else f"{self.job}#{number}"
         return {"service": self.service, "compression": self.compression, "job": job, **PATIENCE}

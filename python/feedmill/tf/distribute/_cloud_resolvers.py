@@ -175,7 +175,7 @@ class GCEClusterResolver(ClusterResolver):
 
 
 class TPUClusterResolver(UriResolver):
-    """The hosts of a Cloud TPU; by default that of ``TPU_NAME``, or this machine's.
+    """The hosts of a Cloud TPU; by default of ``TPU_NAME``, or this machine's.
 
     Args:
       tpu: A name, ``"grpc://host:port"``, ``"local"``, or a list of one of them.

@@ -141,7 +141,7 @@ class SimpleClusterResolver(ClusterResolver):
 class UnionClusterResolver(ClusterResolver):
     """Several clusters as one: tasks of one job from several resolvers are appended.
 
-    ``task_type``, ``task_id`` and ``rpc_layer`` are keywords, else those of the first
+    ``task_type``, ``task_id`` and ``rpc_layer`` are keywords, else as of the first
     resolver. Raises KeyError if two resolvers have the same index of a job of which one
     says indices.
     """
@@ -187,7 +187,7 @@ class UnionClusterResolver(ClusterResolver):
         task_id: int | None = None,
         config_proto: object = None,
     ) -> dict[str, int]:
-        """Returns those of the first resolver."""
+        """Returns the first resolver's."""
         return self._resolvers[0].num_accelerators(task_type, task_id, config_proto)
 
     @property
