@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,10 +14,24 @@
 #include "broker/dispatcher_snapshot.h"
 #include "broker/dispatcher_state.h"
 #include "broker/load_window.h"
-#include "broker/past_lives.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
+
+// Answers to the hellos of lives that are over, by life. Bounded: the oldest
+// answer is dropped first. Pure.
+class PastLives {
+ public:
+  using Life = std::pair<SessionKey, Incarnation>;
+  // Stores the answer; no effect if the life has one.
+  void Add(const Life& life, const absl::Status& why);
+  // Returns the answer; null if there is none.
+  const absl::Status* Find(const Life& life) const;
+
+ private:
+  std::map<Life, absl::Status> why_;
+  std::deque<Life> order_;
+};
 
 // A client as of its last message.
 struct KnownReader {

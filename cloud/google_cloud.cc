@@ -2,7 +2,7 @@
 
 #include "cloud/http_json.h"
 #include "core/base/status.h"
-#include "core/cluster/percent_encoding.h"
+#include "core/cluster/words.h"
 #include "feedmill/resolver.h"
 
 namespace feedmill {

@@ -8,8 +8,7 @@
 #include "cloud/kubernetes_objects.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/natural_order.h"
-#include "core/cluster/percent_encoding.h"
+#include "core/cluster/words.h"
 #include "feedmill/resolver.h"
 
 namespace feedmill {

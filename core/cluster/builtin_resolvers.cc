@@ -2,10 +2,9 @@
 
 #include "core/base/status.h"
 #include "core/cluster/env_resolver.h"
-#include "core/cluster/file_resolver.h"
+#include "core/cluster/given_resolvers.h"
 #include "core/cluster/sagemaker_resolver.h"
 #include "core/cluster/slurm_resolver.h"
-#include "core/cluster/tf_config_resolver.h"
 #include "feedmill/resolver.h"
 
 namespace feedmill {

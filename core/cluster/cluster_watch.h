@@ -2,18 +2,36 @@
 #define FEEDMILL_CORE_CLUSTER_CLUSTER_WATCH_H_
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "core/cluster/cluster_changes.h"
+#include "feedmill/cluster.h"
 #include "feedmill/resolver.h"
 
 namespace feedmill {
+
+// A task that was added (before is ""), removed (after is "") or moved.
+struct ClusterChange {
+  std::string job;
+  int64_t index = 0;
+  std::string before{};
+  std::string after{};
+  friend bool operator==(const ClusterChange&, const ClusterChange&) = default;
+};
+
+// Returns the changes from `before` to `after`, by job and index.
+std::vector<ClusterChange> CompareClusters(const ClusterSpec& before,
+                                           const ClusterSpec& after);
+
+// "worker/3 came at w3:5051", "worker/0 moved from a:1 to b:1".
+std::string ToString(const ClusterChange& change);
 
 struct ClusterWatchOptions {
   absl::Duration interval = absl::Seconds(30);  // between two polls

@@ -5,7 +5,6 @@
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
-#include "core/cluster/percent_encoding.h"
 #include "core/cluster/words.h"
 #include "core/plugins/shared_object.h"
 #include "feedmill/plugin.h"

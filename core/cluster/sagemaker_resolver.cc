@@ -10,7 +10,7 @@
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/master.h"
-#include "core/cluster/natural_order.h"
+#include "core/cluster/words.h"
 
 namespace feedmill {
 namespace {

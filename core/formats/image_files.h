@@ -1,12 +1,15 @@
 #ifndef FEEDMILL_CORE_FORMATS_IMAGE_FILES_H_
 #define FEEDMILL_CORE_FORMATS_IMAGE_FILES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/graph.h"
 #include "core/io/file_system.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 
@@ -26,6 +29,19 @@ bool BeginsAsImage(std::string_view head);
 // without an image suffix.
 absl::StatusOr<std::vector<FoundFile>> ImagesAmong(
     const std::string& pattern, std::vector<FoundFile> found);
+
+// ImageLabelName returns the name that labels an image (graph.h). ImageLabel
+// returns its number: the name as an integer if `classes` is empty (all names
+// are integers), else its index in `classes`.
+std::string_view ImageLabelName(std::string_view path,
+                                ImagesSource::Label label);
+int64_t ImageLabel(std::string_view name,
+                   const std::vector<std::string>& classes);
+
+// Returns the sorted label names of a manifest's files. Empty if all are
+// integers.
+std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
+                                      ImagesSource::Label label);
 
 }  // namespace feedmill
 

@@ -10,7 +10,6 @@
 
 #include "core/base/status.h"
 #include "core/formats/npy_header.h"
-#include "core/formats/npz_file.h"
 #include "core/io/byte_stream.h"
 #include "core/io/file_errors.h"
 

@@ -43,6 +43,13 @@ absl::StatusOr<std::string> ReadBytesAt(const RandomAccessFile& file,
                                         uint64_t file_size, uint64_t offset,
                                         uint64_t size);
 
+// Returns the arrays of the members of a .npz file, a zip file of .npy files.
+// `wanted`: as in ReadArrayFile. A member that is no sound .npy is an
+// unreadable array.
+absl::StatusOr<std::vector<FileArray>> ReadNpzArrays(
+    const RandomAccessFile& file, uint64_t size,
+    const std::vector<SourceField>* wanted);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_FORMATS_NPY_FILE_H_

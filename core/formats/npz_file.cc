@@ -1,5 +1,3 @@
-#include "core/formats/npz_file.h"
-
 #include <algorithm>
 #include <array>
 #include <iterator>

@@ -9,7 +9,6 @@
 #include "core/base/leb128.h"
 #include "core/base/status.h"
 #include "core/formats/riegeli_compression.h"
-#include "core/formats/riegeli_transposed.h"
 
 namespace feedmill {
 namespace {

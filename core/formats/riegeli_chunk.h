@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/formats/riegeli_compression.h"
 #include "core/sources/framing.h"
 
 namespace feedmill {
@@ -84,6 +85,15 @@ class RiegeliDecoder {
 
   const std::unique_ptr<Memory> memory_;
 };
+
+// Decodes a transposed chunk of Riegeli, in which the fields of protocol
+// buffers stand together by their path: appends the records to `values`, and
+// sets `ends` to the end of each. DataLoss if it is damaged. Memory and time
+// are bounded by multiples of the chunk's data and its decoded bytes.
+absl::Status DecodeRiegeliTransposed(const RiegeliChunk& chunk,
+                                     RiegeliDecompressor& decompressor,
+                                     std::vector<uint64_t>& ends,
+                                     BufferBuilder& values);
 
 }  // namespace feedmill
 

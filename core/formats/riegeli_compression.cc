@@ -9,7 +9,6 @@
 #include "core/base/check.h"
 #include "core/base/leb128.h"
 #include "core/base/status.h"
-#include "core/formats/snappy.h"
 
 namespace feedmill {
 namespace {

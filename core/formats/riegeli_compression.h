@@ -47,6 +47,10 @@ class RiegeliDecompressor {
   const std::unique_ptr<Zstd> zstd_;
 };
 
+// Decompresses a block of snappy without a frame. Returns false if it is
+// damaged, or does not fill `out`.
+bool DecompressSnappy(std::string_view packed, std::span<char> out);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_FORMATS_RIEGELI_COMPRESSION_H_

@@ -1,5 +1,3 @@
-#include "core/formats/riegeli_transposed.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include "core/base/leb128.h"
 #include "core/base/status.h"
+#include "core/formats/riegeli_chunk.h"
 
 namespace feedmill {
 namespace {

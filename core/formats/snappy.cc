@@ -1,10 +1,9 @@
-#include "core/formats/snappy.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include "core/base/leb128.h"
+#include "core/formats/riegeli_compression.h"
 
 namespace feedmill {
 namespace {

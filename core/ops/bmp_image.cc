@@ -1,5 +1,3 @@
-#include "core/ops/bmp_image.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -7,6 +5,7 @@
 
 #include "core/base/little_endian.h"
 #include "core/base/status.h"
+#include "core/ops/image_formats.h"
 #include "core/ops/palette.h"
 
 namespace feedmill {

@@ -12,13 +12,9 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/bilinear_resizing.h"
-#include "core/ops/bmp_image.h"
-#include "core/ops/gif_image.h"
+#include "core/ops/image_formats.h"
 #include "core/ops/jpeg_image.h"
 #include "core/ops/luma.h"
-#include "core/ops/png_image.h"
-#include "core/ops/pnm_image.h"
-#include "core/ops/webp_image.h"
 
 #if defined(__x86_64__)
 #include <tmmintrin.h>

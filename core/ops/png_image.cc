@@ -1,5 +1,3 @@
-#include "core/ops/png_image.h"
-
 #include <png.h>
 
 #include <csetjmp>
@@ -7,6 +5,7 @@
 
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
+#include "core/ops/image_formats.h"
 
 namespace feedmill {
 namespace {

@@ -1,9 +1,8 @@
-#include "core/ops/pnm_image.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "core/base/status.h"
+#include "core/ops/image_formats.h"
 
 // Source: https://netpbm.sourceforge.net/doc/, "pbm", "pgm" and "ppm".
 

@@ -1,5 +1,3 @@
-#include "core/ops/webp_image.h"
-
 #include <webp/decode.h>
 #include <webp/demux.h>
 
@@ -7,6 +5,7 @@
 #include <memory>
 
 #include "core/base/status.h"
+#include "core/ops/image_formats.h"
 
 namespace feedmill {
 namespace {

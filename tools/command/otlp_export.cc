@@ -1,9 +1,8 @@
-#include "tools/command/otlp_export.h"
-
 #include <nlohmann/json.hpp>
 
 #include "cloud/http_client.h"
 #include "core/base/status.h"
+#include "tools/command/trace_tracks.h"
 
 namespace feedmill {
 namespace {

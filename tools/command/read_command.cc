@@ -35,8 +35,8 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/plan_text.h"
 #include "tools/command/read_flags.h"
-#include "tools/command/read_interrupt.h"
 #include "tools/command/read_watch.h"
+#include "tools/command/stop_signals.h"
 #include "tools/command/task_process.h"
 #include "tools/command/verdict_watch.h"
 

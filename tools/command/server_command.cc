@@ -6,7 +6,6 @@
 #include "core/cluster/host_context.h"
 #include "feedmill/server.h"
 #include "server/server_def.h"
-#include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/scale_actor.h"

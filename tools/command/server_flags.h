@@ -2,16 +2,62 @@
 #define FEEDMILL_TOOLS_COMMAND_SERVER_FLAGS_H_
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/net/security.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/worker.h"
+#include "monitoring/monitor.h"
+#include "server/address_file.h"
 #include "tools/command/flags.h"
-#include "tools/command/http_flags.h"
 
 namespace feedmill {
+
+// Flags of the HTTP endpoint for operators.
+struct HttpFlags {
+  std::string at;  // HOST:PORT; "": no endpoint
+  std::string ready_file;
+  std::string token_file;
+  bool open = false;
+
+  // Declares the flags of a process that answers `paths`.
+  void Declare(FlagSet& flags, const std::string& paths);
+  // Declares --http-token-file, for servers.
+  void DeclareToken(FlagSet& flags);
+};
+
+// Runs the HTTP endpoint until it is destroyed. Start it after signals are
+// blocked, so that its threads do not receive them.
+class HttpEndpoint {
+ public:
+  HttpEndpoint(const HttpFlags& flags, MonitorSources sources);
+
+  absl::Status Start();
+
+ private:
+  const HttpFlags flags_;
+  AddressFile ready_;
+  MonitorSources sources_;
+  std::optional<Monitor> monitor_;  // from Start on
+};
+
+// A cluster, and which of its jobs are the service.
+struct ClusterFlags {
+  std::string uri;
+  std::string jobs;
+
+  // `help`: of --cluster.
+  void Declare(FlagSet& flags, const std::string& help);
+  bool given() const { return !uri.empty(); }
+  // The URI with the parameter "roles" for --jobs.
+  std::string Uri() const;
+  // The role's name for a job that is named as the cluster names it.
+  absl::StatusOr<std::string> RenamedJob(const std::string& job) const;
+};
 
 // Flags of the log of a process.
 struct LogFlags {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_TOOLS_COMMAND_STOP_SIGNALS_H_
 #define FEEDMILL_TOOLS_COMMAND_STOP_SIGNALS_H_
 
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <initializer_list>
@@ -38,6 +39,19 @@ class StopSignals {
 absl::Status ServeUntilStopped(StopSignals& signals, ServiceNotifier& notifier,
                                const std::function<absl::Status()>& join,
                                const std::function<void(int signal)>& stop);
+
+// SIGINT and SIGTERM as flags that a read polls. A signal also interrupts a
+// blocking system call of the thread that called CatchSignals. A second signal,
+// a second later or more, ends the process at once.
+class ReadInterrupt {
+ public:
+  // Call it on the thread that reads and writes, once per process.
+  static void CatchSignals();
+  // True after the first signal.
+  static const std::atomic<bool>& cancel();
+  // The number of the first signal; 0: none came.
+  static int signal();
+};
 
 }  // namespace feedmill
 

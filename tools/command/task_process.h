@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "feedmill/resolver.h"
 #include "feedmill/server.h"
-#include "tools/command/http_flags.h"
+#include "tools/command/server_flags.h"
 
 namespace feedmill {
 

@@ -9,7 +9,6 @@
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
-#include "tools/command/otlp_export.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/stop_signals.h"
 #include "tools/command/token_file.h"

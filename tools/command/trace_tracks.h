@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "client/collected_trace.h"
 
 namespace feedmill {
@@ -36,6 +38,13 @@ std::string ChromeTraceJson(const CollectedTrace& trace);
 // The trace in requests of OTLP/HTTP (ExportTraceServiceRequest as JSON). Each
 // split is a trace, with a root span of its whole time.
 std::vector<std::string> OtlpRequests(const CollectedTrace& trace);
+
+// Posts the requests to an OTLP/HTTP endpoint, "http://host:4318/v1/traces",
+// one after the other. `timeout`: for each. Errors: see HttpFetch;
+// Unavailable also if a response rejects spans. They name the endpoint.
+absl::Status ExportOtlp(const std::string& url,
+                        const std::vector<std::string>& requests,
+                        absl::Duration timeout);
 
 }  // namespace feedmill
 

@@ -11,7 +11,6 @@
 #include "feedmill/worker.h"
 #include "server/address_file.h"
 #include "server/server_def.h"
-#include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"

@@ -1,8 +1,7 @@
 // tensorflow/python/distribute/cluster_resolver/cluster_resolver_test.py, each
 // test under its own name. Then the faults of the originals, each shown absent.
 
-#include "core/cluster/simple_resolver.h"
-#include "core/cluster/tf_config_resolver.h"
+#include "core/cluster/given_resolvers.h"
 #include "core/cluster/union_resolver.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
 

@@ -1,7 +1,7 @@
 // tfconfig_cluster_resolver_test.py, each test under its own name. Then the
 // faults of the originals, each shown absent. Addresses here have a port.
 
-#include "core/cluster/tf_config_resolver.h"
+#include "core/cluster/given_resolvers.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
 
 namespace feedmill {

@@ -10,9 +10,9 @@
 
 #include "core/base/status.h"
 #include "core/cluster/accelerators.h"
+#include "core/cluster/given_resolvers.h"
 #include "core/cluster/host_context.h"
 #include "core/cluster/job_layout.h"
-#include "core/cluster/simple_resolver.h"
 #include "feedmill/resolver.h"
 
 namespace feedmill {

@@ -9,7 +9,7 @@
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 #include "core/dataset/analysis.h"
-#include "core/formats/image_labels.h"
+#include "core/formats/image_files.h"
 #include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/record_index.h"

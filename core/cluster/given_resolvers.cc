@@ -1,10 +1,38 @@
-#include "core/cluster/tf_config_resolver.h"
+#include "core/cluster/given_resolvers.h"
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
 #include "core/cluster/master.h"
 
 namespace feedmill {
+
+absl::StatusOr<ClusterView> FileResolver::Resolve() const {
+  FM_ASSIGN_OR_RETURN(const std::string text, context_.read_file(path_));
+  auto view = ReadClusterDocument(text);
+  if (!view.ok()) return Annotate(view.status(), path_);
+  ApplyOverrides(overrides_, &*view);
+  return view;
+}
+
+absl::StatusOr<AcceleratorCounts> FileResolver::NumAccelerators(
+    const TaskRequest& task) const {
+  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
+  return LocalAccelerators(context_, view, task);
+}
+
+absl::StatusOr<AcceleratorCounts> SimpleResolver::NumAccelerators(
+    const TaskRequest&) const {
+  return accelerators_;
+}
+
+absl::StatusOr<std::string> SimpleResolver::MasterIn(
+    const ClusterView& view, const TaskRequest& request) const {
+  if (request.task_type.has_value() && request.task_id.has_value()) {
+    return ClusterResolver::MasterIn(view, request);
+  }
+  return MasterUrl(view.master.value_or(""),
+                   request.rpc_layer.value_or(view.rpc_layer));
+}
 
 absl::StatusOr<ClusterView> TfConfigResolver::Resolve() const {
   ClusterView view;
