@@ -12,7 +12,7 @@
 #include "core/base/status.h"
 #include "core/ops/builtin_functions.h"
 #include "feedmill/dataset.h"
-#include "tools/command/feedmill_command.h"
+#include "tools/command/commands.h"
 
 namespace {
 

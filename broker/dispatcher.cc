@@ -12,7 +12,6 @@
 #include "broker/fleet_use.h"
 #include "broker/job_traces.h"
 #include "broker/job_verdicts.h"
-#include "broker/lease_reach.h"
 #include "broker/lease_scheduler.h"
 #include "broker/manifest_requests.h"
 #include "broker/python_fleet.h"

@@ -5,8 +5,8 @@
 #include "core/ops/builtin_functions.h"
 #include "feedmill/dataset.h"
 #include "feedmill/resolver.h"
+#include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
-#include "tools/command/feedmill_command.h"
 
 int main(int argc, char** argv) {
   feedmill::ExplainResourceErrors();

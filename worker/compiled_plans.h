@@ -12,7 +12,7 @@
 #include "core/wire/message.h"
 #include "worker/compute_task.h"
 #include "worker/cost_model.h"
-#include "worker/leased_split.h"
+#include "worker/outgoing_stream.h"
 #include "worker/shared_results.h"
 
 namespace feedmill {

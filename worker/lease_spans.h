@@ -11,7 +11,7 @@
 #include "core/wire/span_ring.h"
 #include "worker/agent_clock.h"
 #include "worker/compute_task.h"
-#include "worker/leased_split.h"
+#include "worker/outgoing_stream.h"
 
 namespace feedmill {
 

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/shown_name.h"
-
 namespace feedmill {
 namespace {
 

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_BASE_URL_SECRETS_H_
 
 #include <string>
+#include <string_view>
 
 namespace feedmill {
 
@@ -13,6 +14,11 @@ namespace feedmill {
 //
 // All errors (status.h) and log lines pass through it.
 std::string HideUrlSecrets(std::string text);
+
+// Returns the name of a file for a message. A URL has neither its secrets
+// (url_secrets.h) nor blanks: "%20" stands for a space. A sentence that is
+// searched for URLs would end the URL at a blank, also within a secret.
+std::string ShownName(std::string_view name);
 
 }  // namespace feedmill
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 #include "core/dataset/column_pruning.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"

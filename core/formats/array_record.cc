@@ -8,7 +8,6 @@
 
 #include "core/base/status.h"
 #include "core/formats/array_record_index.h"
-#include "core/formats/array_record_source.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
 #include "core/formats/kinds.h"

@@ -3,10 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/io/manifest.h"
 #include "core/io/random_access_file.h"
+#include "core/sources/record_source.h"
 
 namespace feedmill {
 
@@ -53,6 +56,12 @@ class ArrayRecordIndex {
 // its bytes are wrong, FailedPrecondition if it has fewer bytes now.
 absl::StatusOr<ArrayRecordIndex> ReadArrayRecordIndex(
     const RandomAccessFile& file, uint64_t size);
+
+// The records of ArrayRecord files, counted, as one component of bytes. Only
+// the chunks of the records that are read are read and decoded. Decoded chunks
+// of several records are kept, those used last, up to 256 MiB of them.
+std::unique_ptr<const RecordSource> MakeArrayRecordSource(
+    std::shared_ptr<const Manifest> manifest);
 
 }  // namespace feedmill
 

@@ -1,5 +1,3 @@
-#include "core/formats/array_record_source.h"
-
 #include <algorithm>
 #include <atomic>
 #include <map>

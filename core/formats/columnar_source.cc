@@ -8,7 +8,6 @@
 #include "core/base/utf8.h"
 #include "core/dataset/nearest_name.h"
 #include "core/formats/columnar_plugin.h"
-#include "core/formats/table_folders.h"
 #include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
 #include "core/sources/columnar_records.h"

@@ -7,9 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
+#include "core/io/file_system.h"
 #include "core/sources/columnar_file.h"
 
 namespace feedmill {
@@ -91,6 +93,16 @@ struct ColumnarSourceOf {
                               filter);
   }
 };
+
+// The folder of a Delta, Iceberg, Hudi or Lance table also has files of earlier
+// versions, with rows that were deleted or are elsewhere, too. Only the log of
+// the table says which files count.
+//
+// Returns InvalidArgument, which names the table, if the files that a folder or
+// a glob matches belong to a table. Files that are named one by one are
+// accepted, and so are files of the log alone.
+absl::Status RefuseTables(const std::string& pattern,
+                          std::span<const FoundFile> found);
 
 }  // namespace feedmill
 

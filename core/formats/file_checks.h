@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source_kind.h"
+#include "core/io/file_systems.h"
+#include "core/io/url_options.h"
 #include "feedmill/dataset_options.h"
 #include "feedmill/element.h"
 
@@ -54,6 +57,27 @@ absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
 
 // Returns the element of one component without a name.
 ElementSpec UnnamedSpec(DType dtype);
+
+// Returns the name of a file without the options of a URL.
+inline std::string_view PathOfName(std::string_view name) {
+  return SchemeOf(name).empty() ? name : name.substr(0, FindUrlOptions(name));
+}
+
+// Returns the options of a URL, with their '?'; "" if there are none.
+inline std::string_view OptionsOfName(std::string_view name) {
+  return name.substr(PathOfName(name).size());
+}
+
+// Returns the folder of a file, with its '/'.
+inline std::string_view FolderOfName(std::string_view name) {
+  const std::string_view path = PathOfName(name);
+  return path.substr(0, path.rfind('/') + 1);
+}
+
+// Returns the name of a file in its folder.
+inline std::string_view LastPartOfName(std::string_view name) {
+  return PathOfName(name).substr(FolderOfName(name).size());
+}
 
 }  // namespace feedmill
 

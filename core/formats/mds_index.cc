@@ -1,5 +1,3 @@
-#include "core/formats/mds_index.h"
-
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -9,7 +7,8 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/formats/file_names.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/mds_shard.h"
 #include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
 #include "core/sources/record_decoder.h"

@@ -1,5 +1,3 @@
-#include "core/formats/table_folders.h"
-
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -8,7 +6,8 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
-#include "core/formats/file_names.h"
+#include "core/formats/columnar_source.h"
+#include "core/formats/file_checks.h"
 #include "core/io/file_list.h"
 #include "core/io/file_systems.h"
 

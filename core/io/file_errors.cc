@@ -1,7 +1,7 @@
 #include "core/io/file_errors.h"
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 
 namespace feedmill {
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 #include "core/io/local_files.h"
 #include "core/io/unchanged_file.h"
 

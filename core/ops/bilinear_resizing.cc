@@ -1,6 +1,5 @@
-#include "core/ops/bilinear_resizing.h"
-
 #include "core/base/vector_target.h"
+#include "core/ops/image_resizing.h"
 
 #if defined(__x86_64__)
 

@@ -6,7 +6,6 @@
 #include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/ops/image_formats.h"
-#include "core/ops/palette.h"
 
 namespace feedmill {
 namespace {

@@ -8,8 +8,8 @@
 
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
+#include "core/ops/image_formats.h"
 #include "core/ops/image_shapes.h"
-#include "core/ops/luma.h"
 #include "core/ops/row_items.h"
 
 // Brightness, contrast, saturation and hue of RGB images of bytes. Bit for bit

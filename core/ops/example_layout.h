@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "feedmill/dataset_options.h"
+
 namespace feedmill {
 
 // The common layout of records that were written alike: their size, and all
@@ -50,6 +52,21 @@ class ExampleLayout {
   std::string_view learnt_;  // between Begin and Finish
   size_t passed_ = 0;        // bytes handled so far
 };
+
+// ---- values of the features of tf.train.Example messages
+
+// Append the values of a BytesList, Int64List or FloatList, packed or not.
+// False if it is malformed.
+bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out);
+bool ReadInt64List(std::string_view list, std::vector<int64_t>& out);
+bool ReadFloatList(std::string_view list, std::vector<float>& out);
+
+// Appends floats that stand one after the other; false if they are not whole.
+bool AppendPacked(std::string_view packed, std::vector<float>& out);
+
+// Reads the default of a feature into the one of the numbers that has its
+// dtype. False if it is no such number.
+bool ParseDefault(const Feature& feature, int64_t& integer, float& real);
 
 }  // namespace feedmill
 

@@ -7,7 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/ops/example_lists.h"
+#include "core/ops/example_layout.h"
 #include "core/ops/protobuf_fields.h"
 
 namespace feedmill {

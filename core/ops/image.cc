@@ -11,10 +11,9 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/ops/bilinear_resizing.h"
 #include "core/ops/image_formats.h"
+#include "core/ops/image_resizing.h"
 #include "core/ops/jpeg_image.h"
-#include "core/ops/luma.h"
 
 #if defined(__x86_64__)
 #include <tmmintrin.h>

@@ -1,9 +1,21 @@
 #ifndef FEEDMILL_CORE_OPS_IMAGE_FORMATS_H_
 #define FEEDMILL_CORE_OPS_IMAGE_FORMATS_H_
 
+#include <array>
+#include <cstdint>
+
 #include "core/ops/image.h"
 
 namespace feedmill {
+
+// Converts three bytes to Pillow's "L" (ITU-R 601-2).
+inline uint8_t Luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>(
+      (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
+}
+
+// The RGB values of the indexes 0 to 255. Those that a file lacks are black.
+using Palette = std::array<std::array<uint8_t, 3>, 256>;
 
 bool IsBmp(std::string_view file);
 

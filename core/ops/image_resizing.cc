@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/ops/bilinear_resizing.h"
 #include "core/ops/function_families.h"
 #include "core/ops/row_items.h"
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "core/base/shown_name.h"
+#include "core/base/url_secrets.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/framing.h"
 

@@ -15,7 +15,6 @@
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/column_types.h"
-#include "plugins/arrow/decimal_items.h"
 
 namespace feedmill {
 namespace {

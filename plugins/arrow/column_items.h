@@ -52,6 +52,11 @@ Buffer BufferOf(std::vector<T> items) {
   return Buffer(std::move(owner), data, size);
 }
 
+// Converts decimals: to text (bytes), to the nearest float, or to integers if
+// they have no fractional digits.
+absl::StatusOr<ColumnItems> DecimalItems(const arrow::Array& array,
+                                         const NullMask& nulls, DType dtype);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_PLUGINS_ARROW_COLUMN_ITEMS_H_

@@ -10,7 +10,6 @@
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/column_items.h"
-#include "plugins/arrow/json_texts.h"
 #include "plugins/arrow/nested_arrays.h"
 
 namespace feedmill {

@@ -5,10 +5,12 @@
 #include <arrow/chunked_array.h>
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/sources/columnar_file.h"
+#include "plugins/arrow/column_items.h"
 
 namespace feedmill {
 
@@ -30,6 +32,16 @@ absl::StatusOr<DecodedColumn> DecodeArray(
 absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
                                            const MemberPath& path,
                                            const ColumnarColumn& wanted);
+
+// Writes each value of a nested array as JSON text, in the form in which
+// feedmill prints elements. A struct and a map are objects, and a list is an
+// array. A key of a map that is no text is the text of its JSON. A null inside
+// is `null`. A null row, also by `outside`, is empty. Times are in the units
+// `times` (ColumnarColumn::times); empty: in the array's units. DataLoss if
+// the array is damaged. REQUIRES: HasJsonText(type).
+absl::StatusOr<ColumnItems> JsonTexts(
+    const std::shared_ptr<arrow::Array>& array, const NullMask& outside,
+    std::span<const TimeType> times);
 
 }  // namespace feedmill
 

@@ -1,5 +1,3 @@
-#include "plugins/arrow/decimal_items.h"
-
 #include <arrow/array/array_decimal.h>
 #include <arrow/type.h>
 
@@ -9,6 +7,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "plugins/arrow/column_items.h"
 
 namespace feedmill {
 namespace {

@@ -1,5 +1,3 @@
-#include "plugins/arrow/json_texts.h"
-
 #include <arrow/array/array_nested.h>
 
 #include <span>
@@ -11,6 +9,7 @@
 #include "core/chunk/jsonl.h"
 #include "plugins/arrow/arrow_status.h"
 #include "plugins/arrow/column_types.h"
+#include "plugins/arrow/column_values.h"
 #include "plugins/arrow/nested_arrays.h"
 
 namespace feedmill {

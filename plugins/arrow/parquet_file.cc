@@ -23,7 +23,6 @@
 #include "plugins/arrow/column_types.h"
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
-#include "plugins/arrow/int96_times.h"
 #include "plugins/arrow/other_format.h"
 #include "plugins/arrow/parquet_statistics.h"
 

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/plugin_functions.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 
 namespace feedmill {
 namespace {

@@ -3,7 +3,7 @@
 #include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
 #include "tests/extension/extensions.h"
-#include "tools/command/feedmill_command.h"
+#include "tools/command/commands.h"
 
 int main(int argc, char** argv) {
   feedmill::RegisterStep(feedmill::extension::ScaleBytesKind());

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 #include "core/base/utf8.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/combining_sources.h"

@@ -1,5 +1,3 @@
-#include "tools/command/batch_sampler.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -17,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "tools/command/batch_sample.h"
 
 namespace feedmill {
 namespace {

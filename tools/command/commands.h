@@ -53,6 +53,20 @@ std::span<const Command> Commands();
 // The flags of each command, as shown by --help.
 std::vector<FlagTable> DescribeCommands();
 
+// The `feedmill` command. The shipped binary's main() passes
+// BuiltinFunctions(), BuiltinResolvers() and the cloud resolvers. A custom
+// binary adds its own functions or resolvers first; the children that `up`
+// starts are the same binary.
+//
+// Returns the exit status: 0 success, 1 failure, 2 bad usage or input that is
+// wrong before anything runs, 130 for an interrupted `read`. Errors are one to
+// five lines on stderr.
+//
+// Call it once, from main(), before any thread starts: it ignores SIGPIPE,
+// opens missing standard streams and sets process-wide malloc thresholds.
+int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
+                 ResolverRegistry resolvers = BuiltinResolvers());
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_TOOLS_COMMAND_COMMANDS_H_

@@ -2,7 +2,7 @@
 #include "core/net/log.h"
 #include "feedmill/dispatcher.h"
 #include "server/address_file.h"
-#include "tools/command/batch_sampler.h"
+#include "tools/command/batch_sample.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/scale_actor.h"

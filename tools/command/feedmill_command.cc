@@ -1,5 +1,3 @@
-#include "tools/command/feedmill_command.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 

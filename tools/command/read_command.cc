@@ -29,7 +29,6 @@
 #include "feedmill/reader.h"
 #include "feedmill/server.h"
 #include "tools/command/batch_sample.h"
-#include "tools/command/batch_sampler.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"

@@ -11,7 +11,7 @@
 #include "core/net/log.h"
 #include "server/address_file.h"
 #include "server/server_def.h"
-#include "tools/command/batch_sampler.h"
+#include "tools/command/batch_sample.h"
 #include "tools/command/scale_actor.h"
 #include "tools/command/stop_signals.h"
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/shown_name.h"
 #include "core/base/status.h"
 
 namespace feedmill {

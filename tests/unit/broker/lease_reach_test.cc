@@ -1,7 +1,6 @@
-#include "broker/lease_reach.h"
-
 #include <gtest/gtest.h>
 
+#include "broker/lease_scheduler.h"
 #include "tests/unit/broker/dispatcher_vocabulary.h"
 
 namespace feedmill::testing {
