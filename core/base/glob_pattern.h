@@ -24,7 +24,7 @@ std::string EscapedPattern(std::string_view name);
 // escaped: "run[[]1]" → "run[1]".
 std::optional<std::string> LiteralPattern(std::string_view pattern);
 
-// Makes one of adjacent "**" among the parts of a pattern, which mean the same.
+// Replaces adjacent "**" among the parts of a pattern by one.
 void JoinStarParts(std::vector<std::string>& parts);
 
 // A range of numbers in a pattern.
@@ -38,7 +38,7 @@ struct NumbersInName {
 // The first range of a pattern.
 std::optional<NumbersInName> FindNumbersInName(std::string_view pattern);
 
-// The patterns that one with ranges stands for, the last range the fastest:
+// Replaces ranges by their numbers. The last range changes fastest:
 // "a{0..1}b{8..9}" → a0b8, a0b9, a1b8, a1b9. Nothing if they are more than
 // `most`, or if a range ends before it begins.
 std::optional<std::vector<std::string>> ExpandNumbersInName(

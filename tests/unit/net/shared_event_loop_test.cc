@@ -99,7 +99,7 @@ TEST(SharedEventLoop, TheOwnThreadWakesAfterALongBorrow) {
   const std::thread::id id = own.get_id();
   std::thread takes([&] {
     while (loop.last() != std::this_thread::get_id()) {
-      // Much longer than the loop's own thread checks.
+      // Much longer than the interval of the loop's own thread.
       ASSERT_TRUE(loop.turns.Take(SteadyNow() + absl::Milliseconds(100)));
     }
   });
