@@ -10,7 +10,6 @@
 namespace feedmill {
 
 thread_local constinit ByteBudget::Bounds ByteBudget::bounds_;
-thread_local constinit size_t RowsTogether::rows_max_ = SIZE_MAX;
 
 const char* MemoryRefused::what() const noexcept {
   return limit_ > 0 ? "an element is over the limit of its size"

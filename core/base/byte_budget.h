@@ -76,26 +76,6 @@ class ByteBudget {
   const Bounds outer_;
 };
 
-// Bounds the rows that steps compute together on the calling thread, from
-// construction to destruction. Rows that exceed the ByteBudget together are
-// computed again under a smaller bound; a row that exceeds it alone is an
-// error. Bounds nest; the smallest applies.
-class RowsTogether {
- public:
-  explicit RowsTogether(size_t rows_max) : outer_(rows_max_) {
-    if (rows_max < rows_max_) rows_max_ = rows_max;
-  }
-  ~RowsTogether() { rows_max_ = outer_; }
-  RowsTogether(const RowsTogether&) = delete;
-  RowsTogether& operator=(const RowsTogether&) = delete;
-
-  static size_t Max() { return rows_max_; }
-
- private:
-  static thread_local constinit size_t rows_max_;
-  const size_t outer_;
-};
-
 // "512 B", "1.5 KiB" … "8.0 EiB".
 std::string BytesText(uint64_t bytes);
 

@@ -297,9 +297,7 @@ absl::Status ArrayRecordRecords::AppendNext(std::span<const uint64_t> indexes,
 absl::StatusOr<size_t> ArrayRecordRecords::Read(
     std::span<const uint64_t> indexes, size_t bytes_max, Scratch& scratch,
     RecordBlock& out) const {
-  static const auto& fields =
-      *new std::vector<SourceField>{{"", DType::kBytes, {}}};
-  ResetColumns(fields, out);
+  out.ResetScalars({{DType::kBytes}});
   if (files_.has_urls()) {
     FM_ASSIGN_OR_RETURN(const size_t count, Announce(indexes, bytes_max));
     indexes = indexes.first(count);
@@ -312,7 +310,7 @@ absl::StatusOr<size_t> ArrayRecordRecords::Read(
     const absl::Status status =
         AppendNext(indexes.subspan(out.rows), bytes_max, memory, out);
     if (absl::IsDataLoss(status)) {
-      CutRows(out.rows, out);
+      out.Truncate(out.rows);
       out.error = Annotate(status, Describe(indexes[out.rows], 0));
       break;
     }

@@ -16,18 +16,6 @@ namespace {
 constexpr size_t kFilesAhead = 32;
 constexpr size_t kLabelsShown = 20;
 
-void ResetBlock(RecordBlock& out, std::span<const DType> dtypes) {
-  out.rows = 0;
-  out.error = absl::OkStatus();
-  out.columns.resize(dtypes.size());
-  size_t c = 0;
-  for (const DType dtype : dtypes) {
-    out.columns[c].Reset(dtype, {});
-    if (dtype == DType::kBytes) out.columns[c].offsets.Push(int64_t{0});
-    ++c;
-  }
-}
-
 void AppendString(std::string_view bytes, OutputColumn& column) {
   column.values.Append(bytes.data(), bytes.size());
   column.offsets.Push(static_cast<int64_t>(column.values.size()));
@@ -57,7 +45,7 @@ class ImageFiles final : public RecordSource {
                               size_t bytes_max, Scratch& scratch,
                               RecordBlock& out) const override {
     auto& ahead = static_cast<AheadScratch&>(scratch).files;
-    ResetBlock(out, dtypes_);
+    out.ResetScalars(dtypes_);
     size_t bytes = 0;
     for (size_t k = 0; k < indexes.size(); ++k) {
       const size_t file = files_.Find(indexes[k]).file;

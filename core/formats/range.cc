@@ -20,7 +20,7 @@ class RangeRecords final : public RecordSource {
   absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
                               size_t bytes_max, Scratch&,
                               RecordBlock& out) const override {
-    Reset(out);
+    out.ResetScalars({{DType::kInt64}});
     const size_t count = std::min(
         indexes.size(), std::max<size_t>(bytes_max / sizeof(int64_t), 1));
     auto* items = reinterpret_cast<uint64_t*>(
@@ -36,7 +36,7 @@ class RangeRecords final : public RecordSource {
   absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
                                  size_t bytes_max, Scratch&,
                                  RecordBlock& out) const override {
-    Reset(out);
+    out.ResetScalars({{DType::kInt64}});
     const auto step = static_cast<uint64_t>(range_.step);
     out.columns[0].SetSequence(
         static_cast<uint64_t>(range_.start) + first * step, step);
@@ -50,13 +50,6 @@ class RangeRecords final : public RecordSource {
   }
 
  private:
-  static void Reset(RecordBlock& out) {
-    out.rows = 0;
-    out.error = absl::OkStatus();
-    out.columns.resize(1);
-    out.columns[0].Reset(DType::kInt64, {});
-  }
-
   const RangeSource range_;
 };
 

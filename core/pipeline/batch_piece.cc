@@ -1,14 +1,59 @@
-#include "core/pipeline/batch_piece.h"
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/pipeline/piece_draft.h"
+#include "core/pipeline/record_reading.h"
 #include "core/pipeline/stacking.h"
 
 namespace feedmill {
+namespace {
+
+class BatchPiece {
+ public:
+  BatchPiece(const StageProgram& program, StageScratch& scratch,
+             PieceDraft& draft)
+      : program_(program),
+        draft_(draft),
+        scratch_(scratch),
+        reading_(program, scratch) {}
+
+  absl::Status Run() const;
+
+ private:
+  // Destinations of the records of one batch, by component.
+  struct BatchTargets {
+    std::vector<std::byte*> in_place;  // null: use `gathered`
+    std::vector<size_t> row_bytes;
+    std::unique_ptr<ChunkBuilder> gathered;
+  };
+
+  size_t BatchesTogether(uint64_t p, uint64_t records, bool alone) const;
+  // Runs one or more whole batches that fit into one block. Returns false if
+  // they do not fit or if one of them fails; then each batch has to be made
+  // alone.
+  absl::StatusOr<bool> RunBlockOfBatches(uint64_t p, size_t batches,
+                                         uint64_t records) const;
+  absl::Status RunOneBatch(uint64_t p, uint64_t records) const;
+  BatchTargets TargetsOfBatch(uint64_t records) const;
+  void AppendToBatch(size_t at, const BatchTargets& targets) const;
+  absl::Status StackGathered(const Chunk& gathered, size_t records,
+                             std::vector<Column>& out) const;
+  bool FinishBatch(uint64_t p, uint64_t records, BatchTargets& targets) const;
+  void FinishBatches(uint64_t p, size_t batches) const;
+  // Ends the piece before the batch at position p, which begins with `first`.
+  void FailBatch(uint64_t p, const absl::Status& status, size_t step,
+                 const RecordRef& first) const;
+  // The same for a batch that cannot be stacked or is too large.
+  void FailBatch(uint64_t p, const absl::Status& status) const;
+
+  const StageProgram& program_;
+  PieceDraft& draft_;
+  StageScratch& scratch_;
+  const RecordReading reading_;
+};
 
 absl::Status BatchPiece::Run() const {
   uint64_t p = draft_.begin.p;
@@ -27,7 +72,7 @@ absl::Status BatchPiece::Run() const {
     }
     const size_t batches = BatchesTogether(p, records, p < alone_until);
     reading_.Ask(p, p + batches);
-    if (batches > 0 && batches * records <= RowsTogether::Max() &&
+    if (batches > 0 && batches * records <= scratch_.rows_max &&
         records <= kBlockRows && !program_.records->heavy() &&
         !program_.source->heavy()) {
       FM_ASSIGN_OR_RETURN(const bool done,
@@ -46,7 +91,7 @@ absl::Status BatchPiece::Run() const {
     } catch (const MemoryRefused& refused) {
       // The records, or batches before this one, may have been too large
       // together.
-      if (draft_.sink.rows() > 0 || RowsTogether::Max() > 1 ||
+      if (draft_.sink.rows() > 0 || scratch_.rows_max > 1 ||
           !refused.over_limit()) {
         throw;
       }
@@ -66,8 +111,8 @@ size_t BatchPiece::BatchesTogether(uint64_t p, uint64_t records,
     return 1;
   }
   const uint64_t left = draft_.end.p - p;
-  const uint64_t most = std::max<uint64_t>(
-      std::min(kBlockRows, RowsTogether::Max()) / records, 1);
+  const uint64_t most =
+      std::max<uint64_t>(std::min(kBlockRows, scratch_.rows_max) / records, 1);
   const uint64_t wanted = std::min<uint64_t>(most, draft_.RowsAhead(left));
   size_t count = 1;
   while (count < wanted &&
@@ -82,7 +127,7 @@ absl::StatusOr<bool> BatchPiece::RunBlockOfBatches(uint64_t p, size_t batches,
   if (read < batches * records) return false;
   reading_.SetNames(p, 0, read);
   scratch_.records_in.direct.clear();
-  steps_.Run(0, read);
+  reading_.RunSteps(0, read);
   if (!scratch_.records_out.error.ok()) return false;
   scratch_.groups.assign(batches, static_cast<size_t>(records));
   size_t failed = 0;
@@ -122,14 +167,7 @@ void BatchPiece::FinishBatches(uint64_t p, size_t batches) const {
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;
   const size_t records = scratch_.asked() / batches;
-  draft_.Fail(
-      {p + bad, 0},
-      Annotate(
-          program_.AtRecord(out.error, out.failed_step,
-                            scratch_.RefAt(bad * records), 0),
-          fmt::format("batch {}, which begins with",
-                      program_.plan->WholePosition(scratch_.PlaceOf(p + bad)))),
-      out.failed_step + 1, scratch_.RefAt(bad * records));
+  FailBatch(p + bad, out.error, out.failed_step, scratch_.RefAt(bad * records));
 }
 
 BatchPiece::BatchTargets BatchPiece::TargetsOfBatch(uint64_t records) const {
@@ -175,11 +213,11 @@ absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
   const bool heavy = program_.records->heavy();
   size_t at = 0;
   while (at < records) {
-    const size_t bytes = RowsTogether::Max() == 1 ? 1 : kReadBytes;
+    const size_t bytes = scratch_.rows_max == 1 ? 1 : kReadBytes;
     FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(at, bytes));
     reading_.SetNames(p, at, read);
     const size_t step =
-        std::min(program_.records->rows_together(), RowsTogether::Max());
+        std::min(program_.records->rows_together(), scratch_.rows_max);
     for (size_t row = 0; row < read; row += step) {
       std::vector<std::byte*>& direct = scratch_.records_in.direct;
       direct.clear();
@@ -189,22 +227,18 @@ absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
                              ? to + (at + row) * targets.row_bytes[c]
                              : nullptr);
       }
-      steps_.Run(row, std::min(step, read - row));
+      reading_.RunSteps(row, std::min(step, read - row));
       const BlockProgram::Output& out = scratch_.records_out;
       if (!out.error.ok()) {
-        draft_.Fail(
-            {p, 0},
-            program_.AtRecord(out.error, out.failed_step,
-                              scratch_.RefAt(at + row + out.failed_row), 0),
-            out.failed_step + 1, scratch_.RefAt(at + row + out.failed_row));
+        draft_.FailStep({p, 0}, out, scratch_.RefAt(at + row + out.failed_row),
+                        0);
         return absl::OkStatus();
       }
       AppendToBatch(at + row, targets);
     }
     at += read;
     if (!scratch_.block.error.ok()) {
-      draft_.Fail({p, 0}, scratch_.block.error, scratch_.block.failed_after,
-                  scratch_.RefAt(at));
+      draft_.Fail({p, 0}, scratch_.block, scratch_.RefAt(at));
       return absl::OkStatus();
     }
   }
@@ -271,14 +305,28 @@ bool BatchPiece::FinishBatch(uint64_t p, uint64_t records,
   return true;
 }
 
+void BatchPiece::FailBatch(uint64_t p, const absl::Status& status, size_t step,
+                           const RecordRef& first) const {
+  draft_.Fail(
+      {p, 0},
+      {.error = Annotate(
+           program_.AtRecord(status, step, first, 0),
+           fmt::format("batch {}, which begins with",
+                       program_.plan->WholePosition(scratch_.PlaceOf(p)))),
+       .failed_after = step + 1},
+      first);
+}
+
 void BatchPiece::FailBatch(uint64_t p, const absl::Status& status) const {
-  const uint64_t place = scratch_.PlaceOf(p);
-  const RecordRef first = program_.plan->Record(place, 0);
-  draft_.Fail({p, 0},
-              Annotate(program_.AtRecord(status, program_.batch_step, first, 0),
-                       fmt::format("batch {}, which begins with",
-                                   program_.plan->WholePosition(place))),
-              program_.batch_step + 1, first);
+  FailBatch(p, status, program_.batch_step,
+            program_.plan->Record(scratch_.PlaceOf(p), 0));
+}
+
+}  // namespace
+
+absl::Status MakeFromBatches(const StageProgram& program, StageScratch& scratch,
+                             PieceDraft& draft) {
+  return BatchPiece(program, scratch, draft).Run();
 }
 
 }  // namespace feedmill

@@ -1,9 +1,9 @@
-#include "core/pipeline/block_piece.h"
-
 #include <algorithm>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/pipeline/piece_draft.h"
+#include "core/pipeline/record_reading.h"
 
 namespace feedmill {
 namespace {
@@ -22,7 +22,25 @@ void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
 // may be infinite, and must not occupy a thread for ever.
 constexpr uint64_t kSeenMax = uint64_t{1} << 20;
 
-}  // namespace
+class BlockPiece {
+ public:
+  BlockPiece(const StageProgram& program, StageScratch& scratch,
+             PieceDraft& draft)
+      : program_(program),
+        draft_(draft),
+        scratch_(scratch),
+        reading_(program, scratch) {}
+
+  absl::Status Run() const;
+
+ private:
+  absl::Status RunBlock(uint64_t last, bool& more, Cursor& at) const;
+
+  const StageProgram& program_;
+  PieceDraft& draft_;
+  StageScratch& scratch_;
+  const RecordReading reading_;
+};
 
 absl::Status BlockPiece::Run() const {
   const Cursor end = draft_.end;
@@ -70,8 +88,8 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
   const uint64_t base = at.i;
   const size_t step =
       program_.records->empty()
-          ? std::clamp<size_t>(rows, 1, RowsTogether::Max())
-          : std::min(program_.records->rows_together(), RowsTogether::Max());
+          ? std::clamp<size_t>(rows, 1, scratch_.rows_max)
+          : std::min(program_.records->rows_together(), scratch_.rows_max);
   size_t row = 0;
   for (; row < rows && (row == 0 || !draft_.full()); row += step) {
     if (step == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {
@@ -79,7 +97,7 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
     }
     scratch_.at = {at.p, base + row};
     draft_.sink.Prepare(std::min(step, rows - row));
-    steps_.Run(row, std::min(step, rows - row));
+    reading_.RunSteps(row, std::min(step, rows - row));
     const BlockProgram::Output& out = scratch_.records_out;
     const bool all = row + step >= rows;
     draft_.AddRecords(at.p, all && Cursor{at.p, base + rows} == draft_.end);
@@ -91,10 +109,7 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
     }
     if (out.error.ok()) continue;
     const uint64_t bad = base + row + out.failed_row;
-    draft_.Fail(
-        {at.p, bad},
-        program_.AtRecord(out.error, out.failed_step, scratch_.refs[0], bad),
-        out.failed_step + 1, scratch_.refs[0], bad);
+    draft_.FailStep({at.p, bad}, out, scratch_.refs[0], bad);
     return absl::OkStatus();
   }
   const size_t done = std::min(row, rows);
@@ -102,13 +117,16 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
   if (done < scratch_.block.rows) {
     more = true;
   } else if (!scratch_.block.error.ok() && at.i < last) {
-    draft_.Fail(at, scratch_.block.error, scratch_.block.failed_after,
-                scratch_.refs[0], at.i);
-    draft_.ends_block = scratch_.block.ends_block;
-    draft_.left_out = scratch_.block.left_out;
-    draft_.failed_records = scratch_.block.failed_records;
+    draft_.Fail(at, scratch_.block, scratch_.refs[0], at.i);
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MakeFromBlocks(const StageProgram& program, StageScratch& scratch,
+                            PieceDraft& draft) {
+  return BlockPiece(program, scratch, draft).Run();
 }
 
 }  // namespace feedmill

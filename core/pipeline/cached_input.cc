@@ -89,10 +89,7 @@ class CachedInput final : public StageInput {
                                  size_t bytes_max, Scratch& scratch,
                                  InputBlock& out) const override {
     auto& own = static_cast<CachedScratch&>(scratch);
-    out.error = absl::OkStatus();
-    out.ends_block = false;
-    out.left_out = false;
-    out.failed_records.clear();
+    out.SetBad({});
     own.stored.Begin();
     for (int reads = 0; reads < kReadsMax;) {
       const auto rows = cache_->FindRows(ref.index, row);
@@ -100,6 +97,7 @@ class CachedInput final : public StageInput {
       const bool shown = ShowRows(*rows, row, bytes_max, own, out, reads);
       if (shown) return MoreBehind(*rows, row, out);
     }
+    own.stage->rows_max = own.rows_max;
     FM_ASSIGN_OR_RETURN(
         auto made, stage_->MakeInBlock(ref.index, row, bytes_max, *own.stage));
     CachedRows rows;
@@ -110,11 +108,7 @@ class CachedInput final : public StageInput {
     rows.dropped = made.dropped;
     rows.origins = std::move(made.origins);
     if (made.count > 0 || !made.more) cache_->AddRows(ref.index, rows);
-    out.error = std::move(made.error);
-    out.ends_block = made.ends_block;
-    out.failed_after = made.failed_after;
-    out.left_out = made.left_out;
-    out.failed_records = std::move(made.failed_records);
+    out.SetBad(std::move(made));
     int reads = 0;  // no read: the rows are in memory
     ShowRows(rows, row, bytes_max, own, out, reads);
     return MoreBehind(rows, row, out);
@@ -180,6 +174,7 @@ class CachedInput final : public StageInput {
                            InputBlock& out) const {
     FindMissing(own);
     if (own.missing.empty()) return absl::OkStatus();
+    own.stage->rows_max = own.rows_max;
     FM_ASSIGN_OR_RETURN(auto made,
                         stage_->MakeAt(own.missing, bytes_max, *own.stage));
     const auto chunk = static_cast<uint32_t>(own.found.chunks.size());
@@ -198,8 +193,7 @@ class CachedInput final : public StageInput {
     }
     cache_->Add(std::span(own.missing).first(made.count), made.origins,
                 made.dropped, *own.found.chunks.back().chunk);
-    out.error = std::move(made.error);
-    out.failed_after = made.failed_after;
+    out.SetBad(std::move(made));
     return absl::OkStatus();
   }
 

@@ -5,7 +5,6 @@
 
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
-#include "core/sources/record_decoder.h"
 
 namespace feedmill {
 namespace {
@@ -69,8 +68,7 @@ class GeneratorRecords final : public RecordSource {
     const auto length = static_cast<uint64_t>(lengths_.at(index));
     const uint64_t end = row + out.rows;
     if (end > length) {
-      out.rows = static_cast<size_t>(length - row);
-      CutRows(out.rows, out);
+      out.Truncate(static_cast<size_t>(length - row));
       return DataLoss(
           "it is one element too many: the generator's length is {} for this "
           "shard",

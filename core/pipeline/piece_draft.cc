@@ -3,8 +3,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/byte_budget.h"
-
 namespace feedmill {
 namespace {
 
@@ -53,7 +51,7 @@ size_t PieceDraft::RowsAhead(uint64_t left) const {
                                : free         ? kViewRows
                                : narrow       ? kNarrowRows
                                               : kBlockRows,
-                               RowsTogether::Max());
+                               scratch_.rows_max);
   const size_t rows =
       wanted >= static_cast<double>(most)
           ? most

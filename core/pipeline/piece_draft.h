@@ -25,7 +25,7 @@ inline constexpr size_t kAppendedBytes = size_t{256} << 10;
 
 // A piece that is being made: its rows, their names, and the error that ends
 // it.
-struct PieceDraft {
+struct PieceDraft : BadRow {
   // The piece begins at `from`, ends at `to` at the latest, and has about
   // `target` bytes.
   PieceDraft(const StageProgram& program, StageScratch& scratch, Cursor from,
@@ -60,15 +60,21 @@ struct PieceDraft {
   void NameRows(const BlockProgram::Output& rows, uint64_t p);
 
   // Ends the piece before the element at `at`, which cannot be made.
-  void Fail(Cursor at, absl::Status status, size_t after, RecordRef ref,
-            uint64_t row = 0) {
+  void Fail(Cursor at, BadRow why, RecordRef ref, uint64_t row = 0) {
     sink.copied().DropUnfinished();
-    error = std::move(status);
+    SetBad(std::move(why));
     end = at;
     failed = true;
-    failed_after = after;
     failed_ref = ref;
     failed_row = row;
+  }
+  // The same for an element that a step of a program cannot make.
+  void FailStep(Cursor at, const BlockProgram::Output& out, RecordRef ref,
+                uint64_t row) {
+    Fail(at,
+         {.error = program_.AtRecord(out.error, out.failed_step, ref, row),
+          .failed_after = out.failed_step + 1},
+         ref, row);
   }
 
   RowSink sink;
@@ -79,20 +85,25 @@ struct PieceDraft {
   size_t read_bytes = kReadBytes;
   std::vector<uint8_t> bits;    // if filters may drop positions
   std::vector<CursorRun> runs;  // if positions make several elements
-  absl::Status error;
   bool failed = false;
-  // Number of steps before the failed step; 0 for the source.
-  size_t failed_after = 0;
   RecordRef failed_ref;
   uint64_t failed_row = 0;  // within its block
-  bool ends_block = false;  // the rest of the block cannot be read
-  bool left_out = false;    // an on_error of an input skipped it
-  std::vector<RecordOrigin> failed_records;
 
  private:
   const StageProgram& program_;
   StageScratch& scratch_;
 };
+
+// Each of these adds rows until the draft is full, its interval ends, or an
+// element cannot be made. A returned error concerns this machine only.
+// Positions are one record each, batches of records, or blocks of an uncounted
+// source.
+absl::Status MakeFromRecords(const StageProgram& program, StageScratch& scratch,
+                             PieceDraft& draft);
+absl::Status MakeFromBatches(const StageProgram& program, StageScratch& scratch,
+                             PieceDraft& draft);
+absl::Status MakeFromBlocks(const StageProgram& program, StageScratch& scratch,
+                            PieceDraft& draft);
 
 }  // namespace feedmill
 

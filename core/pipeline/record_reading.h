@@ -11,8 +11,8 @@
 
 namespace feedmill {
 
-// Reads the records of positions into scratch.block. Every function works on
-// the scratch of one thread.
+// Reads the records of positions into scratch.block, and runs the steps on
+// single records. Every function works on the scratch of one thread.
 class RecordReading {
  public:
   RecordReading(const StageProgram& program, StageScratch& scratch)
@@ -30,11 +30,16 @@ class RecordReading {
   // Reads more of the block that scratch.refs requests, from its row `row` on.
   // Returns true if the block continues after what was read.
   absl::StatusOr<bool> ReadBlock(uint64_t row, size_t bytes) const;
+  // Runs rows [first, first + count) of the block through the steps. The output
+  // is scratch.records_out. REQUIRES: records_in.direct, counters and passes
+  // are set.
+  void RunSteps(size_t first, size_t count) const;
 
  private:
   void AskRun(uint64_t begin, uint64_t end) const;
   absl::StatusOr<size_t> ReadRecords(size_t from, size_t bytes) const;
   absl::Status MakePlain() const;
+  void Widen(size_t first, size_t count, size_t begin) const;
   void FailReading(const MemoryRefused& refused, const RecordRef& ref,
                    uint64_t row) const;
 

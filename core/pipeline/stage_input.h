@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,12 +27,6 @@ namespace feedmill {
 // Rows that enter a pipeline's steps. The columns are valid until the next read
 // with the same Scratch; without rows, they may be anything.
 struct InputBlock : RecordBlock {
-  // Number of steps before the failed step.
-  size_t failed_after = 0;
-  // True if an on_error of an input has skipped the failed element already.
-  bool left_out = false;
-  // Records of the failed element, if only the input knows them.
-  std::vector<RecordOrigin> failed_records;
   // True if some rows are missing, as if a filter had dropped them. The columns
   // then have only the rows in `origins`, in order.
   bool dropped = false;
@@ -58,7 +53,7 @@ struct StageContext {
 // The input of a worker stage's steps: the records of a source. For a combining
 // source, it is the elements of the inputs, which their own plans and steps
 // make. A returned error Status concerns this machine only; bad data is
-// InputBlock::error.
+// BadRow::error.
 //
 // Thread-safety: any thread, each with its own Scratch.
 class StageInput {
@@ -66,6 +61,8 @@ class StageInput {
   class Scratch {
    public:
     virtual ~Scratch() = default;
+    // Most rows to compute together, if the input computes any.
+    size_t rows_max = std::numeric_limits<size_t>::max();
   };
 
   // Returns the input of `plan`'s stage, for the files of `manifest` (null if

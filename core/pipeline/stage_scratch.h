@@ -50,8 +50,8 @@ struct StageScratch final : WorkerStage::Scratch {
   std::vector<Column> stacked;
   std::vector<size_t> groups;
 
-  // Cursor of the current element, and the largest number of rows to compute
-  // together. This number shrinks when rows exceed the ByteBudget together.
+  // Cursor of the current element, and rows_max of the next run. This number
+  // shrinks when rows exceed the ByteBudget together.
   Cursor at;
   size_t rows_together = std::numeric_limits<size_t>::max();
 

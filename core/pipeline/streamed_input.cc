@@ -426,16 +426,13 @@ class StreamedInput final : public StageInput {
       const auto first = static_cast<size_t>(row - pass.first_row());
       out.Show(pass.rows().Slice(first, pass.rows().rows).columns);
     }
-    out.error = pass.ended() ? pass.error() : absl::OkStatus();
-    out.ends_block = !out.error.ok();
-    out.left_out = false;
-    out.failed_records.clear();
+    out.SetBad({.error = pass.ended() ? pass.error() : absl::OkStatus(),
+                .ends_block = pass.ended() && !pass.error().ok()});
     const std::optional<SkippedRow>& left_out = pass.left_out();
     if (!left_out || row > pass.end_row()) return;
-    out.error = DataLoss("{}", left_out->element.error);
-    out.ends_block = false;
-    out.left_out = !left_out->outer;
-    out.failed_records = left_out->element.records;
+    out.SetBad({.error = DataLoss("{}", left_out->element.error),
+                .left_out = !left_out->outer,
+                .failed_records = left_out->element.records});
   }
 
   // Returns a pass that continues from a state before the row; null without

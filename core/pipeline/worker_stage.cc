@@ -11,13 +11,10 @@
 #include "core/base/float_modes.h"
 #include "core/base/machine_error.h"
 #include "core/base/status.h"
-#include "core/pipeline/batch_piece.h"
-#include "core/pipeline/block_piece.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/piece_draft.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/read_profile.h"
-#include "core/pipeline/record_piece.h"
 #include "core/pipeline/stage_program.h"
 #include "core/pipeline/stage_scratch.h"
 #include "core/sources/value_cache.h"
@@ -43,14 +40,6 @@ void BeginWithin(Cursor asked, Piece& piece) {
 }
 
 uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
-
-void TakeError(PieceDraft& draft, WorkerStage::ComputedRows& made) {
-  made.error = std::move(draft.error);
-  made.ends_block = draft.ends_block;
-  made.failed_after = draft.failed_after;
-  made.left_out = draft.left_out;
-  made.failed_records = std::move(draft.failed_records);
-}
 
 }  // namespace
 
@@ -211,7 +200,7 @@ absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
   bool alone = false;  // one row and one element at a time
   while (true) {
     try {
-      const RowsTogether rows(alone ? 1 : scratch.rows_together);
+      scratch.rows_max = alone ? 1 : scratch.rows_together;
       auto piece =
           RunOnce(begin, end, alone ? 1 : bytes_target, scratch, outer);
       if (!alone && scratch.rows_together < kBlockRows) {
@@ -270,7 +259,7 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
   scratch.view_bytes_max = scratch.takes_views ? view_bytes_max : 0;
   const bool together = program.together > 1 &&
                         program.together_bytes >= bytes_target / 2 &&
-                        RowsTogether::Max() > 1;
+                        scratch.rows_max > 1;
   const uint64_t next = (begin.p / program.together + 1) * program.together;
   PieceDraft draft(
       program, scratch, begin, together ? std::min(end, Cursor{next, 0}) : end,
@@ -295,14 +284,15 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
 absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
   const DefaultFloatModes modes;
   const StageProgram& program = *program_;
+  scratch.source->rows_max = scratch.rows_max;
   // Without steps, the read columns may become the piece themselves.
   if (!program.records->empty()) draft.sink.Reserve();
   if (program.naming == Naming::kRuns) {
-    FM_RETURN_IF_ERROR(BlockPiece(program, draft, scratch).Run());
+    FM_RETURN_IF_ERROR(MakeFromBlocks(program, scratch, draft));
   } else if (program.batches != nullptr) {
-    FM_RETURN_IF_ERROR(BatchPiece(program, draft, scratch).Run());
+    FM_RETURN_IF_ERROR(MakeFromBatches(program, scratch, draft));
   } else {
-    FM_RETURN_IF_ERROR(RecordPiece(program, draft, scratch).Run());
+    FM_RETURN_IF_ERROR(MakeFromRecords(program, scratch, draft));
   }
   const size_t rows = draft.sink.rows();
   if (rows > 0) {
@@ -354,9 +344,11 @@ Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
   const std::optional<size_t>& last = program_->last_step;
   const absl::Status status = StatusOf(refused);
   draft.Fail(begin,
-             last ? program_->AtRecord(status, *last, ref, begin.i)
-                  : Annotate(status, program_->source->Describe(ref, begin.i)),
-             last ? *last + 1 : 0, ref, begin.i);
+             {.error = last ? program_->AtRecord(status, *last, ref, begin.i)
+                            : Annotate(status, program_->source->Describe(
+                                                   ref, begin.i)),
+              .failed_after = last ? *last + 1 : 0},
+             ref, begin.i);
   return Conclude(asked, draft, scratch, outer);
 }
 
@@ -417,7 +409,7 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeAt(
   FM_RETURN_IF_ERROR(status);
   ComputedRows made;
   made.count = draft.end.p;
-  TakeError(draft, made);
+  made.SetBad(std::move(draft));
   if (drops()) {
     draft.bits.resize((made.count + 7) / 8);
     for (uint32_t k = 0; k < made.count; ++k) {
@@ -444,7 +436,7 @@ absl::StatusOr<WorkerStage::ComputedRows> WorkerStage::MakeInBlock(
   }
   made.more = draft.failed || draft.end.p == position;
   if (made.more) made.count = draft.end.i - row;
-  TakeError(draft, made);
+  made.SetBad(std::move(draft));
   made.dropped = rows < made.count;
   for (const CursorRun& run : draft.runs) {
     for (uint64_t k = 0; made.dropped && k < run.count; ++k) {

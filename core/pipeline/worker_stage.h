@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,6 +20,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
+#include "core/sources/record_source.h"
 #include "feedmill/element.h"
 
 namespace feedmill {
@@ -47,6 +49,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
     // True if pieces may be views of mapped files, because they stay in this
     // process.
     bool takes_views = false;
+    // Most rows to compute together. Run sets it; MakeAt and MakeInBlock leave
+    // it to the caller.
+    size_t rows_max = std::numeric_limits<size_t>::max();
   };
 
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
@@ -109,19 +114,14 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
 
   // ---- for a cache, which keeps the rows of this stage
   // Rows of the first requested positions, or of a part of a block.
-  struct ComputedRows {
+  struct ComputedRows : BadRow {
     Chunk chunk;
     // Number of positions, or of rows of the block. The last ones may have no
     // row.
     uint64_t count = 0;
     bool dropped = false;  // chunk row r belongs to number origins[r]
     std::vector<uint32_t> origins;
-    bool more = false;   // the block continues after these rows
-    absl::Status error;  // of the next position or row
-    bool ends_block = false;
-    size_t failed_after = 0;
-    bool left_out = false;
-    std::vector<RecordOrigin> failed_records;
+    bool more = false;  // the block continues after these rows
   };
   // Makes the first elements of `positions`, in any order: as many as take
   // about `bytes_target` bytes, at least one. REQUIRES: positions are records.

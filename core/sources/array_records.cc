@@ -256,9 +256,6 @@ void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
   out.columns.resize(arrays.size());
   for (size_t c = 0; c < arrays.size(); ++c) {
     out.columns[c].Reset(arrays[c].dtype, arrays[c].shape);
-    if (arrays[c].dtype == DType::kBytes) {
-      out.columns[c].offsets.Push(int64_t{0});
-    }
   }
 }
 

@@ -268,9 +268,7 @@ Column ViewRows(const Column& from, size_t first, size_t count,
 // `rows`: the rows of `runs`, or null if most runs have several rows.
 void CopyColumn(std::span<const ColumnarRun> runs, const RowList* rows,
                 size_t c, const SourceField& field, OutputColumn& out) {
-  if (field.dtype == DType::kBytes) out.offsets.Push(int64_t{0});
   if (IsList(field)) {
-    out.row_starts.Push(int64_t{0});
     for (const ColumnarRun& run : runs) {
       AppendLists(run.group->columns[c].column, run.first, run.count, out);
     }

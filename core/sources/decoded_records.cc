@@ -69,7 +69,7 @@ class DecodedRecords final : public RecordSource {
     const absl::Status status =
         decoder_->Decode(*head, bytes, std::span(scratch.found).first(1), out);
     if (status.ok()) return absl::OkStatus();
-    CutRows(rows, out);
+    out.Truncate(rows);
     out.error = Annotate(status, Describe(index, 0));
     return absl::OkStatus();
   }

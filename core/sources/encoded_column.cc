@@ -1,5 +1,6 @@
 #include "core/sources/encoded_column.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -17,6 +18,8 @@ void EncodedColumn::Reset(DType new_dtype, const Shape& new_shape) {
   memory_ = Memory::kOwn;
   encoding_ = {};
   OutputColumn::Reset(new_dtype, new_shape);
+  if (dtype == DType::kBytes) offsets.Push(int64_t{0});
+  if (std::ranges::count(shape, kUnknownDim) > 0) row_starts.Push(int64_t{0});
 }
 
 void EncodedColumn::SetSequence(uint64_t first, uint64_t step) {
@@ -53,8 +56,9 @@ void EncodedColumn::MakePlain(size_t rows) {
   }
   encoding_ = {};
   if (memory_ == Memory::kOwn) return;
-  const Column from = std::move(shown_);
-  Reset(from.dtype, from.shape);
+  const Column from = std::exchange(shown_, {});
+  memory_ = Memory::kOwn;
+  OutputColumn::Reset(from.dtype, from.shape);
   Append(from.values, values);
   Append(from.offsets, offsets);
   Append(from.row_shapes, row_shapes);
@@ -78,25 +82,28 @@ void EncodedColumn::CloseGaps(size_t rows) {
 }
 
 void EncodedColumn::Truncate(size_t rows) {
-  const auto items = static_cast<size_t>(shown_.RowStart(rows));
+  const auto items = static_cast<size_t>(View().RowStart(rows));
   const size_t bytes = BytesOf(rows);
+  const auto cut = [this](BufferBuilder& own, Buffer& shown, size_t size) {
+    if (memory_ == Memory::kOwn) {
+      own.Truncate(size);
+    } else if (shown.size() > size) {
+      shown = shown.Slice(0, size);
+    }
+  };
   constexpr size_t kOffset = sizeof(int64_t);
-  if (shown_.ragged()) {
-    shown_.row_shapes =
-        shown_.row_shapes.Slice(0, rows * shown_.shape.size() * kOffset);
-    shown_.row_starts = shown_.row_starts.Slice(0, (rows + 1) * kOffset);
-  }
-  if (shown_.dtype == DType::kBytes) {
-    shown_.offsets = shown_.offsets.Slice(0, (items + 1) * kOffset);
-  }
-  shown_.values = shown_.values.Slice(0, bytes);
+  cut(values, shown_.values, bytes);
+  cut(offsets, shown_.offsets, (items + 1) * kOffset);
+  cut(row_starts, shown_.row_starts, (rows + 1) * kOffset);
+  cut(row_shapes, shown_.row_shapes, rows * View().shape.size() * kOffset);
 }
 
-size_t EncodedColumn::BytesOf(size_t rows) const {
-  const auto items = static_cast<size_t>(shown_.RowStart(rows));
-  return shown_.dtype == DType::kBytes
-             ? static_cast<size_t>(shown_.offsets.As<int64_t>()[items])
-             : items * ItemSize(shown_.dtype);
+size_t EncodedColumn::BytesOf(size_t rows) {
+  const Column& all = View();
+  const auto items = static_cast<size_t>(all.RowStart(rows));
+  return all.dtype == DType::kBytes
+             ? static_cast<size_t>(all.offsets.As<int64_t>()[items])
+             : items * ItemSize(all.dtype);
 }
 
 }  // namespace feedmill

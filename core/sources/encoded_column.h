@@ -26,7 +26,8 @@ class EncodedColumn : public OutputColumn {
   Memory memory() const { return memory_; }
   const Encoding& encoding() const { return encoding_; }
 
-  // Empties the column for plain items in its own memory.
+  // Empties the column for plain items in its own memory. Offsets and starts,
+  // if the items have them, begin with 0.
   void Reset(DType new_dtype, const Shape& new_shape);
   // Makes the column the numbers first, first + step, …
   void SetSequence(uint64_t first, uint64_t step);
@@ -49,10 +50,11 @@ class EncodedColumn : public OutputColumn {
   Column Take();
   // Puts plain items into the column's own memory.
   void MakePlain(size_t rows);
-  // Keeps the first `rows` rows. REQUIRES: Show was called.
+  // Keeps the first `rows` rows. REQUIRES: items are plain, offsets and starts
+  // begin at 0.
   void Truncate(size_t rows);
-  // Returns the bytes of the first `rows` rows. REQUIRES: Show was called.
-  size_t BytesOf(size_t rows) const;
+  // Returns the bytes of values of the first `rows` rows. REQUIRES: the same.
+  size_t BytesOf(size_t rows);
 
  private:
   void CloseGaps(size_t rows);

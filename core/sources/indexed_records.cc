@@ -24,14 +24,6 @@ constexpr size_t kIndexBytesMax = size_t{64} << 20;
 // the records are extracted.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
 
-void ResetBlock(RecordBlock& out) {
-  out.rows = 0;
-  out.error = absl::OkStatus();
-  out.columns.resize(1);
-  out.columns[0].Reset(DType::kBytes, {});
-  out.columns[0].offsets.Push(int64_t{0});
-}
-
 class IndexedRecords final : public RecordSource {
  public:
   IndexedRecords(std::shared_ptr<const Framing> framing,
@@ -297,7 +289,7 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
                                                Scratch& scratch,
                                                RecordBlock& out) const {
   auto& read = static_cast<ReadScratch&>(scratch);
-  ResetBlock(out);
+  out.ResetScalars({{DType::kBytes}});
   BufferBuilder& values = out.columns[0].values;
   const bool trailing = envelope_ == Framing::Envelope::kTfRecord;
   if (trailing) {
@@ -326,7 +318,7 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
                                             size_t bytes_max, Scratch& scratch,
                                             RecordBlock& out) const {
   auto& read = static_cast<ReadScratch&>(scratch);
-  ResetBlock(out);
+  out.ResetScalars({{DType::kBytes}});
   FM_RETURN_IF_ERROR(Locate(indexes, bytes_max, read, out));
   const size_t count = read.wanted.size();
   size_t bad_row = count;

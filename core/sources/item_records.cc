@@ -137,14 +137,14 @@ absl::Status ItemRecords::ReadOne(uint64_t index, Current& current,
 absl::StatusOr<size_t> ItemRecords::Read(std::span<const uint64_t> indexes,
                                          size_t bytes_max, Scratch& scratch,
                                          RecordBlock& out) const {
-  ResetColumns(fields_, out);
+  out.Reset(fields_);
   if (files_.has_urls()) FM_RETURN_IF_ERROR(Announce(indexes, bytes_max));
   auto& memory = static_cast<Memory&>(scratch);
   Current current;
   for (const uint64_t index : indexes) {
     const absl::Status status = ReadOne(index, current, memory, out);
     if (absl::IsDataLoss(status)) {
-      CutRows(out.rows, out);
+      out.Truncate(out.rows);
       out.error = status;
       break;
     }

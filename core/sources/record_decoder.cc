@@ -139,24 +139,6 @@ absl::StatusOr<RecordDecoder::Head> RecordDecoder::ReadHead(
   return Head{};
 }
 
-void RecordDecoder::Reset(RecordBlock& out) const {
-  ResetColumns(fields_, out);
-}
-
-void ResetColumns(const std::vector<SourceField>& fields, RecordBlock& out) {
-  out.rows = 0;
-  out.error = absl::OkStatus();
-  out.columns.resize(fields.size());
-  for (size_t f = 0; f < fields.size(); ++f) {
-    EncodedColumn& column = out.columns[f];
-    column.Reset(fields[f].dtype, fields[f].shape);
-    if (column.dtype == DType::kBytes) column.offsets.Push(int64_t{0});
-    if (std::count(column.shape.begin(), column.shape.end(), kUnknownDim) > 0) {
-      column.row_starts.Push(int64_t{0});
-    }
-  }
-}
-
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live) {
   if (live.empty()) return fields;
@@ -165,26 +147,6 @@ std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
     if (live[f]) out.push_back(fields[f]);
   }
   return out;
-}
-
-void CutRows(size_t rows, RecordBlock& block) {
-  for (OutputColumn& column : block.columns) {
-    size_t items = rows;
-    if (column.row_starts.size() > 0) {
-      items = static_cast<size_t>(column.row_starts.As<int64_t>()[rows]);
-      column.row_starts.Truncate((rows + 1) * sizeof(int64_t));
-      column.row_shapes.Truncate(rows * column.shape.size() * sizeof(int64_t));
-    } else {
-      items *= static_cast<size_t>(NumItems(column.shape));
-    }
-    size_t bytes = items * ItemSize(column.dtype);
-    if (column.dtype == DType::kBytes) {
-      bytes = static_cast<size_t>(column.offsets.As<int64_t>()[items]);
-      column.offsets.Truncate((items + 1) * sizeof(int64_t));
-    }
-    column.values.Truncate(bytes);
-  }
-  block.rows = rows;
 }
 
 std::string WhyBytes(const std::string& file, size_t record,

@@ -32,7 +32,7 @@ class RecordDecoder {
   virtual absl::StatusOr<Head> ReadHead(std::string_view record) const;
 
   // Empties the block, for rows of this decoder's components.
-  void Reset(RecordBlock& out) const;
+  void Reset(RecordBlock& out) const { out.Reset(fields_); }
 
   // Appends a row for each record of `window`, up to the first bad one. Then it
   // returns DataLoss, which says what is wrong but not where. out.rows counts
@@ -54,12 +54,6 @@ std::unique_ptr<const RecordDecoder> MakeBytesDecoder();
 // Returns the live ones of the fields.
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live);
-
-// Empties the block for rows of these components.
-void ResetColumns(const std::vector<SourceField>& fields, RecordBlock& out);
-
-// Removes rows from the end of a block, e.g. after an error.
-void CutRows(size_t rows, RecordBlock& block);
 
 // Returns SourceField::why_bytes of a field of `dtype` numbers in which a
 // record has a value that is not a number.

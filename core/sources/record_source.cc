@@ -22,6 +22,29 @@ void Hint(size_t bytes, BufferBuilder& builder) {
 
 }  // namespace
 
+void RecordBlock::Begin(size_t count) {
+  rows = 0;
+  error = absl::OkStatus();
+  columns.resize(count);
+}
+
+void RecordBlock::Reset(std::span<const SourceField> fields) {
+  Begin(fields.size());
+  for (size_t c = 0; c < fields.size(); ++c) {
+    columns[c].Reset(fields[c].dtype, fields[c].shape);
+  }
+}
+
+void RecordBlock::ResetScalars(std::span<const DType> dtypes) {
+  Begin(dtypes.size());
+  for (size_t c = 0; c < dtypes.size(); ++c) columns[c].Reset(dtypes[c], {});
+}
+
+void RecordBlock::Truncate(size_t count) {
+  for (EncodedColumn& column : columns) column.Truncate(count);
+  rows = count;
+}
+
 void RecordBlock::Show(std::vector<Column> shared) {
   columns.resize(shared.size());
   for (size_t c = 0; c < shared.size(); ++c) {
@@ -66,16 +89,14 @@ void RecordBlock::Cut(size_t bytes_max) {
   for (size_t most = rows; fit < most;) {
     const size_t middle = fit + (most - fit + 1) / 2;
     size_t bytes = 0;
-    for (const EncodedColumn& column : columns) bytes += column.BytesOf(middle);
+    for (EncodedColumn& column : columns) bytes += column.BytesOf(middle);
     if (bytes <= bytes_max) {
       fit = middle;
     } else {
       most = middle - 1;
     }
   }
-  if (fit == rows) return;
-  rows = fit;
-  for (EncodedColumn& column : columns) column.Truncate(rows);
+  if (fit < rows) Truncate(fit);
 }
 
 absl::Status RecordBlock::MakePlain(std::span<const Encoding::Kinds> taken,

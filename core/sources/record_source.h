@@ -23,21 +23,39 @@
 
 namespace feedmill {
 
-// Records of a source, columnar. Keeps its memory from one read to the next.
-struct RecordBlock {
-  size_t rows = 0;
-  std::vector<EncodedColumn> columns;  // one per needed component
-  // Not OK if the record after the last row is bad, for a reason that depends
-  // on the bytes only.
+// The row after the last row of a block, if it is bad.
+struct BadRow {
+  // Not OK if the row is bad, for a reason that depends on the data only.
   absl::Status error;
   // True if this error hides where the block's next records begin.
   bool ends_block = false;
+
+  // ---- of steps
+  // Number of steps before the failed step; 0 for the source.
+  size_t failed_after = 0;
+  // True if an on_error of an input has skipped the element already.
+  bool left_out = false;
+  // Records of the element, if only the input knows them.
+  std::vector<RecordOrigin> failed_records{};
+
+  void SetBad(BadRow bad) { *this = std::move(bad); }
+};
+
+// Records of a source, columnar. Keeps its memory from one read to the next.
+struct RecordBlock : BadRow {
+  size_t rows = 0;
+  std::vector<EncodedColumn> columns;  // one per needed component
   // Set with columns of mapped files. Fails if items that were read until now
   // may differ from the files' items.
   std::function<absl::Status()> check_mapped;
 
+  // Empties the block for rows of these components.
+  void Reset(std::span<const SourceField> fields);
+  void ResetScalars(std::span<const DType> dtypes);
   // Makes the columns these, which others own in memory.
   void Show(std::vector<Column> shared);
+  // Keeps the first `count` rows, and no part of another row.
+  void Truncate(size_t count);
 
   // ---- for the caller
   // Sets the source of the columns' memory (null: malloc), and frees the memory
@@ -60,6 +78,7 @@ struct RecordBlock {
   std::vector<Column> Take();
 
  private:
+  void Begin(size_t count);
   void Reserve();
 
   std::shared_ptr<BlockSource> blocks_;
@@ -71,7 +90,7 @@ struct RecordBlock {
 // counted. The manifest lists the files. If a file is gone, or its size
 // or mtime differs, the error is FailedPrecondition ("changed since the job
 // began"). A returned error Status concerns this machine only; bad data is
-// RecordBlock::error.
+// BadRow::error.
 //
 // Thread-safety: any thread, each with its own Scratch and RecordBlock.
 class RecordSource {

@@ -192,7 +192,7 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const OpenBlock& block,
       decoder_->Decode(*block.head, records.window(), wanted.first(count), out);
   if (status.ok()) return bytes_of(count);
   const size_t bad = first + out.rows - before;
-  CutRows(out.rows, out);
+  out.Truncate(out.rows);
   const auto place = files_.Find(block.index);
   const bool numbered = place.record == 0 || !blocks_;
   const absl::Status located = Annotate(

@@ -52,12 +52,12 @@ inline void CheckItems(const ItemFile& items,
     spec.components.push_back({field.name, field.dtype, field.shape});
   }
   RecordBlock block;
-  ResetColumns(fields, block);
+  block.Reset(fields);
   std::vector<std::byte> scratch;
   for (uint64_t k = 0; k < items.records(); ++k) {
     const absl::Status status = items.Append(k, read, scratch, block.columns);
     FM_CHECK(status.ok() || absl::IsDataLoss(status));
-    if (!status.ok()) CutRows(block.rows, block);
+    if (!status.ok()) block.Truncate(block.rows);
     if (status.ok()) ++block.rows;
   }
   for (size_t c = 0; c < block.columns.size(); ++c) {

@@ -113,7 +113,7 @@ void CheckRecords(const Source& source, size_t split, std::string_view file) {
   decoder->Reset(block);
   const absl::Status status = decoder->Decode(head, file, left, block);
   FM_CHECK(status.ok() ? block.rows == left.size() : block.rows < left.size());
-  CutRows(block.rows, block);
+  block.Truncate(block.rows);
   const auto spec = source.kind().Output(source.options(), {});
   for (size_t c = 0; c < block.columns.size(); ++c) {
     FM_CHECK(

@@ -76,18 +76,6 @@ TEST(ByteBudget, WithoutOneNothingIsCounted) {
   ByteBudget::Check(uint64_t{1} << 40, 1);
 }
 
-TEST(RowsTogether, TheSmallestBoundApplies) {
-  EXPECT_EQ(RowsTogether::Max(), SIZE_MAX);
-  const RowsTogether few(16);
-  {
-    const RowsTogether more(256);
-    EXPECT_EQ(RowsTogether::Max(), 16u);
-    const RowsTogether one(1);
-    EXPECT_EQ(RowsTogether::Max(), 1u);
-  }
-  EXPECT_EQ(RowsTogether::Max(), 16u);
-}
-
 TEST(MemoryRefused, SaysSizeLimitAndWhatToDo) {
   const MemoryRefused large(uint64_t{1} << 50, uint64_t{1} << 30);
   EXPECT_TRUE(large.over_limit());

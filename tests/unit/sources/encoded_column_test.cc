@@ -31,7 +31,8 @@ RecordBlock BlockWithGaps() {
   EncodedColumn& column = block.columns.emplace_back();
   column.Reset(DType::kBytes, {});
   column.values.Append("#ab....c..", 10);
-  for (const int64_t at : {1, 5, 7, 10}) column.offsets.Push(at);
+  column.offsets.As<int64_t>()[0] = 1;
+  for (const int64_t at : {5, 7, 10}) column.offsets.Push(at);
   column.SetTrailing(2);
   return block;
 }
