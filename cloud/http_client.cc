@@ -1,7 +1,5 @@
 #include "cloud/http_client.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <memory>
 #include <string_view>
@@ -9,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "core/net/curl_request.h"
 #include "core/process/certificate_authorities.h"
 
 namespace feedmill {
@@ -55,32 +54,10 @@ std::string Shown(const std::string& url) {
   return url.substr(0, url.find_first_of("?#"));
 }
 
-class Headers {
- public:
-  ~Headers() { curl_slist_free_all(list_); }
-  void Add(const std::string& line) {
-    list_ = curl_slist_append(list_, line.c_str());
-  }
-  curl_slist* get() const { return list_; }
-
- private:
-  curl_slist* list_ = nullptr;
-};
-
 class Conversation {
  public:
   explicit Conversation(absl::Duration limit)
-      : limit_(limit), end_(SteadyNow() + limit) {
-    // Thread-safe in this libcurl; calls are counted.
-    curl_global_init(CURL_GLOBAL_DEFAULT);
-    curl_ = curl_easy_init();
-  }
-  Conversation(const Conversation&) = delete;
-  Conversation& operator=(const Conversation&) = delete;
-  ~Conversation() {
-    curl_easy_cleanup(curl_);
-    curl_global_cleanup();
-  }
+      : limit_(limit), end_(SteadyNow() + limit), easy_(curl_easy_init()) {}
 
   absl::StatusOr<HttpResponse> Fetch(const HttpRequest& request) {
     if (curl_ == nullptr) {
@@ -89,13 +66,13 @@ class Conversation {
     }
     const absl::Duration left = end_ - SteadyNow();
     if (left <= absl::ZeroDuration()) return TooSlow(request);
-    Headers headers;
+    CurlList headers;
     for (const auto& [name, value] : request.headers) {
       if (value.find_first_of("\r\n") != std::string::npos) {
         return InvalidArgument("the {} for {} has a line break in it", name,
                                Shown(request.url));
       }
-      headers.Add(name + ": " + value);
+      AddHeader(name + ": " + value, headers);
     }
     curl_easy_reset(curl_);
     SetUp(request, headers.get(), left);
@@ -133,14 +110,13 @@ class Conversation {
     const auto milliseconds = [](absl::Duration time) {
       return static_cast<long>(absl::ToInt64Milliseconds(time) + 2);
     };
-    curl_easy_setopt(curl_, CURLOPT_URL, request.url.c_str());
-    curl_easy_setopt(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl_, CURLOPT_NOSIGNAL, 1L);
+    const HttpTls& tls = request.tls;
+    SetUpRequest(request.url, tls.authorities.empty() ? AuthoritiesFile() : "",
+                 curl_);
     curl_easy_setopt(curl_, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(curl_, CURLOPT_TIMEOUT_MS, milliseconds(left));
     curl_easy_setopt(curl_, CURLOPT_CONNECTTIMEOUT_MS,
                      milliseconds(std::min(left, kConnectMax)));
-    curl_easy_setopt(curl_, CURLOPT_USERAGENT, "feedmill");
     curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, headers);
     if (request.direct) curl_easy_setopt(curl_, CURLOPT_PROXY, "");
     if (request.method == "POST") {
@@ -149,18 +125,9 @@ class Conversation {
       curl_easy_setopt(curl_, CURLOPT_POSTFIELDSIZE_LARGE,
                        static_cast<curl_off_t>(request.body.size()));
     }
-    SetUpTls(request.tls);
-  }
-
-  void SetUpTls(const HttpTls& tls) {
-    curl_easy_setopt(curl_, CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2);
     curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYPEER, tls.verify ? 1L : 0L);
     curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYHOST, tls.verify ? 2L : 0L);
     SetBlob(CURLOPT_CAINFO_BLOB, tls.authorities);
-    if (const std::string file = AuthoritiesFile();
-        tls.authorities.empty() && !file.empty()) {
-      curl_easy_setopt(curl_, CURLOPT_CAINFO, file.c_str());
-    }
     SetBlob(CURLOPT_SSLCERT_BLOB, tls.certificate);
     SetBlob(CURLOPT_SSLKEY_BLOB, tls.key);
   }
@@ -182,19 +149,16 @@ class Conversation {
   absl::Status Failure(const HttpRequest& request, CURLcode code,
                        const char* why) const {
     const std::string url = Shown(request.url);
-    const std::string cause =
-        why[0] != '\0' ? std::string(why) : curl_easy_strerror(code);
+    const std::string cause = ReasonOf(code, why);
+    if (IsCertificateError(code) || code == CURLE_SSL_CONNECT_ERROR) {
+      return FailedPrecondition("cannot speak TLS with {}: {}", url, cause);
+    }
     switch (code) {
       case CURLE_OPERATION_TIMEDOUT:
         return TooSlow(request);
       case CURLE_URL_MALFORMAT:
       case CURLE_UNSUPPORTED_PROTOCOL:
         return InvalidArgument("'{}' is no URL of a server: {}", url, cause);
-      case CURLE_PEER_FAILED_VERIFICATION:
-      case CURLE_SSL_CACERT_BADFILE:
-      case CURLE_SSL_CERTPROBLEM:
-      case CURLE_SSL_CONNECT_ERROR:
-        return FailedPrecondition("cannot speak TLS with {}: {}", url, cause);
       default:
         return Unavailable("cannot reach {}: {}", url, cause);
     }
@@ -202,7 +166,9 @@ class Conversation {
 
   const absl::Duration limit_;
   const absl::Time end_;
-  CURL* curl_ = nullptr;
+  const CurlLibrary library_;
+  const CurlEasy easy_;
+  CURL* const curl_ = easy_.get();
 };
 
 }  // namespace

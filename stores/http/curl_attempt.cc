@@ -38,17 +38,15 @@ int OnProgress(void* user, curl_off_t, curl_off_t, curl_off_t,
   return 0;
 }
 
-void AddHeader(const std::string& line, CurlAttempt& attempt) {
-  curl_slist* const longer =
-      curl_slist_append(attempt.headers.get(), line.c_str());
-  if (longer == nullptr) return;
-  attempt.headers.release();  // the list's head stays the same
-  attempt.headers.reset(longer);
+// Returns the file of the authorities that a request trusts.
+std::string AuthoritiesOf(const StoreRequest& request) {
+  const char* const own =
+      request.is_web ? nullptr : std::getenv("AWS_CA_BUNDLE");
+  return own != nullptr ? own : AuthoritiesFile();
 }
 
-// Sets redirects, certificates and credentials, for a web server or a store.
+// Sets redirects and credentials, for a web server or a store.
 void SetUpAccess(const StoreRequest& request, CURL* easy) {
-  std::string authorities = AuthoritiesFile();
   if (request.is_web) {
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
@@ -57,10 +55,6 @@ void SetUpAccess(const StoreRequest& request, CURL* easy) {
   } else {
     // Names of objects may have the parts "." and "..".
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
-    if (const char* own = std::getenv("AWS_CA_BUNDLE")) authorities = own;
-  }
-  if (!authorities.empty()) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities.c_str());
   }
   if (request.signature.empty()) return;
   curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, request.signature.c_str());
@@ -71,8 +65,8 @@ void SetUpAccess(const StoreRequest& request, CURL* easy) {
 // Makes the request send the attempt's body.
 void SetUpBody(CurlAttempt& attempt) {
   CURL* const easy = attempt.easy.get();
-  AddHeader("Content-Type: application/octet-stream", attempt);
-  AddHeader("Expect:", attempt);  // no round trip before the body
+  AddHeader("Content-Type: application/octet-stream", attempt.headers);
+  AddHeader("Expect:", attempt.headers);  // no round trip before the body
   curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                    static_cast<curl_off_t>(attempt.body->size()));
   curl_easy_setopt(easy, CURLOPT_POSTFIELDS, attempt.body->data());
@@ -101,23 +95,19 @@ void SetUpAttempt(const std::string& range, CurlAttempt& attempt) {
   if (request.method != "GET") {
     curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
-  for (const std::string& line : request.headers) AddHeader(line, attempt);
+  for (const std::string& line : request.headers)
+    AddHeader(line, attempt.headers);
   if (const std::string line = transfer.Condition(); !line.empty()) {
-    AddHeader(line, attempt);
+    AddHeader(line, attempt.headers);
   }
-  curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
-  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  SetUpRequest(request.url, AuthoritiesOf(request), easy);
   curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
                    secure ? "https" : "http,https");
-  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                    static_cast<long>(CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
-  curl_easy_setopt(easy, CURLOPT_USERAGENT, "feedmill");
-  curl_easy_setopt(easy, CURLOPT_SSLVERSION,
-                   static_cast<long>(CURL_SSLVERSION_TLSv1_2));
   SetUpAccess(request, easy);
   if (!range.empty()) curl_easy_setopt(easy, CURLOPT_RANGE, range.c_str());
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt.headers.get());
@@ -134,9 +124,14 @@ AttemptEnd EndOf(CURLcode code, const CurlAttempt& attempt) {
     return {Kind::kCut, "the server's answer is no HTTP"};
   }
   const std::string& url = attempt.transfer->url();
-  const std::string reason = attempt.error[0] != '\0'
-                                 ? std::string(attempt.error)
-                                 : curl_easy_strerror(code);
+  const std::string reason = ReasonOf(code, attempt.error);
+  if (IsCertificateError(code)) {
+    return {Kind::kHopeless, "",
+            FailedPrecondition("{}: the server's certificate is not trusted: "
+                               "{}; SSL_CERT_FILE names a file of other "
+                               "authorities",
+                               url, reason)};
+  }
   switch (code) {
     case CURLE_OK:
       return {};
@@ -155,14 +150,6 @@ AttemptEnd EndOf(CURLcode code, const CurlAttempt& attempt) {
                   "are followed, to http or https, and from https to https "
                   "only; name the last place itself",
                   url, reason, kRedirectsMax)};
-    case CURLE_PEER_FAILED_VERIFICATION:
-    case CURLE_SSL_CACERT_BADFILE:
-    case CURLE_SSL_CERTPROBLEM:
-      return {
-          Kind::kHopeless, "",
-          FailedPrecondition("{}: the server's certificate is not trusted: {}; "
-                             "SSL_CERT_FILE names a file of other authorities",
-                             url, reason)};
     default:
       return {Kind::kCut, reason};
   }

@@ -1,30 +1,19 @@
 #ifndef FEEDMILL_STORES_HTTP_CURL_ATTEMPT_H_
 #define FEEDMILL_STORES_HTTP_CURL_ATTEMPT_H_
 
-#include <curl/curl.h>
-
 #include <memory>
 #include <string>
 
+#include "core/net/curl_request.h"
 #include "stores/http/transfer.h"
 
 namespace feedmill {
-
-struct CurlListFree {
-  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
-};
-
-struct CurlEasyFree {
-  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
-};
-
-using CurlEasy = std::unique_ptr<CURL, CurlEasyFree>;
 
 // One attempt of a transfer, as a request of libcurl.
 struct CurlAttempt {
   std::shared_ptr<Transfer> transfer;
   CurlEasy easy;
-  std::unique_ptr<curl_slist, CurlListFree> headers;
+  CurlList headers;
   std::shared_ptr<const std::string> body;  // null: none
   curl_off_t sent = 0;                      // bytes of `body`
   bool new_connection = false;              // not a kept one

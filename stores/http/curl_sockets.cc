@@ -12,9 +12,7 @@ namespace feedmill {
 
 CurlSockets::~CurlSockets() {
   if (multi_ == nullptr) return;
-  // Closing connections reports their sockets.
-  curl_multi_cleanup(multi_);
-  curl_global_cleanup();
+  curl_multi_cleanup(multi_);  // Closing connections reports their sockets.
 }
 
 bool CurlSockets::SetUp(size_t connections_max) {
@@ -27,13 +25,9 @@ bool CurlSockets::SetUp(size_t connections_max) {
       epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) != 0) {
     return false;
   }
-  // Thread-safe in this libcurl; calls are counted.
-  curl_global_init(CURL_GLOBAL_DEFAULT);
+  library_.emplace();
   multi_ = curl_multi_init();
-  if (multi_ == nullptr) {
-    curl_global_cleanup();
-    return false;
-  }
+  if (multi_ == nullptr) return false;
   const auto most = static_cast<long>(connections_max);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, most);
   curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);

@@ -1,22 +1,25 @@
 #ifndef FEEDMILL_STORES_HTTP_CURL_SOCKETS_H_
 #define FEEDMILL_STORES_HTTP_CURL_SOCKETS_H_
 
-#include <curl/curl.h>
 #include <sys/epoll.h>
 
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "absl/time/time.h"
+#include "core/net/curl_request.h"
 #include "core/process/owned_fd.h"
 
 namespace feedmill {
 
 // A multi handle of libcurl, with its sockets and its timer, which are waited
 // for by epoll: libcurl handles the ready sockets only, while
-// curl_multi_perform would ask the kernel about each.
+// curl_multi_perform asks the kernel about each. With 128 connections that
+// bring 3 MB/s each, curl_multi_poll and curl_multi_perform take 1.6 times the
+// CPU time.
 //
 // Thread-safety: after SetUp, any thread may call Signal. The other methods are
 // for one thread at a time.
@@ -46,6 +49,7 @@ class CurlSockets {
   static int OnTimer(CURLM*, long milliseconds, void* user);
   std::span<const epoll_event> Await(absl::Duration wait);
 
+  std::optional<CurlLibrary> library_;
   CURLM* multi_ = nullptr;
   OwnedFd epoll_;
   OwnedFd wake_;

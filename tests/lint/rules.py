@@ -52,9 +52,6 @@ FILE_HEADERS = re.compile(
     r"^(cstdio|dirent\.h|fcntl\.h|filesystem|fstream|stdio\.h|unistd\.h"
     r"|sys/(mman|stat|uio)\.h|core/io/local_files\.h)$")
 
-# The only files that include libcurl.
-CURL_USERS = ("cloud/http_client.cc", "stores/http/curl_attempt.h", "stores/http/curl_sockets.h")
-
 # Words of this project alone, which no name in the code may have as a part.
 PRIVATE_WORDS = {"told", "anew", "kin", "shelf", "teller", "keeper", "endless", "manieth", "nobody", "somebody",
                  "whoever"}
@@ -192,8 +189,8 @@ def single_users(tree):
                 yield f"{path}: includes {name}; formats read files through core/io"
             if name.startswith(("arrow/", "parquet/")) and not path.startswith("plugins/arrow/"):
                 yield f"{path}: includes {name}; only plugins/arrow may"
-            if name.startswith("curl/") and path not in CURL_USERS:
-                yield f"{path}: includes {name}; only {' and '.join(CURL_USERS)} may"
+            if name.startswith("curl/") and path != "core/net/curl_request.h":
+                yield f"{path}: includes {name}; only core/net/curl_request.h may"
             if name.startswith("CLI/") and path != "tools/command/flags.cc":
                 yield f"{path}: includes {name}; only tools/command/flags.cc may"
     for path in tree.code("python"):
