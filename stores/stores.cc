@@ -14,7 +14,7 @@
 #include "core/formats/columnar_plugin.h"
 #include "core/io/block_files.h"
 #include "core/io/block_folder.h"
-#include "core/io/deferred_files.h"
+#include "core/io/forwarding_files.h"
 #include "core/io/read_stop.h"
 #include "core/net/log.h"
 #include "core/pipeline/process_quota.h"

@@ -3,11 +3,10 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/io/block_folder.h"
-#include "core/io/file_system.h"
+#include "core/io/forwarding_files.h"
 
 namespace feedmill {
 
@@ -15,7 +14,7 @@ namespace feedmill {
 // (BlockFolder). Each block is fetched from the store once; then any process
 // reads it from the folder. If a store's only sign of a file's version is its
 // size, the file is read from the store. Thread-safety: any thread.
-class BlockFiles final : public FileSystem {
+class BlockFiles final : public ForwardingFiles {
  public:
   // Block size. A read of a few bytes fetches a whole block.
   static constexpr size_t kBlockBytes = size_t{256} << 10;
@@ -28,27 +27,12 @@ class BlockFiles final : public FileSystem {
       const std::string& name) const override;
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
       const std::string& name, const FileIdentity& known) const override;
-  absl::StatusOr<FileStat> Stat(const std::string& name) const override;
-  std::vector<absl::StatusOr<FileStat>> StatAll(
-      std::span<const std::string> names) const override;
-  absl::StatusOr<std::vector<Entry>> List(
-      const std::string& folder) const override;
-  absl::StatusOr<std::vector<FoundFile>> Glob(
-      const std::string& pattern) const override;
-  std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
-      std::span<const std::string> patterns) const override;
-  absl::StatusOr<std::string> FindOne(
-      const std::string& pattern) const override;
-  absl::Status Write(const std::string& name,
-                     std::string_view bytes) const override;
-  absl::StatusOr<bool> WriteNew(const std::string& name,
-                                std::string_view bytes) const override;
-  absl::Status Remove(const std::string& name) const override;
-  absl::Status RemoveFolder(const std::string& folder) const override;
-  std::string NameIn(const std::string& folder,
-                     std::string_view name) const override;
 
  private:
+  absl::StatusOr<const FileSystem*> Target(
+      const std::string& /*name*/) const override {
+    return store_.get();
+  }
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Cached(
       absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened) const;
 

@@ -2,6 +2,7 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/io/side_by_side.h"
 #include "core/io/url_options.h"
@@ -70,7 +71,11 @@ absl::Status FileSystem::RemoveFolder(const std::string& folder) const {
 
 std::string FileSystem::NameIn(const std::string& folder,
                                std::string_view name) const {
-  return fmt::format("{}{}{}", folder, folder.ends_with('/') ? "" : "/", name);
+  const size_t options =
+      SchemeOf(folder).empty() ? folder.size() : FindUrlOptions(folder);
+  const auto place = std::string_view(folder).substr(0, options);
+  return fmt::format("{}{}{}{}", place, place.ends_with('/') ? "" : "/", name,
+                     folder.substr(options));
 }
 
 }  // namespace feedmill

@@ -100,9 +100,9 @@ class FileSystem {
   // Removes all files below a folder. OK if there are none. Default: calls Glob
   // and, for many files at once, Remove.
   virtual absl::Status RemoveFolder(const std::string& folder) const;
-  // Returns the name of the file `name` of a folder. Default: "FOLDER/NAME".
-  virtual std::string NameIn(const std::string& folder,
-                             std::string_view name) const;
+  // Returns the name of the file `name` of a folder: "FOLDER/NAME", with the
+  // options of the folder's URL behind it.
+  std::string NameIn(const std::string& folder, std::string_view name) const;
 };
 
 }  // namespace feedmill

@@ -1,8 +1,8 @@
 #include "core/io/glob.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -11,19 +11,14 @@
 #include "core/base/status.h"
 #include "core/io/file_list.h"
 #include "core/io/file_systems.h"
+#include "core/io/key_glob.h"
 #include "core/io/read_stop.h"
 
 namespace feedmill {
 namespace {
 
-// Bounds of the walk of one pattern: links can make infinite trees.
+// Most folders above a file: links can make infinite trees.
 constexpr size_t kDepthMax = 32;
-constexpr size_t kFilesMax = size_t{1} << 24;
-
-std::string Join(const std::string& directory, const std::string& name) {
-  if (directory.empty()) return name;
-  return directory.back() == '/' ? directory + name : directory + "/" + name;
-}
 
 // Returns the folder in which a pattern's parts are looked up: "/",
 // "s3://bucket/".
@@ -34,124 +29,106 @@ std::string RootOf(const std::string& pattern) {
       0, std::min(pattern.find('/', begin), pattern.size() - 1) + 1);
 }
 
-// Returns the parts of a pattern after its first `begin` bytes.
-std::vector<std::string> SplitPattern(const std::string& pattern,
-                                      size_t begin) {
-  std::vector<std::string> parts;
-  while (begin < pattern.size()) {
-    const size_t end = std::min(pattern.find('/', begin), pattern.size());
-    if (end > begin) parts.push_back(pattern.substr(begin, end - begin));
-    begin = end + 1;
+// Returns a path without empty parts: "a//b/" → "a/b".
+std::string WithoutEmptyParts(std::string_view path) {
+  std::string out;
+  for (const char c : path) {
+    if (c != '/' || (!out.empty() && out.back() != '/')) out += c;
   }
-  JoinStarParts(parts);
-  return parts;
+  if (out.ends_with('/')) out.pop_back();
+  return out;
 }
 
-class GlobWalk {
+// Lists the folders below `top` as a store lists keys.
+class FolderListing {
  public:
-  // `parts`: of the pattern. AddTree needs none.
-  GlobWalk(const FileSystem& files, std::vector<std::string> parts)
-      : files_(files),
-        parts_(std::move(parts)),
-        meets_again_(std::ranges::count(parts_, "**") > 1) {}
+  FolderListing(const FileSystem& files, const std::string& top)
+      : files_(files), top_(top), root_(top.ends_with('/') ? top : top + "/") {}
 
-  // Adds all files below a folder, except hidden ones.
-  absl::Status AddTree(const std::string& directory, size_t depth) {
-    FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
-    if (!trees_.insert(directory).second) return absl::OkStatus();
-    FM_ASSIGN_OR_RETURN(const auto entries, files_.List(directory));
-    for (const auto& entry : entries) {
-      if (IsHiddenName(entry.name)) continue;
-      const std::string path = Join(directory, entry.name);
-      if (entry.directory) {
-        FM_RETURN_IF_ERROR(AddTree(path, depth + 1));
-      } else {
-        found_.push_back({path, entry.identity});
-      }
+  std::string NameOf(const std::string& key) const { return root_ + key; }
+
+  absl::Status operator()(std::span<const ListTask> tasks,
+                          const TakePage& take) const {
+    for (size_t k = 0; k < tasks.size(); ++k) {
+      const ListTask& task = tasks[k];
+      const auto take_page = [&](ListPage page) {
+        return take(k, std::move(page));
+      };
+      const size_t folder = task.prefix.rfind('/') + 1;  // 0: none
+      FM_RETURN_IF_ERROR(
+          task.is_name ? Look(task.prefix, take_page)
+                       : List(task, task.prefix.substr(0, folder), take_page));
     }
     return absl::OkStatus();
   }
-
-  // Adds paths below `directory` that match the parts [at, …). "**" is any
-  // number of folders.
-  absl::Status AddMatches(const std::string& directory, size_t at,
-                          size_t depth) {
-    FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
-    if (meets_again_ && !matched_.emplace(at, directory).second) {
-      return absl::OkStatus();
-    }
-    const std::string& part = parts_[at];
-    const bool last = at + 1 == parts_.size();
-    if (const auto name = LiteralPattern(part)) {
-      const std::string path = Join(directory, *name);
-      const auto stat = files_.Stat(path);
-      if (!stat.ok()) return UnlessMissing(stat.status());
-      return AddMatch({*name, stat->directory, stat->identity}, path, at,
-                      depth);
-    }
-    const bool any_depth = part == "**";
-    if (any_depth && !last) {
-      FM_RETURN_IF_ERROR(AddMatches(directory, at + 1, depth));
-    }
-    const auto entries = files_.List(directory);
-    if (!entries.ok()) return UnlessMissing(entries.status());
-    for (const auto& entry : *entries) {
-      const std::string path = Join(directory, entry.name);
-      if (any_depth) {
-        if (IsHiddenName(entry.name)) continue;
-        if (entry.directory) {
-          FM_RETURN_IF_ERROR(AddMatches(path, at, depth + 1));
-        } else if (last) {
-          found_.push_back({path, entry.identity});
-        }
-      } else if (PartMatches(part, entry.name)) {
-        FM_RETURN_IF_ERROR(AddMatch(entry, path, at, depth));
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  std::vector<FoundFile> Found() && { return std::move(found_); }
 
  private:
-  absl::Status AddMatch(const FileSystem::Entry& entry, const std::string& path,
-                        size_t at, size_t depth) {
-    if (at + 1 < parts_.size()) {
-      if (!entry.directory) return absl::OkStatus();
-      return AddMatches(path, at + 1, depth + 1);
-    }
-    if (entry.directory) return AddTree(path, depth + 1);
-    found_.push_back({path, entry.identity});
-    return absl::OkStatus();
-  }
+  using Take = std::function<absl::Status(ListPage page)>;
 
   // A name that is not there does not match. One that cannot be looked at may.
   static absl::Status UnlessMissing(const absl::Status& status) {
     return absl::IsNotFound(status) ? absl::OkStatus() : status;
   }
 
-  absl::Status CheckBounds(const std::string& directory, size_t depth) const {
-    FM_RETURN_IF_ERROR(ReadStop::Check(directory));
-    if (depth > kDepthMax) {
+  absl::Status Look(const std::string& key, const Take& take) const {
+    const auto stat = files_.Stat(NameOf(key));
+    if (!stat.ok()) return UnlessMissing(stat.status());
+    ListPage page;
+    if (stat->directory) {
+      page.prefixes.push_back(key + "/");
+    } else {
+      page.objects.push_back({key, stat->identity});
+    }
+    return take(std::move(page));
+  }
+
+  // Lists a folder, "" or with a '/' at its end, and those below if the task is
+  // deep.
+  absl::Status List(const ListTask& task, const std::string& folder,
+                    const Take& take) const {
+    const std::string path =
+        folder.empty() ? top_ : NameOf(folder.substr(0, folder.size() - 1));
+    FM_RETURN_IF_ERROR(ReadStop::Check(path));
+    if (std::ranges::count(folder, '/') > static_cast<ptrdiff_t>(kDepthMax)) {
       return ResourceExhausted(
           "{}: more than {} folders deep (a link to a folder above itself?)",
-          directory, kDepthMax);
+          path, kDepthMax);
     }
-    if (found_.size() > kFilesMax) {
-      return ResourceExhausted("{}: more than {} files in one pattern",
-                               directory, kFilesMax);
+    auto entries = files_.List(path);
+    if (!entries.ok()) return UnlessMissing(entries.status());
+    ListPage page;
+    for (FileSystem::Entry& entry : *entries) {
+      std::string key = folder + entry.name;
+      if (!key.starts_with(task.prefix) || IsLeftOut(task, entry.name)) {
+        continue;
+      }
+      if (entry.directory) {
+        page.prefixes.push_back(std::move(key) + "/");
+      } else {
+        page.objects.push_back(
+            {std::move(key),
+             std::move(entry.identity).value_or(FileIdentity{})});
+      }
+    }
+    if (!task.deep) return take(std::move(page));
+    const std::vector<std::string> below = std::move(page.prefixes);
+    FM_RETURN_IF_ERROR(take(std::move(page)));
+    for (const std::string& each : below) {
+      FM_RETURN_IF_ERROR(List(task, each, take));
     }
     return absl::OkStatus();
   }
 
+  static bool IsLeftOut(const ListTask& task, std::string_view name) {
+    return task.deep && IsHiddenName(name) &&
+           std::ranges::none_of(task.hidden, [&](const std::string& part) {
+             return PartMatches(part, name);
+           });
+  }
+
   const FileSystem& files_;
-  const std::vector<std::string> parts_;
-  // True if the walk may reach a folder with the same remaining parts on
-  // several ways.
-  const bool meets_again_;
-  std::set<std::pair<size_t, std::string>> matched_;  // if meets_again_
-  std::set<std::string> trees_;  // folders that AddTree has added
-  std::vector<FoundFile> found_;
+  const std::string top_;
+  const std::string root_;  // with a '/' at its end
 };
 
 }  // namespace
@@ -165,21 +142,28 @@ absl::StatusOr<std::vector<FoundFile>> GlobByListing(
     name = pattern;
     literal = files.Stat(name);
   }
-  if (literal.ok()) {
-    if (!literal->directory) {
-      return std::vector<FoundFile>{{name, literal->identity}};
-    }
-    GlobWalk walk(files, {});
-    FM_RETURN_IF_ERROR(walk.AddTree(name, 0));
-    return std::move(walk).Found();
+  if (!literal.ok() && !absl::IsNotFound(literal.status())) {
+    return literal.status();
   }
-  if (!absl::IsNotFound(literal.status())) return literal.status();
+  if (literal.ok() && !literal->directory) {
+    return std::vector<FoundFile>{{name, literal->identity}};
+  }
   const std::string root = RootOf(pattern);
-  auto parts = SplitPattern(pattern, root.size());
-  if (!HasWildcard(pattern) || parts.empty()) return std::vector<FoundFile>();
-  GlobWalk walk(files, std::move(parts));
-  FM_RETURN_IF_ERROR(walk.AddMatches(root, 0, 0));
-  return std::move(walk).Found();
+  const std::string below = WithoutEmptyParts(pattern.substr(root.size()));
+  if (!literal.ok() && (!HasWildcard(pattern) || below.empty())) {
+    return std::vector<FoundFile>();
+  }
+  const FolderListing listing(files, literal.ok() ? name : root);
+  FM_ASSIGN_OR_RETURN(auto found, literal.ok() ? KeysBelow("", listing)
+                                               : GlobKeys(below, listing));
+  std::vector<FoundFile> out;
+  out.reserve(found.size());
+  for (ListedObject& object : found) {
+    out.push_back({listing.NameOf(object.key)});
+    if (KnowsSizeOnly(object.identity)) continue;
+    out.back().identity = std::move(object.identity);
+  }
+  return out;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -16,11 +17,11 @@ namespace {
 // Most objects that one pattern may match.
 constexpr size_t kObjectsMax = size_t{1} << 24;
 
-std::vector<std::string> PartsOf(std::string_view path) {
-  std::vector<std::string> parts;
+std::vector<std::string_view> PartsOf(std::string_view path) {
+  std::vector<std::string_view> parts;
   for (;;) {
     const size_t slash = path.find('/');
-    parts.emplace_back(path.substr(0, slash));
+    parts.push_back(path.substr(0, slash));
     if (slash == std::string_view::npos) return parts;
     path.remove_prefix(slash + 1);
   }
@@ -35,13 +36,13 @@ std::string_view WithoutSlashes(std::string_view path) {
 class PathMatch {
  public:
   // Both outlive this.
-  PathMatch(std::span<const std::string> parts,
+  PathMatch(std::span<const std::string_view> parts,
             std::span<const std::string> pattern)
       : parts_(parts), pattern_(pattern) {}
 
   // True if the key's parts [at, …) match the pattern's, [own, …).
   bool From(size_t at, size_t own) {
-    const std::span<const std::string> rest = parts_.subspan(at);
+    const std::span<const std::string_view> rest = parts_.subspan(at);
     if (own == pattern_.size()) return NoneHidden(rest);
     if (rest.empty()) return false;
     if (pattern_[own] == "**") return FromStars(at, own);
@@ -49,7 +50,7 @@ class PathMatch {
   }
 
  private:
-  static bool NoneHidden(std::span<const std::string> parts) {
+  static bool NoneHidden(std::span<const std::string_view> parts) {
     return std::none_of(parts.begin(), parts.end(), IsHiddenName);
   }
 
@@ -66,7 +67,7 @@ class PathMatch {
     }
   }
 
-  const std::span<const std::string> parts_;
+  const std::span<const std::string_view> parts_;
   const std::span<const std::string> pattern_;
   std::vector<bool> tried_;  // by "**" of the pattern and place in the key
 };
@@ -77,7 +78,8 @@ std::string_view LiteralBeginning(std::string_view part) {
 }
 
 std::vector<std::string> PartsOfPattern(std::string_view pattern) {
-  std::vector<std::string> parts = PartsOf(WithoutSlashes(pattern));
+  const auto split = PartsOf(WithoutSlashes(pattern));
+  std::vector<std::string> parts(split.begin(), split.end());
   JoinStarParts(parts);
   return parts;
 }
@@ -106,11 +108,15 @@ void DropFolderMarks(std::vector<ListedObject>& found) {
 class KeyWalk {
  public:
   // `one`: ends at the first page with an object that matches.
-  KeyWalk(std::vector<std::string> parts, const ListKeys& list, bool one)
-      : parts_(std::move(parts)), list_(list), one_(one) {}
+  // `parts`: of the pattern; none for all keys below `folder`.
+  KeyWalk(std::vector<std::string> parts, const ListKeys& list, bool one,
+          const std::string& folder = "")
+      : parts_(std::move(parts)),
+        list_(list),
+        one_(one),
+        level_({{folder, 0}}) {}
 
   absl::StatusOr<std::vector<ListedObject>> Run() && {
-    level_.push_back({"", 0});
     while (!level_.empty()) {
       std::vector<ListTask> tasks;
       for (Folder& folder : level_) tasks.push_back(TaskOf(folder));
@@ -146,13 +152,19 @@ class KeyWalk {
       ++folder.part;
     }
     if (folder.part == parts_.size() || parts_[folder.part] == "**") {
-      return {folder.prefix, true};
+      ListTask task{.prefix = folder.prefix, .deep = true};
+      std::ranges::copy_if(
+          std::span(parts_).subspan(folder.part),
+          std::back_inserter(task.hidden),
+          [](const std::string& part) { return IsHiddenName(part); });
+      return task;
     }
     const std::string& part = parts_[folder.part];
     const auto literal = LiteralPattern(part);
-    return {folder.prefix +
-                (literal ? *literal : std::string(LiteralBeginning(part))),
-            false};
+    return {
+        .prefix = folder.prefix +
+                  (literal ? *literal : std::string(LiteralBeginning(part))),
+        .is_name = literal.has_value()};
   }
 
   absl::Status Take(const Folder& folder, const ListTask& task, ListPage page,
@@ -167,8 +179,8 @@ class KeyWalk {
       }
     }
     if (found_.size() > kObjectsMax) {
-      return ResourceExhausted("more than {} objects in one pattern",
-                               kObjectsMax);
+      return ResourceExhausted("{}: more than {} files in one pattern",
+                               folder.prefix, kObjectsMax);
     }
     if (task.deep || page.deep) return absl::OkStatus();
     for (const std::string& prefix : page.prefixes) {
@@ -205,34 +217,62 @@ absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
   return NotFound("{}: no object matches it", pattern);
 }
 
-absl::StatusOr<std::vector<ListedObject>> KeysBelow(
-    std::span<const std::string> folders, const ListKeys& list) {
-  std::vector<ListTask> tasks;
-  for (const std::string& folder : folders) tasks.push_back({folder, true});
-  std::vector<ListedObject> found;
-  FM_RETURN_IF_ERROR(list(tasks, [&](size_t task, ListPage page) {
-    for (ListedObject& object : page.objects) {
-      if (object.key.ends_with('/')) continue;
-      const auto rest =
-          PartsOf(std::string_view(object.key).substr(folders[task].size()));
-      if (std::none_of(rest.begin(), rest.end(), IsHiddenName)) {
-        found.push_back(std::move(object));
-      }
+absl::StatusOr<std::vector<ListedObject>> KeysBelow(const std::string& prefix,
+                                                    const ListKeys& list) {
+  return KeyWalk({}, list, /*one=*/false, prefix).Run();
+}
+
+absl::StatusOr<std::vector<FoundFile>> FilesOfObjects(
+    std::vector<ListedObject> objects,
+    const std::function<std::string(const std::string& key)>& name_of,
+    const std::function<absl::StatusOr<std::string>(const std::string& name)>&
+        key_of) {
+  std::vector<FoundFile> files;
+  files.reserve(objects.size());
+  for (ListedObject& object : objects) {
+    FoundFile& file = files.emplace_back();
+    file.name = name_of(object.key);
+    file.written_ns = object.written_ns;
+    if (!KnowsSizeOnly(object.identity)) {
+      file.identity = std::move(object.identity);
     }
-    return found.size() <= kObjectsMax
-               ? absl::OkStatus()
-               : ResourceExhausted("more than {} objects in one folder",
-                                   kObjectsMax);
-  }));
-  DropFolderMarks(found);
-  return found;
+    const auto key = key_of(file.name);
+    if (key.ok() && *key == object.key) continue;
+    return InvalidArgument(
+        "{}: the object's key ends like options of a URL, and cannot be named; "
+        "give it another",
+        file.name);
+  }
+  return files;
+}
+
+void AddEntries(const std::string& prefix, ListPage page,
+                std::vector<FileSystem::Entry>& entries) {
+  std::string last_folder;
+  for (ListedObject& object : page.objects) {
+    const std::string below = object.key.substr(prefix.size());
+    const size_t slash = below.find('/');
+    if (slash == std::string::npos && !below.empty()) {
+      entries.push_back({below, false});
+      if (KnowsSizeOnly(object.identity)) continue;
+      entries.back().identity = std::move(object.identity);
+    } else if (page.deep && below.substr(0, slash) != last_folder) {
+      // Keys come in the order of their bytes.
+      last_folder = below.substr(0, slash);
+      entries.push_back({last_folder, true});
+    }
+  }
+  for (const std::string& each : page.prefixes) {
+    entries.push_back(
+        {each.substr(prefix.size(), each.size() - prefix.size() - 1), true});
+  }
 }
 
 bool StandsForFile(const std::string& pattern, std::string_view name) {
   constexpr size_t kNumbersMax = 10'000;
   const auto patterns = ExpandNumbersInName(pattern, kNumbersMax);
   if (!patterns) return false;
-  const std::vector<std::string> parts = PartsOf(name);
+  const std::vector<std::string_view> parts = PartsOf(name);
   return std::ranges::any_of(*patterns, [&](const std::string& one) {
     return PathMatch(parts, PartsOfPattern(one)).From(0, 0);
   });

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/io/file_identity.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 
@@ -44,6 +45,10 @@ struct ListTask {
   // True: all keys. False: keys without a '/' behind the prefix, and the common
   // prefixes of all other keys.
   bool deep = false;
+  // True: only the key `prefix` and keys below it are needed.
+  bool is_name = false;
+  // Parts of a pattern. Only hidden names that match one of them are needed.
+  std::vector<std::string> hidden{};
 };
 
 // Receives a page of the task with this index.
@@ -65,10 +70,22 @@ absl::StatusOr<std::vector<ListedObject>> GlobKeys(const std::string& pattern,
 absl::StatusOr<std::string> FindOneKey(const std::string& pattern,
                                        const ListKeys& list);
 
-// Returns the objects below `folders`, without hidden ones. "" is the whole
-// bucket.
-absl::StatusOr<std::vector<ListedObject>> KeysBelow(
-    std::span<const std::string> folders, const ListKeys& list);
+// Returns the objects below a folder, without hidden ones. `prefix`: of the
+// folder; "" is the whole bucket.
+absl::StatusOr<std::vector<ListedObject>> KeysBelow(const std::string& prefix,
+                                                    const ListKeys& list);
+
+// Returns the objects as files. name_of(key): the name of a key. key_of(name):
+// the key of a name, whose options a key may end like; such a key is an error.
+absl::StatusOr<std::vector<FoundFile>> FilesOfObjects(
+    std::vector<ListedObject> objects,
+    const std::function<std::string(const std::string& key)>& name_of,
+    const std::function<absl::StatusOr<std::string>(const std::string& name)>&
+        key_of);
+
+// Appends the entries of a folder that a page has. `prefix`: of the folder.
+void AddEntries(const std::string& prefix, ListPage page,
+                std::vector<FileSystem::Entry>& entries);
 
 // True if `pattern` stands for the file `name`, whether it is there or not: the
 // name matches, or is below a folder that does. False for patterns with ranges

@@ -111,15 +111,6 @@ class CloudFiles final : public FileSystem {
   absl::Status Remove(const std::string& name) const override;
   absl::Status RemoveFolder(const std::string& folder) const override;
 
-  std::string NameIn(const std::string& folder,
-                     std::string_view name) const override {
-    const auto url = ParseCloudUrl(scheme_, folder);
-    const std::string options = url.ok() ? url->options : "";
-    return FileSystem::NameIn(folder.substr(0, folder.size() - options.size()),
-                              name) +
-           options;
-  }
-
  private:
   bool is_google() const { return scheme_ == "gs"; }
 
@@ -371,7 +362,9 @@ absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const CloudName& bucket,
     std::string key = info.path().substr(before);
     if (!key.starts_with(task.prefix)) continue;
     if (info.IsFile()) {
-      page.objects.push_back({std::move(key), IdentityOfInfo(info)});
+      FileIdentity identity = IdentityOfInfo(info);
+      const int64_t written_ns = identity.mtime_ns;
+      page.objects.push_back({std::move(key), std::move(identity), written_ns});
     } else if (!page.deep) {
       page.prefixes.push_back(key + "/");
     }
@@ -413,28 +406,20 @@ absl::StatusOr<std::vector<FoundFile>> CloudFiles::Glob(
     if (!stat->directory && stat->identity.size > 0) return itself;
     std::string folder = *literal;
     if (!folder.empty() && !folder.ends_with('/')) folder += '/';
-    FM_ASSIGN_OR_RETURN(objects, KeysBelow({&folder, 1}, ListerOf(name)));
+    FM_ASSIGN_OR_RETURN(objects, KeysBelow(folder, ListerOf(name)));
     // An empty object may be the mark of a folder.
     if (!stat->directory && objects.empty()) return itself;
   } else {
     FM_ASSIGN_OR_RETURN(objects, GlobKeys(name.url.key, ListerOf(name)));
   }
   if (objects.empty()) FM_RETURN_IF_ERROR(CheckBucket(name));
-  std::vector<FoundFile> files;
-  files.reserve(objects.size());
-  for (ListedObject& object : objects) {
-    FoundFile& file = files.emplace_back();
-    file.name = Beside(name, object.key).name;
-    file.written_ns = object.identity.mtime_ns;
-    file.identity = std::move(object.identity);
-    FM_ASSIGN_OR_RETURN(const CloudName again, NamedBy(file.name));
-    if (again.url.key == object.key) continue;
-    return InvalidArgument(
-        "{}: the object's key ends like options of a URL, and cannot be named; "
-        "give it another",
-        file.name);
-  }
-  return files;
+  return FilesOfObjects(
+      std::move(objects),
+      [&](const std::string& key) { return Beside(name, key).name; },
+      [&](const std::string& file) -> absl::StatusOr<std::string> {
+        FM_ASSIGN_OR_RETURN(CloudName object, NamedBy(file));
+        return std::move(object.url.key);
+      });
 }
 
 absl::StatusOr<std::vector<FileSystem::Entry>> CloudFiles::List(
@@ -442,24 +427,9 @@ absl::StatusOr<std::vector<FileSystem::Entry>> CloudFiles::List(
   FM_ASSIGN_OR_RETURN(const CloudName name, NameOf(folder));
   std::string prefix = name.url.key;
   if (!prefix.empty() && !prefix.ends_with('/')) prefix += '/';
-  FM_ASSIGN_OR_RETURN(const ListPage page, ListTaskOf(name, {prefix, false}));
+  FM_ASSIGN_OR_RETURN(ListPage page, ListTaskOf(name, {prefix}));
   std::vector<Entry> entries;
-  std::string last_folder;
-  for (const ListedObject& object : page.objects) {
-    const std::string below = object.key.substr(prefix.size());
-    const size_t slash = below.find('/');
-    if (slash == std::string::npos) {
-      entries.push_back({below, false, object.identity});
-    } else if (below.substr(0, slash) != last_folder) {
-      // Keys come in the order of their bytes.
-      last_folder = below.substr(0, slash);
-      entries.push_back({last_folder, true});
-    }
-  }
-  for (const std::string& each : page.prefixes) {
-    entries.push_back(
-        {each.substr(prefix.size(), each.size() - prefix.size() - 1), true});
-  }
+  AddEntries(prefix, std::move(page), entries);
   if (entries.empty()) return NotFound("{}: no such folder", folder);
   return entries;
 }

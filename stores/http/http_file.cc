@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/chunk/piece.h"
 #include "core/net/clock.h"
 
 namespace feedmill {
@@ -26,6 +25,7 @@ HttpFile::HttpFile(RemoteFile file, HttpStore::ProbeResult found,
       identity_(std::move(found.identity)),
       first_(std::move(found.first)),
       store_(std::move(store)),
+      ledger_(store_->memory, kDoneBytesMax),
       has_ranges_(found.whole == nullptr),
       whole_(found.whole) {
   store_->Add(this);
@@ -33,33 +33,10 @@ HttpFile::HttpFile(RemoteFile file, HttpStore::ProbeResult found,
 
 HttpFile::~HttpFile() {
   store_->Remove(this);
-  uint64_t bytes = 0;
-  for (const auto& [offset, piece] : pieces_) {
-    piece.transfer->Abandon();
-    bytes += piece.size;
-  }
-  if (bytes == 0) return;
-  pieces_.clear();
-  store_->GiveBack(bytes);
-  store_->loop.Wake();
+  if (ledger_.AbandonAll()) store_->loop.Wake();
 }
 
 // ---- fetching ahead
-
-void HttpFile::AddMissing(const ByteRange& range,
-                          std::vector<ByteRange>& missing) const {
-  uint64_t at = range.offset;
-  const uint64_t end = range.offset + range.size;
-  auto piece = pieces_.upper_bound(at);
-  if (piece != pieces_.begin()) --piece;
-  for (; at < end; ++piece) {
-    const bool last = piece == pieces_.end();
-    const uint64_t begin = last ? end : std::min(piece->first, end);
-    if (begin > at) missing.push_back({at, begin - at});
-    if (last || begin == end) return;
-    at = std::max(at, piece->first + piece->second.size);
-  }
-}
 
 // Caller holds mutex_. Returns how far to read beyond a run: six times the
 // bytes that are read within a round trip. The requests for them share the
@@ -99,7 +76,7 @@ std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further,
                                               uint64_t request_bytes) const {
   std::vector<ByteRange> missing;
   for (const ByteRange& range : JoinRanges({&further, 1}, 0, identity_.size)) {
-    AddMissing(range, missing);
+    ledger_.AddMissing(range, missing);
     if (missing.empty()) continue;
     const uint64_t end = missing.back().offset + missing.back().size;
     if (end == range.offset + range.size && end < identity_.size &&
@@ -116,11 +93,11 @@ void HttpFile::Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
                      std::vector<std::shared_ptr<Transfer>>& begun) const {
   for (const ByteRange& range : ranges) {
     for (const ByteRange& part : SplitRange(range, request_bytes)) {
-      if (!store_->Take(part.size)) break;
-      begun.push_back(
-          Transfer::Range(file_, part, identity_, {}, store_->options));
-      pieces_[part.offset] = {
-          .transfer = begun.back(), .size = part.size, .used = now};
+      const auto begin = [&](const ByteRange& piece) {
+        return begun.emplace_back(
+            Transfer::Range(file_, piece, identity_, {}, store_->options));
+      };
+      if (!ledger_.Add(part, now, begin)) break;
     }
   }
 }
@@ -148,12 +125,12 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
     std::vector<ByteRange> missing;
     ByteRange further;
     for (const ByteRange& range : joined) {
-      AddMissing(range, missing);
+      ledger_.AddMissing(range, missing);
       further = run_.Extend(range, ahead, RunGrowth());
     }
     // Ranges that the reader announced come first.
     Begin(missing, options.request_bytes, now, begun);
-    further.size = std::min(further.size, store_->Left() / 4);
+    further.size = std::min(further.size, store_->memory.Left() / 4);
     const uint64_t request_bytes = RunRequestBytes(further.size);
     Begin(MissingAhead(further, request_bytes), request_bytes, now, begun);
   }
@@ -162,107 +139,12 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
   }
 }
 
-// Caller holds mutex_. Drops the piece that was read longest ago and returns
-// its size.
-uint64_t HttpFile::DropOldestDone() const {
-  const uint64_t offset = done_.front();
-  done_.pop_front();
-  const auto found = pieces_.find(offset);
-  // The piece may have failed or been fetched again.
-  if (found == pieces_.end() || !found->second.done) return 0;
-  const uint64_t bytes = found->second.size;
-  pieces_.erase(found);
-  done_bytes_ -= bytes;
-  return bytes;
-}
-
-uint64_t HttpFile::DropUnneeded(absl::Time before) const {
+void HttpFile::DropUnneeded(absl::Time before) const {
   const std::lock_guard lock(mutex_);
-  uint64_t bytes = 0;
-  while (!done_.empty()) bytes += DropOldestDone();
-  std::erase_if(pieces_, [&](const auto& entry) {
-    const Piece& piece = entry.second;
-    // A running transfer, or one that a reader waits for, is in use.
-    if (piece.used >= before || piece.transfer.use_count() > 1) return false;
-    bytes += piece.size;
-    return true;
-  });
-  return bytes;
+  ledger_.DropUnneeded(before);
 }
 
 // ---- reading
-
-// Adds transfers that write directly into `out`, in parallel.
-void HttpFile::AddDirect(uint64_t offset, std::span<std::byte> out,
-                         std::vector<Part>& parts) const {
-  for (const ByteRange& part :
-       SplitRange({offset, out.size()}, store_->options.request_bytes)) {
-    const std::span<std::byte> into =
-        out.subspan(part.offset - offset, part.size);
-    parts.push_back(
-        {Transfer::Range(file_, part, identity_, into, store_->options), 0,
-         into});
-  }
-}
-
-// Divides a read into parts of pieces and parts to be fetched.
-std::vector<HttpFile::Part> HttpFile::PartsOf(uint64_t offset,
-                                              std::span<std::byte> out) const {
-  std::vector<Part> parts;
-  const absl::Time now = SteadyNow();
-  const std::lock_guard lock(mutex_);
-  uint64_t at = offset;
-  const uint64_t end = offset + out.size();
-  auto piece = pieces_.upper_bound(at);
-  if (piece != pieces_.begin()) --piece;
-  for (; at < end; ++piece) {
-    const bool last = piece == pieces_.end();
-    const uint64_t begin = last ? end : std::min(piece->first, end);
-    if (begin > at) {
-      AddDirect(at, out.subspan(at - offset, begin - at), parts);
-      at = begin;
-    }
-    if (last || at == end) break;
-    const uint64_t piece_end = piece->first + piece->second.size;
-    if (piece_end <= at) continue;
-    const uint64_t size = std::min(piece_end, end) - at;
-    piece->second.used = now;
-    parts.push_back({piece->second.transfer, at - piece->first,
-                     out.subspan(at - offset, size), piece->first});
-    at += size;
-  }
-  return parts;
-}
-
-void HttpFile::DropPiece(uint64_t piece) const {
-  uint64_t bytes = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = pieces_.find(piece);
-    if (found == pieces_.end()) return;
-    bytes = found->second.size;
-    if (found->second.done) done_bytes_ -= bytes;
-    pieces_.erase(found);
-  }
-  store_->GiveBack(bytes);
-}
-
-// Counts bytes of a piece as read. Keeps the pieces that were read last.
-void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
-  uint64_t dropped = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = pieces_.find(piece);
-    if (found == pieces_.end() || found->second.done) return;
-    found->second.read += bytes;
-    if (found->second.read < found->second.size) return;
-    found->second.done = true;
-    done_.push_back(piece);
-    done_bytes_ += found->second.size;
-    while (done_bytes_ > kDoneBytesMax) dropped += DropOldestDone();
-  }
-  if (dropped > 0) store_->GiveBack(dropped);
-}
 
 // Without a strong ETag, all bytes must be of the version of the first answer:
 // more than the identity may be known then.
@@ -275,33 +157,38 @@ absl::Status HttpFile::CheckSeen(const FileIdentity& seen) const {
   return seen == *seen_ ? absl::OkStatus() : ChangedError(name());
 }
 
-absl::Status HttpFile::TakePart(const Part& part) const {
-  FM_RETURN_IF_ERROR(part.transfer->Wait(part.skip + part.out.size()));
-  FM_RETURN_IF_ERROR(CheckSeen(part.transfer->seen()));
+absl::Status HttpFile::TakePart(const Ledger::Part& part) const {
+  FM_RETURN_IF_ERROR(part.fetch->Wait(part.skip() + part.out.size()));
+  FM_RETURN_IF_ERROR(CheckSeen(part.fetch->seen()));
   if (!part.piece) return absl::OkStatus();
-  part.transfer->CopyTo(part.skip, part.out);
-  CountRead(*part.piece, part.out.size());
+  part.fetch->CopyTo(part.skip(), part.out);
+  const std::lock_guard lock(mutex_);
+  ledger_.CountRead(part);
   return absl::OkStatus();
 }
 
-absl::Status HttpFile::TakeParts(std::span<const Part> parts) const {
+absl::Status HttpFile::TakeParts(std::vector<Ledger::Part> parts) const {
+  // Parts that no piece has are received where the read wants them, in
+  // parallel.
   std::vector<std::shared_ptr<Transfer>> direct;
-  for (const Part& part : parts) {
-    if (!part.piece) direct.push_back(part.transfer);
+  for (Ledger::Part& part : parts) {
+    if (part.piece) continue;
+    part.fetch = direct.emplace_back(
+        Transfer::Range(file_, {part.offset, part.out.size()}, identity_,
+                        part.out, store_->options));
   }
   if (!direct.empty()) {
     FM_RETURN_IF_ERROR(file_.Prepare());
     store_->loop.Start(direct, TransferLoop::Urgency::kAwaited);
   }
-  for (const Part& part : parts) {
+  for (const Ledger::Part& part : parts) {
     const absl::Status status = TakePart(part);
     if (status.ok()) continue;
-    if (part.transfer->no_ranges()) {
+    {
       const std::lock_guard lock(mutex_);
-      has_ranges_ = false;
+      if (part.fetch->no_ranges()) has_ranges_ = false;
+      if (!absl::IsCancelled(status)) ledger_.DropFailed(part);
     }
-    // The next read requests it again.
-    if (part.piece && !absl::IsCancelled(status)) DropPiece(*part.piece);
     for (const auto& transfer : direct) transfer->Abandon();
     store_->loop.Wake();
     return status;
@@ -334,17 +221,65 @@ absl::StatusOr<size_t> HttpFile::Read(uint64_t offset,
     return out.size();
   }
   bool has_ranges;
+  std::vector<Ledger::Part> parts;
   {
     const std::lock_guard lock(mutex_);
     has_ranges = has_ranges_;
+    if (has_ranges) {
+      parts = ledger_.PartsOf(offset, out, store_->options.request_bytes,
+                              SteadyNow());
+    }
   }
   if (has_ranges) {
-    const absl::Status status = TakeParts(PartsOf(offset, out));
+    const absl::Status status = TakeParts(std::move(parts));
     if (status.ok()) return out.size();
     const std::lock_guard lock(mutex_);
     if (has_ranges_) return status;
   }
   return ReadFromWhole(offset, out);
+}
+
+// ---- the file system
+
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> HttpFileSystem::Open(
+    const std::string& name) const {
+  FM_ASSIGN_OR_RETURN(RemoteFile file, RemoteFileOf(name));
+  HttpStore::ProbeResult found = std::move(store_->FindAll({&file, 1}).front());
+  FM_RETURN_IF_ERROR(found.status);
+  return std::make_unique<HttpFile>(std::move(file), std::move(found), store_);
+}
+
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> HttpFileSystem::OpenKnown(
+    const std::string& name, const FileIdentity& known) const {
+  FM_ASSIGN_OR_RETURN(RemoteFile file, RemoteFileOf(name));
+  return std::make_unique<HttpFile>(
+      std::move(file), HttpStore::ProbeResult{.identity = known}, store_);
+}
+
+std::vector<absl::StatusOr<FileStat>> HttpFileSystem::StatAll(
+    std::span<const std::string> names) const {
+  std::vector<absl::StatusOr<FileStat>> stats(
+      names.size(), absl::StatusOr<FileStat>(FileStat{}));
+  std::vector<RemoteFile> files;
+  std::vector<size_t> places;
+  for (size_t k = 0; k < names.size(); ++k) {
+    auto file = RemoteFileOf(names[k]);
+    if (file.ok()) {
+      files.push_back(*std::move(file));
+      places.push_back(k);
+    } else {
+      stats[k] = file.status();
+    }
+  }
+  const auto found = store_->FindAll(files);
+  for (size_t k = 0; k < found.size(); ++k) {
+    if (found[k].status.ok()) {
+      stats[places[k]] = FileStat{found[k].identity, false};
+    } else {
+      stats[places[k]] = found[k].status;
+    }
+  }
+  return stats;
 }
 
 }  // namespace feedmill

@@ -3,22 +3,23 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/chunk/piece.h"
+#include "core/io/fetch_ledger.h"
+#include "core/io/file_system.h"
 #include "core/io/random_access_file.h"
 #include "core/io/range_plan.h"
 #include "stores/http/http_store.h"
 #include "stores/http/read_rate.h"
+#include "stores/http/transfer.h"
 
 namespace feedmill {
 
@@ -37,38 +38,17 @@ class HttpFile final : public RandomAccessFile {
   void Prefetch(std::span<const ByteRange> ranges) const override;
   uint64_t ahead_bytes() const override { return store_->options.ahead_bytes; }
 
-  // Drops pieces that were read, and prefetched pieces that were neither
-  // announced nor read since `before`. Returns their size; the caller returns
-  // it to the store.
-  uint64_t DropUnneeded(absl::Time before) const;
+  // FetchLedger::DropUnneeded.
+  void DropUnneeded(absl::Time before) const;
 
  private:
-  // Prefetched bytes.
-  struct Piece {
-    std::shared_ptr<Transfer> transfer;
-    uint64_t size = 0;
-    uint64_t read = 0;  // bytes read so far
-    bool done = false;  // read completely
-    absl::Time used{};  // time it was last announced or read
-  };
-  // A part of a read and its transfer.
-  struct Part {
-    std::shared_ptr<Transfer> transfer;
-    uint64_t skip = 0;  // bytes of the transfer before the part
-    std::span<std::byte> out{};
-    // Key in pieces_; absent: the transfer writes to `out`.
-    std::optional<uint64_t> piece{};
-  };
+  // Prefetched pieces have own memory; other parts of a read are received where
+  // it wants them.
+  using Ledger = FetchLedger<Transfer>;
 
-  std::vector<Part> PartsOf(uint64_t offset, std::span<std::byte> out) const;
-  void AddDirect(uint64_t offset, std::span<std::byte> out,
-                 std::vector<Part>& parts) const;
-  absl::Status TakeParts(std::span<const Part> parts) const;
-  absl::Status TakePart(const Part& part) const;
+  absl::Status TakeParts(std::vector<Ledger::Part> parts) const;
+  absl::Status TakePart(const Ledger::Part& part) const;
   absl::Status CheckSeen(const FileIdentity& seen) const;
-  void CountRead(uint64_t piece, uint64_t bytes) const;
-  void DropPiece(uint64_t piece) const;
-  uint64_t DropOldestDone() const;
   uint64_t RunAheadBytes() const;
   uint64_t RunGrowth() const;
   uint64_t RunRequestBytes(uint64_t ahead) const;
@@ -77,9 +57,6 @@ class HttpFile final : public RandomAccessFile {
   void Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
              absl::Time now,
              std::vector<std::shared_ptr<Transfer>>& begun) const;
-  // Appends the parts of a range that no piece has.
-  void AddMissing(const ByteRange& range,
-                  std::vector<ByteRange>& missing) const;
   absl::StatusOr<size_t> ReadFromWhole(uint64_t offset,
                                        std::span<std::byte> out) const;
 
@@ -90,11 +67,7 @@ class HttpFile final : public RandomAccessFile {
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
-  mutable std::map<uint64_t, Piece> pieces_;  // by offset; none overlap
-  // Pieces that were read completely, oldest first. Kept for a while, because
-  // the next block's reader begins with the last bytes of this block.
-  mutable std::deque<uint64_t> done_;
-  mutable uint64_t done_bytes_ = 0;
+  mutable Ledger ledger_;
   mutable SequentialRun run_;
   mutable ReadRate rate_;  // of announced ranges
   mutable bool has_ranges_ = true;
@@ -102,6 +75,31 @@ class HttpFile final : public RandomAccessFile {
   mutable std::weak_ptr<const WholeFile> whole_;
 
   mutable std::mutex whole_mutex_;  // held while a thread reads the whole file
+};
+
+// Opens and probes the files of a store over HTTP.
+class HttpFileSystem : public FileSystem {
+ public:
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
+      const std::string& name) const override;
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
+      const std::string& name, const FileIdentity& known) const override;
+  absl::StatusOr<FileStat> Stat(const std::string& name) const override {
+    return StatAll({&name, 1}).front();
+  }
+  // Probes all files in parallel.
+  std::vector<absl::StatusOr<FileStat>> StatAll(
+      std::span<const std::string> names) const override;
+
+ protected:
+  explicit HttpFileSystem(std::shared_ptr<HttpStore> store)
+      : store_(std::move(store)) {}
+
+  // Returns the file of a name, or what is wrong with the name.
+  virtual absl::StatusOr<RemoteFile> RemoteFileOf(
+      const std::string& name) const = 0;
+
+  const std::shared_ptr<HttpStore> store_;
 };
 
 }  // namespace feedmill

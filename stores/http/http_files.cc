@@ -16,43 +16,10 @@
 namespace feedmill {
 namespace {
 
-class HttpFiles final : public FileSystem {
+class HttpFiles final : public HttpFileSystem {
  public:
   explicit HttpFiles(std::shared_ptr<HttpStore> store)
-      : store_(std::move(store)) {}
-
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
-      const std::string& name) const override {
-    FM_RETURN_IF_ERROR(CheckUrl(name));
-    HttpStore::ProbeResult found = std::move(FindAll({&name, 1}).front());
-    FM_RETURN_IF_ERROR(found.status);
-    return std::make_unique<HttpFile>(name, std::move(found), store_);
-  }
-
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
-      const std::string& name, const FileIdentity& known) const override {
-    FM_RETURN_IF_ERROR(CheckUrl(name));
-    return std::make_unique<HttpFile>(
-        name, HttpStore::ProbeResult{.identity = known}, store_);
-  }
-
-  absl::StatusOr<FileStat> Stat(const std::string& name) const override {
-    return StatAll({&name, 1}).front();
-  }
-
-  std::vector<absl::StatusOr<FileStat>> StatAll(
-      std::span<const std::string> names) const override {
-    std::vector<absl::StatusOr<FileStat>> stats;
-    stats.reserve(names.size());
-    for (const HttpStore::ProbeResult& found : FindAll(names)) {
-      if (found.status.ok()) {
-        stats.emplace_back(FileStat{found.identity, false});
-      } else {
-        stats.emplace_back(found.status);
-      }
-    }
-    return stats;
-  }
+      : HttpFileSystem(std::move(store)) {}
 
   absl::StatusOr<std::vector<Entry>> List(
       const std::string& folder) const override {
@@ -73,26 +40,11 @@ class HttpFiles final : public FileSystem {
   }
 
  private:
-  // Probes all files in parallel.
-  std::vector<HttpStore::ProbeResult> FindAll(
-      std::span<const std::string> urls) const {
-    std::vector<HttpStore::ProbeResult> all(urls.size());
-    std::vector<RemoteFile> files;
-    std::vector<size_t> places;
-    for (size_t k = 0; k < urls.size(); ++k) {
-      all[k].status = CheckUrl(urls[k]);
-      if (!all[k].status.ok()) continue;
-      files.emplace_back(urls[k]);
-      places.push_back(k);
-    }
-    std::vector<HttpStore::ProbeResult> found = store_->FindAll(files);
-    for (size_t k = 0; k < places.size(); ++k) {
-      all[places[k]] = std::move(found[k]);
-    }
-    return all;
+  absl::StatusOr<RemoteFile> RemoteFileOf(
+      const std::string& name) const override {
+    FM_RETURN_IF_ERROR(CheckUrl(name));
+    return RemoteFile(name);
   }
-
-  const std::shared_ptr<HttpStore> store_;
 };
 
 }  // namespace

@@ -14,23 +14,11 @@ constexpr absl::Duration kUnreadMax = absl::Seconds(20);
 
 }  // namespace
 
-bool HttpStore::Take(uint64_t bytes) {
-  uint64_t taken = taken_;
-  do {
-    if (taken + bytes > options.memory_bytes) return false;
-  } while (!taken_.compare_exchange_weak(taken, taken + bytes));
-  return true;
-}
-
-void HttpStore::GiveBack(uint64_t bytes) { taken_ -= bytes; }
-
 void HttpStore::MakeRoom(uint64_t bytes) {
-  if (bytes <= Left()) return;
+  if (bytes <= memory.Left()) return;
   const absl::Time before = SteadyNow() - kUnreadMax;
   const std::lock_guard lock(mutex_);
-  for (const HttpFile* const file : files_) {
-    GiveBack(file->DropUnneeded(before));
-  }
+  for (const HttpFile* const file : files_) file->DropUnneeded(before);
 }
 
 void HttpStore::Add(const HttpFile* file) {

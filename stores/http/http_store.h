@@ -1,7 +1,6 @@
 #ifndef FEEDMILL_STORES_HTTP_HTTP_STORE_H_
 #define FEEDMILL_STORES_HTTP_HTTP_STORE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -15,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/io/fetch_ledger.h"
 #include "core/io/file_identity.h"
 #include "stores/http/http_options.h"
 #include "stores/http/remote_file.h"
@@ -37,16 +37,12 @@ struct WholeFile {
 class HttpStore {
  public:
   explicit HttpStore(const HttpOptions& chosen)
-      : options(chosen), loop(chosen) {}
+      : options(chosen), loop(chosen), memory(chosen.memory_bytes) {}
 
   const HttpOptions options;
   TransferLoop loop;
+  PrefetchMemory memory;
 
-  // Reserves `bytes` of options.memory_bytes. Returns false if they are not
-  // free. Return the bytes with GiveBack.
-  bool Take(uint64_t bytes);
-  void GiveBack(uint64_t bytes);
-  uint64_t Left() const { return options.memory_bytes - taken_; }
   // If less than `bytes` are free, drops bytes that were read, and bytes that
   // were prefetched long ago.
   void MakeRoom(uint64_t bytes);
@@ -77,8 +73,6 @@ class HttpStore {
   std::shared_ptr<const WholeFile> FindKept(const std::string& url,
                                             const FileIdentity& known);
   void Keep(std::shared_ptr<const WholeFile> file);
-
-  std::atomic<uint64_t> taken_ = 0;
 
   std::mutex mutex_;
   // Guarded by mutex_. A file's own mutex may be locked while it is held.

@@ -22,60 +22,13 @@ namespace {
 
 using Globbed = absl::StatusOr<std::vector<FoundFile>>;
 
-class S3Files final : public FileSystem {
+class S3Files final : public HttpFileSystem {
  public:
   S3Files(std::shared_ptr<HttpStore> store, S3Access access,
           std::shared_ptr<S3Keys> keys)
-      : store_(std::move(store)),
+      : HttpFileSystem(std::move(store)),
         access_(std::move(access)),
         keys_(std::move(keys)) {}
-
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
-      const std::string& name) const override {
-    FM_ASSIGN_OR_RETURN(const RemoteFile object, ObjectOf(name));
-    HttpStore::ProbeResult found =
-        std::move(store_->FindAll({&object, 1}).front());
-    FM_RETURN_IF_ERROR(found.status);
-    return std::make_unique<HttpFile>(object, std::move(found), store_);
-  }
-
-  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
-      const std::string& name, const FileIdentity& known) const override {
-    FM_ASSIGN_OR_RETURN(const RemoteFile object, ObjectOf(name));
-    return std::make_unique<HttpFile>(
-        object, HttpStore::ProbeResult{.identity = known}, store_);
-  }
-
-  absl::StatusOr<FileStat> Stat(const std::string& name) const override {
-    return StatAll({&name, 1}).front();
-  }
-
-  std::vector<absl::StatusOr<FileStat>> StatAll(
-      std::span<const std::string> names) const override {
-    std::vector<absl::StatusOr<FileStat>> stats(
-        names.size(), absl::StatusOr<FileStat>(FileStat{}));
-    std::vector<RemoteFile> objects;
-    std::vector<size_t> places;
-    for (size_t k = 0; k < names.size(); ++k) {
-      auto object = ObjectOf(names[k]);
-      if (object.ok()) {
-        objects.push_back(*std::move(object));
-        places.push_back(k);
-      } else {
-        stats[k] = object.status();
-      }
-    }
-    const auto found = store_->FindAll(objects);
-    for (size_t k = 0; k < found.size(); ++k) {
-      auto& stat = stats[places[k]];
-      if (found[k].status.ok()) {
-        stat = FileStat{found[k].identity, false};
-      } else {
-        stat = found[k].status;
-      }
-    }
-    return stats;
-  }
 
   absl::StatusOr<std::vector<Entry>> List(
       const std::string& folder) const override;
@@ -113,14 +66,6 @@ class S3Files final : public FileSystem {
     FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
     return RemoveObject(*BucketOf(url), url.key, *store_);
   }
-  std::string NameIn(const std::string& folder,
-                     std::string_view name) const override {
-    const auto url = ParseS3Url(folder, access_);
-    const std::string options = url.ok() ? url->options : "";
-    return FileSystem::NameIn(folder.substr(0, folder.size() - options.size()),
-                              name) +
-           options;
-  }
 
  private:
   absl::StatusOr<bool> Put(const std::string& name, std::string_view bytes,
@@ -132,7 +77,8 @@ class S3Files final : public FileSystem {
   std::shared_ptr<S3Bucket> BucketOf(const S3Url& url) const;
   // Parses the URL of an object. NotFound for a folder.
   absl::StatusOr<S3Url> UrlOfObject(const std::string& name) const;
-  absl::StatusOr<RemoteFile> ObjectOf(const std::string& name) const;
+  absl::StatusOr<RemoteFile> RemoteFileOf(
+      const std::string& name) const override;
   ListKeys ListerOf(const std::shared_ptr<S3Bucket>& bucket) const;
   absl::Status ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
                        const TakePage& take) const;
@@ -141,10 +87,7 @@ class S3Files final : public FileSystem {
   Globbed BelowMark(const std::string& pattern, Globbed object) const;
   // `pattern` does not name an object itself.
   Globbed GlobByKeys(const std::string& pattern) const;
-  absl::StatusOr<std::vector<FoundFile>> FilesOf(
-      const S3Bucket& bucket, std::vector<ListedObject> objects) const;
 
-  const std::shared_ptr<HttpStore> store_;
   const S3Access access_;
   const std::shared_ptr<S3Keys> keys_;
 
@@ -174,7 +117,8 @@ absl::StatusOr<S3Url> S3Files::UrlOfObject(const std::string& name) const {
   return url;
 }
 
-absl::StatusOr<RemoteFile> S3Files::ObjectOf(const std::string& name) const {
+absl::StatusOr<RemoteFile> S3Files::RemoteFileOf(
+    const std::string& name) const {
   FM_ASSIGN_OR_RETURN(const S3Url url, UrlOfObject(name));
   return BucketOf(url)->Object(url.key);
 }
@@ -240,27 +184,6 @@ ListKeys S3Files::ListerOf(const std::shared_ptr<S3Bucket>& bucket) const {
   };
 }
 
-absl::StatusOr<std::vector<FoundFile>> S3Files::FilesOf(
-    const S3Bucket& bucket, std::vector<ListedObject> objects) const {
-  std::vector<FoundFile> files;
-  files.reserve(objects.size());
-  for (ListedObject& object : objects) {
-    FoundFile& file = files.emplace_back();
-    file.name = bucket.NameOf(object.key);
-    file.written_ns = object.written_ns;
-    if (!KnowsSizeOnly(object.identity)) {
-      file.identity = std::move(object.identity);
-    }
-    const auto again = UrlOfObject(file.name);
-    if (again.ok() && again->key == object.key) continue;
-    return InvalidArgument(
-        "{}: the object's key ends like options of a URL, and cannot be named; "
-        "give it another",
-        file.name);
-  }
-  return files;
-}
-
 Globbed S3Files::GlobByKeys(const std::string& pattern) const {
   FM_ASSIGN_OR_RETURN(const S3Url url, ParseS3Url(pattern, access_));
   const auto bucket = BucketOf(url);
@@ -268,11 +191,17 @@ Globbed S3Files::GlobByKeys(const std::string& pattern) const {
   if (const auto literal = LiteralPattern(url.key)) {
     std::string folder = *literal;
     if (!folder.empty() && !folder.ends_with('/')) folder += '/';
-    FM_ASSIGN_OR_RETURN(objects, KeysBelow({&folder, 1}, ListerOf(bucket)));
+    FM_ASSIGN_OR_RETURN(objects, KeysBelow(folder, ListerOf(bucket)));
   } else {
     FM_ASSIGN_OR_RETURN(objects, GlobKeys(url.key, ListerOf(bucket)));
   }
-  return FilesOf(*bucket, std::move(objects));
+  return FilesOfObjects(
+      std::move(objects),
+      [&](const std::string& key) { return bucket->NameOf(key); },
+      [&](const std::string& name) -> absl::StatusOr<std::string> {
+        FM_ASSIGN_OR_RETURN(S3Url object, UrlOfObject(name));
+        return std::move(object.key);
+      });
 }
 
 Globbed S3Files::BelowMark(const std::string& pattern, Globbed object) const {
@@ -328,18 +257,7 @@ absl::StatusOr<std::vector<FileSystem::Entry>> S3Files::List(
   std::vector<Entry> entries;
   const ListTask task{url.key, false};
   const auto take = [&](size_t, ListPage page) {
-    for (const ListedObject& object : page.objects) {
-      if (object.key.ends_with('/')) continue;
-      entries.push_back({object.key.substr(url.key.size()), false});
-      if (!KnowsSizeOnly(object.identity)) {
-        entries.back().identity = object.identity;
-      }
-    }
-    for (const std::string& prefix : page.prefixes) {
-      entries.push_back(
-          {prefix.substr(url.key.size(), prefix.size() - url.key.size() - 1),
-           true});
-    }
+    AddEntries(url.key, std::move(page), entries);
     return absl::OkStatus();
   };
   FM_RETURN_IF_ERROR(ListAll(*bucket, {&task, 1}, take));

@@ -142,7 +142,7 @@ TEST_F(KeyGlobTest, AnEmptyObjectBesideItsFolderIsAMark) {
   EXPECT_THAT(Glob("*/d"), ElementsAre("e/d/1.csv", "e/d/2.csv"));
   EXPECT_THAT(Glob("*/*.csv"), ElementsAre("e/empty.csv"));
   const std::string folder = "e/";
-  EXPECT_EQ(KeysBelow({&folder, 1}, Lister())->size(), files.size());
+  EXPECT_EQ(KeysBelow(folder, Lister())->size(), files.size());
 }
 
 TEST_F(KeyGlobTest, NamesThatHadoopsToolsLeaveAreHidden) {
@@ -176,7 +176,7 @@ TEST_F(KeyGlobTest, AnErrorOfTheListingEndsTheWalk) {
   };
   EXPECT_TRUE(absl::IsUnavailable(GlobKeys("*", fails).status()));
   const std::string folder;
-  EXPECT_TRUE(absl::IsUnavailable(KeysBelow({&folder, 1}, fails).status()));
+  EXPECT_TRUE(absl::IsUnavailable(KeysBelow(folder, fails).status()));
 }
 
 }  // namespace

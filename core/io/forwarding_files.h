@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_IO_DEFERRED_FILES_H_
-#define FEEDMILL_CORE_IO_DEFERRED_FILES_H_
+#ifndef FEEDMILL_CORE_IO_FORWARDING_FILES_H_
+#define FEEDMILL_CORE_IO_FORWARDING_FILES_H_
 
 #include <functional>
 #include <memory>
@@ -13,15 +13,10 @@
 
 namespace feedmill {
 
-// A file system that is created at its first use, such as a plugin's. If
-// the creation fails, every call returns that error with the file's name.
-class DeferredFiles final : public FileSystem {
+// A file system that passes each call to another one. Derived classes override
+// the calls that they change.
+class ForwardingFiles : public FileSystem {
  public:
-  using Make =
-      std::function<absl::StatusOr<std::unique_ptr<const FileSystem>>()>;
-
-  explicit DeferredFiles(Make make) : make_(std::move(make)) {}
-
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override;
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
@@ -43,11 +38,25 @@ class DeferredFiles final : public FileSystem {
                                 std::string_view bytes) const override;
   absl::Status Remove(const std::string& name) const override;
   absl::Status RemoveFolder(const std::string& folder) const override;
-  std::string NameIn(const std::string& folder,
-                     std::string_view name) const override;
 
  private:
-  absl::StatusOr<const FileSystem*> Made(const std::string& name) const;
+  // Returns the other file system. An error, with the name, fails the call.
+  virtual absl::StatusOr<const FileSystem*> Target(
+      const std::string& name) const = 0;
+};
+
+// A file system that is created at its first use, such as a plugin's. If
+// the creation fails, every call returns that error with the file's name.
+class DeferredFiles final : public ForwardingFiles {
+ public:
+  using Make =
+      std::function<absl::StatusOr<std::unique_ptr<const FileSystem>>()>;
+
+  explicit DeferredFiles(Make make) : make_(std::move(make)) {}
+
+ private:
+  absl::StatusOr<const FileSystem*> Target(
+      const std::string& name) const override;
 
   const Make make_;
   mutable std::mutex mutex_;
@@ -58,4 +67,4 @@ class DeferredFiles final : public FileSystem {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_IO_DEFERRED_FILES_H_
+#endif  // FEEDMILL_CORE_IO_FORWARDING_FILES_H_
