@@ -77,11 +77,16 @@ absl::Status AddStoresTo(FileSystems& file_systems) {
   // Both share one thread and one memory limit.
   const auto store = std::make_shared<HttpStore>(options);
   FM_RETURN_IF_ERROR(AddHttpFilesOf(store, file_systems));
+  const CloudSettings settings{options.patience, &ReadStop::Asked};
+  const auto load_keys = [settings]() -> absl::StatusOr<AwsKeys> {
+    FM_ASSIGN_OR_RETURN(const AwsKeySource* const source, LoadAwsKeySource());
+    return source->Keys(settings);
+  };
   FM_RETURN_IF_ERROR(
-      AddS3Files(store, FromEnvironment, LoadAwsKeySource, file_systems));
+      AddS3Files(store, FromEnvironment, load_keys, file_systems));
   for (const char* const scheme : {"gs", "az"}) {
-    const auto make = [scheme, patience = options.patience] {
-      return LoadCloudFiles(scheme, {patience, &ReadStop::Asked});
+    const auto make = [scheme, settings] {
+      return LoadCloudFiles(scheme, settings);
     };
     FM_RETURN_IF_ERROR(
         file_systems.Add(scheme, std::make_shared<const DeferredFiles>(make)));

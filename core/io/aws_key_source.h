@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/io/cloud_files.h"
 
 namespace feedmill {
 
@@ -23,8 +24,9 @@ class AwsKeySource {
   virtual ~AwsKeySource() = default;
 
   // Returns keys that stay valid for at least some minutes. May wait for the
-  // network. FailedPrecondition if the chain has no keys.
-  virtual absl::StatusOr<AwsKeys> Keys() const = 0;
+  // network, within settings.patience and until the caller is stopped.
+  // FailedPrecondition if the chain has no keys.
+  virtual absl::StatusOr<AwsKeys> Keys(const CloudSettings& settings) const = 0;
 };
 
 }  // namespace feedmill

@@ -32,8 +32,7 @@ absl::Status S3Keys::Prepare() {
   if (IsFresh()) return absl::OkStatus();
   const std::lock_guard asking(asking_);
   if (IsFresh()) return absl::OkStatus();
-  FM_ASSIGN_OR_RETURN(const AwsKeySource* const source, load_());
-  FM_ASSIGN_OR_RETURN(AwsKeys keys, source->Keys());
+  FM_ASSIGN_OR_RETURN(AwsKeys keys, load_());
   const std::lock_guard lock(mutex_);
   keys_ = std::make_shared<const AwsKeys>(std::move(keys));
   asked_ = SteadyNow();

@@ -18,7 +18,8 @@ namespace feedmill {
 // thread.
 class S3Keys {
  public:
-  using Load = std::function<absl::StatusOr<const AwsKeySource*>()>;
+  // Returns the keys of the chain.
+  using Load = std::function<absl::StatusOr<AwsKeys>()>;
 
   S3Keys(const EnvironmentLookup& look, Load load);
 
