@@ -26,8 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kThreads = 64;
 constexpr std::chrono::milliseconds kStopLook(50);
-// The attempts that Azure's client makes before it returns take about 6 s.
-constexpr absl::Duration kBeyondPatience = absl::Seconds(10);
 // Limit of one call with all its repeats, at any speed.
 constexpr absl::Duration kCallLimit = absl::Minutes(10);
 // CPU time between two looks that shows that a call works, e.g. on a page of a
@@ -132,22 +130,22 @@ absl::Status CloudError(const std::string& name, const arrow::Status& status) {
 }
 
 CloudCall::CloudCall(std::string name, std::string_view what,
-                     CloudSettings settings)
+                     CloudSettings settings, Work work)
     : name_(std::move(name)),
       what_(what),
       settings_(std::move(settings)),
+      work_(work),
       schedule_(static_cast<uint64_t>(getpid()), name_ + what_, 0) {}
 
 std::shared_ptr<CloudCall> CloudCall::Start(const std::string& name,
                                             std::string_view what,
                                             const CloudSettings& settings,
-                                            Attempt attempt) {
-  const std::shared_ptr<CloudCall> call(new CloudCall(name, what, settings));
+                                            Attempt attempt, Work work) {
+  const std::shared_ptr<CloudCall> call(
+      new CloudCall(name, what, settings, work));
   arrow::internal::ThreadPool* const threads = Threads();
-  const auto work = [call, attempt = std::move(attempt)] {
-    call->Run(attempt);
-  };
-  if (threads == nullptr || !threads->Spawn(work).ok()) {
+  const auto run = [call, attempt = std::move(attempt)] { call->Run(attempt); };
+  if (threads == nullptr || !threads->Spawn(run).ok()) {
     call->Finish(ResourceExhausted("{}: no thread to read it", name));
   }
   return call;
@@ -175,6 +173,10 @@ void CloudCall::Run(const Attempt& attempt) {
     if (!absl::IsUnavailable(status) || Clock::now() + pause >= end) {
       return Finish(std::move(status));
     }
+    {
+      const std::lock_guard lock(mutex_);
+      status_ = std::move(status);
+    }
     std::this_thread::sleep_for(pause);  // within `end`
   }
 }
@@ -194,6 +196,7 @@ void CloudCall::NoteKeptProgress() {
 void CloudCall::NoteProgress() {
   const std::lock_guard lock(mutex_);
   last_progress_ = Clock::now();
+  status_ = absl::OkStatus();
 }
 
 // Caller holds mutex_. True if the thread of the call has worked since the last
@@ -207,8 +210,10 @@ bool CloudCall::HasWorked() {
   return before.count() > 0 && now - before >= kWork;
 }
 
-// Caller holds mutex_. Returns the error of a call that makes no progress.
+// Caller holds mutex_. Returns the error of a call that makes no progress. If
+// an attempt has ended, it is the attempt's error.
 absl::Status CloudCall::Hung() const {
+  if (!status_.ok()) return status_;
   return Unavailable(
       "{}: no answer of use: waited {} for {}{}; check the store and the "
       "network, then read again",
@@ -221,15 +226,16 @@ absl::Status CloudCall::Hung() const {
 }
 
 absl::Status CloudCall::Wait() {
-  const absl::Duration limit = settings_.patience + kBeyondPatience;
   std::unique_lock lock(mutex_);
   while (!finished_) {
     if (StopAsked(settings_)) {
       return Cancelled("{}: reading was stopped", name_);
     }
-    if (HasWorked()) last_progress_ = Clock::now();
-    if (Since(last_progress_) > limit ||
-        Since(began_) > std::max(kCallLimit, limit)) {
+    if (work_ == Work::kIsProgress && HasWorked()) {
+      last_progress_ = Clock::now();
+    }
+    if (Since(last_progress_) > settings_.patience ||
+        Since(began_) > std::max(kCallLimit, settings_.patience)) {
       return Hung();
     }
     changed_.wait_for(lock, kStopLook);

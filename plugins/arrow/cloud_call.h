@@ -35,16 +35,20 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
  public:
   using Attempt = std::function<absl::Status(CloudCall& call)>;
 
+  // CPU time of the call's thread is progress, or not. It is for a listing,
+  // because only the client knows of its requests for pages.
+  enum class Work : bool { kIsNoProgress, kIsProgress };
+
   // `attempt` owns all that it uses, because it may outlive the caller. Errors
   // name `name`, and `what` the caller waits for, e.g. "a listing".
   static std::shared_ptr<CloudCall> Start(const std::string& name,
                                           std::string_view what,
                                           const CloudSettings& settings,
-                                          Attempt attempt);
+                                          Attempt attempt,
+                                          Work work = Work::kIsNoProgress);
 
   // Returns the status of the last attempt. Cancelled soon after the caller's
-  // ReadStop. Unavailable if the call makes no progress for the patience plus
-  // the margin of the clients.
+  // ReadStop. Unavailable if the call makes no progress for the patience.
   absl::Status Wait();
 
   // Notes that the server works: an attempt of several requests calls it after
@@ -56,7 +60,8 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   void NoteKeptProgress();
 
  private:
-  CloudCall(std::string name, std::string_view what, CloudSettings settings);
+  CloudCall(std::string name, std::string_view what, CloudSettings settings,
+            Work work);
 
   bool IsDropped() const;
   void Run(const Attempt& attempt);
@@ -67,6 +72,7 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   const std::string name_;
   const std::string what_;
   const CloudSettings settings_;
+  const Work work_;
   const RetrySchedule schedule_;
   const std::chrono::steady_clock::time_point began_ =
       std::chrono::steady_clock::now();
@@ -79,21 +85,24 @@ class CloudCall : public std::enable_shared_from_this<CloudCall> {
   std::optional<clockid_t> cpu_clock_;  // of the running thread
   std::chrono::nanoseconds cpu_{};      // at the last look
   bool finished_ = false;
-  absl::Status status_;
+  absl::Status status_;  // of the last attempt since the last progress
 };
 
 // Makes one call and waits for its result.
 template <class T>
-absl::StatusOr<T> CallCloud(const std::string& name, std::string_view what,
-                            const CloudSettings& settings,
-                            std::function<absl::StatusOr<T>()> attempt) {
+absl::StatusOr<T> CallCloud(
+    const std::string& name, std::string_view what,
+    const CloudSettings& settings, std::function<absl::StatusOr<T>()> attempt,
+    CloudCall::Work work = CloudCall::Work::kIsNoProgress) {
   const auto result = std::make_shared<absl::StatusOr<T>>(
       absl::UnknownError("the call has not returned"));
-  const auto call =
-      CloudCall::Start(name, what, settings, [result, attempt](CloudCall&) {
+  const auto call = CloudCall::Start(
+      name, what, settings,
+      [result, attempt](CloudCall&) {
         *result = attempt();
         return result->status();
-      });
+      },
+      work);
   const absl::Status status = call->Wait();
   if (!status.ok()) return status;
   return *std::move(*result);

@@ -17,6 +17,9 @@
 namespace feedmill {
 namespace {
 
+// Part of the patience for which Google's client repeats requests itself: its
+// error should come before the patience ends.
+constexpr double kOwnRepeats = 0.8;
 // Google's client makes no further request after this time. It is shorter than
 // a request, and long enough to begin the first one.
 constexpr double kOneRequestSeconds = 0.001;
@@ -142,7 +145,8 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
         auto options = emulator.empty() && !anonymous
                            ? arrow::fs::GcsOptions::Defaults()
                            : arrow::fs::GcsOptions::Anonymous();
-        options.retry_limit_seconds = absl::ToDoubleSeconds(settings.patience);
+        options.retry_limit_seconds =
+            kOwnRepeats * absl::ToDoubleSeconds(settings.patience);
         if (!emulator.empty()) {
           const StoreAddress address = AddressOf(emulator);
           options.scheme = address.scheme;

@@ -354,7 +354,8 @@ absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const CloudName& bucket,
             auto infos = store->files->GetFileInfo(selector);
             if (!infos.ok()) return CloudError(url, infos.status());
             return *std::move(infos);
-          }));
+          },
+          CloudCall::Work::kIsProgress));
   ListPage page{.deep = selector.recursive};
   const size_t before = bucket.url.bucket.size() + 1;
   for (const arrow::fs::FileInfo& info : infos) {
