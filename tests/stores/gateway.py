@@ -130,7 +130,8 @@ class FaultProxy(LocalServer):
     certificate: (certificate, key): answers CONNECT as a proxy does, and itself
            plays the server behind it, over TLS
     fault: called with each Request; None, or ("status", code, {header: value},
-           body), ("cut", bytes), ("delay", seconds), ("hang",), ("stall", bytes)
+           body), ("cut", bytes), ("drop",) for a connection that ends without an
+           answer, ("delay", seconds), ("hang",), ("stall", bytes)
            for a hang after the head and some bytes of the answer, ("longer",
            bytes) for so many bytes more than asked for, ("short", bytes) for a
            whole answer of so many bytes
@@ -227,8 +228,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if kind == "status":
             headers = fault[2] if len(fault) > 2 else {}
             return self.answer(fault[1], headers.items(), fault[3] if len(fault) > 3 else b"")
-        if kind == "hang":
-            owner.closing.wait(300)
+        if kind in ("hang", "drop"):
+            owner.closing.wait(300 if kind == "hang" else 0)
             self.close_connection = True
             return None
         if kind == "delay":

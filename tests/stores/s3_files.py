@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -408,6 +409,27 @@ def keys_of_a_profile(feedmill):
         feedmill.refused(text_of(), f"{PLACE}/text/0.txt: no keys: AWS's credential chain has none", "anonymous=true")
 
 
+def keys_that_hang(feedmill):
+    """A server of credentials sends nothing: a read ends within its patience, and with a signal."""
+    with objects(feedmill) as (_, proxy):
+        for ends_by_signal in (False, True):
+            with socket.create_server(("127.0.0.1", 0)) as silent:
+                use(feedmill, proxy.host, AWS_ACCESS_KEY_ID=None,
+                    AWS_CONTAINER_CREDENTIALS_FULL_URI=f"http://127.0.0.1:{silent.getsockname()[1]}/keys")
+                process = feedmill.start("read", feedmill.write(text_of()), "--local", patience="60s" if ends_by_signal else "2s")
+                with silent.accept()[0]:
+                    begin = time.monotonic()
+                    if ends_by_signal:
+                        process.send_signal(signal.SIGINT)
+                    _, error = process.communicate(timeout=60)
+                    seconds = time.monotonic() - begin
+            if ends_by_signal:
+                assert process.returncode == 130 and seconds < 5, f"{process.returncode} after {seconds} s: {error}"
+            else:
+                assert process.returncode == 1 and seconds < 5, f"{process.returncode} after {seconds} s: {error}"
+                assert f"{PLACE}/text/0.txt: AWS's credential chain: no answer of use: waited " in error, error
+
+
 def keys_without_the_plugin(feedmill):
     with objects(feedmill) as (_, proxy):
         feedmill.environment["FEEDMILL_ARROW_PLUGIN"] = str(feedmill.folder / "none.so")
@@ -514,7 +536,7 @@ def tokens(feedmill):
 
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, options, regions,
          buckets_of_aws, lists, refusals, odd_answers,
-         replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
+         replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile, keys_that_hang,
          keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,
          latency_is_hidden)
 
