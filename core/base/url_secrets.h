@@ -7,7 +7,9 @@
 namespace feedmill {
 
 // Returns `text` without the parts of URLs that may be secret: "user:password@"
-// is left out. A query or fragment of http:// and https:// becomes "?...".
+// is left out, and a query or fragment becomes "?...". Two kinds of URLs keep
+// their query: tcp://, and s3, gs, az, abfs, abfss and file, in which '?' is a
+// wildcard or begins options that are not secret.
 //
 //   "http://me:key@host/a.csv?sig=1: not found" → "http://host/a.csv?...: not
 //   found"
