@@ -6,32 +6,30 @@
 #include <limits>
 
 #include "core/base/status.h"
+#include "core/dataset/expr_operators.h"
 
 namespace feedmill {
 namespace {
 
-struct Operator {
-  std::string_view symbol;
-  std::string_view function;
-};
-constexpr std::array<Operator, 20> kBinary = {{
-    {"+", "add"},           {"-", "subtract"},
-    {"*", "multiply"},      {"/", "divide"},
-    {"//", "floor_divide"}, {"%", "remainder"},
-    {"**", "power"},        {"&", "bitwise_and"},
-    {"|", "bitwise_or"},    {"^", "bitwise_xor"},
-    {"<<", "left_shift"},   {">>", "right_shift"},
-    {"<", "less"},          {"<=", "less_equal"},
-    {">", "greater"},       {">=", "greater_equal"},
-    {"==", "equal"},        {"!=", "not_equal"},
-    {"and", "logical_and"}, {"or", "logical_or"},
+constexpr std::array<ExprOperator, 2> kLogical = {{
+    {"and", "logical_and", kAndLevel},
+    {"or", "logical_or", kOrLevel},
 }};
-constexpr std::array<Operator, 4> kUnary = {{
-    {"-", "negative"},
-    {"+", "positive"},
-    {"~", "invert"},
-    {"not ", "logical_not"},
+constexpr std::array<ExprOperator, 4> kUnary = {{
+    {"-", "negative", kSignLevel},
+    {"+", "positive", kSignLevel},
+    {"~", "invert", kSignLevel},
+    {"not ", "logical_not", kNotLevel},
 }};
+template <size_t n>
+const ExprOperator* OperatorOf(const std::array<ExprOperator, n>& operators,
+                               std::string_view function) {
+  for (const ExprOperator& op : operators) {
+    if (op.function == function) return &op;
+  }
+  return nullptr;
+}
+
 // Names that Python reserves. A component with such a name needs
 // component('…').
 constexpr std::array<std::string_view, 14> kReserved = {
@@ -106,76 +104,104 @@ std::string LiteralText(const Expr::Literal& literal) {
   return std::visit(Visitor{}, literal.value);
 }
 
-void Append(const Expr& expr, bool as_operand, std::string& out);
+// Writes expressions. The canonical text has parentheses around each operator;
+// otherwise only those that the precedence asks for are there.
+class ExprWriter {
+ public:
+  ExprWriter(bool canonical, std::string& out)
+      : canonical_(canonical), out_(out) {}
 
-void AppendList(const std::vector<Expr>& items, std::string& out) {
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (i > 0) out += ", ";
-    Append(items[i], false, out);
-  }
-}
-
-// Appends a call that has its own syntax; returns false if it has none.
-bool AppendOperator(const Expr::Call& call, std::string& out) {
-  const std::vector<Expr>& arguments = call.arguments;
-  if (call.function == "list") {
-    out += '[';
-    AppendList(arguments, out);
-    out += ']';
-    return true;
-  }
-  if (call.function == "getitem" && arguments.size() == 2) {
-    Append(arguments[0], true, out);
-    out += '[';
-    Append(arguments[1], false, out);
-    out += ']';
-    return true;
-  }
-  if (arguments.size() == 2) {
-    for (const Operator& op : kBinary) {
-      if (op.function != call.function) continue;
-      out += '(';
-      Append(arguments[0], true, out);
-      out += fmt::format(" {} ", op.symbol);
-      Append(arguments[1], true, out);
-      out += ')';
-      return true;
+  // Appends an expression in a place that takes `level` and higher ones.
+  void Append(const Expr& expr, int level) {
+    if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
+      const std::string text = LiteralText(*literal);
+      const bool bare = canonical_ ? level == kAnyLevel : level <= kSignLevel;
+      out_ += text[0] == '-' && !bare ? "(" + text + ")" : text;
+    } else if (const auto* c = std::get_if<Expr::Component>(&expr.node())) {
+      out_ += IsIdentifier(c->name)
+                  ? c->name
+                  : fmt::format("component({})", Quote(c->name));
+    } else {
+      const auto& call = std::get<Expr::Call>(expr.node());
+      if (AppendBrackets(call) || AppendOperator(call, level)) return;
+      out_ += call.function + "(";
+      AppendList(call.arguments);
+      out_ += ')';
     }
   }
-  if (arguments.size() == 1) {
-    for (const Operator& op : kUnary) {
-      if (op.function != call.function) continue;
-      // -(5) would be parsed as the literal -5.
-      const auto* literal = std::get_if<Expr::Literal>(&arguments[0].node());
-      if (literal != nullptr && !IsNan(*literal) &&
-          op.function != "logical_not") {
-        return false;
-      }
-      out += fmt::format("({}", op.symbol);
-      Append(arguments[0], true, out);
-      out += ')';
-      return true;
+
+ private:
+  void AppendList(const std::vector<Expr>& items) {
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      Append(items[i], kAnyLevel);
     }
   }
-  return false;
-}
 
-// as_operand: puts parentheses around an expression that is not a primary.
-void Append(const Expr& expr, bool as_operand, std::string& out) {
-  if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
-    const std::string text = LiteralText(*literal);
-    const bool negative = text[0] == '-';
-    out += as_operand && negative ? "(" + text + ")" : text;
-  } else if (const auto* c = std::get_if<Expr::Component>(&expr.node())) {
-    out += IsIdentifier(c->name) ? c->name
-                                 : fmt::format("component({})", Quote(c->name));
-  } else {
-    const auto& call = std::get<Expr::Call>(expr.node());
-    if (AppendOperator(call, out)) return;
-    out += call.function + "(";
-    AppendList(call.arguments, out);
-    out += ')';
+  // Appends a list or an item; returns false if the call is neither.
+  bool AppendBrackets(const Expr::Call& call) {
+    const std::vector<Expr>& arguments = call.arguments;
+    const bool list = call.function == "list";
+    if (!list && (call.function != "getitem" || arguments.size() != 2)) {
+      return false;
+    }
+    if (!list) Append(arguments[0], kPrimaryLevel);
+    out_ += '[';
+    if (list) AppendList(arguments);
+    if (!list) Append(arguments[1], kAnyLevel);
+    out_ += ']';
+    return true;
   }
+
+  // Appends an operator with its operands; returns false if the call is none.
+  bool AppendOperator(const Expr::Call& call, int level) {
+    const std::vector<Expr>& arguments = call.arguments;
+    if (arguments.size() == 2) {
+      const ExprOperator* op = OperatorOf(kExprOperators, call.function);
+      if (op == nullptr) op = OperatorOf(kLogical, call.function);
+      if (op == nullptr) return false;
+      const bool power = op->level == kPowerLevel;
+      // a < b < c means a < b and b < c.
+      const bool chained = op->level == kCompareLevel;
+      InParentheses(op->level < level, [&] {
+        Append(arguments[0], power ? kPrimaryLevel : op->level + chained);
+        out_ += fmt::format(" {} ", op->symbol);
+        Append(arguments[1], power ? kSignLevel : op->level + 1);
+      });
+      return true;
+    }
+    const ExprOperator* const op = OperatorOf(kUnary, call.function);
+    if (op == nullptr || arguments.size() != 1) return false;
+    // -(5) would be parsed as the literal -5.
+    const auto* literal = std::get_if<Expr::Literal>(&arguments[0].node());
+    if (literal != nullptr && !IsNan(*literal) && op->level != kNotLevel) {
+      return false;
+    }
+    InParentheses(op->level < level, [&] {
+      out_ += op->symbol;
+      Append(arguments[0], op->level);
+    });
+    return true;
+  }
+
+  template <class Write>
+  void InParentheses(bool needed, Write&& write) {
+    if (needed || canonical_) out_ += '(';
+    write();
+    if (needed || canonical_) out_ += ')';
+  }
+
+  const bool canonical_;
+  std::string& out_;
+};
+
+std::string TextOfExpr(const Expr& expr, bool canonical) {
+  if (expr.height() > Expr::kHeightMax || expr.nodes() > Expr::kNodesMax) {
+    return fmt::format("<{} nodes, {} deep>", expr.nodes(), expr.height());
+  }
+  std::string out;
+  ExprWriter(canonical, out).Append(expr, kAnyLevel);
+  return out;
 }
 
 // Returns the part of a node's text whose size is not bounded elsewhere.
@@ -212,14 +238,9 @@ Expr Expr::Apply(std::string function, std::vector<Expr> arguments) {
   return Expr(Node(Call{std::move(function), std::move(arguments)}));
 }
 
-std::string Expr::ToString() const {
-  if (height() > kHeightMax || nodes() > kNodesMax) {
-    return fmt::format("<{} nodes, {} deep>", nodes(), height());
-  }
-  std::string out;
-  Append(*this, false, out);
-  return out;
-}
+std::string Expr::ToString() const { return TextOfExpr(*this, true); }
+
+std::string ExprText(const Expr& expr) { return TextOfExpr(expr, false); }
 
 // NOLINTBEGIN(performance-unnecessary-value-param): moved
 #define FEEDMILL_DEFINE_BINARY(op, name)                    \

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/dataset/expr_operators.h"
 #include "core/dataset/string_escapes.h"
 #include "feedmill/expr.h"
 
@@ -29,35 +30,6 @@ bool IsNameStart(char c) {
 }
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
 
-struct BinaryOperator {
-  std::string_view symbol;
-  std::string_view function;
-  int level;
-};
-// Longer symbols before their prefixes.
-constexpr int kOr = 1, kAnd = 2, kNot = 3, kCompare = 4;
-constexpr std::array<BinaryOperator, 19> kOperators = {{
-    {"**", "power", 0},  // handled in ParseUnary; here so that * does not match
-    {"//", "floor_divide", 10},
-    {"<<", "left_shift", 8},
-    {">>", "right_shift", 8},
-    {"<=", "less_equal", kCompare},
-    {">=", "greater_equal", kCompare},
-    {"==", "equal", kCompare},
-    {"!=", "not_equal", kCompare},
-    {"<", "less", kCompare},
-    {">", "greater", kCompare},
-    {"|", "bitwise_or", 5},
-    {"^", "bitwise_xor", 6},
-    {"&", "bitwise_and", 7},
-    {"+", "add", 9},
-    {"-", "subtract", 9},
-    {"*", "multiply", 10},
-    {"/", "divide", 10},
-    {"%", "remainder", 10},
-    {"@", "", 10},
-}};
-
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}
@@ -69,7 +41,7 @@ class Parser {
           "several map steps",
           text_.size(), Expr::kTextMax);
     }
-    FM_ASSIGN_OR_RETURN(Expr expr, ParseBinary(kOr));
+    FM_ASSIGN_OR_RETURN(Expr expr, ParseBinary(kOrLevel));
     SkipSpace();
     if (at_ < text_.size()) return Unexpected();
     return Checked(0, std::move(expr));
@@ -177,9 +149,9 @@ class Parser {
 
   // Returns the binary operator at the cursor, if its level is at least
   // `min_level`.
-  const BinaryOperator* PeekOperator(int min_level) {
+  const ExprOperator* PeekOperator(int min_level) {
     SkipSpace();
-    for (const BinaryOperator& op : kOperators) {
+    for (const ExprOperator& op : kExprOperators) {
       if (!StartsWith(op.symbol)) continue;
       return op.level >= min_level ? &op : nullptr;
     }
@@ -191,16 +163,16 @@ class Parser {
     if (nesting_ > kNestingMax) return ErrorAt(at_, "nested too deeply");
     const size_t begin = at_;
     std::optional<Expr> left;
-    if (min_level <= kNot && TakeKeyword("not")) {
-      FM_ASSIGN_OR_RETURN(Expr operand, ParseBinary(kNot));
+    if (min_level <= kNotLevel && TakeKeyword("not")) {
+      FM_ASSIGN_OR_RETURN(Expr operand, ParseBinary(kNotLevel));
       FM_ASSIGN_OR_RETURN(left, Make(begin, "logical_not", {operand}));
-      min_level = std::min(min_level, kAnd);
+      min_level = std::min(min_level, kAndLevel);
       return ParseLogical(min_level, *std::move(left));
     }
     FM_ASSIGN_OR_RETURN(left, ParseUnary());
-    while (const BinaryOperator* op =
-               PeekOperator(std::max(min_level, kCompare))) {
-      if (op->level == kCompare) {
+    while (const ExprOperator* op =
+               PeekOperator(std::max(min_level, kCompareLevel))) {
+      if (op->level == kCompareLevel) {
         FM_ASSIGN_OR_RETURN(left, ParseComparison(*std::move(left)));
         continue;
       }
@@ -217,7 +189,7 @@ class Parser {
       FM_ASSIGN_OR_RETURN(left, Make(position, std::string(op->function),
                                      {*std::move(left), std::move(right)}));
     }
-    if (min_level > kAnd) return *std::move(left);
+    if (min_level > kAndLevel) return *std::move(left);
     return ParseLogical(min_level, *std::move(left));
   }
 
@@ -226,12 +198,12 @@ class Parser {
     for (;;) {
       SkipSpace();
       const size_t position = at_;
-      if (min_level <= kAnd && TakeKeyword("and")) {
-        FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kNot));
+      if (min_level <= kAndLevel && TakeKeyword("and")) {
+        FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kNotLevel));
         FM_ASSIGN_OR_RETURN(left, Make(position, "logical_and",
                                        {std::move(left), std::move(right)}));
-      } else if (min_level <= kOr && TakeKeyword("or")) {
-        FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kAnd));
+      } else if (min_level <= kOrLevel && TakeKeyword("or")) {
+        FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kAndLevel));
         FM_ASSIGN_OR_RETURN(left, Make(position, "logical_or",
                                        {std::move(left), std::move(right)}));
       } else {
@@ -243,14 +215,14 @@ class Parser {
   // Parses left < b <= c …: the logical_and of the parts.
   Result ParseComparison(Expr left) {
     std::optional<Expr> all;
-    while (const BinaryOperator* op = PeekOperator(kCompare)) {
-      if (op->level != kCompare) break;
+    while (const ExprOperator* op = PeekOperator(kCompareLevel)) {
+      if (op->level != kCompareLevel) break;
       const size_t position = at_;
       at_ += op->symbol.size();
       if (op->symbol == "<" && StartsWith(">")) {
         return ErrorAt(position, "write != for <>");
       }
-      FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kCompare + 1));
+      FM_ASSIGN_OR_RETURN(Expr right, ParseBinary(kCompareLevel + 1));
       FM_ASSIGN_OR_RETURN(
           Expr part, Make(position, std::string(op->function), {left, right}));
       if (all) {
@@ -323,7 +295,7 @@ class Parser {
       }
       if (!Take('[')) return value;
       if (Take(':')) return ErrorAt(at_ - 1, "slices are not available");
-      FM_ASSIGN_OR_RETURN(Expr index, ParseBinary(kOr));
+      FM_ASSIGN_OR_RETURN(Expr index, ParseBinary(kOrLevel));
       if (Take(':')) return ErrorAt(at_ - 1, "slices are not available");
       if (Take(',')) {
         return ErrorAt(at_ - 1, "write a[i][j] for a[i, j]");
@@ -345,7 +317,7 @@ class Parser {
       if (items.size() >= kArgumentsMax) {
         return ErrorAt(at_, fmt::format("more than {} items", kArgumentsMax));
       }
-      FM_ASSIGN_OR_RETURN(Expr item, ParseBinary(kOr));
+      FM_ASSIGN_OR_RETURN(Expr item, ParseBinary(kOrLevel));
       items.push_back(std::move(item));
       if (Take(',')) continue;
       if (Take(close)) break;
@@ -374,7 +346,7 @@ class Parser {
     }
     if (c == '\'' || c == '"') return ParseString(/*raw=*/false);
     if (Take('(')) {
-      FM_ASSIGN_OR_RETURN(Expr inner, ParseBinary(kOr));
+      FM_ASSIGN_OR_RETURN(Expr inner, ParseBinary(kOrLevel));
       if (Take(')')) return inner;
       if (StartsWith(",")) return ErrorAt(at_, "tuples are not available");
       return ErrorAt(at_, fmt::format("expected \")\" for the ( in column {}, "

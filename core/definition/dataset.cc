@@ -42,8 +42,10 @@ struct SetField {
     if (same != nullptr) out = *same;
     return same != nullptr;
   }
-  bool operator()(bool* out) const { return Set(*out); }
-  bool operator()(int64_t* out) const { return Set(*out); }
+  template <class T>
+  bool operator()(T* out) const {
+    return Set(*out);
+  }
   bool operator()(double* out) const {
     if (const auto* integer = std::get_if<int64_t>(&value)) {
       *out = static_cast<double>(*integer);
@@ -51,7 +53,6 @@ struct SetField {
     }
     return Set(*out);
   }
-  bool operator()(std::string* out) const { return Set(*out); }
   bool operator()(std::optional<int64_t>* out) const {
     return Set(out->emplace());
   }
@@ -61,7 +62,6 @@ struct SetField {
     *out = static_cast<uint64_t>(integer);
     return true;
   }
-  bool operator()(std::vector<int64_t>* out) const { return Set(*out); }
   bool operator()(const ComponentName& out) const { return Set(*out.name); }
   bool operator()(const FilePath& out) const { return Set(*out.path); }
   bool operator()(const Word& out) const {
@@ -72,12 +72,7 @@ struct SetField {
     out.set(static_cast<size_t>(found - out.words().begin()));
     return true;
   }
-  bool operator()(Expr* out) const { return Set(*out); }
-  bool operator()(Outputs* out) const { return Set(*out); }
-  bool operator()(Features* out) const { return Set(*out); }
   bool operator()(const PaddingList& out) const { return Set(*out.padding); }
-  bool operator()(std::vector<double>* out) const { return Set(*out); }
-  bool operator()(std::vector<std::string>* out) const { return Set(*out); }
   bool operator()(const FileNames& out) const { return Set(*out.files); }
   bool operator()(const FileCompression& out) const {
     return Set(*out.compression);

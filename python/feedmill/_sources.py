@@ -12,6 +12,7 @@ from feedmill.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from feedmill import _feedmill
     from feedmill.dataset import Dataset
 
 Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
@@ -28,7 +29,7 @@ class Sources:
 
     @classmethod
     def _combining(cls, name: str, inputs: Sequence[Dataset], given: Mapping[str, Any]) -> Self:
-        return cls._of_source(name, {"inputs": _definitions(inputs), **given})
+        return cls._of_source(name, {"inputs": _pipelines(inputs), **given})
 
     @classmethod
     def range(cls, start: int, stop: int | None = None, step: int | None = None) -> Self:
@@ -554,14 +555,14 @@ class Sources:
         return cls._combining("mixture", inputs, given)
 
 
-def _definitions(inputs: Sequence[Dataset]) -> list[dict[str, Any]]:
+def _pipelines(inputs: Sequence[Dataset]) -> list[_feedmill.Pipeline]:
     if isinstance(inputs, Sources) or not isinstance(inputs, Iterable):
         raise InvalidArgumentError(f"inputs: expected a list of datasets, found {inputs!r}")
-    definitions = []
+    pipelines = []
     for number, one in enumerate(inputs):
         if not isinstance(one, Sources):
             raise InvalidArgumentError(f"inputs[{number}]: expected a dataset, found {one!r}")
-        definitions.append(one._input())
-    if not definitions:
+        pipelines.append(one._input())
+    if not pipelines:
         raise InvalidArgumentError("inputs: expected at least one dataset, found none")
-    return definitions
+    return pipelines

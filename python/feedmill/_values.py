@@ -8,11 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from feedmill._plain_yaml import PlainScalar, Value
 from feedmill._trace_errors import trace_error
 from feedmill.errors import InvalidArgumentError
 from feedmill.expressions import Element, Expr, Scalar, literal, nesting, trace
 
+# Data of an option, which the extension reads as it reads YAML.
+Value: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Types: TypeAlias = "Mapping[str, str]"
 Shape: TypeAlias = "int | Sequence[int | str | None]"
@@ -25,7 +26,7 @@ Outputs: TypeAlias = (
 
 def plain(value: Any) -> Value:
     """Returns ``value`` as data of a definition."""
-    if value is None or isinstance(value, (bool, int, float, PlainScalar)):
+    if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
         return str(value)

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from feedmill import _arguments as check
-from feedmill import _feedmill, _plain_yaml
-from feedmill._absolute_paths import absolute_definition
+from feedmill import _feedmill
 from feedmill._arguments import Even
 from feedmill._dataset_html import dataset_html
 from feedmill._python_functions import Spec, local_interpreter
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from feedmill.tensorflow import TensorFlowLoader
     from feedmill.torch import TorchDataset
 
-# The place in a text that this package wrote: it says nothing to a user.
-_PLACE = re.compile(r"\Aline \d+(, column \d+)?: ")
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
 
 
@@ -61,57 +58,41 @@ class Dataset(Sources, Steps):
     checked by :attr:`element_spec`, :meth:`explain` and :meth:`read`.
     """
 
-    __slots__ = ("_definition",)
-    _definition: dict[str, Any]
+    __slots__ = ("_native",)
+    _native: _feedmill.Pipeline
 
     def __init__(self) -> None:
         raise TypeError("a dataset begins with a source, fm.Dataset.images(…), or from_yaml(…)")
 
     @classmethod
-    def _of(cls, definition: dict[str, Any]) -> Self:
+    def _of(cls, native: _feedmill.Pipeline) -> Self:
         dataset = object.__new__(cls)
-        object.__setattr__(dataset, "_definition", definition)
-        return dataset
-
-    @classmethod
-    def _checked(cls, definition: dict[str, Any]) -> Self:
-        dataset = cls._of(definition)
-        try:
-            dataset._pipeline()
-        except InvalidArgumentError as error:
-            raise InvalidArgumentError(_PLACE.sub("", str(error))) from None
+        object.__setattr__(dataset, "_native", native)
         return dataset
 
     @classmethod
     def _of_source(cls, name: str, value: Any) -> Self:
-        return cls._checked({"source": {name: value}})
+        return cls._of(_feedmill.Pipeline.from_source(name, value))
 
     def _with_step(self, name: str, value: Any) -> Self:
-        steps = [*self._definition.get("steps", ()), {name: None if value == {} else value}]
-        return self._checked({**self._definition, "steps": steps})
+        return self._of(self._native.apply(name, None if value == {} else value))
 
     def _spec_before(self) -> Spec:
         return self.element_spec
 
-    def _input(self) -> dict[str, Any]:
+    def _input(self) -> _feedmill.Pipeline:
         """The definition as an input of another dataset."""
-        return {
-            key: self._definition[key] for key in ("source", "steps") if key in self._definition
-        }
-
-    def _options(self) -> Mapping[str, Any]:
-        options: Mapping[str, Any] = self._definition.get("options", {})
-        return options
+        return self._native
 
     def _even(self, even: Even | None, default: Even = "exact") -> Even:
         """The value that is given, or the option of the dataset, or the default.
 
         Without an order of the elements the default is ``exact``, as ranks need an order.
         """
-        options = self._options()
-        if even is None:
-            even = options.get("even", "exact" if options.get("order") == "any" else default)
-        return check.even("even", even)
+        if even is not None:
+            return check.even("even", even)
+        chosen: Any = self._native.even or ("exact" if self._native.unordered else default)
+        return check.even("even", chosen)
 
     def _placed(
         self, service: str | None, job: str | None, rank: int, ranks: int
@@ -120,7 +101,7 @@ class Dataset(Sources, Steps):
         return service, job, rank, ranks
 
     def _pipeline(self) -> _feedmill.Pipeline:
-        return _feedmill.Pipeline(self.to_yaml(), os.getcwd())
+        return self._native.in_directory(os.getcwd())
 
     # ---- text
 
@@ -137,8 +118,7 @@ class Dataset(Sources, Steps):
         the line, for a text that is no pipeline.
         """
         if isinstance(source, str) and ("\n" in source or ": " in source):
-            _feedmill.Pipeline(source, "")
-            return cls._of(_plain_yaml.load(source))
+            return cls._of(_feedmill.Pipeline.from_yaml(source, ""))
         if not isinstance(source, (str, bytes, os.PathLike)):
             raise InvalidArgumentError(
                 "from_yaml: expected the path of a file, or the text of a pipeline, found a "
@@ -147,10 +127,9 @@ class Dataset(Sources, Steps):
         path = os.path.abspath(source)
         text = _text_of(path)
         try:
-            _feedmill.Pipeline(text, "")
+            return cls._of(_feedmill.Pipeline.from_yaml(text, os.path.dirname(path)))
         except InvalidArgumentError as error:
             raise InvalidArgumentError(_with_file(os.fspath(source), str(error))) from None
-        return cls._of(absolute_definition(_plain_yaml.load(text), os.path.dirname(path)))
 
     @classmethod
     def from_hf(
@@ -204,7 +183,7 @@ class Dataset(Sources, Steps):
           - filter: "x > 2"
           - batch: 2
         """
-        return _plain_yaml.dump(self._definition)
+        return self._native.to_yaml()
 
     def explain(self) -> str:
         """Returns the plan, as ``feedmill read --explain`` prints it.
@@ -248,8 +227,7 @@ class Dataset(Sources, Steps):
         ``even``: how ranks are evened out, see :meth:`read`.
         """
         given = options(seed=seed, order=order, processing_mode=processing_mode, job=job, even=even)
-        merged = {**self._options(), **given}
-        return self._checked({**self._definition, "options": merged})
+        return self._of(self._native.with_options(given))
 
     # ---- reading
 
@@ -411,11 +389,15 @@ class Dataset(Sources, Steps):
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"a dataset does not change; its methods return new ones ({name})")
 
+    def _state(self) -> Any:
+        """Equal for datasets that mean the same by construction."""
+        return self._native.__getstate__()
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dataset) and self.to_yaml() == other.to_yaml()
+        return isinstance(other, Dataset) and self._state() == other._state()
 
     def __hash__(self) -> int:
-        return hash(self.to_yaml())
+        return hash(self._state())
 
     def __iter__(self) -> Iterator[Any]:
         raise TypeError(
@@ -423,9 +405,8 @@ class Dataset(Sources, Steps):
         )
 
     def __repr__(self) -> str:
-        parts = [*self._definition["source"]]
-        parts += [name for step in self._definition.get("steps", ()) for name in step]
-        return f"<feedmill.Dataset {' → '.join(parts)}>"
+        names = [name for place, name, _ in self._native.parts() if place != "options"]
+        return f"<feedmill.Dataset {' → '.join(names)}>"
 
     def _repr_html_(self) -> str:
         """Returns the dataset as a table for notebooks: its steps, and where each runs.
@@ -433,12 +414,12 @@ class Dataset(Sources, Steps):
         Reads no files, and never raises.
         """
         try:
-            return dataset_html(self._definition, self._pipeline())
+            return dataset_html(self._pipeline())
         except Exception as error:
             return f"<pre>{html.escape(f'{type(self).__name__}: {error}')}</pre>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self)._of, (self._definition,))
+        return (type(self)._of, (self._native,))
 
 
 @contextlib.contextmanager

@@ -335,18 +335,18 @@ class Loader:
 
     @property
     def _order_any(self) -> bool:
-        return bool(self._dataset._options().get("order") == "any")
+        return self._dataset._native.unordered
 
     @property
     def _lacks_seed(self) -> bool:
         """True if no service draws the seed that all ranks need."""
-        given = self._seed is not None or "seed" in self._dataset._options()
+        given = self._seed is not None or self._dataset._native.seed is not None
         return self._ranks > 1 and not self._service and not given
 
     @property
     def _shares(self) -> bool:
         """True if the job's elements go to whichever of its readers asks."""
-        job = self._job or self._dataset._options().get("job")
+        job = self._job or self._dataset._native.job
         return self._order_any and bool(self._service) and bool(job)
 
     def _go_to(self, state: Mapping[str, Any]) -> None:

@@ -8,12 +8,11 @@
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/source_kind.h"
 #include "core/dataset/step_kind.h"
+#include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
 #include "core/ops/plugin_functions.h"
-#include "feedmill/expr.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {
@@ -21,50 +20,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct KindOfField {
-  std::string_view operator()(const bool*) const { return "bool"; }
-  std::string_view operator()(const int64_t*) const { return "int"; }
-  std::string_view operator()(const double*) const { return "float"; }
-  std::string_view operator()(const std::string*) const { return "text"; }
-  std::string_view operator()(const std::optional<int64_t>*) const {
-    return "int";
-  }
-  std::string_view operator()(const std::optional<uint64_t>*) const {
-    return "int";
-  }
-  std::string_view operator()(const std::vector<int64_t>*) const {
-    return "ints";
-  }
-  std::string_view operator()(const std::vector<double>*) const {
-    return "floats";
-  }
-  std::string_view operator()(const std::vector<std::string>*) const {
-    return "texts";
-  }
-  std::string_view operator()(const FileNames&) const { return "files"; }
-  std::string_view operator()(const FileCompression&) const {
-    return "compression";
-  }
-  std::string_view operator()(const DeclaredFields&) const { return "fields"; }
-  std::string_view operator()(const InputPipelines&) const { return "inputs"; }
-  std::string_view operator()(const ComponentName&) const {
-    return "component";
-  }
-  std::string_view operator()(const FilePath&) const { return "path"; }
-  std::string_view operator()(const Word&) const { return "word"; }
-  std::string_view operator()(const Expr*) const { return "expression"; }
-  std::string_view operator()(const Outputs*) const { return "expressions"; }
-  std::string_view operator()(const Features*) const { return "features"; }
-  std::string_view operator()(const PaddingList&) const { return "padding"; }
-};
-
 Json FieldJson(std::string_view name, const Field& field) {
   Json out;
   out["name"] = std::string(name);
-  out["kind"] = std::string(std::visit(KindOfField(), field.value));
+  out["kind"] = TypeOf(field);
   out["required"] = field.Has(Field::kRequired);
-  out["short"] = field.Has(Field::kShort);
-  out["whole"] = field.Has(Field::kWhole);
   out["help"] = std::string(field.help);
   if (const auto* word = std::get_if<Word>(&field.value)) {
     for (const std::string_view choice : word->words()) {
@@ -98,34 +58,6 @@ std::shared_ptr<const FunctionRegistry> Functions() {
 }
 
 }  // namespace
-
-std::vector<std::string> AbsoluteFiles(std::vector<std::string> files,
-                                       const std::string& directory) {
-  Graph graph;
-  graph.source = MakeSource(TextSource{.files = std::move(files)});
-  MakePathsAbsolute(directory, graph);
-  return graph.source.Get<TextSource>().files;
-}
-
-std::string AbsolutePath(const std::string& path,
-                         const std::string& directory) {
-  Graph graph;
-  graph.steps.push_back(MakeStep(CacheStep{.path = path}));
-  MakePathsAbsolute(directory, graph);
-  return graph.steps[0].Get<CacheStep>().path;
-}
-
-std::string AbsoluteExpression(const std::string& text,
-                               const std::string& directory) {
-  absl::StatusOr<Expr> parsed = Expr::Parse(text);
-  if (!parsed.ok()) return text;
-  const std::string written = parsed->ToString();
-  Graph graph;
-  graph.steps.push_back(MakeStep(FilterStep{.predicate = *std::move(parsed)}));
-  MakePathsAbsolute(directory, graph);
-  std::string absolute = graph.steps[0].Get<FilterStep>().predicate.ToString();
-  return absolute == written ? text : absolute;
-}
 
 std::string StepsJson() {
   Json steps = Json::array();

@@ -7,26 +7,11 @@
 
 namespace feedmill::python {
 
-// Converts a pipeline's YAML to JSON, with the values as they are written, so
-// that Python holds the definition as data. Quoted scalars are strings.
-// REQUIRES: ParsePipelineYaml accepted the text, which bounds its aliases.
-std::string YamlToJson(const std::string& yaml);
-
-// Prepends `directory` to each relative name in a source's `files`.
-std::vector<std::string> AbsoluteFiles(std::vector<std::string> files,
-                                       const std::string& directory);
-// Prepends `directory` to a relative path that is not a pattern.
-std::string AbsolutePath(const std::string& path, const std::string& directory);
-// Prepends `directory` to each relative file name in an expression. An
-// expression that names no files, or does not parse, is returned unchanged.
-std::string AbsoluteExpression(const std::string& text,
-                               const std::string& directory);
-
 // Returns all steps as JSON. The fields are as in the YAML, in the order of
 // docs/steps.md:
 //
 //   [{"name": …, "summary": …, "fields": [{"name": …, "kind": …,
-//     "required": …, "short": …, "whole": …, "words": […], "help": …}]}]
+//     "required": …, "words": […], "help": …}]}]
 std::string StepsJson();
 // Returns all sources as JSON in the same form.
 std::string SourcesJson();

@@ -11,10 +11,12 @@
 
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,30 +56,18 @@ using nb::literals::operator""_a;
 using Dispatcher = PythonServer<DispatchServer>;
 using Worker = PythonServer<WorkerServer>;
 
-Transport TransportOf(const std::string& name) {
-  if (name == "auto") return Transport::kAuto;
-  if (name == "tcp") return Transport::kTcp;
-  if (name == "dispatcher") return Transport::kRelay;
-  Raise(InvalidArgument(
-      "transport \"{}\": expected \"auto\", \"tcp\" or \"dispatcher\"", name));
-}
-
-LinkCompression CompressionOf(const std::string& name) {
-  if (name == "none") return LinkCompression::kNone;
-  if (name == "lz4") return LinkCompression::kLz4;
-  if (name == "zstd") return LinkCompression::kZstd;
-  if (name == "auto") return LinkCompression::kAuto;
-  Raise(InvalidArgument(
-      "compression \"{}\": expected \"none\", \"lz4\", \"zstd\" or \"auto\"",
-      name));
-}
-
-Even EvenOf(const std::string& name) {
-  if (name == "exact") return Even::kExact;
-  if (name == "drop") return Even::kDrop;
-  if (name == "pad") return Even::kPad;
-  Raise(InvalidArgument("even \"{}\": expected \"exact\", \"drop\" or \"pad\"",
-                        name));
+// Returns the value of one of a few words.
+template <class E>
+E ValueOfWord(std::string_view option, const std::string& word,
+              std::initializer_list<std::pair<std::string_view, E>> values) {
+  std::string expected;
+  size_t left = values.size();
+  for (const auto& [known, value] : values) {
+    if (known == word) return value;
+    const std::string_view after = --left > 1 ? ", " : left == 1 ? " or " : "";
+    expected += fmt::format("\"{}\"{}", known, after);
+  }
+  Raise(InvalidArgument("{} \"{}\": expected {}", option, word, expected));
 }
 
 // Returns the object, which any thread may drop.
@@ -186,7 +176,9 @@ ReadOptions MakeReadOptions(
   options.epoch = epoch;
   options.seed = seed;
   options.resume.skip_batches = std::move(skip_batches);
-  options.rank.even = EvenOf(even);
+  options.rank.even = ValueOfWord<Even>(
+      "even", even,
+      {{"exact", Even::kExact}, {"drop", Even::kDrop}, {"pad", Even::kPad}});
   options.rank.agree = AgreeOf(agree);
   options.job.take_over = take_over;
   if (first_timeout) {
@@ -194,8 +186,17 @@ ReadOptions MakeReadOptions(
   }
   options.limits.timeout = absl::Seconds(timeout);
   options.limits.budget_bytes = budget_bytes;
-  options.transport.kind = TransportOf(transport);
-  options.transport.compression = CompressionOf(compression);
+  options.transport.kind =
+      ValueOfWord<Transport>("transport", transport,
+                             {{"auto", Transport::kAuto},
+                              {"tcp", Transport::kTcp},
+                              {"dispatcher", Transport::kRelay}});
+  options.transport.compression =
+      ValueOfWord<LinkCompression>("compression", compression,
+                                   {{"none", LinkCompression::kNone},
+                                    {"lz4", LinkCompression::kLz4},
+                                    {"zstd", LinkCompression::kZstd},
+                                    {"auto", LinkCompression::kAuto}});
   options.job.weight = weight;
   options.limits.threads = threads;
   options.cluster_id = std::move(cluster_id);
@@ -230,25 +231,34 @@ PyObject* Itself(PyObject* self) noexcept {
 
 void BindPipeline(nb::module_& m) {
   nb::class_<PythonPipeline>(m, "Pipeline")
-      .def(nb::init<std::string_view, const std::string&>(), "yaml"_a,
-           "directory"_a)
+      .def_static("from_yaml", &PythonPipeline::FromYaml, "yaml"_a,
+                  "directory"_a)
+      .def_static("from_source", &PythonPipeline::FromSource, "name"_a,
+                  "options"_a.none())
+      .def("apply", &PythonPipeline::Apply, "name"_a, "options"_a.none())
+      .def("with_options", &PythonPipeline::WithOptions, "options"_a)
+      .def("in_directory", &PythonPipeline::In, "directory"_a)
+      .def("to_yaml", &PythonPipeline::ToYaml)
+      .def("__getstate__", &PythonPipeline::ToState)
+      .def("__setstate__",
+           [](PythonPipeline& pipeline, const PythonPipeline::State& state) {
+             new (&pipeline) PythonPipeline(PythonPipeline::FromState(state));
+           })
+      .def("parts", &PythonPipeline::Parts)
       .def_prop_ro("job", &PythonPipeline::job)
+      .def_prop_ro("seed", &PythonPipeline::seed)
+      .def_prop_ro("unordered", &PythonPipeline::unordered)
+      .def_prop_ro("even", &PythonPipeline::even)
       .def_prop_ro("batched", &PythonPipeline::Batched)
       .def("explain", &PythonPipeline::Explain)
       .def("outline", &PythonPipeline::Outline)
       .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,
            "epoch"_a, "seed"_a, "allow_python"_a, "python_path"_a)
-      .def("element_spec", &PythonPipeline::ElementSpec)
-      .def("canonical_text", &PythonPipeline::Canonical);
-  m.def("yaml_to_json", &YamlToJson, "yaml"_a);
-  m.def("absolute_files", &AbsoluteFiles, "files"_a, "directory"_a);
-  m.def("absolute_path", &AbsolutePath, "path"_a, "directory"_a);
-  m.def("absolute_expression", &AbsoluteExpression, "text"_a, "directory"_a);
+      .def("element_spec", &PythonPipeline::ElementSpec);
   m.def("steps_json", &StepsJson);
   m.def("sources_json", &SourcesJson);
   m.def("function_names", &FunctionNames);
   m.def("nearest_function", &NearestFunction, "name"_a);
-  m.def("shown_name", &ShownName, "name"_a);
 }
 
 void BindReader(nb::module_& m) {
@@ -333,14 +343,15 @@ void BindRegistry(nb::module_& m) {
       },
       "pipeline"_a, "service"_a, "id"_a, "timeout"_a);
   m.def(
-      "registered_graph",
+      "registered_pipeline",
       [config_of](std::string service, const std::string& id, double timeout) {
-        return Take(Interruptible([&]() -> absl::StatusOr<std::string> {
-          FM_ASSIGN_OR_RETURN(
-              const Dataset dataset,
-              DatasetFromId(id, config_of(std::move(service), timeout)));
-          return CanonicalText(dataset.graph());
-        }));
+        return PythonPipeline(
+            Take(Interruptible([&]() -> absl::StatusOr<Pipeline> {
+              FM_ASSIGN_OR_RETURN(
+                  const Dataset dataset,
+                  DatasetFromId(id, config_of(std::move(service), timeout)));
+              return ParsePipelineJson(CanonicalText(dataset.graph()));
+            })));
       },
       "service"_a, "id"_a, "timeout"_a);
 }

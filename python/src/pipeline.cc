@@ -1,25 +1,68 @@
 #include "python/src/pipeline.h"
 
+#include <nanobind/stl/string.h>
+
 #include <algorithm>
+#include <array>
 #include <memory>
+#include <string_view>
 #include <utility>
 
+#include "broker/plan_text.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
+#include "core/definition/value.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
 #include "feedmill/element.h"
 #include "feedmill/reader.h"
 #include "python/src/process.h"
 #include "python/src/status.h"
-#include "tools/command/plan_text.h"
 
 namespace feedmill::python {
 namespace {
+
+namespace nb = nanobind;
+
+constexpr std::array<std::string_view, 3> kEvenWords = {"exact", "drop", "pad"};
+
+// Returns data of Python as a value of a definition. A str is a quoted scalar.
+Value ValueOf(nb::handle object) {
+  PyObject* const at = object.ptr();
+  if (object.is_none()) return Value();
+  if (PyBool_Check(at)) return Value(at == Py_True ? "true" : "false", false);
+  if (PyLong_Check(at) || PyFloat_Check(at)) {
+    return Value(nb::cast<std::string>(nb::repr(object)), false);
+  }
+  if (PyUnicode_Check(at)) {
+    std::string text;
+    if (nb::try_cast(object, text)) return Value(std::move(text), true);
+    PyErr_Clear();
+    Raise(InvalidArgument(
+        "{} is not text: YAML holds Unicode only; rename the file, or name it "
+        "by a glob",
+        nb::cast<std::string>(nb::repr(object))));
+  }
+  if (nb::isinstance<PythonPipeline>(object)) {
+    return Value(nb::cast<const PythonPipeline&>(object).pipeline());
+  }
+  if (PyDict_Check(at)) {
+    Value::Map entries;
+    for (const auto& [key, value] : nb::borrow<nb::dict>(object)) {
+      entries.push_back({ValueOf(key), ValueOf(value)});
+    }
+    return Value(std::move(entries));
+  }
+  Value::List items;
+  for (const nb::handle item : nb::cast<nb::list>(object)) {
+    items.push_back(ValueOf(item));
+  }
+  return Value(std::move(items));
+}
 
 // Returns the graph as a reader sees it, with inferred fields.
 absl::StatusOr<Graph> Completed(const Graph& graph,
@@ -33,7 +76,9 @@ absl::StatusOr<Graph> Completed(const Graph& graph,
 absl::StatusOr<std::string> Explained(const Graph& graph) {
   FM_ASSIGN_OR_RETURN(const auto functions, DefaultFunctions());
   FM_ASSIGN_OR_RETURN(const Graph completed, Completed(graph, *functions));
-  FM_ASSIGN_OR_RETURN(std::string text, PlanText(completed, functions));
+  FM_ASSIGN_OR_RETURN(
+      std::string text,
+      PlanText(completed, functions, ReadOptions{}.limits.budget_bytes));
   return HideUrlSecrets(std::move(text));
 }
 
@@ -62,9 +107,61 @@ absl::StatusOr<std::string> Outlined(const Graph& graph) {
 
 }  // namespace
 
-PythonPipeline::PythonPipeline(std::string_view yaml,
-                               const std::string& directory)
-    : pipeline_(Take(ParsePipelineYaml(yaml, directory))) {}
+PythonPipeline PythonPipeline::FromYaml(std::string_view yaml,
+                                        const std::string& directory) {
+  return PythonPipeline(Take(ParsePipelineYaml(yaml, directory)));
+}
+
+PythonPipeline PythonPipeline::FromSource(const std::string& name,
+                                          nb::handle options) {
+  return PythonPipeline(Take(MakePipeline(name, ValueOf(options))));
+}
+
+PythonPipeline PythonPipeline::Apply(const std::string& name,
+                                     nb::handle options) const {
+  return PythonPipeline(Take(WithStep(pipeline_, name, ValueOf(options))));
+}
+
+PythonPipeline PythonPipeline::WithOptions(nb::handle options) const {
+  return PythonPipeline(
+      Take(feedmill::WithOptions(pipeline_, ValueOf(options))));
+}
+
+PythonPipeline PythonPipeline::In(const std::string& directory) const {
+  PythonPipeline absolute = *this;
+  MakePathsAbsolute(directory, absolute.pipeline_.graph);
+  return absolute;
+}
+
+std::optional<std::string> PythonPipeline::even() const {
+  if (!pipeline_.even) return std::nullopt;
+  return std::string(kEvenWords.at(static_cast<size_t>(*pipeline_.even)));
+}
+
+std::vector<std::tuple<std::string, std::string, std::string>>
+PythonPipeline::Parts() const {
+  std::vector<std::tuple<std::string, std::string, std::string>> parts;
+  for (PipelinePart& part : ShownParts(pipeline_)) {
+    parts.emplace_back(std::move(part.place), std::move(part.name),
+                       std::move(part.value));
+  }
+  return parts;
+}
+
+PythonPipeline::State PythonPipeline::ToState() const {
+  return {CanonicalText(graph()), job(), even()};
+}
+
+PythonPipeline PythonPipeline::FromState(const State& state) {
+  const auto& [canonical, job, even] = state;
+  Pipeline pipeline = Take(ParsePipelineJson(canonical));
+  pipeline.job = job;
+  const auto word = std::find(kEvenWords.begin(), kEvenWords.end(), even);
+  if (word != kEvenWords.end()) {
+    pipeline.even = static_cast<Even>(word - kEvenWords.begin());
+  }
+  return PythonPipeline(std::move(pipeline));
+}
 
 bool PythonPipeline::Batched() const { return MakesBatches(graph()); }
 
@@ -73,8 +170,6 @@ std::string PythonPipeline::Explain() const {
 }
 
 std::string PythonPipeline::Outline() const { return Take(Outlined(graph())); }
-
-std::string PythonPipeline::Canonical() const { return CanonicalText(graph()); }
 
 std::vector<SpecEntry> PythonPipeline::ElementSpec() const {
   const auto analyzed =

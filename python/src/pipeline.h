@@ -1,10 +1,14 @@
 #ifndef FEEDMILL_PYTHON_SRC_PIPELINE_H_
 #define FEEDMILL_PYTHON_SRC_PIPELINE_H_
 
+#include <nanobind/nanobind.h>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/dataset/graph.h"
@@ -16,25 +20,46 @@ namespace feedmill::python {
 // dimension.
 using SpecEntry = std::tuple<std::string, std::string, std::vector<int64_t>>;
 
-// A pipeline that was read from YAML. Immutable.
+// The definition of a dataset. Immutable.
 class PythonPipeline {
  public:
-  // Raises the error of ParsePipelineYaml.
-  PythonPipeline(std::string_view yaml, const std::string& directory);
+  explicit PythonPipeline(Pipeline pipeline) : pipeline_(std::move(pipeline)) {}
+  // Each raises the error of the function of pipeline_text.h. Options are None,
+  // bools, ints, floats, strs, lists, dicts and other pipelines.
+  static PythonPipeline FromYaml(std::string_view yaml,
+                                 const std::string& directory);
+  static PythonPipeline FromSource(const std::string& name,
+                                   nanobind::handle options);
+  PythonPipeline Apply(const std::string& name, nanobind::handle options) const;
+  PythonPipeline WithOptions(nanobind::handle options) const;
+  // Returns the pipeline with absolute paths.
+  PythonPipeline In(const std::string& directory) const;
 
+  const Pipeline& pipeline() const { return pipeline_; }
   const Graph& graph() const { return pipeline_.graph; }
   const std::string& job() const { return pipeline_.job; }
+  std::optional<uint64_t> seed() const { return graph().options.seed; }
+  // True if the order is "any".
+  bool unordered() const { return graph().options.order == Order::kAny; }
+  std::optional<std::string> even() const;
   // True if the elements are batches.
   bool Batched() const;
+
+  std::string ToYaml() const { return YamlText(pipeline_); }
+  // Returns place, name and value of each of ShownParts.
+  std::vector<std::tuple<std::string, std::string, std::string>> Parts() const;
+  // Returns what FromState makes the pipeline of: its canonical text, job and
+  // even. Equal for pipelines that mean the same by construction.
+  using State =
+      std::tuple<std::string, std::string, std::optional<std::string>>;
+  State ToState() const;
+  static PythonPipeline FromState(const State& state);
 
   // Returns the text of `feedmill read --explain`. Reads files without the GIL.
   std::string Explain() const;
   // Returns the first part of that text: where each step runs. Reads no files;
   // raises InvalidArgument if only files tell the fields of the source.
   std::string Outline() const;
-  // Returns a text that is equal for pipelines that mean the same by
-  // construction (graph_text.h).
-  std::string Canonical() const;
   // Returns the components of the elements that the pipeline makes. Reads files
   // without the GIL.
   std::vector<SpecEntry> ElementSpec() const;

@@ -8,10 +8,10 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "broker/element_sizes.h"
 #include "core/base/status.h"
 #include "core/pipeline/stored_caches.h"
 #include "tools/command/commands.h"
-#include "tools/command/element_sizes.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "broker/plan_text.h"
 #include "client/measured_read.h"
 #include "client/reader_roster.h"
 #include "core/base/data_warnings.h"
@@ -32,7 +33,6 @@
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
-#include "tools/command/plan_text.h"
 #include "tools/command/read_flags.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/stop_signals.h"
@@ -339,8 +339,9 @@ absl::Status Explain(Graph& graph,
                      std::shared_ptr<const FunctionRegistry> functions) {
   FM_RETURN_IF_ERROR(InferFields(graph));
   PinPlugins(*functions, graph);
-  FM_ASSIGN_OR_RETURN(const std::string text,
-                      PlanText(graph, std::move(functions)));
+  FM_ASSIGN_OR_RETURN(
+      const std::string text,
+      PlanText(graph, std::move(functions), ReadOptions{}.limits.budget_bytes));
   std::fputs(HideUrlSecrets(text).c_str(), stdout);
   return absl::OkStatus();
 }

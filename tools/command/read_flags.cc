@@ -243,7 +243,7 @@ absl::StatusOr<ReadOptions> ReadFlags::Options(
   options.hooks.allow_python = allow_python;
   options.hooks.cancel = &cancel;
   FM_RETURN_IF_ERROR(TakeShare(options));
-  options.rank.even = even.empty()     ? read.even
+  options.rank.even = even.empty()     ? read.even.value_or(Even::kExact)
                       : even == "pad"  ? Even::kPad
                       : even == "drop" ? Even::kDrop
                                        : Even::kExact;

@@ -2,13 +2,13 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
+#include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
@@ -23,42 +23,6 @@ constexpr char kStepsExamples[] =
     "Examples:\n"
     "  feedmill steps\n"
     "  feedmill steps csv resize";
-
-// Describes the YAML values of a field.
-struct TypeOfField {
-  std::string operator()(const bool*) const { return "true or false"; }
-  std::string operator()(const double*) const { return "number"; }
-  std::string operator()(const std::vector<int64_t>*) const {
-    return "integers";
-  }
-  std::string operator()(const std::vector<double>*) const { return "numbers"; }
-  std::string operator()(const std::vector<std::string>*) const {
-    return "texts";
-  }
-  std::string operator()(const std::string*) const { return "text"; }
-  std::string operator()(const ComponentName&) const { return "component"; }
-  std::string operator()(const FilePath&) const { return "path"; }
-  std::string operator()(const Word& word) const {
-    return fmt::format("{}", fmt::join(word.words(), " or "));
-  }
-  std::string operator()(const Expr*) const { return "expression"; }
-  std::string operator()(const Outputs*) const { return "expressions"; }
-  std::string operator()(const Features*) const { return "types by name"; }
-  std::string operator()(const PaddingList&) const { return "by component"; }
-  std::string operator()(const FileNames&) const { return "files"; }
-  std::string operator()(const FileCompression&) const { return "word"; }
-  std::string operator()(const DeclaredFields&) const {
-    return "types by name";
-  }
-  std::string operator()(const InputPipelines&) const { return "pipelines"; }
-  template <class Integer>
-  std::string operator()(const Integer*) const {
-    static_assert(std::is_same_v<Integer, int64_t> ||
-                  std::is_same_v<Integer, std::optional<int64_t>> ||
-                  std::is_same_v<Integer, std::optional<uint64_t>>);
-    return "integer";
-  }
-};
 
 // Describes the value of a field that a pipeline leaves out.
 struct DefaultOfField {
@@ -190,8 +154,7 @@ std::string OptionsText(std::string_view name, std::string_view summary,
     for (const Field& field : fields) {
       for (const std::string_view key : YamlKeysOf(field)) {
         AppendRow(key,
-                  fmt::format("{}; {}", std::visit(TypeOfField{}, field.value),
-                              DefaultText(field, key)),
+                  fmt::format("{}; {}", TypeOf(field), DefaultText(field, key)),
                   width, text);
         text += std::string(width + 4, ' ');
         AppendWrapped(HelpText(field, key), width + 4, width + 4, text);

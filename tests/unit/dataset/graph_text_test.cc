@@ -492,15 +492,19 @@ TEST(CanonicalTextTest, ForeignTextIsRefused) {
   EXPECT_EQ(changed("\"take\"", "\"tkae\""),
             "steps[0]: there is no step \"tkae\"");
   EXPECT_EQ(changed("\"step\":1", "\"step\":\"1\""),
-            "source range \"step\" is not an int64");
+            "range step: expected an integer, found \"1\"");
   EXPECT_THAT(changed("\"count\":1", "\"count\":18446744073709551615"),
-              HasSubstr("not an int64"));
+              HasSubstr("is out of range"));
   EXPECT_THAT(changed("\"count\":1", "\"count\":1,\"more\":2"),
-              HasSubstr("an unknown key"));
+              HasSubstr("there is no \"more\""));
   EXPECT_THAT(changed("\"seed\":null", "\"sede\":null"),
-              HasSubstr("lacks \"seed\""));
-  EXPECT_THAT(changed("{\"count\":1}", "[]"), HasSubstr("is not an object"));
-  EXPECT_THAT(changed("\"stop\":3", "\"stop\":3.5"), HasSubstr("int64"));
+              HasSubstr("there is no \"sede\""));
+  EXPECT_THAT(changed("{\"count\":1}", "[]"), HasSubstr("expected a map"));
+  EXPECT_THAT(changed("\"stop\":3", "\"stop\":3.5"),
+              HasSubstr("expected an integer"));
+  EXPECT_THAT(changed("\"seed\":null", "\"order\":\"any\""),
+              HasSubstr("is there twice"));
+  EXPECT_THAT(changed(",\"seed\":null", ""), HasSubstr("found a map"));
   for (const char* text : {"", "3", "{", "[]", "{}", "null", "\"\xff\""}) {
     EXPECT_FALSE(ParseGraphJson(text).ok()) << text;
   }

@@ -11,7 +11,11 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/expr_operators.h"
+#include "core/dataset/graph_text.h"
 #include "core/definition/foreign_names.h"
+#include "core/definition/value.h"
+#include "feedmill/dataset.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {
@@ -112,6 +116,118 @@ TEST(PipelineText, AnswersNamesOfOtherLibraries) {
               HasSubstr("found \"big\""));
   EXPECT_THAT(ErrorOf("source: {from_generator: {}}"),
               HasSubstr("elements are read from files"));
+}
+
+// ---- texts that a program writes
+
+TEST(YamlText, LeavesOutDefaultsAndIsReadBackAsTheSameGraph) {
+  const std::string texts[] = {
+      "source: {range: 6}\nsteps:\n  - filter: \"x > 2\"\n  - batch: 2\n",
+      "source: {range: {start: 2, stop: 10, step: 3}}\n",
+      "source: {text: {files: \"a b.txt\"}}\noptions: {seed: 7, order: any, "
+      "processing_mode: \"off\", job: j, even: drop}\n",
+      "source: {csv: {files: [a.csv, b.csv], fields: {age: \"int64[?, 2]\"}, "
+      "header: false, missing: [\"\", NA]}}\nsteps:\n  - shuffle\n  - cache\n"
+      "  - padded_batch: {size: 4, shapes: {age: [\"?\", 3]}, values: {age: "
+      "-1.5}}\n  - repeat\n",
+      "source: {mixture: {inputs: [{source: {range: 3}, steps: [{take: 2}, "
+      "shuffle]}, {source: {range: 9}}], weights: [0.7, 0.3], stop: repeat}}\n"
+      "steps:\n  - map: {a: \"x + 1\", \"b c\": \"component('b c')\"}\n",
+      "source: {text: {files: \"\\\"\\n\\x07größe007\"}}\n",
+  };
+  for (const std::string& text : texts) {
+    const Pipeline pipeline = Parsed(text);
+    EXPECT_EQ(YamlText(pipeline), text);
+  }
+}
+
+TEST(YamlText, WritesTheCanonicalTextWhereYamlHasNoSpelling) {
+  const Graph odd = Dataset::Text({"/a\xff"}).Batch(2).WithSeed(3).graph();
+  const std::string text = YamlText({.graph = odd});
+  EXPECT_THAT(text, HasSubstr("source: {graph: "));
+  EXPECT_EQ(CanonicalText(Parsed(text).graph), CanonicalText(odd));
+}
+
+TEST(ShownParts, AreShortAndHaveNoSecrets) {
+  const auto parts =
+      ShownParts(Parsed("source: {text: 'http://me:key@h/a b?sig=key'}\n"
+                        "steps: [shuffle, {filter: 'x == \"" +
+                        std::string(500, 'y') + "\"'}]\noptions: {seed: 3}\n"));
+  ASSERT_EQ(parts.size(), 4U);
+  EXPECT_EQ(parts[0].value, "{files: \"http://h/a%20b?...\"}");
+  EXPECT_EQ(parts[1].value, "");
+  EXPECT_LT(parts[2].value.size(), 130U);
+  EXPECT_EQ(parts[3].place + parts[3].name + parts[3].value, "optionsseed3");
+}
+
+TEST(ExprText, HasOnlyTheParenthesesThatAreNeeded) {
+  for (const std::string text : {"(a + b) * 2 - 1",
+                                 "a - (b - 1)",
+                                 "2 ** -a",
+                                 "(-a) ** 2",
+                                 "-a ** 2",
+                                 "a ** b ** c",
+                                 "(a ** b) ** c",
+                                 "(a < 3) & (b != 'x')",
+                                 "~(a == b)",
+                                 "(a < b) == (c < d)",
+                                 "not a and (b or not c)",
+                                 "not (a and b)",
+                                 "(a + b)[0]",
+                                 "a - -2",
+                                 "(-2) ** a",
+                                 "-(a + b)",
+                                 "a << b + 1",
+                                 "(a | b) ^ c & d",
+                                 "negative(2)",
+                                 "a / (b * c)",
+                                 "a / b * c"}) {
+    const auto expr = Expr::Parse(text);
+    ASSERT_TRUE(expr.ok()) << text;
+    EXPECT_EQ(ExprText(*expr), text);
+    EXPECT_EQ(Expr::Parse(ExprText(*expr))->ToString(), expr->ToString());
+  }
+}
+
+// ---- values of a program
+
+Value Plain(const std::string& text) { return Value(text, /*quoted=*/false); }
+
+TEST(WithStep, MakesWhatYamlMakes) {
+  auto pipeline = MakePipeline("range", Plain("6"));
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  pipeline = WithStep(*pipeline, "filter", Value("x > 2", true));
+  pipeline = WithStep(*pipeline, "shuffle", Value());
+  pipeline = WithStep(
+      *pipeline, "batch",
+      Value(Value::Map{{Value("size", true), Plain("2")},
+                       {Value("drop_remainder", true), Plain("true")}}));
+  pipeline = WithOptions(*pipeline,
+                         Value(Value::Map{{Value("seed", true), Plain("7")}}));
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  EXPECT_EQ(YamlText(*pipeline),
+            "source: {range: 6}\nsteps:\n  - filter: \"x > 2\"\n  - shuffle\n"
+            "  - batch: {size: 2, drop_remainder: true}\noptions: {seed: 7}\n");
+}
+
+TEST(WithStep, RefusesWithoutAPlaceInAText) {
+  const auto pipeline = MakePipeline("range", Plain("6"));
+  EXPECT_EQ(ErrorText(WithStep(*pipeline, "bacth", Plain("3")).status()),
+            "steps[0]: there is no step \"bacth\"; did you mean \"batch\"?");
+  EXPECT_EQ(ErrorText(WithStep(*pipeline, "batch", Value("3", true)).status()),
+            "steps[0] batch: expected an integer, found \"3\"");
+}
+
+TEST(MakePipeline, BoundsInputsOfPipelines) {
+  absl::StatusOr<Pipeline> nested = MakePipeline("range", Plain("1"));
+  for (int depth = 0; depth < 9; ++depth) {
+    const Pipeline input = *nested;
+    nested =
+        MakePipeline("zip", Value(Value::List{Value(input), Value(input)}));
+    if (depth == 8) break;
+    ASSERT_TRUE(nested.ok()) << depth << nested.status();
+  }
+  EXPECT_THAT(ErrorText(nested.status()), HasSubstr("more than 8 deep"));
 }
 
 TEST(ForeignNames, DependOnTheStepAndNotOnTheCase) {

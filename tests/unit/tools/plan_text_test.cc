@@ -1,13 +1,13 @@
 // The text of `read --explain`.
-#include "tools/command/plan_text.h"
+#include "broker/plan_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "broker/element_sizes.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "tests/unit/sources/test_folder.h"
-#include "tools/command/element_sizes.h"
 
 namespace feedmill {
 namespace {
@@ -24,7 +24,8 @@ class PlanTextTest : public ::testing::Test {
     EXPECT_TRUE(graph.ok()) << graph.status();
     if (!graph.ok()) return "";
     const auto text = PlanText(
-        *graph, std::make_shared<const FunctionRegistry>(BuiltinFunctions()));
+        *graph, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
+        uint64_t{64} << 20);
     EXPECT_TRUE(text.ok()) << text.status();
     return text.ok() ? *text : "";
   }

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import feedmill
+from feedmill import _feedmill
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element, Reader
 from feedmill.tf.data import experimental
@@ -42,11 +43,11 @@ class Dataset(feedmill.Dataset):
     _next_epoch: int | None  # of a job of several consumers; None: the job's next one
 
     @classmethod
-    def _of(cls, definition: dict[str, Any]) -> Self:
-        return super()._of(definition)._distributed(None)
+    def _of(cls, native: _feedmill.Pipeline) -> Self:
+        return super()._of(native)._distributed(None)
 
     def _distributed(self, distribution: Distribution | None) -> Self:
-        dataset = super()._of(self._definition)
+        dataset = super()._of(self._native)
         object.__setattr__(dataset, "_distribution", distribution)
         object.__setattr__(dataset, "_loops", itertools.count())
         object.__setattr__(dataset, "_next_epoch", None)
@@ -142,7 +143,7 @@ class Dataset(feedmill.Dataset):
                 return super()._combining(name, local, given)._distributed(common)
         return super()._combining(name, inputs, given)
 
-    def _input(self) -> dict[str, Any]:
+    def _input(self) -> _feedmill.Pipeline:
         if self._distribution is not None:
             raise InvalidArgumentError(
                 f"inputs: a dataset is distributed by {self._distribution.service}, which "
@@ -159,10 +160,10 @@ class Dataset(feedmill.Dataset):
     __hash__ = feedmill.Dataset.__hash__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_restored, (type(self), self._definition, self._distribution))
+        return (_restored, (type(self), self._native, self._distribution))
 
 
 def _restored(
-    kind: type[Dataset], definition: dict[str, Any], distribution: Distribution | None
+    kind: type[Dataset], native: _feedmill.Pipeline, distribution: Distribution | None
 ) -> Dataset:
-    return kind._of(definition)._distributed(distribution)
+    return kind._of(native)._distributed(distribution)

@@ -405,8 +405,7 @@ def from_dataset_id(
         target_workers=target_workers,
     )
     identifier = check.text("dataset_id", dataset_id)
-    graph = _feedmill.registered_graph(address_of(service), identifier, _TIMEOUT)
-    dataset = Dataset._checked({"source": {"graph": graph}})
+    dataset = Dataset._of(_feedmill.registered_pipeline(address_of(service), identifier, _TIMEOUT))
     if element_spec is not None:
         found, expected = _plain_spec(dataset.element_spec), _plain_spec(element_spec)
         if found != expected:

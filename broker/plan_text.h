@@ -1,6 +1,7 @@
-#ifndef FEEDMILL_TOOLS_COMMAND_PLAN_TEXT_H_
-#define FEEDMILL_TOOLS_COMMAND_PLAN_TEXT_H_
+#ifndef FEEDMILL_BROKER_PLAN_TEXT_H_
+#define FEEDMILL_BROKER_PLAN_TEXT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -18,11 +19,15 @@ namespace feedmill {
 //     that a service makes of them, and the memory of a read with default
 //     settings
 //
+// `client_bytes`: most bytes that a client receives ahead
+// (ReadLimits::budget_bytes).
+//
 // Counts records like a read; makes no elements. InvalidArgument for an invalid
 // graph.
 absl::StatusOr<std::string> PlanText(
-    const Graph& graph, std::shared_ptr<const FunctionRegistry> functions);
+    const Graph& graph, std::shared_ptr<const FunctionRegistry> functions,
+    uint64_t client_bytes);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_TOOLS_COMMAND_PLAN_TEXT_H_
+#endif  // FEEDMILL_BROKER_PLAN_TEXT_H_

@@ -1,4 +1,4 @@
-#include "tools/command/element_sizes.h"
+#include "broker/element_sizes.h"
 
 #include <fmt/format.h>
 

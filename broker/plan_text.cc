@@ -1,4 +1,4 @@
-#include "tools/command/plan_text.h"
+#include "broker/plan_text.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "broker/element_sizes.h"
 #include "broker/job_planner.h"
 #include "broker/planner.h"
 #include "core/base/status.h"
@@ -27,8 +28,6 @@
 #include "core/sources/record_format.h"
 #include "core/sources/source_plan.h"
 #include "feedmill/dispatcher.h"
-#include "feedmill/reader.h"
-#include "tools/command/element_sizes.h"
 
 namespace feedmill {
 namespace {
@@ -251,7 +250,8 @@ absl::StatusOr<std::string> SplitsText(
   return out + "\n";
 }
 
-std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
+std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes,
+                       uint64_t client_bytes) {
   std::string out = fmt::format(
       "memory  a worker, or a local read: at most {} of elements made ahead, "
       "and about {} a thread for {}\n",
@@ -261,7 +261,7 @@ std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
           : "positions of unknown size");
   out +=
       fmt::format("        the client: at most {} of elements received ahead",
-                  SizeText(ReadOptions{}.limits.budget_bytes));
+                  SizeText(client_bytes));
   for (size_t s = graph.client_begin; s < graph.steps.size(); ++s) {
     const auto held = sizes.HeldBy(s);
     if (!held.empty())
@@ -273,7 +273,8 @@ std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
 }  // namespace
 
 absl::StatusOr<std::string> PlanText(
-    const Graph& graph, std::shared_ptr<const FunctionRegistry> functions) {
+    const Graph& graph, std::shared_ptr<const FunctionRegistry> functions,
+    uint64_t client_bytes) {
   FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
   std::string out = analyzed->Explain();
   out += FusedText(analyzed, functions);
@@ -292,7 +293,7 @@ absl::StatusOr<std::string> PlanText(
   const ElementSizes sizes(*analyzed, manifest);
   FM_ASSIGN_OR_RETURN(const std::string splits,
                       SplitsText(*analyzed, manifest, functions, sizes));
-  return out + splits + MemoryText(*analyzed, sizes);
+  return out + splits + MemoryText(*analyzed, sizes, client_bytes);
 }
 
 }  // namespace feedmill

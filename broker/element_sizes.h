@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_TOOLS_COMMAND_ELEMENT_SIZES_H_
-#define FEEDMILL_TOOLS_COMMAND_ELEMENT_SIZES_H_
+#ifndef FEEDMILL_BROKER_ELEMENT_SIZES_H_
+#define FEEDMILL_BROKER_ELEMENT_SIZES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -39,4 +39,4 @@ class ElementSizes {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_TOOLS_COMMAND_ELEMENT_SIZES_H_
+#endif  // FEEDMILL_BROKER_ELEMENT_SIZES_H_
