@@ -7,7 +7,8 @@ from typing import Any
 
 from feedmill import _arguments as check
 from feedmill._arguments import Even
-from feedmill.dataset import Dataset
+from feedmill._dataset_base import DatasetBase
+from feedmill._options import EpochOptions
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError
 from feedmill.loader import Loader, check_options
 from feedmill.reader import Element, State, token_of
@@ -22,7 +23,7 @@ class Adapter:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: DatasetBase,
         service: str | None,
         job: str | None,
         *,
@@ -30,13 +31,13 @@ class Adapter:
         ranks: int | None,
         even: Even | None,
         state: Mapping[str, Any] | None,
-        options: Mapping[str, Any],
+        options: EpochOptions,
     ) -> None:
-        check_options(options, more=("epoch", "seed", "skip_batches"))
+        check_options(options, EpochOptions)
         if (rank is None) != (ranks is None):
             raise InvalidArgumentError("rank, ranks: both or none of them")
         self._dataset = dataset
-        self._arguments = {
+        self._arguments: dict[str, Any] = {
             "service": service,
             "job": job,
             "even": dataset._even(even, "drop"),

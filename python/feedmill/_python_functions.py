@@ -23,7 +23,7 @@ from feedmill._values import plain
 from feedmill.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
-    from feedmill.dataset import ComponentSpec
+    from feedmill._component_spec import ComponentSpec
 
 Call: TypeAlias = Literal["element", "batch", "filter"]
 # The types of what a function returns: (dtype, shape) by name, or of a bare value.

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from feedmill import _feedmill
-    from feedmill.dataset import Dataset
 
 Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
 
@@ -28,7 +27,14 @@ class Sources:
         raise NotImplementedError
 
     @classmethod
-    def _combining(cls, name: str, inputs: Sequence[Dataset], given: Mapping[str, Any]) -> Self:
+    def _made(cls, name: str, **given: Any) -> Self:
+        return cls._of_source(name, options(**given))
+
+    def _input(self) -> _feedmill.Pipeline:
+        raise NotImplementedError
+
+    @classmethod
+    def _combining(cls, name: str, inputs: Sequence[Sources], given: Mapping[str, Any]) -> Self:
         return cls._of_source(name, {"inputs": _pipelines(inputs), **given})
 
     @classmethod
@@ -43,7 +49,7 @@ class Sources:
         """
         if stop is None and step is None:
             return cls._of_source("range", required("range", start))
-        return cls._of_source("range", options(start=start, stop=stop, step=step))
+        return cls._made("range", start=start, stop=stop, step=step)
 
     @classmethod
     def from_generator(
@@ -141,11 +147,8 @@ class Sources:
         >>> list(fm.Dataset.text("notes.txt").read())
         [b'first line', b'second line', b'third line']
         """
-        return cls._of_source(
-            "text",
-            options(
-                files=files_of(files), compression=compression, zstd_window_log=zstd_window_log
-            ),
+        return cls._made(
+            "text", files=files_of(files), compression=compression, zstd_window_log=zstd_window_log
         )
 
     @classmethod
@@ -166,11 +169,11 @@ class Sources:
         >>> next(ds.parse_example({"label": "int64", "text": "bytes"}).read())
         {'label': np.int64(0), 'text': b'text 0'}
         """
-        return cls._of_source(
+        return cls._made(
             "tfrecord",
-            options(
-                files=files_of(files), compression=compression, zstd_window_log=zstd_window_log
-            ),
+            files=files_of(files),
+            compression=compression,
+            zstd_window_log=zstd_window_log,
         )
 
     @classmethod
@@ -189,7 +192,7 @@ class Sources:
         >>> first["image"].dtype, first["label"], first["path"][-9:]
         (dtype('uint8'), np.int64(0), b'cat/0.jpg')
         """
-        return cls._of_source("images", options(files=files_of(files), label=label))
+        return cls._made("images", files=files_of(files), label=label)
 
     @classmethod
     def csv(
@@ -233,23 +236,21 @@ class Sources:
         runs = None
         if vectors is not None:
             runs = [f"{name}={first}..{last}" for name, (first, last) in vectors.items()]
-        return cls._of_source(
+        return cls._made(
             "csv",
-            options(
-                files=files_of(files),
-                fields=fields,
-                header=header,
-                delimiter=delimiter,
-                missing=missing,
-                multiline=multiline,
-                encoding=encoding,
-                comment=comment,
-                skip_rows=skip_rows,
-                vectors=runs,
-                exact_integers=exact_integers,
-                compression=compression,
-                zstd_window_log=zstd_window_log,
-            ),
+            files=files_of(files),
+            fields=fields,
+            header=header,
+            delimiter=delimiter,
+            missing=missing,
+            multiline=multiline,
+            encoding=encoding,
+            comment=comment,
+            skip_rows=skip_rows,
+            vectors=runs,
+            exact_integers=exact_integers,
+            compression=compression,
+            zstd_window_log=zstd_window_log,
         )
 
     @classmethod
@@ -276,16 +277,14 @@ class Sources:
         >>> next(fm.Dataset.jsonl("houses.jsonl").read())
         {'rooms': np.int64(2), 'area': np.float64(70.5), 'price': np.int64(210000)}
         """
-        return cls._of_source(
+        return cls._made(
             "jsonl",
-            options(
-                files=files_of(files),
-                fields=fields,
-                encoding=encoding,
-                exact_integers=exact_integers,
-                compression=compression,
-                zstd_window_log=zstd_window_log,
-            ),
+            files=files_of(files),
+            fields=fields,
+            encoding=encoding,
+            exact_integers=exact_integers,
+            compression=compression,
+            zstd_window_log=zstd_window_log,
         )
 
     @classmethod
@@ -300,7 +299,7 @@ class Sources:
         >>> [row.tolist() for row in fm.Dataset.npy("points.npy").read()]
         [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
         """
-        return cls._of_source("npy", options(files=files_of(files), fields=fields))
+        return cls._made("npy", files=files_of(files), fields=fields)
 
     @classmethod
     def fixed_length(
@@ -324,16 +323,14 @@ class Sources:
         >>> list(fm.Dataset.fixed_length("records.bin", record_bytes=4, header_bytes=4).read())
         [b'aaaa', b'bbbb', b'cccc']
         """
-        return cls._of_source(
+        return cls._made(
             "fixed_length",
-            options(
-                files=files_of(files),
-                record_bytes=record_bytes,
-                header_bytes=header_bytes,
-                footer_bytes=footer_bytes,
-                compression=compression,
-                zstd_window_log=zstd_window_log,
-            ),
+            files=files_of(files),
+            record_bytes=record_bytes,
+            header_bytes=header_bytes,
+            footer_bytes=footer_bytes,
+            compression=compression,
+            zstd_window_log=zstd_window_log,
         )
 
     @classmethod
@@ -358,14 +355,12 @@ class Sources:
         >>> next(ds.read())
         {'txt': b'digit 0', 'cls': b'0'}
         """
-        return cls._of_source(
+        return cls._made(
             "webdataset",
-            options(
-                files=files_of(files),
-                fields=fields,
-                compression=compression,
-                zstd_window_log=zstd_window_log,
-            ),
+            files=files_of(files),
+            fields=fields,
+            compression=compression,
+            zstd_window_log=zstd_window_log,
         )
 
     @classmethod
@@ -381,7 +376,7 @@ class Sources:
         >>> next(ds.read())
         {'int': np.int64(-5), 'str': b''}
         """
-        return cls._of_source("mds", options(files=files_of(files), fields=fields))
+        return cls._made("mds", files=files_of(files), fields=fields)
 
     @classmethod
     def lmdb(cls, files: Files) -> Self:
@@ -395,7 +390,7 @@ class Sources:
         >>> sorted(next(fm.Dataset.lmdb("entries.lmdb").read()))
         ['key', 'value']
         """
-        return cls._of_source("lmdb", options(files=files_of(files)))
+        return cls._made("lmdb", files=files_of(files))
 
     @classmethod
     def array_record(cls, files: Files) -> Self:
@@ -408,7 +403,7 @@ class Sources:
         >>> next(fm.Dataset.array_record("words.array_record").read())
         b'dfccacegbfggdfhaeedaafd'
         """
-        return cls._of_source("array_record", options(files=files_of(files)))
+        return cls._made("array_record", files=files_of(files))
 
     @classmethod
     def parquet(
@@ -433,9 +428,8 @@ class Sources:
         >>> fm.Dataset.parquet("table.parquet", columns=["text", "label"]).batch(32)
         <feedmill.Dataset parquet → batch>
         """
-        return cls._of_source(
-            "parquet",
-            options(files=files_of(files), columns=columns, fields=fields, partitions=partitions),
+        return cls._made(
+            "parquet", files=files_of(files), columns=columns, fields=fields, partitions=partitions
         )
 
     @classmethod
@@ -461,19 +455,17 @@ class Sources:
         >>> fm.Dataset.arrow("table.arrow", columns=["text", "label"]).batch(32)
         <feedmill.Dataset arrow → batch>
         """
-        return cls._of_source(
+        return cls._made(
             "arrow",
-            options(
-                files=files_of(files),
-                columns=columns,
-                fields=fields,
-                partitions=partitions,
-                memory_map=memory_map,
-            ),
+            files=files_of(files),
+            columns=columns,
+            fields=fields,
+            partitions=partitions,
+            memory_map=memory_map,
         )
 
     @classmethod
-    def concatenate(cls, inputs: Sequence[Dataset]) -> Self:
+    def concatenate(cls, inputs: Sequence[Sources]) -> Self:
         """Reads one dataset after the other.
 
         All make the same components. The options of the inputs (a seed, an order)
@@ -489,7 +481,7 @@ class Sources:
         return cls._combining("concatenate", inputs, {})
 
     @classmethod
-    def zip(cls, inputs: Sequence[Dataset]) -> Self:
+    def zip(cls, inputs: Sequence[Sources]) -> Self:
         """Puts an element of each dataset side by side, as long as the shortest.
 
         Every input has named components (``map`` gives names), each name once.
@@ -508,7 +500,7 @@ class Sources:
     @classmethod
     def interleave(
         cls,
-        inputs: Sequence[Dataset],
+        inputs: Sequence[Sources],
         *,
         cycle_length: int | None = None,
         block_length: int | None = None,
@@ -525,13 +517,14 @@ class Sources:
         >>> [int(x) for x in turns.read()]
         [0, 10, 1, 11, 2]
         """
-        given = options(cycle_length=cycle_length, block_length=block_length)
-        return cls._combining("interleave", inputs, given)
+        return cls._combining(
+            "interleave", inputs, options(cycle_length=cycle_length, block_length=block_length)
+        )
 
     @classmethod
     def mixture(
         cls,
-        inputs: Sequence[Dataset],
+        inputs: Sequence[Sources],
         weights: Sequence[float],
         *,
         stop: Literal["first_exhausted", "all_exhausted", "repeat"] | None = None,
@@ -555,7 +548,7 @@ class Sources:
         return cls._combining("mixture", inputs, given)
 
 
-def _pipelines(inputs: Sequence[Dataset]) -> list[_feedmill.Pipeline]:
+def _pipelines(inputs: Sequence[Sources]) -> list[_feedmill.Pipeline]:
     if isinstance(inputs, Sources) or not isinstance(inputs, Iterable):
         raise InvalidArgumentError(f"inputs: expected a list of datasets, found {inputs!r}")
     pipelines = []

@@ -35,6 +35,9 @@ class Steps:
     def _with_step(self, name: str, value: Any) -> Self:
         raise NotImplementedError
 
+    def _step(self, name: str, **given: Any) -> Self:
+        return self._with_step(name, options(**given))
+
     def _spec_before(self) -> Spec:
         """The spec of the elements so far."""
         raise NotImplementedError
@@ -220,9 +223,7 @@ class Steps:
         >>> next(ds.read())
         {'label': np.int64(7), 'steps': array([1, 2])}
         """
-        return self._with_step(
-            "parse_sequence_example", options(context=context, sequence=sequence)
-        )
+        return self._step("parse_sequence_example", context=context, sequence=sequence)
 
     def decode_image(
         self,
@@ -250,15 +251,13 @@ class Steps:
         >>> ds.element_spec["image"]
         ComponentSpec(dtype='uint8', shape=(None, None, 1))
         """
-        return self._with_step(
+        return self._step(
             "decode_image",
-            options(
-                component=component,
-                channels=channels,
-                dct=dct,
-                on_warning=on_warning,
-                truncated=truncated,
-            ),
+            component=component,
+            channels=channels,
+            dct=dct,
+            on_warning=on_warning,
+            truncated=truncated,
         )
 
     def resize(
@@ -278,9 +277,7 @@ class Steps:
         >>> next(ds.read())["image"].shape
         (8, 4, 3)
         """
-        return self._with_step(
-            "resize", options(component=component, height=height, width=width, method=method)
-        )
+        return self._step("resize", component=component, height=height, width=width, method=method)
 
     def random_flip(
         self,
@@ -299,9 +296,8 @@ class Steps:
         >>> ds.element_spec["image"]
         ComponentSpec(dtype='uint8', shape=(None, None, 3))
         """
-        return self._with_step(
-            "random_flip",
-            options(component=component, direction=direction, probability=probability),
+        return self._step(
+            "random_flip", component=component, direction=direction, probability=probability
         )
 
     def on_error(
@@ -324,7 +320,7 @@ class Steps:
         >>> [int(x) for x in ds.on_error("skip").read()]
         [0, 2]
         """
-        return self._with_step("on_error", options(policy=policy, cap=cap, quarantine=quarantine))
+        return self._step("on_error", policy=policy, cap=cap, quarantine=quarantine)
 
     def cache(
         self, path: str | os.PathLike[str] | None = None, *, memory_bytes: int | None = None
@@ -342,7 +338,7 @@ class Steps:
         >>> len(ds.read())
         12
         """
-        return self._with_step("cache", options(path=path, memory_bytes=memory_bytes))
+        return self._step("cache", path=path, memory_bytes=memory_bytes)
 
     # ---- steps on the sequence
 
@@ -370,9 +366,7 @@ class Steps:
         >>> next(fm.Dataset.range(6).shuffle(seed=7, window=2).batch(6).read())
         array([0, 1, 3, 2, 4, 5])
         """
-        return self._with_step(
-            "shuffle", options(seed=seed, window=window, block=block, files=files)
-        )
+        return self._step("shuffle", seed=seed, window=window, block=block, files=files)
 
     def batch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
         """Stacks ``size`` elements along a new first axis.
@@ -386,7 +380,7 @@ class Steps:
         >>> [x.tolist() for x in fm.Dataset.range(5).batch(2).read()]
         [[0, 1], [2, 3], [4]]
         """
-        return self._with_step("batch", _sized(size, drop_remainder=drop_remainder))
+        return self._step("batch", size=required("size", size), drop_remainder=drop_remainder)
 
     def padded_batch(
         self,
@@ -409,9 +403,11 @@ class Steps:
         >>> batch.shape, bytes(batch[0])
         ((3, 11), b'first line ')
         """
-        return self._with_step(
+        return self._step(
             "padded_batch",
-            _sized(size, drop_remainder=drop_remainder, **_padding(shapes, values)),
+            size=required("size", size),
+            drop_remainder=drop_remainder,
+            **_padding(shapes, values),
         )
 
     def ragged_batch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
@@ -426,7 +422,9 @@ class Steps:
         >>> batch["words"].tolist(), batch["words_offsets"].tolist()
         ([b'first', b'line', b'second', b'line', b'third', b'line'], [0, 2, 4, 6])
         """
-        return self._with_step("ragged_batch", _sized(size, drop_remainder=drop_remainder))
+        return self._step(
+            "ragged_batch", size=required("size", size), drop_remainder=drop_remainder
+        )
 
     def unbatch(self) -> Self:
         """Makes an element of each row along the first axis.
@@ -448,7 +446,7 @@ class Steps:
         >>> [x.tolist() for x in fm.Dataset.range(6).batch(3).rebatch(4).read()]
         [[0, 1, 2, 3], [4, 5]]
         """
-        return self._with_step("rebatch", _sized(size, drop_remainder=drop_remainder))
+        return self._step("rebatch", size=required("size", size), drop_remainder=drop_remainder)
 
     def window(
         self,
@@ -470,8 +468,12 @@ class Steps:
         >>> [x.tolist() for x in ds.read()]
         [[0, 1, 2], [2, 3, 4]]
         """
-        return self._with_step(
-            "window", _sized(size, shift=shift, stride=stride, drop_remainder=drop_remainder)
+        return self._step(
+            "window",
+            size=required("size", size),
+            shift=shift,
+            stride=stride,
+            drop_remainder=drop_remainder,
         )
 
     def bucket_by_sequence_length(
@@ -498,15 +500,13 @@ class Steps:
         >>> [x.shape for x in ds.read()]
         [(2, 10), (1, 11)]
         """
-        return self._with_step(
+        return self._step(
             "bucket_by_sequence_length",
-            options(
-                component=component,
-                boundaries=boundaries,
-                batch_sizes=batch_sizes,
-                drop_remainder=drop_remainder,
-                **_padding(shapes, values),
-            ),
+            component=component,
+            boundaries=boundaries,
+            batch_sizes=batch_sizes,
+            drop_remainder=drop_remainder,
+            **_padding(shapes, values),
         )
 
     def token_batch(
@@ -528,15 +528,13 @@ class Steps:
         >>> [x.shape for x in ds.read()]
         [(2, 11), (1, 10)]
         """
-        return self._with_step(
+        return self._step(
             "token_batch",
-            options(
-                component=component,
-                tokens=tokens,
-                layout=layout,
-                drop_remainder=drop_remainder,
-                **_padding(shapes, values),
-            ),
+            component=component,
+            tokens=tokens,
+            layout=layout,
+            drop_remainder=drop_remainder,
+            **_padding(shapes, values),
         )
 
     def pack(
@@ -556,8 +554,7 @@ class Steps:
         >>> np.bincount(row["segment_ids"])
         array([ 6,  8, 10,  8])
         """
-        given = {"length": required("length", length), **options(bins=bins, values=values)}
-        return self._with_step("pack", given if len(given) > 1 else given["length"])
+        return self._step("pack", length=required("length", length), bins=bins, values=values)
 
     def repeat(self, count: int | None = None) -> Self:
         """Reads its input ``count`` times, without end by default.
@@ -568,7 +565,7 @@ class Steps:
         >>> [int(x) for x in fm.Dataset.range(2).repeat(3).read()]
         [0, 1, 0, 1, 0, 1]
         """
-        return self._with_step("repeat", options(count=count).get("count"))
+        return self._step("repeat", count=count)
 
     def take(self, count: int) -> Self:
         """Ends after ``count`` elements.
@@ -603,7 +600,7 @@ class Steps:
         >>> [int(x) for x in fm.Dataset.range(7).shard(3, 1).read()]
         [1, 4]
         """
-        return self._with_step("shard", options(count=count, index=index))
+        return self._step("shard", count=count, index=index)
 
     def enumerate(self, *, component: str | None = None, start: int | None = None) -> Self:
         """Adds a first component, int64, with the numbers start, start + 1, …
@@ -617,13 +614,7 @@ class Steps:
         >>> next(ds.read())
         {'index': np.int64(1), 'x': b'first line'}
         """
-        return self._with_step("enumerate", options(component=component, start=start))
-
-
-def _sized(size: int, **more: Any) -> Any:
-    """The options of a step; the size alone where there are no others."""
-    given = {"size": required("size", size), **options(**more)}
-    return given if len(given) > 1 else given["size"]
+        return self._step("enumerate", component=component, start=start)
 
 
 def _padding(

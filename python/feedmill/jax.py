@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,9 +15,14 @@ from jax.experimental import multihost_utils
 
 from feedmill._adapter import Adapter
 from feedmill._arguments import Even
-from feedmill.dataset import Dataset
+from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from feedmill._options import EpochOptions
 
 __all__ = ["JaxLoader"]
 
@@ -62,7 +67,7 @@ class JaxLoader(Adapter):
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: DatasetBase,
         service: str | None = None,
         job: str | None = None,
         *,
@@ -71,7 +76,7 @@ class JaxLoader(Adapter):
         ranks: int | None = None,
         even: Even | None = None,
         state: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[EpochOptions],
     ) -> None:
         super().__init__(
             dataset,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from multiprocessing.context import get_spawning_popen
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._arguments import Even
+from feedmill._dataset_base import DatasetBase
+from feedmill._options import ReaderOptions
 from feedmill._python_functions import local_interpreter
-from feedmill.dataset import Dataset
 from feedmill.errors import (
     Error,
     FailedPreconditionError,
@@ -30,10 +30,8 @@ from feedmill.reader import (
     token_of,
 )
 
-# Keywords that Loader sets itself, or that belong to a single reading.
-_OWN = {"self", "service", "job", "rank", "ranks", "state", "epoch", "seed", "skip_batches"}
-_OWN |= {"even", "agree", "_functions"}
-_READ_OPTIONS = set(inspect.signature(Dataset.read).parameters) - _OWN
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Loader:
@@ -75,7 +73,7 @@ class Loader:
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: DatasetBase,
         service: str | None = None,
         job: str | None = None,
         *,
@@ -88,11 +86,11 @@ class Loader:
         skip_batches: Sequence[tuple[int, int]] = (),
         agree: Callable[[bool], tuple[bool, bool]] | None = None,
         _draw_seed: Callable[[], int | None] | None = None,
-        **options: Any,
+        **options: Unpack[ReaderOptions],
     ) -> None:
-        if not isinstance(dataset, Dataset):
+        if not isinstance(dataset, DatasetBase):
             raise InvalidArgumentError(f"dataset: expected a feedmill.Dataset, found {dataset!r}")
-        check_options(options)
+        check_options(options, ReaderOptions)
         service, job, rank, ranks = dataset._placed(service, job, rank, ranks)
         self._dataset = dataset
         self._service = service
@@ -104,7 +102,7 @@ class Loader:
         self._skips = check.ranges("skip_batches", skip_batches)
         self._agree = agree
         self._draw_seed = _draw_seed  # of all ranks, for a dataset without a seed
-        self._options = options
+        self._options: dict[str, Any] = {**options}
         self._functions: _feedmill.SharedFunctions | None = None
         self._current: Reader | None = None
         self._opened_in = 0  # process that opened it
@@ -498,11 +496,11 @@ class Elements:
         self._reader, self._ended = None, False
 
 
-def check_options(options: Mapping[str, Any], more: Sequence[str] = ()) -> None:
-    """Raises TypeError for a keyword that neither Dataset.read nor ``more`` has."""
-    known = _READ_OPTIONS.union(more)
-    unknown = sorted(set(options) - known)
+def check_options(options: Mapping[str, Any], known: type) -> None:
+    """Raises TypeError for a keyword that the TypedDict ``known`` has not."""
+    names: frozenset[str] = known.__optional_keys__  # type: ignore[attr-defined]
+    unknown = sorted(set(options) - names)
     if unknown:
         raise TypeError(
-            f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(known))}"
+            f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(names))}"
         )

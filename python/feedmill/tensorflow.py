@@ -6,7 +6,7 @@ This module imports tensorflow; ``import feedmill`` does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
@@ -14,8 +14,14 @@ import tensorflow as tf
 from feedmill._adapter import Adapter
 from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
-from feedmill.dataset import ComponentSpec, Dataset
+from feedmill._component_spec import ComponentSpec
+from feedmill._dataset_base import DatasetBase
 from feedmill.reader import Element
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from feedmill._options import EpochOptions
 
 __all__ = ["TensorFlowLoader"]
 
@@ -51,7 +57,7 @@ class TensorFlowLoader(Adapter):
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: DatasetBase,
         service: str | None = None,
         job: str | None = None,
         *,
@@ -59,7 +65,7 @@ class TensorFlowLoader(Adapter):
         ranks: int = 1,
         even: Even | None = None,
         state: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[EpochOptions],
     ) -> None:
         super().__init__(
             dataset,

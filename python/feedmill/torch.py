@@ -11,7 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from multiprocessing.context import get_spawning_popen
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,9 +22,14 @@ from feedmill._adapter import Adapter
 from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
 from feedmill._data_loader import check_loader, gives_nothing
-from feedmill.dataset import Dataset
+from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError, OutOfRangeError
 from feedmill.reader import Element, State, describe_state
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from feedmill._options import EpochOptions
 
 __all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
 
@@ -91,7 +96,7 @@ class TorchDataset(Adapter, IterableDataset):
 
     def __init__(
         self,
-        dataset: Dataset,
+        dataset: DatasetBase,
         service: str | None = None,
         job: str | None = None,
         *,
@@ -103,7 +108,7 @@ class TorchDataset(Adapter, IterableDataset):
         copy: bool = True,
         lookahead: int = 0,
         state: Mapping[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[EpochOptions],
     ) -> None:
         IterableDataset.__init__(self)
         self._lookahead = check.count("lookahead", lookahead, most=1_000)

@@ -73,14 +73,31 @@ fm.WorkerServer(dispatcher=target)
 """
 
 
-def test_a_user_s_program_has_types(tmp_path):
-    (tmp_path / "user.py").write_text(USER)
-    done = subprocess.run(
+WRONG_USER = """
+import feedmill as fm
+fm.Loader(fm.Dataset.range(3), threds=2)
+fm.Dataset.range(3).to_torch(timeout="long")
+"""
+
+
+def types_of(program, folder):
+    (folder / "user.py").write_text(program)
+    return subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={os.devnull}", "user.py"],
-        cwd=tmp_path,
+        cwd=folder,
         env={**os.environ, "MYPYPATH": str(PACKAGE)},
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def test_a_user_s_program_has_types(tmp_path):
+    done = types_of(USER, tmp_path)
     assert done.returncode == 0, done.stdout
+
+
+def test_options_of_reading_are_typed(tmp_path):
+    found = types_of(WRONG_USER, tmp_path).stdout
+    assert 'Unexpected keyword argument "threds" for "Loader"; did you mean "threads"?' in found
+    assert 'Argument "timeout" to "to_torch" of "Dataset" has incompatible type "str"' in found

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import feedmill
 from feedmill import _feedmill
+from feedmill._sources import Sources
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element, Reader
 from feedmill.tf.data import experimental
@@ -130,9 +131,7 @@ class Dataset(feedmill.Dataset):
         return super().with_options(**options)._distributed_as(self)
 
     @classmethod
-    def _combining(
-        cls, name: str, inputs: Sequence[feedmill.Dataset], given: Mapping[str, Any]
-    ) -> Self:
+    def _combining(cls, name: str, inputs: Sequence[Sources], given: Mapping[str, Any]) -> Self:
         if isinstance(inputs, Iterable) and not isinstance(inputs, feedmill.Dataset):
             inputs = list(inputs)
             found = [one._distribution for one in inputs if isinstance(one, Dataset)]

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote
 
 from feedmill.errors import Error, FailedPreconditionError, InvalidArgumentError, UnimplementedError
-from feedmill.tf.distribute._resolvers import ClusterResolver, UriResolver, master_of, uri_of
+from feedmill.tf.distribute._resolvers import ClusterResolver, UriResolver, uri_of
 from feedmill.tf.train import ClusterSpec
 
 
@@ -76,15 +76,6 @@ class KubernetesClusterResolver(ClusterResolver):
             addresses.append(f"{pod.status.host_ip}:{self._port}")
         return addresses
 
-    def master(
-        self,
-        task_type: str | None = None,
-        task_id: int | None = None,
-        rpc_layer: str | None = None,
-    ) -> str:
-        """Returns the address of the task, or of this process's; ``""`` if none is known."""
-        return master_of(self, task_type, task_id, rpc_layer)
-
 
 class GCEClusterResolver(ClusterResolver):
     """The running instances of an instance group of Compute Engine.
@@ -149,15 +140,6 @@ class GCEClusterResolver(ClusterResolver):
             )
         return addresses
 
-    def master(
-        self,
-        task_type: str | None = None,
-        task_id: int | None = None,
-        rpc_layer: str | None = None,
-    ) -> str:
-        """Returns the address of the task, or of this process's."""
-        return master_of(self, task_type, task_id, rpc_layer)
-
     @property
     def task_type(self) -> str:
         """The job of all instances. It cannot be set: RuntimeError."""
@@ -168,10 +150,6 @@ class GCEClusterResolver(ClusterResolver):
         raise FailedPreconditionError(
             f"task_type: is {self._task_type!r}, and stays so; make another resolver"
         )
-
-    def get_task_info(self) -> tuple[Any, Any]:
-        """Returns (task_type, task_id)."""
-        return self.task_type, self.task_id
 
 
 class TPUClusterResolver(UriResolver):

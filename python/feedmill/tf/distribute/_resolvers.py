@@ -19,7 +19,6 @@ __all__ = [
     "TFConfigClusterResolver",
     "UnionClusterResolver",
     "UriResolver",
-    "master_of",
     "uri_of",
 ]
 
@@ -27,15 +26,13 @@ __all__ = [
 class ClusterResolver(abc.ABC):
     """Finds out which tasks a cluster has. The base of all resolvers; subclass it.
 
-    A subclass has ``cluster_spec``, ``master``, and the attributes or properties
-    ``task_type``, ``task_id`` and ``rpc_layer``. Each call looks again.
+    A subclass has ``cluster_spec``, and the attributes or properties ``task_type``,
+    ``task_id`` and ``rpc_layer``. Each call looks again.
 
     >>> class Fixed(ClusterResolver):
     ...     task_type, task_id, rpc_layer = "worker", 0, "tcp"
     ...     def cluster_spec(self):
     ...         return ClusterSpec({"worker": ["h0:1", "h1:1"]})
-    ...     def master(self, task_type=None, task_id=None, rpc_layer=None):
-    ...         return "tcp://h0:1"
     >>> UnionClusterResolver(Fixed()).cluster_spec()
     ClusterSpec({'worker': ['h0:1', 'h1:1']})
     """
@@ -48,14 +45,19 @@ class ClusterResolver(abc.ABC):
     def cluster_spec(self) -> ClusterSpec:
         """Returns the cluster as it is now."""
 
-    @abc.abstractmethod
     def master(
         self,
         task_type: str | None = None,
         task_id: int | None = None,
         rpc_layer: str | None = None,
     ) -> str:
-        """Returns the address of the task, or of the master where none is named."""
+        """Returns the address of the task, or of this process's; ``""`` if none is known."""
+        task_type = self.task_type if task_type is None else task_type
+        task_id = self.task_id if task_id is None else task_id
+        if task_type is None or task_id is None:
+            return ""
+        layer = self.rpc_layer if rpc_layer is None else rpc_layer
+        return _url(self.cluster_spec().task_address(task_type, task_id), layer)
 
     def num_accelerators(
         self,
@@ -70,6 +72,10 @@ class ClusterResolver(abc.ABC):
     def environment(self) -> str:
         """The environment that it runs in: ``""``, or ``"google"``."""
         return ""
+
+    def get_task_info(self) -> tuple[Any, Any]:
+        """Returns (task_type, task_id)."""
+        return self.task_type, self.task_id
 
 
 class SimpleClusterResolver(ClusterResolver):
@@ -196,6 +202,25 @@ class UnionClusterResolver(ClusterResolver):
         return self._resolvers[0].environment
 
 
+class _Resolved:
+    """A property of a UriResolver that is resolved at each look, unless it was set."""
+
+    def __init__(self, doc: str) -> None:
+        self.__doc__ = doc
+
+    def __set_name__(self, kind: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, resolver: UriResolver | None, kind: type) -> Any:
+        if resolver is None:
+            return self
+        given = resolver._given.get(self._name)
+        return resolver._resolved()[self._name] if given is None else given
+
+    def __set__(self, resolver: UriResolver, value: Any) -> None:
+        resolver._given[self._name] = value
+
+
 class UriResolver(ClusterResolver):
     """A resolver of ``feedmill resolve``, by its URI: the base of those below."""
 
@@ -208,9 +233,11 @@ class UriResolver(ClusterResolver):
         environment: str | None = None,
     ) -> None:
         self._uri = uri
-        self._task_type = task_type
-        self._task_id = task_id
-        self._rpc_layer = rpc_layer
+        self._given: dict[str, Any] = {
+            "task_type": task_type,
+            "task_id": task_id,
+            "rpc_layer": rpc_layer,
+        }
         self._environment = environment
 
     def _resolved(self) -> dict[str, Any]:
@@ -230,9 +257,9 @@ class UriResolver(ClusterResolver):
         """Returns the address of the task, or of this process's; ``""`` if none is known."""
         return _feedmill.resolve_master(
             self._uri,
-            self._task_type if task_type is None else task_type,
-            self._task_id if task_id is None else task_id,
-            self._rpc_layer if rpc_layer is None else rpc_layer,
+            self._given["task_type"] if task_type is None else task_type,
+            self._given["task_id"] if task_id is None else task_id,
+            self._given["rpc_layer"] if rpc_layer is None else rpc_layer,
         )
 
     def num_accelerators(
@@ -244,32 +271,9 @@ class UriResolver(ClusterResolver):
         """Returns how many accelerators of each type the task's machine has."""
         return _feedmill.resolve_accelerators(self._uri, task_type, task_id)
 
-    @property
-    def task_type(self) -> Any:
-        """The job of this process's task; None if it is not known."""
-        return self._resolved()["task_type"] if self._task_type is None else self._task_type
-
-    @task_type.setter
-    def task_type(self, task_type: str | None) -> None:
-        self._task_type = task_type
-
-    @property
-    def task_id(self) -> Any:
-        """The index of this process's task; None if it is not known."""
-        return self._resolved()["task_id"] if self._task_id is None else self._task_id
-
-    @task_id.setter
-    def task_id(self, task_id: int | None) -> None:
-        self._task_id = task_id
-
-    @property
-    def rpc_layer(self) -> Any:
-        """The protocol of addresses, before ``://``."""
-        return self._resolved()["rpc_layer"] if self._rpc_layer is None else self._rpc_layer
-
-    @rpc_layer.setter
-    def rpc_layer(self, rpc_layer: str | None) -> None:
-        self._rpc_layer = rpc_layer
+    task_type = _Resolved("The job of this process's task; None if it is not known.")
+    task_id = _Resolved("The index of this process's task; None if it is not known.")
+    rpc_layer = _Resolved("The protocol of addresses, before ``://``.")
 
     @property
     def environment(self) -> str:
@@ -277,10 +281,6 @@ class UriResolver(ClusterResolver):
         if self._environment is not None:
             return self._environment
         return str(self._resolved()["environment"])
-
-    def get_task_info(self) -> tuple[Any, Any]:
-        """Returns (task_type, task_id)."""
-        return self.task_type, self.task_id
 
 
 class TFConfigClusterResolver(UriResolver):
@@ -327,18 +327,6 @@ class SageMakerClusterResolver(UriResolver):
 def uri_of(scheme: str, **parameters: Any) -> str:
     given = [f"{k}={quote(str(v), safe='')}" for k, v in parameters.items() if v is not None]
     return f"{scheme}?{'&'.join(given)}" if given else scheme
-
-
-def master_of(
-    resolver: ClusterResolver, task_type: str | None, task_id: int | None, rpc_layer: str | None
-) -> str:
-    """Returns the address of a task, by default the resolver's own; ``""`` without one."""
-    task_type = resolver.task_type if task_type is None else task_type
-    task_id = resolver.task_id if task_id is None else task_id
-    if task_type is None or task_id is None:
-        return ""
-    layer = resolver.rpc_layer if rpc_layer is None else rpc_layer
-    return _url(resolver.cluster_spec().task_address(task_type, task_id), layer)
 
 
 def _url(address: str, layer: str | None) -> str:

@@ -6,11 +6,10 @@ import json
 import os
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from feedmill import _feedmill
 from feedmill.errors import InvalidArgumentError
-from feedmill.tf.distribute._resolvers import ClusterResolver, master_of, uri_of
+from feedmill.tf.distribute._resolvers import ClusterResolver, uri_of
 from feedmill.tf.train import ClusterSpec
 
 
@@ -105,15 +104,6 @@ class SlurmClusterResolver(ClusterResolver):
             os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, gpus))
         return ClusterSpec(self._jobs)
 
-    def master(
-        self,
-        task_type: str | None = None,
-        task_id: int | None = None,
-        rpc_layer: str | None = None,
-    ) -> str:
-        """Returns the address of the task, or of this process's; ``""`` if none is known."""
-        return master_of(self, task_type, task_id, rpc_layer)
-
     def num_accelerators(
         self,
         task_type: str | None = None,
@@ -122,10 +112,6 @@ class SlurmClusterResolver(ClusterResolver):
     ) -> dict[str, int]:
         """Returns the number of GPUs of each task."""
         return {"GPU": self._gpus_per_task}
-
-    def get_task_info(self) -> tuple[Any, Any]:
-        """Returns (task_type, task_id)."""
-        return self.task_type, self.task_id
 
 
 class _SlurmError(InvalidArgumentError, RuntimeError):

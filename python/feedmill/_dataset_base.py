@@ -1,0 +1,345 @@
+"""The definition of a dataset, and reading it."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from feedmill import _arguments as check
+from feedmill import _feedmill
+from feedmill._arguments import Even
+from feedmill._component_spec import ComponentSpec
+from feedmill._dataset_html import dataset_html
+from feedmill._python_functions import Spec, local_interpreter
+from feedmill._sources import Sources
+from feedmill._steps import Steps
+from feedmill._values import options
+from feedmill.errors import InvalidArgumentError, NotFoundError
+from feedmill.reader import Reader
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
+
+
+class DatasetBase(Sources, Steps):
+    """The definition of a dataset, and reading it.
+
+    The class for users is :class:`feedmill.Dataset`, which knows the frameworks, too.
+    Readers, loaders and adapters use this one.
+    """
+
+    __slots__ = ("_native",)
+    _native: _feedmill.Pipeline
+
+    def __init__(self) -> None:
+        raise TypeError("a dataset begins with a source, fm.Dataset.images(…), or from_yaml(…)")
+
+    @classmethod
+    def _of(cls, native: _feedmill.Pipeline) -> Self:
+        dataset = object.__new__(cls)
+        object.__setattr__(dataset, "_native", native)
+        return dataset
+
+    @classmethod
+    def _of_source(cls, name: str, value: Any) -> Self:
+        return cls._of(_feedmill.Pipeline.from_source(name, value))
+
+    def _with_step(self, name: str, value: Any) -> Self:
+        return self._of(self._native.apply(name, None if value == {} else value))
+
+    def _spec_before(self) -> Spec:
+        return self.element_spec
+
+    def _input(self) -> _feedmill.Pipeline:
+        """The definition as an input of another dataset."""
+        return self._native
+
+    def _even(self, even: Even | None, default: Even = "exact") -> Even:
+        """The value that is given, or the option of the dataset, or the default.
+
+        Without an order of the elements the default is ``exact``, as ranks need an order.
+        """
+        if even is not None:
+            return check.even("even", even)
+        chosen: Any = self._native.even or ("exact" if self._native.unordered else default)
+        return check.even("even", chosen)
+
+    def _placed(
+        self, service: str | None, job: str | None, rank: int, ranks: int
+    ) -> tuple[str | None, str | None, int, int]:
+        """Service, job, rank and ranks of a reader that is given these."""
+        return service, job, rank, ranks
+
+    def _pipeline(self) -> _feedmill.Pipeline:
+        return self._native.in_directory(os.getcwd())
+
+    # ---- text
+
+    @classmethod
+    def from_yaml(cls, source: str | os.PathLike[str]) -> Self:
+        """Returns the dataset of a YAML file, or of YAML text.
+
+        A str with a line break or with ``": "`` is text, every other is a file's
+        name. Relative paths in a file are relative to its folder, as for the
+        ``feedmill`` command. Paths in a text are relative to the working directory
+        when the dataset is read.
+
+        Raises NotFoundError if there is no such file, and InvalidArgumentError, with
+        the line, for a text that is no pipeline.
+        """
+        if isinstance(source, str) and ("\n" in source or ": " in source):
+            return cls._of(_feedmill.Pipeline.from_yaml(source, ""))
+        if not isinstance(source, (str, bytes, os.PathLike)):
+            raise InvalidArgumentError(
+                "from_yaml: expected the path of a file, or the text of a pipeline, found a "
+                f"{type(source).__qualname__}"
+            )
+        path = os.path.abspath(source)
+        text = _text_of(path)
+        try:
+            return cls._of(_feedmill.Pipeline.from_yaml(text, os.path.dirname(path)))
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(_with_file(os.fspath(source), str(error))) from None
+
+    def to_yaml(self) -> str:
+        """Returns the dataset as YAML, which ``feedmill read`` takes, too.
+
+        >>> import feedmill as fm
+        >>> print(fm.Dataset.range(6).filter("x > 2").batch(2).to_yaml(), end="")
+        source: {range: 6}
+        steps:
+          - filter: "x > 2"
+          - batch: 2
+        """
+        return self._native.to_yaml()
+
+    def explain(self) -> str:
+        """Returns the plan, as ``feedmill read --explain`` prints it.
+
+        It says where each step runs, which steps run as one pass, and what memory
+        reading takes. Counts records where the files are here; makes no element.
+        """
+        return self._pipeline().explain()
+
+    @property
+    def element_spec(self) -> ComponentSpec | dict[str, ComponentSpec]:
+        """The components of an element with their dtypes and shapes.
+
+        A dict by name, or the spec alone of a single unnamed component. Looks into
+        files where fields have to be found out.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.range(6).batch(2).element_spec
+        ComponentSpec(dtype='int64', shape=(None,))
+        """
+        return _element_spec(self._pipeline().element_spec())
+
+    # ---- options
+
+    def with_options(
+        self,
+        *,
+        seed: int | None = None,
+        order: Literal["deterministic", "any"] | None = None,
+        processing_mode: Literal["dynamic", "off"] | None = None,
+        job: str | None = None,
+        even: Even | None = None,
+    ) -> Self:
+        """Returns the dataset with other options; those that are None stay.
+
+        ``seed``: of all random choices; drawn for each reading if there is none. Several
+        ranks that read without a service need one.
+        ``order``: ``any`` gives each element to one of the readers that share a job.
+        ``processing_mode``: ``off`` reads the whole dataset once for each worker.
+        ``job``: the job that a read through a service is of.
+        ``even``: how ranks are evened out, see :meth:`read`.
+        """
+        given = options(seed=seed, order=order, processing_mode=processing_mode, job=job, even=even)
+        return self._of(self._native.with_options(given))
+
+    # ---- reading
+
+    def read(
+        self,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        rank: int = 0,
+        ranks: int = 1,
+        even: Even | None = None,
+        agree: Callable[[bool], tuple[bool, bool]] | None = None,
+        state: Mapping[str, Any] | None = None,
+        epoch: int | None = None,
+        seed: int | None = None,
+        skip_batches: Sequence[tuple[int, int]] = (),
+        consumer: str = "",
+        take_over: bool = False,
+        first_timeout: float | None = None,
+        timeout: float = 60,
+        budget_bytes: int = 64 << 20,
+        threads: int = 0,
+        transport: Literal["auto", "tcp", "dispatcher"] = "auto",
+        compression: Literal["none", "lz4", "zstd", "auto"] = "none",
+        weight: int = 100,
+        cluster_id: str = "",
+        keys: str | os.PathLike[str] = "",
+        server_key: str = "",
+        on_wait: Callable[[str, float], object] | None = None,
+        _functions: _feedmill.SharedFunctions | None = None,
+    ) -> Reader:
+        """Begins to read and returns a :class:`Reader` of the elements.
+
+        Without ``service`` in this process, by ``threads`` threads (0: as many as it
+        may use); else through the dispatcher at ``service``, ``"tcp://host:5050"``.
+        Both give the same elements in the same order.
+
+        Args:
+          job: Readers of one name share a job; default: a job of this reader's own.
+          rank, ranks: The reader takes the elements n with n mod ranks = rank.
+          even: Number of elements of each rank, if the ranks do not divide the elements
+            of an epoch. Default: the dataset's option, or ``exact``.
+
+            - ``exact``: every element once. Some ranks get one element more.
+            - ``drop``: every rank gets as many. The last elements of the epoch, fewer
+              than ``ranks``, are left out.
+            - ``pad``: every rank gets as many. A rank without one of the last elements
+              gets the element before once more.
+
+            ``drop`` and ``pad`` need a dataset of known length, or ``agree``.
+          agree: Function that tells all ranks together, before each element of a dataset
+            without a known length, whether all and whether any of them have another
+            element: ``agree(have: bool) -> (all_have, any_have)``. A collective of the
+            framework, in which every rank takes part.
+          state: Go on after the element at which ``state_dict()`` was called. The
+            dataset must be the same; its seed and epoch are the state's.
+          epoch: Each epoch has another order. Default: the state's, or 0, or of a
+            job with a name the first one that this reader has not finished.
+          seed: Replaces the seed of the dataset; drawn if neither is given. Several ranks
+            without a service are then refused, if the dataset uses random numbers.
+          skip_batches: Elements [first, second) by number that are left out.
+          consumer: This reader's name within the job.
+          take_over: Take the place of a reader whose lease is still valid.
+          first_timeout, timeout: Seconds to wait for the first element, and for each
+            later one. Without a first_timeout, the first element has 20 s until a
+            dispatcher and workers answer, and `timeout` until they have made it.
+          budget_bytes: Bytes of elements in flight to this reader.
+          transport: ``auto`` uses shared memory on one host; ``tcp`` never does;
+            ``dispatcher`` is for a reader that reaches no worker.
+          compression: Packs what travels over a network.
+          weight: Share of the workers among jobs, 1 to 10,000.
+          cluster_id: The dispatcher must be of this cluster.
+          keys, server_key: The folder of this reader's keys (docs/security.md).
+          on_wait: Called with what the reader waits for, and for how many seconds so far,
+            by the thread that waits: after 2 s, then every 10 s. The same line goes to
+            stderr.
+
+        Raises InvalidArgumentError for a wrong pipeline, option or state;
+        NotFoundError for a missing file; DeadlineExceededError if no dispatcher or
+        worker answers in time; FailedPreconditionError if another reader reads the
+        job.
+        """
+        pipeline = self._pipeline()
+        python, python_path = local_interpreter()
+        return Reader(
+            pipeline,
+            {
+                "allow_python": python,
+                "python_path": python_path,
+                "functions": _functions,
+                "on_wait": on_wait,
+                "service": check.text("service", "" if service is None else service),
+                "job": pipeline.job if job is None else check.text("job", job),
+                "consumer": check.text("consumer", consumer),
+                "rank": check.count("rank", rank),
+                "ranks": check.count("ranks", ranks),
+                "even": self._even(even),
+                "agree": agree,
+                "epoch": check.optional_count("epoch", epoch),
+                "seed": check.optional_count("seed", seed),
+                "skip_batches": check.ranges("skip_batches", skip_batches),
+                "take_over": check.flag("take_over", take_over),
+                "first_timeout": check.optional_seconds("first_timeout", first_timeout),
+                "timeout": check.seconds("timeout", timeout),
+                "budget_bytes": check.count("budget_bytes", budget_bytes),
+                "threads": check.count("threads", threads, most=4096),
+                "transport": check.text("transport", transport),
+                "compression": check.text("compression", compression),
+                "weight": check.count("weight", weight, most=10_000),
+                "cluster_id": check.text("cluster_id", cluster_id),
+                "keys": check.path("keys", keys),
+                "server_key": check.text("server_key", server_key),
+            },
+            state,
+        )
+
+    # ---- a value
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a dataset does not change; its methods return new ones ({name})")
+
+    def _state(self) -> Any:
+        """Equal for datasets that mean the same by construction."""
+        return self._native.__getstate__()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DatasetBase) and self._state() == other._state()
+
+    def __hash__(self) -> int:
+        return hash(self._state())
+
+    def __iter__(self) -> Iterator[Any]:
+        raise TypeError(
+            "a Dataset describes elements and has none; read them: for element in dataset.read()"
+        )
+
+    def __repr__(self) -> str:
+        names = [name for place, name, _ in self._native.parts() if place != "options"]
+        return f"<feedmill.Dataset {' → '.join(names)}>"
+
+    def _repr_html_(self) -> str:
+        """Returns the dataset as a table for notebooks: its steps, and where each runs.
+
+        Reads no files, and never raises.
+        """
+        try:
+            return dataset_html(self._pipeline())
+        except Exception as error:
+            return f"<pre>{html.escape(f'{type(self).__name__}: {error}')}</pre>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self)._of, (self._native,))
+
+
+def _element_spec(
+    entries: Sequence[tuple[str, str, Sequence[int]]],
+) -> ComponentSpec | dict[str, ComponentSpec]:
+    specs = {
+        name: ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape))
+        for name, dtype, shape in entries
+    }
+    return specs.get("", specs)
+
+
+def _text_of(path: str) -> str:
+    if os.path.isdir(path):
+        raise InvalidArgumentError(f"{path}: is a folder; name a pipeline's file")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(f"{path}: not UTF-8 text: {error}") from None
+
+
+def _with_file(path: str, message: str) -> str:
+    place = _PLACE_IN_FILE.match(message)
+    if place is None:
+        return f"{path}: {message}"
+    numbers = ":".join(number for number in place.groups() if number)
+    return f"{path}:{numbers}: {message[place.end() :]}"
