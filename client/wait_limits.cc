@@ -77,50 +77,49 @@ std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
                      view.workers, service_);
 }
 
+WaitLimits::Patience WaitLimits::PatienceOf(bool had_element) const {
+  if (had_element) return {timeout_, timeout_};
+  if (first_timeout_.has_value()) return {*first_timeout_, *first_timeout_};
+  // The first element may take as long to make as a later element.
+  return {kFirstAnswer, std::max(timeout_, kFirstAnswer)};
+}
+
 absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
                               bool had_element) const {
   const absl::Time now = SteadyNow();
-  const absl::Duration patience =
-      had_element ? timeout_ : first_timeout_.value_or(kFirstAnswer);
-  // One slow element is no reason to give up earlier than between two elements,
-  // unless the application says so.
-  const absl::Duration data_patience = had_element || first_timeout_.has_value()
-                                           ? patience
-                                           : std::max(timeout_, patience);
-  if (now - std::max(begun, view.last_answer) >= patience) {
+  const Patience patience = PatienceOf(had_element);
+  if (now - std::max(begun, view.last_answer) >= patience.peers) {
     if (!view.answered) {
       return DeadlineExceeded(
           "no dispatcher answered at {} for {}; {}", service_,
-          Seconds(patience),
+          Seconds(patience.peers),
           view.handshake.ok() ? Advice(service_) : ErrorText(view.handshake));
     }
     return DeadlineExceeded(
         "the dispatcher at {} has not answered for {}; is it still running?",
         service_, Seconds(now - view.last_answer));
   }
-  // the session waits for other readers
-  if (view.idle) return absl::OkStatus();
+  if (view.idle) return absl::OkStatus();  // waits for the other readers
   if (view.answered && view.workers == 0 &&
-      now - std::max(begun, view.workers_changed) >= patience) {
+      now - std::max(begun, view.workers_changed) >= patience.peers) {
     return DeadlineExceeded(
         "the dispatcher at {} has had no workers for {}; start one: feedmill "
         "worker --dispatcher {}",
-        service_, Seconds(patience), service_);
+        service_, Seconds(patience.peers), service_);
   }
-  return LateData(view, begun, patience, data_patience);
+  return LateData(view, begun, patience);
 }
 
 absl::Status WaitLimits::LateData(const ServiceLink::View& view,
-                                  absl::Time begun, absl::Duration patience,
-                                  absl::Duration data_patience) const {
+                                  absl::Time begun, Patience patience) const {
   const absl::Time now = SteadyNow();
-  if (view.awaited > 0 && now - begun >= data_patience) {
+  if (view.awaited > 0 && now - begun >= patience.data) {
     return pending_ranks_.TooLong(view.awaited, view.awaited_ranks, now - begun,
                                   PendingRankReporter::Why(view.joins));
   }
   if (!view.run.has_value()) {
     // Planning is done by workers, and workers are present.
-    if (!first_timeout_.has_value() || now - begun < data_patience) {
+    if (!first_timeout_.has_value() || now - begun < patience.data) {
       return absl::OkStatus();
     }
     return DeadlineExceeded(
@@ -128,17 +127,17 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
         Seconds(now - begun));
   }
   const absl::Time since = std::max(begun, view.progress);
-  if (!view.faults.refused.ok() && now - since >= patience) {
-    return DeadlineExceeded("no data for {}: {}", Seconds(patience),
+  if (!view.faults.refused.ok() && now - since >= patience.peers) {
+    return DeadlineExceeded("no data for {}: {}", Seconds(patience.peers),
                             ErrorText(view.faults.refused));
   }
-  if (now - std::max(since, view.faults.unreachable_since) >= patience) {
+  if (now - std::max(since, view.faults.unreachable_since) >= patience.peers) {
     return DeadlineExceeded(
         "no data for {}: the worker at {} cannot be reached from here; start "
         "it with --advertise HOST:PORT that this machine can reach",
-        Seconds(patience), view.faults.unreachable);
+        Seconds(patience.peers), view.faults.unreachable);
   }
-  if (now - since >= data_patience) {
+  if (now - since >= patience.data) {
     return DeadlineExceeded(
         "no data for {} although the dispatcher at {} answers and has {} "
         "worker(s); see feedmill status --service {}",

@@ -29,10 +29,15 @@ class WaitLimits {
   std::string WaitsFor(const ServiceLink::View& view) const;
 
  private:
-  // `patience`: for peers that do not answer; `data_patience`: for data.
+  // Longest waits of an element.
+  struct Patience {
+    absl::Duration peers;  // for peers that do not answer
+    absl::Duration data;   // for data of peers that answer
+  };
+
+  Patience PatienceOf(bool had_element) const;
   absl::Status LateData(const ServiceLink::View& view, absl::Time begun,
-                        absl::Duration patience,
-                        absl::Duration data_patience) const;
+                        Patience patience) const;
 
   const std::string service_;
   const std::optional<absl::Duration> first_timeout_;
