@@ -21,7 +21,6 @@
 #include "core/io/manifest.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/executor.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/process_quota.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest_resolution.h"

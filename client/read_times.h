@@ -2,29 +2,26 @@
 #define FEEDMILL_CLIENT_READ_TIMES_H_
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <mutex>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "core/net/clock.h"
 #include "core/wire/message.h"
+#include "feedmill/element.h"
 
 namespace feedmill {
 
 // Time that a reader's application spends waiting for elements, in client
-// steps, and elsewhere; and the elements that were skipped.
+// steps, and elsewhere; and the elements that it was given.
 //
-// Thread-safety: one thread writes times, and one skipped elements; any thread
-// reads.
+// Thread-safety: one thread writes, any thread reads.
 class ReadTimes {
   // A sum of durations. One of them may last now.
   struct Total {
     std::atomic<int64_t> past{0};
-    std::atomic<int64_t> from{0};  // begin of the wait that lasts; 0: none does
+    // Begin of the duration that lasts; 0: none does.
+    std::atomic<int64_t> from{0};
+    std::atomic<int64_t> ended{0};  // end of the last duration
 
     absl::Duration At(int64_t now) const {
       const int64_t begun = from.load();
@@ -36,7 +33,8 @@ class ReadTimes {
     explicit Span(Total& total) : total_(total) { total_.from.store(Now()); }
     ~Span() {
       const int64_t begun = total_.from.exchange(0);
-      total_.past.fetch_add(Now() - begun);
+      total_.ended.store(Now());
+      total_.past.fetch_add(total_.ended - begun);
     }
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
@@ -60,24 +58,19 @@ class ReadTimes {
   struct Stage : Span {
     explicit Stage(ReadTimes& times) : Span(times.stage_) {}
   };
-  // The number of skipped elements, without their texts.
-  void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
-  // `text` names the file and the record. Of those that are not taken yet, the
-  // first kSkippedKept are kept.
-  void AddSkipped(std::string text) {
-    const std::lock_guard lock(mu_);
-    skipped_.fetch_add(1);
-    if (skipped_elements_.size() >= kSkippedKept) return;
-    skipped_elements_.push_back(std::move(text));
+  // End of the last work of the client's steps.
+  absl::Time stage_ended() const {
+    return absl::FromUnixNanos(stage_.ended.load());
   }
-  std::vector<std::string> TakeSkipped() {
-    const std::lock_guard lock(mu_);
-    return std::exchange(skipped_elements_, {});
+  // Counts a chunk that the application is given. `skipped`: number of elements
+  // that on_error has left out so far.
+  void Count(const Chunk& chunk, uint64_t skipped) {
+    elements_.fetch_add(chunk.rows, std::memory_order_relaxed);
+    bytes_.fetch_add(chunk.ElementBytes(), std::memory_order_relaxed);
+    skipped_.store(skipped);
   }
-  static constexpr size_t kSkippedKept = 4;
 
-  // Fills in the times only; elements, bytes, buffer and window are the
-  // session's.
+  // Leaves out buffer and window, which only a session has.
   ReaderLoad Load() const {
     const int64_t now = Now();
     const int64_t begun = begun_.load();
@@ -85,6 +78,8 @@ class ReadTimes {
     load.elapsed = absl::Nanoseconds(begun == 0 ? 0 : now - begun);
     load.waited = waited_.At(now);
     load.stage = stage_.At(now);
+    load.elements = elements_.load();
+    load.bytes = bytes_.load();
     load.skipped = skipped_.load();
     return load;
   }
@@ -95,9 +90,9 @@ class ReadTimes {
   std::atomic<int64_t> begun_{0};
   Total waited_;
   Total stage_;
+  std::atomic<uint64_t> elements_{0};
+  std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> skipped_{0};
-  std::mutex mu_;
-  std::vector<std::string> skipped_elements_;  // guarded by mu_
 };
 
 }  // namespace feedmill

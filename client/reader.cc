@@ -1,192 +1,262 @@
 #include "feedmill/reader.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <functional>
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
-#include "client/even_reader.h"
-#include "client/measured_read.h"
-#include "client/quarantine.h"
-#include "client/read_times.h"
-#include "client/read_token.h"
-#include "client/reader_roster.h"
-#include "client/service_reader.h"
+#include "client/reader_parts.h"
 #include "core/base/byte_budget.h"
-#include "core/base/status.h"
-#include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
-#include "core/dataset/plugin_pins.h"
-#include "core/io/read_stop.h"
-#include "core/net/process_limits.h"
-#include "core/ops/plugin_functions.h"
-#include "core/pipeline/local_reader.h"
-#include "core/python/python_pool.h"
-#include "core/sources/field_inference.h"
+#include "core/net/clock.h"
 
 namespace feedmill {
 namespace {
 
-constexpr absl::Duration kCancelPollInterval = absl::Milliseconds(50);
+// Interval at which a wait checks the time and the application's flags.
+constexpr absl::Duration kCheckInterval = absl::Milliseconds(50);
 // Time of a chunk that a range-for uses before it reports progress.
 constexpr absl::Duration kStrideTime = absl::Milliseconds(10);
 constexpr uint64_t kStrideMax = 4'096;
-constexpr uint64_t kEpochsMax = uint64_t{1} << 63;
 
-// A reader in this process, without a service.
-class InProcessReader : public Reader {
- public:
-  InProcessReader(const Graph& graph, ReadRules rules,
-                  std::unique_ptr<LocalReader> reader, ReadOptions options)
-      : graph_(graph),
-        rules_(std::move(rules)),
-        reader_(std::move(reader)),
-        cancel_(options.hooks.cancel),
-        interrupted_(std::move(options.hooks.interrupted)),
-        lane_(MeasurementsOf(options.hooks)),
-        in_roster_(ReaderRoster::OfThisProcess(), options.job.name,
-                   options.rank.index, [this] { return State(); }) {}
+// Runs `work` of the client's steps: measures it, and bounds its memory.
+template <class F>
+void InStage(ReaderParts& parts, const F& work) {
+  const ByteBudget budget(parts.element_bytes_max);
+  const ReadTimes::Stage measured(parts.source->times());
+  work();
+}
 
-  const ElementSpec& spec() const override { return reader_->spec(); }
-  uint64_t seed() const override { return reader_->seed(); }
-  uint64_t epoch() const override { return reader_->iteration(); }
-  uint64_t skipped() const override { return reader_->sequence().skipped(); }
-  void Cancel() override { cancelled_.store(true); }
+void Leave(ReaderParts& parts) {
+  const std::optional<absl::Status>& end = parts.sequence->end();
+  const LeaveReason other = parts.cancellation.cancelled()
+                                ? LeaveReason::kCancelled
+                                : LeaveReason::kLeft;
+  parts.source->Leave(end && end->ok() ? LeaveReason::kFinished : other);
+}
 
- private:
-  absl::StatusOr<std::optional<Chunk>> FetchChunk() override {
-    const ReadingLane::Call measured(lane_);
-    times_.Begin();
-    const ReadTimes::Wait waits(times_);
-    for (;;) {
-      if (cancelled_.load() || (cancel_ != nullptr && cancel_->load())) {
-        cancelled_.store(true);
-        return Cancelled("reading was cancelled");
-      }
-      auto chunk = NextPiece();
-      if (!chunk.ok() && !reader_->ended() &&
-          absl::IsDeadlineExceeded(chunk.status())) {
-        if (!interrupted_ || !interrupted_()) continue;
-        return Cancelled("reading was interrupted");
-      }
-      if (chunk.ok() && chunk->has_value()) {
-        if ((*chunk)->rows == 0) continue;
-        Count(**chunk);
-      }
-      return chunk;
-    }
-  }
-
-  void Count(const Chunk& chunk) {
-    elements_.fetch_add(chunk.rows, std::memory_order_relaxed);
-    bytes_.fetch_add(chunk.ElementBytes(), std::memory_order_relaxed);
-    times_.SetSkipped(reader_->sequence().skipped());
-  }
-
-  ReaderState State() const {
-    ReaderState state{.joined = true, .load = times_.Load()};
-    state.load.elements = elements_.load();
-    state.load.bytes = bytes_.load();
-    return state;
-  }
-
-  absl::StatusOr<std::optional<Chunk>> NextPiece() {
-    try {
-      return reader_->Next(absl::Now() + kCancelPollInterval);
-    } catch (const std::bad_alloc& error) {
-      return StatusOf(error);
-    }
-  }
-
-  absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override {
-    std::optional<ReadPlace> place = reader_->sequence().PlaceBefore(unread);
-    if (!place.has_value()) return TooManyUnread(unread);
-    ReadToken token = MakeToken(graph_, rules_, *std::move(place));
-    token.plan = reader_->plan_id();
-    token.seed = reader_->seed();
-    token.iteration = reader_->iteration();
-    return EncodeToken(token);
-  }
-
-  uint64_t PassBefore(uint64_t unread) const override {
-    return reader_->sequence().PassBefore(unread);
-  }
-
-  std::optional<uint64_t> LeftBefore(uint64_t unread) const override {
-    return reader_->sequence().LeftBefore(unread);
-  }
-
-  std::optional<uint64_t> Total() const override {
-    return reader_->sequence().size();
-  }
-
-  absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
-    const std::optional<ReadPlace> place =
-        reader_->sequence().PlaceBefore(unread);
-    if (!place.has_value()) return TooManyUnread(unread);
-    return place->elements;
-  }
-
-  const Graph graph_;
-  const ReadRules rules_;
-  const std::unique_ptr<LocalReader> reader_;
-  const std::atomic<bool>* const cancel_;
-  const std::function<bool()> interrupted_;
-  ReadingLane lane_;
-  std::atomic<bool> cancelled_{false};
-  ReadTimes times_;
-  std::atomic<uint64_t> elements_{0};
-  std::atomic<uint64_t> bytes_{0};
-  const ReaderRoster::Entry in_roster_;  // last: its function uses the others
-};
-
-// InvalidArgument if the requested epoch cannot be read.
-absl::Status CheckEpoch(const ReadOptions& options, Order order) {
-  if (!options.epoch.has_value()) return absl::OkStatus();
-  if (*options.epoch >= kEpochsMax) {
-    return InvalidArgument("epoch {}: an epoch is below 2^63", *options.epoch);
-  }
-  if (order == Order::kAny && !options.service.empty() &&
-      !options.job.name.empty()) {
-    return InvalidArgument(
-        "epoch {} of job \"{}\": with order any, readers that share a job "
-        "read the epoch that the job is at; leave the epoch out, or use order "
-        "deterministic",
-        *options.epoch, options.job.name);
-  }
+// Returns an error if the application interrupts this call. A wait that is too
+// long ends the sequence.
+absl::Status CheckWait(ReaderParts& parts, absl::Time begun) {
+  FM_RETURN_IF_ERROR(parts.cancellation.Check());
+  absl::Status late = parts.source->Late(begun, parts.had_element);
+  if (!late.ok()) parts.sequence->EndWith(std::move(late));
   return absl::OkStatus();
+}
+
+// Returns the next output; null at the end of the sequence.
+absl::StatusOr<ClientStage::Output*> AwaitOutput(ReaderParts& parts) {
+  SequenceReader& sequence = *parts.sequence;
+  absl::Time begun = parts.had_element ? SteadyNow() : parts.opened;
+  absl::Time next_check = absl::Now() + kCheckInterval;
+  for (;;) {
+    if (parts.cancellation.cancelled()) {
+      sequence.EndWith(Cancellation::Error());
+      if (!sequence.end()->ok()) return *sequence.end();
+    }
+    if (ClientStage::Output* const output = sequence.Next()) return output;
+    if (sequence.end()) {
+      Leave(parts);  // other readers get unused elements
+      return nullptr;
+    }
+    if (sequence.done()) {
+      InStage(parts, [&] { sequence.Finish(); });  // short batches
+      if (parts.shared == nullptr) Leave(parts);
+      continue;
+    }
+    if (absl::Now() >= next_check) {
+      FM_RETURN_IF_ERROR(CheckWait(parts, begun));
+      next_check = absl::Now() + kCheckInterval;
+      continue;
+    }
+    Piece piece;
+    auto taken = parts.source->Take(next_check, piece);
+    if (taken.ok() && *taken == PieceSource::TakeResult::kTimedOut) continue;
+    if (parts.had_element && taken.ok() &&
+        *taken != PieceSource::TakeResult::kPassed) {
+      begun = SteadyNow();
+    }
+    InStage(parts, [&] {
+      sequence.Accept(*parts.source, std::move(taken), std::move(piece));
+    });
+  }
+}
+
+// True if the application may have elements of a shared job. If not, the rows
+// that the sequence holds are another reader's.
+bool MayHandOut(ReaderParts& parts) {
+  const absl::StatusOr<bool> may =
+      parts.shared->MayHandOut(parts.cancellation, parts.had_element);
+  if (!may.ok()) parts.sequence->EndWith(may.status());
+  parts.lost = !may.value_or(false);
+  return !parts.lost;
+}
+
+// Returns the next chunk of the sequence; null at its end.
+absl::StatusOr<Chunk*> FetchChunk(ReaderParts& parts) {
+  const ReadingLane::Call measured(parts.lane);
+  parts.source->times().Begin();
+  try {
+    if (parts.shared != nullptr) parts.shared->Finish();
+    for (;;) {
+      if (std::exchange(parts.lost, false)) {
+        FM_RETURN_IF_ERROR(parts.sequence->Restart());
+      }
+      FM_ASSIGN_OR_RETURN(ClientStage::Output* const output,
+                          AwaitOutput(parts));
+      if (output == nullptr) {
+        FM_RETURN_IF_ERROR(parts.sequence->FinalStatus());
+        return nullptr;
+      }
+      if (parts.shared != nullptr && !MayHandOut(parts)) continue;
+      parts.had_element = true;
+      if (parts.shared != nullptr) parts.shared->Give(*output);
+      parts.source->times().Count(output->chunk, parts.sequence->skipped());
+      return &output->chunk;
+    }
+  } catch (const std::bad_alloc& error) {
+    parts.sequence->EndWith(StatusOf(error));
+    return StatusOf(error);
+  }
 }
 
 }  // namespace
 
+Reader::Reader(std::unique_ptr<ReaderParts> parts)
+    : parts_(std::move(parts)), stride_(parts_->shared == nullptr ? 0 : 1) {}
+
+Reader::~Reader() {
+  if (parts_->shared != nullptr) {
+    parts_->shared->Report(Unread() +
+                           (last_ == reported_at_ ? unreported_ : 0));
+  }
+  Leave(*parts_);
+}
+
+const ElementSpec& Reader::spec() const {
+  return *parts_->sequence->plan().graph().output;
+}
+
+uint64_t Reader::seed() const { return parts_->sequence->plan().seed(); }
+
+uint64_t Reader::epoch() const { return parts_->sequence->plan().iteration(); }
+
+uint64_t Reader::skipped() const { return parts_->sequence->skipped(); }
+
+std::vector<LinkReport> Reader::links() const {
+  return parts_->source->Links();
+}
+
+void Reader::Cancel() { parts_->cancellation.Cancel(); }
+
+// ---- the place
+
+uint64_t Reader::UnreadRows(uint64_t unread) const {
+  unread += Unread();
+  return parts_->even == nullptr ? unread : parts_->even->UnreadRows(unread);
+}
+
+absl::StatusOr<std::string> Reader::Save(uint64_t unread) const {
+  if (parts_->shared != nullptr) {
+    return FailedPrecondition(
+        "a reader of order any has no place in a sequence to save");
+  }
+  const EvenElements* const even = parts_->even.get();
+  const SequenceReader& sequence = *parts_->sequence;
+  std::optional<ReadPlace> place = sequence.PlaceBefore(UnreadRows(unread));
+  unread += Unread();
+  if (!place.has_value() || (even != nullptr && !even->InLastChunk(unread))) {
+    return TooManyUnread(unread);
+  }
+  ReadToken token = MakeToken(parts_->graph, parts_->rules, *std::move(place));
+  token.plan = sequence.plan_id();
+  token.seed = seed();
+  token.iteration = epoch();
+  parts_->source->AddTo(token);
+  if (even != nullptr) even->AddTo(token, unread);
+  return EncodeToken(token);
+}
+
 absl::StatusOr<uint64_t> Reader::number() const {
-  FM_ASSIGN_OR_RETURN(const uint64_t next, NumberBefore(Unread()));
-  if (next == 0) return OutOfRange("no element was read yet");
-  return next - 1;
+  if (parts_->shared != nullptr) {
+    return FailedPrecondition(
+        "elements of order any have no numbers in a sequence");
+  }
+  const std::optional<ReadPlace> place =
+      parts_->sequence->PlaceBefore(UnreadRows(0));
+  if (!place.has_value()) return TooManyUnread(Unread());
+  if (place->elements == 0) return OutOfRange("no element was read yet");
+  return place->elements - 1;
+}
+
+uint64_t Reader::pass(uint64_t unread) const {
+  return parts_->sequence->PassBefore(UnreadRows(unread));
+}
+
+std::optional<uint64_t> Reader::left() const {
+  return parts_->even == nullptr ? parts_->sequence->LeftBefore(Unread())
+                                 : parts_->even->Left(Unread());
+}
+
+std::optional<uint64_t> Reader::total() const {
+  return parts_->even == nullptr ? parts_->sequence->size()
+                                 : parts_->even->total();
+}
+
+// ---- iteration
+
+absl::StatusOr<Chunk*> Reader::Fetch() {
+  unreported_ = 0;
+  if (const uint64_t unread = Unread(); unread > 0) {
+    last_ = current_->rows - 1;
+    if (OnProgress(unread)) {
+      *current_ = current_->Slice(current_->rows - unread, current_->rows);
+      last_ = current_->rows - 1;
+      return current_;
+    }
+  }
+  const auto fetch = [this] { return FetchChunk(*parts_); };
+  absl::StatusOr<Chunk*> chunk =
+      parts_->even == nullptr ? fetch() : parts_->even->Next(fetch);
+  current_ = chunk.value_or(nullptr);
+  last_ = current_ == nullptr ? 0 : current_->rows - 1;
+  ended_ = chunk.ok() && current_ == nullptr;
+  return chunk;
 }
 
 absl::StatusOr<std::optional<Chunk>> Reader::Next() {
-  unreported_ = 0;
-  if (const uint64_t unread = Unread(); unread > 0) {
-    last_ = current_.rows - 1;
-    if (OnProgress(unread)) {
-      return std::optional<Chunk>(
-          current_.Slice(current_.rows - unread, current_.rows));
-    }
-  }
-  absl::StatusOr<std::optional<Chunk>> chunk = FetchChunk();
-  ended_ = chunk.ok() && !chunk->has_value();
-  return chunk;
+  FM_ASSIGN_OR_RETURN(Chunk* const chunk, Fetch());
+  if (chunk == nullptr) return std::nullopt;
+  current_ = nullptr;
+  return std::optional<Chunk>(std::move(*chunk));
+}
+
+bool Reader::Advance() {
+  const absl::StatusOr<Chunk*> next = Fetch();
+  if (!next.ok()) status_ = next.status();
+  return current_ != nullptr;
+}
+
+const Chunk* Reader::NextChunk() {
+  if (!Advance()) return nullptr;
+  last_ = 0;
+  if (stride_ > 0) stride_began_ = absl::Now();
+  return current_;
+}
+
+bool Reader::OnProgress(uint64_t unread) {
+  SharedHandOut* const shared = parts_->shared.get();
+  if (shared == nullptr) return true;
+  shared->Report(unread);
+  if (unread == 0 || (shared->gave() && MayHandOut(*parts_))) return true;
+  shared->Forget();
+  return false;
 }
 
 bool Reader::ReportProgress(uint64_t unread) {
   const bool go_on = OnProgress(Unread() + unread);
   unreported_ = go_on ? unread : 0;
   reported_at_ = last_;
-  if (!go_on && current_.rows > 0) last_ = current_.rows - 1;
+  if (!go_on && current_ != nullptr) last_ = current_->rows - 1;
   return go_on;
 }
 
@@ -197,196 +267,9 @@ uint64_t Reader::NextStride(uint64_t row) {
                 : std::max<uint64_t>(stride_ / 2, 1);
   stride_began_ = now;
   last_ = row;
-  if (OnProgress(current_.rows - row)) return StrideEnd(row);
-  last_ = current_.rows - 1;
+  if (OnProgress(current_->rows - row)) return StrideEnd(row);
+  last_ = current_->rows - 1;
   return 0;
-}
-
-bool Reader::Advance() {
-  absl::StatusOr<std::optional<Chunk>> next = Next();
-  const bool came = next.ok() && next->has_value();
-  if (!next.ok()) status_ = next.status();
-  if (came) current_ = **std::move(next);
-  last_ = std::max<uint64_t>(current_.rows, 1) - 1;
-  return came;
-}
-
-const Chunk* Reader::NextChunk() {
-  if (!Advance()) return nullptr;
-  last_ = 0;
-  if (stride_ > 0) stride_began_ = absl::Now();
-  return &current_;
-}
-
-namespace {
-
-// Fills the registry in the options, with Python if the options allow it.
-absl::Status PrepareRegistry(ReadHooks& hooks) {
-  if (hooks.registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
-  }
-  FM_ASSIGN_OR_RETURN(
-      hooks.registry,
-      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
-  return absl::OkStatus();
-}
-
-// Returns the graph that the options ask for, as all processes read it: with
-// absolute paths, inferred fields and the versions of the plugins.
-absl::StatusOr<Graph> GraphToRead(const Dataset& dataset,
-                                  const ReadOptions& options) {
-  Graph read = dataset.graph();
-  if (options.seed.has_value()) read.options.seed = options.seed;
-  if (options.processing_mode.has_value()) {
-    read.options.processing_mode = *options.processing_mode;
-  }
-  std::error_code error;
-  const std::filesystem::path working = std::filesystem::current_path(error);
-  MakePathsAbsolute((working / options.directory).string(), read);
-  FM_RETURN_IF_ERROR(InferFields(read));
-  PinPlugins(*options.hooks.registry, read);
-  return read;
-}
-
-// Returns the token that the options give, or nullopt. InvalidArgument if it is
-// of another pipeline or epoch.
-absl::StatusOr<std::optional<ReadToken>> TokenOf(const ReadOptions& options,
-                                                 const Graph& read) {
-  if (options.resume.token.empty()) return std::nullopt;
-  FM_ASSIGN_OR_RETURN(ReadToken token, DecodeToken(options.resume.token));
-  FM_RETURN_IF_ERROR(CheckToken(token, read));
-  FM_RETURN_IF_ERROR(CheckTokenEpoch(token, options.epoch));
-  return token;
-}
-
-absl::StatusOr<std::unique_ptr<Reader>> ReadInProcess(
-    Graph read, ReadOptions options, ReadRules rules,
-    const std::optional<ReadToken>& token) {
-  if (token) FM_RETURN_IF_ERROR(CheckTokenSlots(*token, 0));
-  LocalReaderOptions local;
-  local.threads = options.limits.threads;
-  local.share = rules.share;
-  local.skips = rules.skips;
-  local.on_skipped = QuarantineOf(read);
-  local.profile = MeasurementsOf(options.hooks);
-  local.element_bytes_max = options.limits.element_bytes_max;
-  local.iteration = token ? token->iteration : options.epoch.value_or(0);
-  if (token && token->begins()) {
-    read.options.seed = token->seed;
-  } else if (token) {
-    local.resume = {token->seed, token->iteration, token->place};
-  }
-  FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
-                      LocalReader::Make(read, options.hooks.registry, local));
-  if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan_id()));
-  return std::make_unique<InProcessReader>(
-      read, std::move(rules), std::move(reader), std::move(options));
-}
-
-// Reads all elements: does not even out the ranks.
-absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
-                                                    ReadOptions options) {
-  TuneMalloc();
-  FM_RETURN_IF_ERROR(PrepareRegistry(options.hooks));
-  FM_ASSIGN_OR_RETURN(Graph read, GraphToRead(dataset, options));
-  if (options.hooks.profile != nullptr) {
-    MeasuredRead& measured = options.hooks.profile->measured();
-    measured.local = options.service.empty();
-    FM_ASSIGN_OR_RETURN(measured.graph, Analyze(read, *options.hooks.registry));
-  }
-  FM_ASSIGN_OR_RETURN(std::optional<ReadToken> token, TokenOf(options, read));
-  FM_RETURN_IF_ERROR(CheckEpoch(options, read.options.order));
-  if (read.options.order == Order::kAny &&
-      (options.rank.count != 1 || !options.resume.skip_batches.empty())) {
-    return InvalidArgument(
-        "ranks and skipped batches need order deterministic; with order any, "
-        "readers share a job by its name alone");
-  }
-  FM_ASSIGN_OR_RETURN(ReadRules rules,
-                      MakeRules({options.rank.index, options.rank.count},
-                                options.resume.skip_batches, token));
-  if (options.service.empty()) {
-    return ReadInProcess(std::move(read), std::move(options), std::move(rules),
-                         token);
-  }
-  FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
-                      Analyze(read, *options.hooks.registry));
-  rules.numbered = analyzed->numbered;
-  return ReadFromService(std::move(analyzed), std::move(options),
-                         std::move(rules), std::move(token));
-}
-
-// Makes element `number` of the reading of `reader` once more, in a job of its
-// own.
-absl::StatusOr<Chunk> ReadAgain(const Dataset& dataset, ReadOptions options,
-                                uint64_t number) {
-  options.rank.even = Even::kExact;
-  options.job.name.clear();
-  options.job.consumer.clear();
-  options.job.take_over = false;
-  options.rank.index = 0;
-  options.rank.count = 1;
-  options.resume.token.clear();
-  options.hooks.profile = nullptr;
-  options.resume.skip_batches.clear();
-  if (number > 0) options.resume.skip_batches = {{0, number}};
-  FM_ASSIGN_OR_RETURN(const std::unique_ptr<Reader> reader,
-                      ReadExactly(dataset, std::move(options)));
-  FM_ASSIGN_OR_RETURN(const std::optional<Chunk> chunk, reader->Next());
-  if (chunk.has_value()) return chunk->Slice(0, 1);
-  return FailedPrecondition(
-      "even: element {} is to be repeated, and is not there any more: the "
-      "files of the dataset changed",
-      number);
-}
-
-absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
-                                                   const ReadOptions& options) {
-  const char* const name = options.rank.even == Even::kDrop ? "drop" : "pad";
-  if (dataset.graph().options.order == Order::kAny) {
-    return InvalidArgument(
-        "even: \"{}\" needs order deterministic; the dataset has order any",
-        name);
-  }
-  FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
-                      ReadExactly(dataset, options));
-  EvenRules even;
-  even.even = options.rank.even;
-  even.total = reader->total();
-  even.agree = options.rank.agree;
-  if (!even.total && !even.agree) {
-    return InvalidArgument(
-        "even: \"{}\" needs to know how many elements there are, and this "
-        "dataset is counted only by reading it (a filter, for example); use "
-        "\"exact\", or batch before the filter, or pass agree",
-        name);
-  }
-  std::optional<ReadToken> token;
-  if (!options.resume.token.empty()) {
-    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));
-  }
-  FM_ASSIGN_OR_RETURN(even.rules,
-                      MakeRules({options.rank.index, options.rank.count},
-                                options.resume.skip_batches, token));
-  SetEvenPlace(token, even);
-  ReadOptions again = options;
-  again.seed = reader->seed();
-  again.epoch = reader->epoch();
-  return MakeEvenReader(std::move(reader), std::move(even),
-                        [dataset, again](uint64_t number) {
-                          return ReadAgain(dataset, again, number);
-                        });
-}
-
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
-                                             ReadOptions options) {
-  const ReadStop stop(options.hooks.interrupted);
-  if (options.rank.even == Even::kExact || options.rank.count <= 1) {
-    return ReadExactly(dataset, std::move(options));
-  }
-  return ReadEvenly(dataset, options);
 }
 
 }  // namespace feedmill

@@ -1,5 +1,6 @@
 #include "client/service_link.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
@@ -19,6 +20,7 @@ constexpr absl::Duration kLinkReportInterval = absl::Milliseconds(500);
 // not woken for each piece.
 constexpr uint64_t kQueueBytes = uint64_t{4} << 20;
 constexpr size_t kEmptiesMax = 4'096;  // more add no information
+constexpr size_t kSkippedKept = 4;     // texts of skipped elements in a report
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
 // A dispatcher silent for this long is not waited for.
@@ -119,30 +121,22 @@ ServiceLink::View ServiceLink::Await(absl::Duration at_most, bool for_piece) {
   return view;
 }
 
-const ServiceLink::QueuedPiece* ServiceLink::Next() {
-  if (next_) return &*next_;
+bool ServiceLink::Take(uint64_t drops, QueuedPiece& next) {
+  bool taken = false;
   bool refill = false;
   {
     const std::lock_guard lock(mu_);
-    if (queue_.empty()) return nullptr;
-    next_ = std::move(queue_.front());
-    queue_.pop_front();
-    queue_bytes_ -= next_->bytes;
-    refill = full_ && queue_bytes_ <= kQueueBytes / 2;
+    while (!taken && !queue_.empty() && queue_.front().drops <= drops) {
+      taken = queue_.front().drops == drops;
+      queue_bytes_ -= queue_.front().bytes;
+      next = std::move(queue_.front());
+      queue_.pop_front();
+    }
+    refill = taken && full_ && queue_bytes_ <= kQueueBytes / 2;
     if (refill) full_ = false;
   }
   if (refill) reactor_.Wake();
-  return &*next_;
-}
-
-absl::StatusOr<PieceSource::TakeResult> ServiceLink::Take(absl::Time,
-                                                          Piece& piece) {
-  if (!next_) return TakeResult::kTimedOut;
-  piece = std::move(next_->piece);
-  next_.reset();
-  // The run failed as a whole.
-  if (piece.chunk.spec == nullptr && !piece.error.ok()) return piece.error;
-  return TakeResult::kPiece;
+  return taken;
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
@@ -165,7 +159,7 @@ void ServiceLink::SkipTo(uint64_t position) {
 }
 
 void ServiceLink::HandOut(uint64_t rows, bool soon) {
-  handed_out_.store(rows);
+  handed_out_.store(std::max(rows, handed_out_.load()));
   if (!soon) return;
   {
     const std::lock_guard lock(mu_);
@@ -178,14 +172,6 @@ void ServiceLink::HandOut(uint64_t rows, bool soon) {
 void ServiceLink::AddSpan(const TraceSpan& span) {
   const std::lock_guard lock(mu_);
   if (spans_.size() < SpanRing::kSpansMax) spans_.push_back(span);
-}
-
-void ServiceLink::Interrupt() {
-  {
-    const std::lock_guard lock(mu_);
-    news_ = true;
-  }
-  reactor_.Wake();
 }
 
 // ---- the reactor's thread
@@ -284,7 +270,6 @@ ReaderState ServiceLink::State() {
   state.load.elapsed = times.elapsed;
   state.load.waited = times.waited;
   state.load.stage = times.stage;
-  state.load.skipped = times.skipped;
   return state;
 }
 
@@ -333,15 +318,19 @@ void ServiceLink::PullInto(absl::Time now, std::vector<QueuedPiece>& pulled) {
   uint64_t bytes = 0;
   while (bytes < room) {
     ReadEffects effects;
+    const uint64_t pulled_before = session_.pulled_bytes();
     std::optional<Piece> piece = session_.Pull(now, effects);
     // Before the effects: they may have the last report.
     if (piece.has_value() && piece->skipped) {
-      times_.AddSkipped(SkippedText(*piece->skipped));
+      ++skipped_;
+      if (skipped_texts_.size() < kSkippedKept) {
+        skipped_texts_.push_back(SkippedText(*piece->skipped));
+      }
     }
     Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
-    uint64_t size = rows > 0 ? piece->chunk.ElementBytes() : 0;
+    uint64_t size = session_.pulled_bytes() - pulled_before;
     if (piece->state != nullptr) {
       size += sizeof(Piece) + piece->state->bytes.size();
     }
@@ -434,7 +423,7 @@ void ServiceLink::SendToDispatcher(Message message) {
 ReaderLoad ServiceLink::Load() {
   ReaderLoad load = times_.Load();
   AddSessionTo(load);
-  load.skipped_elements = times_.TakeSkipped();
+  load.skipped_elements = std::exchange(skipped_texts_, {});
   load.unreachable = links_.Unreachable();
   return load;
 }
@@ -444,6 +433,7 @@ void ServiceLink::AddSessionTo(ReaderLoad& load) const {
   load.bytes = session_.pulled_bytes();
   load.buffered_bytes = session_.buffered_bytes();
   load.window_bytes = session_.window_bytes();
+  load.skipped = skipped_;
 }
 
 }  // namespace feedmill

@@ -23,18 +23,17 @@
 #include "core/net/reactor.h"
 #include "core/net/security.h"
 #include "core/net/split_log.h"
-#include "core/pipeline/piece_source.h"
 
 namespace feedmill {
 
-// Connects a ReadSession to the dispatcher and to workers, and passes pulled
-// pieces to the application's thread: it is the source of a SequenceReader.
-// Runs on its own thread. While the application waits, it runs on the
-// application's thread, which saves waking another one.
+// Connects a ReadSession to the dispatcher and to workers, and queues pulled
+// pieces for the application's thread (service_source.h). Runs on its own
+// thread. While the application waits, it runs on the application's thread,
+// which saves waking another one.
 //
-// Thread-safety: public methods from the application's thread; Interrupt and
-// State from any.
-class ServiceLink final : public PieceSource, private ReactorHandler {
+// Thread-safety: public methods from the application's thread; State and Links
+// from any.
+class ServiceLink final : private ReactorHandler {
  public:
   // A piece for the client stage.
   struct QueuedPiece {
@@ -83,23 +82,17 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   // Waits for at most `at_most` until one of the first seven fields of the view
   // (except `turn`) changes. If `for_piece`, a next piece ends the wait, too.
   View Await(absl::Duration at_most, bool for_piece);
-  // Returns the piece that Take takes; null if none is queued. Its `drops` may
-  // be newer than the last view's. Valid until Take or DropNext.
-  const QueuedPiece* Next();
-  // Drops the next piece, which is another reader's by now.
-  void DropNext() { next_.reset(); }
-  // Takes the piece that Next returned; never waits: Await does. A Status is an
-  // error of the whole run.
-  absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override;
+  // Takes the next queued piece that was pulled at `drops`, and drops older
+  // ones, which are another reader's by now. False: none is queued, or the next
+  // one is newer.
+  bool Take(uint64_t drops, QueuedPiece& next);
   // Deterministic order: positions before `position` are not needed.
-  void SkipTo(uint64_t position) override;
-  // The reader leaves; see Leave.
-  void Stop() override {}
+  void SkipTo(uint64_t position);
   // See ReadSession::TakeEmpties.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties();
-  // Reports that the first `rows` of all pulled rows were handed to the
-  // application. `soon`: the application has used all of them; the report does
-  // not wait if no piece is queued.
+  // Reports that at least the first `rows` of all pulled rows were handed to
+  // the application. `soon`: the application has used all of them; the report
+  // does not wait if no piece is queued.
   void HandOut(uint64_t rows, bool soon);
   // Ends the session; the destructor does it too. `unread`: the reader never
   // began.
@@ -108,8 +101,6 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   std::vector<LinkReport> Links() const { return links_.Reports(); }
   // Makes the reactor run an iteration, which renews View::turn.
   void Wake() { reactor_.Wake(); }
-  // Ends a wait.
-  void Interrupt();
   // Returns the state of the reader, for metrics.
   ReaderState State();
   // Times of the application, sent with heartbeats.
@@ -164,10 +155,10 @@ class ServiceLink final : public PieceSource, private ReactorHandler {
   absl::Time progress_;
   Cursor cursor_;
   uint64_t pulled_rows_ = 0;
+  uint64_t skipped_ = 0;  // elements that on_error left out of pulled pieces
+  // Texts of skipped elements that were not sent yet: the first kSkippedKept.
+  std::vector<std::string> skipped_texts_;
   SplitLog split_log_;
-
-  // The application's thread: the piece that Next returned.
-  std::optional<QueuedPiece> next_;
 
   ReadTimes times_;
   std::atomic<bool> traced_{false};  // set by the reactor's thread

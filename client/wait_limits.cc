@@ -1,10 +1,12 @@
 #include "client/wait_limits.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
+#include "core/net/log.h"
 
 namespace feedmill {
 namespace {
@@ -14,6 +16,8 @@ constexpr absl::Duration kDispatcherSilent = absl::Seconds(2);
 // Without a first_timeout: wait of the first element for a dispatcher and
 // workers.
 constexpr absl::Duration kFirstAnswer = absl::Seconds(20);
+constexpr absl::Duration kFirstReport = absl::Seconds(2);
+constexpr absl::Duration kReportInterval = absl::Seconds(10);
 
 std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
@@ -41,12 +45,22 @@ WaitLimits::WaitLimits(std::string service, const ReadOptions& options)
       first_timeout_(options.limits.first_timeout),
       timeout_(options.limits.timeout),
       pending_ranks_(options.job.name, options.rank.index, options.rank.count),
-      reporter_(ReaderName(options), options.hooks.on_wait) {}
+      reader_(ReaderName(options)),
+      on_wait_(options.hooks.on_wait) {}
 
 void WaitLimits::Report(const ServiceLink::View& view, absl::Time begun) {
   pending_ranks_.Log(SteadyNow(), view.awaited, view.awaited_ranks,
                      PendingRankReporter::Why(view.joins));
-  reporter_.Report(SteadyNow(), begun, [&] { return WaitsFor(view); });
+  const absl::Time now = SteadyNow();
+  if (begun != std::exchange(reported_wait_, begun)) {
+    next_report_ = begun + kFirstReport;
+  }
+  if (now < next_report_) return;
+  next_report_ = now + kReportInterval;
+  const ReadWait wait{WaitsFor(view), now - begun};
+  LogWarning("{} has waited {:.0f} s for {}", reader_,
+             absl::ToDoubleSeconds(wait.waited), wait.what);
+  if (on_wait_) on_wait_(wait);
 }
 
 std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {

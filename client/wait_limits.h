@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CLIENT_WAIT_LIMITS_H_
 #define FEEDMILL_CLIENT_WAIT_LIMITS_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -8,7 +9,6 @@
 #include "absl/time/time.h"
 #include "client/pending_rank_reporter.h"
 #include "client/service_link.h"
-#include "client/wait_reporter.h"
 #include "feedmill/reader.h"
 
 namespace feedmill {
@@ -23,7 +23,8 @@ class WaitLimits {
   // continue.
   absl::Status Late(const ServiceLink::View& view, absl::Time begun,
                     bool had_element) const;
-  // Reports the cause of the wait from time to time.
+  // Reports the cause of the wait, on stderr and to the application: 2 s after
+  // it began, and then every 10 s.
   void Report(const ServiceLink::View& view, absl::Time begun);
   // Describes the cause of the wait.
   std::string WaitsFor(const ServiceLink::View& view) const;
@@ -43,7 +44,10 @@ class WaitLimits {
   const std::optional<absl::Duration> first_timeout_;
   const absl::Duration timeout_;
   PendingRankReporter pending_ranks_;
-  WaitReporter reporter_;
+  const std::string reader_;  // "the reader of job 'x'"
+  const std::function<void(const ReadWait&)> on_wait_;
+  absl::Time reported_wait_ = absl::InfinitePast();  // its begin
+  absl::Time next_report_ = absl::InfiniteFuture();
 };
 
 }  // namespace feedmill

@@ -201,12 +201,11 @@ absl::Status ClientStage::Finish() {
   });
 }
 
-bool ClientStage::Pop(Output& out) {
-  if (output_->outputs.empty()) return false;
-  out = std::move(output_->outputs.front());
-  output_->outputs.pop_front();
-  return true;
+ClientStage::Output* ClientStage::front() {
+  return output_->outputs.empty() ? nullptr : &output_->outputs.front();
 }
+
+void ClientStage::PopFront() { output_->outputs.pop_front(); }
 
 StageState ClientStage::Save() const {
   StageState state;

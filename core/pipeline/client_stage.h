@@ -62,10 +62,11 @@ class ClientStage final {
   absl::Status Flush();
   // Emits short batches. Call it after the last piece.
   absl::Status Finish();
-  // Number of outputs that Pop has not taken.
+  // Number of outputs that PopFront has not removed.
   size_t ready() const;
-  // Removes the next output. Returns false if there is none.
-  bool Pop(Output& out);
+  // The first output, which stays in place until PopFront; null: there is none.
+  Output* front();
+  void PopFront();
   // Save returns the state between two pieces. Restore sets it in a stage that
   // has had no input; `next` is the begin of the next piece. InvalidArgument if
   // the state does not fit this stage.

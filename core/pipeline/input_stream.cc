@@ -124,14 +124,14 @@ SkippedElement InputStream::TakeSkipped() {
 
 // Takes the next chunk that is ready; false if there is none.
 bool InputStream::PopChunk() {
-  ClientStage::Output output;
-  if (!sequence_->Pop(output)) return false;
+  ClientStage::Output* const output = sequence_->Next();
+  if (output == nullptr) return false;
   std::vector<Column> columns;
   columns.reserve(columns_.size());
   for (const size_t c : columns_) {
-    columns.push_back(std::move(output.chunk.columns[c]));
+    columns.push_back(std::move(output->chunk.columns[c]));
   }
-  chunk_ = {sequence_->plan().graph().output, output.chunk.rows,
+  chunk_ = {sequence_->plan().graph().output, output->chunk.rows,
             std::move(columns)};
   row_ = 0;
   return true;
@@ -186,7 +186,7 @@ absl::Status InputStream::Feed() {
     // the elements that they make: it was left out before them.
     outer_ = outer && !has_client_steps_;
   }
-  sequence_->PassTo(at_);
+  sequence_->Pass({before, 0}, at_);
   return absl::OkStatus();
 }
 

@@ -50,7 +50,6 @@ class PieceMaker final : public PieceSource {
   // A Status is an error of this machine (I/O, a changed file).
   absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override;
   void SkipTo(uint64_t position) override;
-  void Stop() override { SkipTo(size_); }
 
  private:
   using Clock = std::chrono::steady_clock;

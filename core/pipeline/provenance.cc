@@ -35,8 +35,8 @@ class Tracer {
   absl::StatusOr<TracedElement> At(uint64_t number) {
     if (plan_->graph().numbered) return AtPosition(number);
     while (true) {
-      for (ClientStage::Output output; sequence_->Pop(output);) {
-        if (Take(number, output)) return std::move(found_);
+      while (ClientStage::Output* const output = sequence_->Next()) {
+        if (Take(number, *output)) return std::move(found_);
       }
       if (const auto& end = sequence_->end()) {
         return end->ok() ? TooFar(number, next_) : *end;

@@ -17,7 +17,7 @@ namespace feedmill {
 // knows its place (AnalyzedGraph::numbered), else by running all before it on
 // this thread. Needs the files as they were.
 //   OutOfRange   the sequence is shorter
-//   others       as LocalReader
+//   others       as OpenLocalSequence
 absl::StatusOr<TracedElement> TraceElement(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
     uint64_t seed, uint64_t iteration, uint64_t number);

@@ -43,6 +43,7 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
 }
 
 absl::Status SequenceReader::Restart() {
+  returned_ = false;
   FM_ASSIGN_OR_RETURN(stage_, ClientStage::Make(plan_, registry_,
                                                 {.passes = options_.keeps_place,
                                                  .trace = options_.trace}));
@@ -53,30 +54,27 @@ void SequenceReader::EndWith(absl::Status status) {
   if (!end_) end_ = std::move(status);
 }
 
-bool SequenceReader::PullFrom(PieceSource& source, absl::Time deadline) {
-  if (done()) {
-    Finish();
-    return true;
+void SequenceReader::Accept(PieceSource& source,
+                            absl::StatusOr<PieceSource::TakeResult> taken,
+                            Piece piece) {
+  if (!taken.ok()) return EndWith(std::move(taken).status());
+  const uint64_t end = piece.end.p;
+  switch (*taken) {
+    case PieceSource::TakeResult::kPiece:
+      Push(std::move(piece));
+      if (!options_.shared && !done() && needed_ > end) source.SkipTo(needed_);
+      return;
+    case PieceSource::TakeResult::kPassed:
+      return Pass(piece.begin, piece.end);
+    case PieceSource::TakeResult::kIdle:
+      return Flush();
+    case PieceSource::TakeResult::kLost:
+      return Watch(Restart());
+    case PieceSource::TakeResult::kEnd:
+      return Finish();
+    case PieceSource::TakeResult::kTimedOut:
+      return;
   }
-  Piece piece;
-  const absl::StatusOr<PieceSource::TakeResult> taken =
-      source.Take(deadline, piece);
-  if (!taken.ok()) {
-    EndWith(taken.status());
-  } else if (*taken == PieceSource::TakeResult::kEnd) {
-    Finish();
-  } else if (*taken == PieceSource::TakeResult::kTimedOut) {
-    return false;
-  } else {
-    const uint64_t end = piece.end.p;
-    Push(std::move(piece));
-    if (done()) {
-      source.Stop();
-    } else if (!options_.shared && needed_ > end) {
-      source.SkipTo(needed_);
-    }
-  }
-  return true;
 }
 
 void SequenceReader::Push(Piece piece) {
@@ -118,14 +116,13 @@ void SequenceReader::Account(const Piece& piece) {
   }
 }
 
-void SequenceReader::PassTo(Cursor end) {
+void SequenceReader::Pass(Cursor begin, Cursor end) {
+  if (options_.shared) {
+    return Watch(watch_.AdvanceShared(begin.p, end.p, 0, 0));
+  }
   if (numbered()) return;
   pushed_ = std::max(pushed_, end);
   Watch(watch_.Advance(pushed_, 0, 0));
-}
-
-void SequenceReader::PassOver(uint64_t begin, uint64_t end) {
-  Watch(watch_.AdvanceShared(begin, end, 0, 0));
 }
 
 void SequenceReader::Finish() {
@@ -152,17 +149,20 @@ bool SequenceReader::done() const {
   return options_.shared ? stage_->needed_from() == kInfinite : stage_->done();
 }
 
-bool SequenceReader::Pop(ClientStage::Output& output) {
-  while (stage_->Pop(output)) {
+ClientStage::Output* SequenceReader::Next() {
+  if (std::exchange(returned_, false)) stage_->PopFront();
+  while (ClientStage::Output* const output = stage_->front()) {
     if (!options_.shared && options_.keeps_place) {
-      output.chunk = tracker_.Keep(std::move(output.chunk));
+      output->chunk = tracker_.Keep(std::move(output->chunk));
     }
-    if (output.chunk.rows == 0) continue;
-    pass_ = output.pass;
-    any_output_ = true;
-    return true;
+    if (output->chunk.rows > 0) {
+      pass_ = output->pass;
+      any_output_ = returned_ = true;
+      return output;
+    }
+    stage_->PopFront();
   }
-  return false;
+  return nullptr;
 }
 
 uint64_t SequenceReader::PassBefore(uint64_t unread) const {
@@ -173,6 +173,7 @@ uint64_t SequenceReader::PassBefore(uint64_t unread) const {
 }
 
 std::optional<uint64_t> SequenceReader::size() const {
+  if (!options_.counted) return std::nullopt;
   if (!numbered()) return options_.elements;
   if (plan_->size() == kInfinite) return std::nullopt;
   return plan_->size();

@@ -29,13 +29,9 @@ namespace feedmill {
 //   - counts elements that on_error left out
 //   - keeps the place for tokens
 //   - detects passes of an infinite sequence that make no element
-// Takes the pieces from a PieceSource: a PieceMaker in this process, or the
-// client's ServiceLink.
-//
-//   while (!sequence->Pop(output)) {
-//     if (sequence->end()) return *sequence->end();  // OK: the data ends
-//     sequence->PullFrom(source, deadline);
-//   }
+// Accepts the pieces of a PieceSource. An owner of both asks Next for an
+// output; if there is none, it takes a piece and lets the sequence accept it,
+// until end(), or calls Finish if the sequence is done().
 //
 // Callers that make the pieces themselves push them instead: input_stream.h for
 // an input of another pipeline, provenance.h for a search for one element.
@@ -66,6 +62,9 @@ class SequenceReader {
     // AnalyzedGraph::elements; nullopt also for `shared` and for a part of the
     // sequence.
     std::optional<uint64_t> elements{};
+    // False: the plan has more elements than the sequence, so size() is unknown
+    // (slots of workers).
+    bool counted = true;
     // True: outputs name the input rows that made them (slower).
     bool trace = false;
   };
@@ -75,12 +74,12 @@ class SequenceReader {
       std::shared_ptr<const FunctionRegistry> registry, Options options);
 
   // ---- pieces in
-  // Takes the next piece of `source`, or its end, unless the sequence is done.
-  // Reports to the source which positions are not needed. False: none came by
-  // `deadline`. REQUIRES: Pop returned false; no end().
-  bool PullFrom(PieceSource& source, absl::Time deadline);
+  // Handles what Take of `source` returned, and reports to the source which
+  // positions are not needed. REQUIRES: Next returned null; no end().
+  void Accept(PieceSource& source,
+              absl::StatusOr<PieceSource::TakeResult> taken, Piece piece);
   // Adds the next piece. Positions before needed() are ignored.
-  // REQUIRES: Pop returned false; no end().
+  // REQUIRES: Next returned null; no end().
   void Push(Piece piece);
   // No piece is left: releases short batches, then the end.
   void Finish();
@@ -89,11 +88,9 @@ class SequenceReader {
   // The sequence ends here, after the outputs that are ready. The first end
   // counts.
   void EndWith(absl::Status status);
-  // All positions before `end` were taken; no row of them is missing.
-  void PassTo(Cursor end);
-  // Shared: positions [begin, end) were taken and had no row.
-  void PassOver(uint64_t begin, uint64_t end);
-  // Shared: drops what the client's steps hold.
+  // Positions [begin, end) were taken and had no row.
+  void Pass(Cursor begin, Cursor end);
+  // Shared: drops the outputs, and the rows that the client's steps hold.
   absl::Status Restart();
 
   // First position that can still change the output. Earlier ones need not be
@@ -103,29 +100,28 @@ class SequenceReader {
   bool done() const;
 
   // ---- chunks out
-  // Takes the next output that has rows for this reader. False: none is ready.
-  bool Pop(ClientStage::Output& output);
-  // True if an output is ready, which may have no rows for this reader.
-  bool ready() const { return stage_->ready() > 0; }
-  // Set at the end; OK is the end of the data. It counts once Pop returns
-  // false.
+  // Returns the next output that has rows for this reader; null: none is ready.
+  // The output is valid until the next call or Restart.
+  ClientStage::Output* Next();
+  // Set at the end; OK is the end of the data. It counts once Next returns
+  // null.
   const std::optional<absl::Status>& end() const { return end_; }
   // Returns end() or, if that is OK, an error if the sequence has another
-  // number of elements than its source promised. REQUIRES: Pop returned false;
+  // number of elements than its source promised. REQUIRES: Next returned null;
   // end().
   absl::Status FinalStatus() const;
 
   // ---- the place, after the last output
-  // Place before the last `unread` elements that Pop gave; nullopt if they are
+  // Place before the last `unread` elements that Next gave; nullopt if they are
   // more than the last chunk's. REQUIRES: keeps_place.
   std::optional<ReadPlace> PlaceBefore(uint64_t unread) const {
     return tracker_.Before(unread);
   }
-  // State of the client's steps before the next piece. REQUIRES: Pop returned
-  // false.
+  // State of the client's steps before the next piece. REQUIRES: Next returned
+  // null.
   StageState SaveStage() const { return stage_->Save(); }
-  // Pass (Plan::ReachedPass) of the last element that Pop gave, except its last
-  // `unread`. 0 before the first one.
+  // Pass (Plan::ReachedPass) of the last element that Next gave, except its
+  // last `unread`. 0 before the first one.
   uint64_t PassBefore(uint64_t unread) const;
   // Number of elements of the sequence, of all ranks. Nullopt if only reading
   // can tell, or if the sequence is infinite.
@@ -136,6 +132,7 @@ class SequenceReader {
   // Number of elements that on_error left out, those before `resume` included.
   uint64_t skipped() const { return skips_.count(); }
   const Plan& plan() const { return *plan_; }
+  const std::string& plan_id() const { return options_.plan_id; }
 
  private:
   SequenceReader(std::shared_ptr<const Plan> plan,
@@ -160,6 +157,7 @@ class SequenceReader {
   size_t outputs_ = 0;           // chunks made that watch_ has not counted
   uint64_t pass_ = 0;            // of the last output
   bool any_output_ = false;
+  bool returned_ = false;  // the stage's first output was returned by Next
   std::optional<absl::Status> end_;
 };
 

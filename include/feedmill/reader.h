@@ -45,9 +45,9 @@
 
 // Private to the library.
 namespace feedmill {
-class EvenReader;
 class FunctionRegistry;
 struct MeasuredRead;
+struct ReaderParts;
 }  // namespace feedmill
 
 // Exported from libfeedmill.so.
@@ -255,7 +255,11 @@ struct ReadOptions {
 // job with a name it waits until the dispatcher knows, at most another second.
 class Reader {
  public:
-  virtual ~Reader() = default;
+  // Private to the library: Read makes readers.
+  explicit Reader(std::unique_ptr<ReaderParts> parts);
+  ~Reader();
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
   // Returns the next elements, one or more, in order; nullopt at the end. After
   // a range-for that stopped within a chunk, returns the rest of that chunk. An
@@ -281,12 +285,12 @@ class Reader {
   [[nodiscard]] bool ReportProgress(uint64_t unread);
 
   // Names, dtypes and shapes of an element's components.
-  virtual const ElementSpec& spec() const = 0;
+  const ElementSpec& spec() const;
   // The seed of the reading: the one given; the job's, if other readers began
   // it; else one that was drawn.
-  virtual uint64_t seed() const = 0;
+  uint64_t seed() const;
   // The epoch that is read (ReadOptions::epoch).
-  virtual uint64_t epoch() const = 0;
+  uint64_t epoch() const;
   // Finds a component by name and type (the C++ type of its items, or
   // std::string_view for byte strings). Call it before the loop:
   //
@@ -306,9 +310,7 @@ class Reader {
   // Reading with it (ResumeOptions::token) gives exactly the remaining
   // elements, through the same dispatcher, a new one or none.
   // FailedPrecondition with order `any`.
-  absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
-    return SaveBefore(Unread() + unread);
-  }
+  absl::StatusOr<std::string> Save(uint64_t unread = 0) const;
 
   // The number in the sequence, from 0, of the present element: the
   // element of a range-for, or the last one of Next or chunks(). ShowBatch
@@ -319,7 +321,7 @@ class Reader {
   // Number of elements that this reader gives after the present one. Nullopt if
   // only reading can tell (after a filter, or lines without an index), or if
   // the sequence is infinite.
-  std::optional<uint64_t> left() const { return LeftBefore(Unread()); }
+  std::optional<uint64_t> left() const;
 
   // The pass of `repeat` to which the present element belongs, from 0. A batch
   // with records of two passes belongs to the later one. `unread` chooses the
@@ -332,23 +334,21 @@ class Reader {
   //     if (reader->pass() != pass) Validate(pass = reader->pass());
   //     Train(batch);
   //   }
-  uint64_t pass(uint64_t unread = 0) const {
-    return PassBefore(Unread() + unread);
-  }
+  uint64_t pass(uint64_t unread = 0) const;
 
   // Number of elements of all ranks from the beginning of the epoch to its end.
   // Nullopt as for left().
-  std::optional<uint64_t> total() const { return Total(); }
+  std::optional<uint64_t> total() const;
 
   // Amounts that each worker has sent so far. Empty for a local read. Any
   // thread.
-  virtual std::vector<LinkReport> links() const { return {}; }
+  std::vector<LinkReport> links() const;
   // Number of elements that Dataset::OnError has left out so far. Tokens
   // remember it. 0 without that step.
-  virtual uint64_t skipped() const = 0;
+  uint64_t skipped() const;
 
   // Makes the present and all later calls of Next return Cancelled.
-  virtual void Cancel() = 0;
+  void Cancel();
 
   // The reason why a range-for ended: OK at the end of the data.
   const absl::Status& status() const { return status_; }
@@ -366,36 +366,15 @@ class Reader {
   class ChunkRange;
   ChunkRange chunks();
 
- protected:
-  // Has a range-for call OnProgress within chunks, too, every few milliseconds.
-  void WatchProgress() { stride_ = 1; }
-  // Elements of the last chunk that the application has not used, if this
-  // reader is destroyed now.
-  uint64_t Unused() const {
-    return Unread() + (last_ == reported_at_ ? unreported_ : 0);
-  }
-
  private:
-  friend class EvenReader;
-
-  // Next, when all of the chunk before was used.
-  virtual absl::StatusOr<std::optional<Chunk>> FetchChunk() = 0;
+  // Fetches the next chunk, or the unread rest of the present one, into
+  // current_, and returns it; null at the end.
+  absl::StatusOr<Chunk*> Fetch();
   // See ReportProgress.
-  virtual bool OnProgress(uint64_t unread) {
-    static_cast<void>(unread);
-    return true;
-  }
-  virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
-  // The number just after the last element but `unread`.
-  virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
-  // The pass of that element.
-  virtual uint64_t PassBefore(uint64_t unread) const = 0;
-  // Number of elements of this reader after that element, where it is known.
-  virtual std::optional<uint64_t> LeftBefore(uint64_t unread) const = 0;
-  // See total.
-  virtual std::optional<uint64_t> Total() const = 0;
-  // Fetches the next chunk with rows into current_; false at the end or on an
-  // error, which goes to status_.
+  bool OnProgress(uint64_t unread);
+  // Rows of the sequence's last chunk after the present element but `unread`.
+  uint64_t UnreadRows(uint64_t unread) const;
+  // The same; false at the end or on an error, which goes to status_.
   bool Advance();
   // The same, of which the first row is given: null at the end.
   const Chunk* NextChunk();
@@ -403,19 +382,20 @@ class Reader {
   // that one. Returns where to call it again; 0: the rest is not to be used.
   uint64_t NextStride(uint64_t row);
   uint64_t StrideEnd(uint64_t row) const {
-    return stride_ == 0 || stride_ > current_.rows - row ? current_.rows
-                                                         : row + stride_;
+    return stride_ == 0 || stride_ > current_->rows - row ? current_->rows
+                                                          : row + stride_;
   }
   // Number of rows of current_ after the last returned one.
   uint64_t Unread() const {
-    return current_.rows == 0 ? 0 : current_.rows - 1 - last_;
+    return current_ == nullptr ? 0 : current_->rows - 1 - last_;
   }
 
-  Chunk current_;
-  uint64_t last_ = 0;        // row of current_ that was given
-  uint64_t unreported_ = 0;  // of ReportProgress, and where last_ was then
+  const std::unique_ptr<ReaderParts> parts_;
+  Chunk* current_ = nullptr;  // of parts_; null: none, or Next gave it away
+  uint64_t last_ = 0;         // row of current_ that was given
+  uint64_t unreported_ = 0;   // of ReportProgress, and where last_ was then
   uint64_t reported_at_ = 0;
-  uint64_t stride_ = 0;  // rows between two calls of OnProgress; 0: a chunk
+  uint64_t stride_ = 0;  // rows between two reports of progress; 0: a chunk
   absl::Time stride_began_;
   bool ended_ = false;
   absl::Status status_;
@@ -466,7 +446,7 @@ class Reader::ChunkRange {
   class Iterator {
    public:
     explicit Iterator(Reader* reader) : reader_(reader) { ++*this; }
-    const Chunk& operator*() const { return reader_->current_; }
+    const Chunk& operator*() const { return *reader_->current_; }
     Iterator& operator++() {
       if (!reader_->Advance()) reader_ = nullptr;
       return *this;

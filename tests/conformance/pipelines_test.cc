@@ -13,13 +13,13 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
 #include "tests/conformance/fixture_files.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {
@@ -47,7 +47,7 @@ using Functions = std::shared_ptr<const FunctionRegistry>;
 
 // Reads until `read` has `limit` elements; returns the reader's position.
 ReadPlace ReadOn(const Graph& graph, const Functions& registry,
-                 LocalReaderOptions options, size_t limit, OrderHash& hash,
+                 LocalSequenceOptions options, size_t limit, OrderHash& hash,
                  Outcome& read) {
   auto reader = LocalReader::Make(graph, registry, std::move(options));
   EXPECT_TRUE(reader.ok()) << reader.status();
@@ -75,7 +75,7 @@ ReadPlace ReadOn(const Graph& graph, const Functions& registry,
 
 Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
                   size_t piece_bytes) {
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = threads;
   options.piece_bytes = piece_bytes;
   Outcome read;
@@ -87,7 +87,7 @@ Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
 // Stops at element `stop` and continues from the token in another reader, which
 // cuts pieces elsewhere.
 Outcome ReadInTwo(const Graph& graph, const Functions& registry, size_t stop) {
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 2;
   options.piece_bytes = 150;
   Outcome read;
@@ -116,7 +116,7 @@ Outcome ReadInRanks(const Graph& graph,
   };
   std::vector<Rank> readers;
   for (uint64_t rank = 0; rank < ranks; ++rank) {
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.threads = 1;
     options.piece_bytes = 1 + rank * 500;
     options.share = {rank, ranks};

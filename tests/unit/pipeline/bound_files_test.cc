@@ -16,10 +16,10 @@
 #include "core/definition/pipeline_text.h"
 #include "core/io/manifest.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {

@@ -15,8 +15,8 @@
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/element_cache.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/provenance.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -58,8 +58,8 @@ struct CachedRead {
 
 // Two threads may make an element at the same time. With a profile the reader's
 // own thread makes none.
-LocalReaderOptions OfOneMaker() {
-  LocalReaderOptions options;
+LocalSequenceOptions OfOneMaker() {
+  LocalSequenceOptions options;
   options.threads = 1;
   options.profile = std::make_shared<ReadProfile>();
   return options;
@@ -76,7 +76,7 @@ class Cache : public ::testing::Test {
   }
 
   CachedRead ReadAll(const std::string& yaml,
-                     LocalReaderOptions options = {}) const {
+                     LocalSequenceOptions options = {}) const {
     CachedRead out;
     options.on_skipped = [&out](const std::string&,
                                 const SkippedElement& skipped) {
@@ -111,7 +111,7 @@ class Cache : public ::testing::Test {
     for (const std::string step : {"cache", "cache: {memory_bytes: 9000}"}) {
       for (const int threads : {1, 3}) {
         for (const size_t bytes : {size_t{50}, size_t{1} << 20}) {
-          LocalReaderOptions options;
+          LocalSequenceOptions options;
           options.threads = threads;
           options.piece_bytes = bytes;
           const CachedRead read = ReadAll(with(step), options);
@@ -129,7 +129,7 @@ TEST_F(Cache, RunsWhatStandsBeforeItOnceForEachElement) {
   const std::string yaml =
       "source: {range: 5000}\nsteps:\n  - map: 'counted(x * 3)'\n  - cache\n"
       "  - shuffle\n  - map: 'x + 1'\n  - repeat: 4\noptions: {seed: 1}\n";
-  LocalReaderOptions options = OfOneMaker();
+  LocalSequenceOptions options = OfOneMaker();
   const CachedRead read = ReadAll(yaml, options);
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_THAT(read.lines, SizeIs(20'000));
@@ -167,7 +167,7 @@ TEST_F(Cache, HandsOutMuchThatStandsTogetherWithoutACopy) {
   const Graph graph = Parse(
       "source: {range: 3}\nsteps:\n  - map: 'full([200000], x)'\n  - cache\n"
       "  - repeat: 4\noptions: {seed: 1}\n");
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 1;
   options.piece_bytes = size_t{6} << 20;  // not a multiple of a pass
   const auto reader = LocalReader::Make(graph, Functions(), options);
@@ -219,7 +219,7 @@ TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
 }
 
 TEST_F(Cache, ElementsThatDoNotFitAreMadeAgain) {
-  LocalReaderOptions options = OfOneMaker();
+  LocalSequenceOptions options = OfOneMaker();
   options.piece_bytes = 2000;
   const CachedRead read = ReadAll(
       "source: {range: 4001}\nsteps:\n  - map: 'counted(x)'\n"
@@ -305,7 +305,7 @@ TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
     ASSERT_TRUE(expected.status.ok()) << expected.status;
     // Files exist after a reader has ended.
     EXPECT_EQ(ReadAll(with("cache: " + kept)).lines, expected.lines);
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.threads = 1 + static_cast<int>(seed / 3 % 2) * 2;
     options.piece_bytes = seed / 6 % 2 == 0 ? 20'000 : 400'000;
     const auto reader =

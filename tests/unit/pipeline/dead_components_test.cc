@@ -10,7 +10,7 @@
 #include "core/dataset/analysis.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -45,7 +45,7 @@ class DeadComponents : public ::testing::Test {
     return made;
   }
 
-  Read ReadAll(const std::string& yaml, LocalReaderOptions options = {},
+  Read ReadAll(const std::string& yaml, LocalSequenceOptions options = {},
                size_t limit = SIZE_MAX, ReadPlace* place = nullptr) const {
     Read out;
     const auto reader = LocalReader::Make(Parse(yaml), functions_, options);
@@ -203,7 +203,7 @@ TEST_F(DeadComponents, AreTakenOutOfATokenThatHasThem) {
       "source: {range: 20}\nsteps: [{filter: 'x >= 0'}, {map: {a: x, b: "
       "'-x'}}, "
       "{batch: 4}, {map: 'sum(b)'}]\noptions: {seed: 1}\n";
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.piece_bytes = 20;
   ReadPlace place;
   const Read first = ReadAll(yaml, options, 1, &place);

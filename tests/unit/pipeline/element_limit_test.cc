@@ -14,9 +14,9 @@
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/process_quota.h"
 #include "core/sources/field_inference.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -48,7 +48,7 @@ class ElementLimit : public ::testing::Test {
     const auto graph = ParseGraphYaml(yaml, folder_.path());
     EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
     if (!graph.ok()) return out;
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.threads = 2;
     options.piece_bytes = piece_bytes;
     options.element_bytes_max = limit;

@@ -16,11 +16,11 @@
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/definition/pipeline_text.h"
-#include "core/pipeline/local_reader.h"
 #include "core/sources/field_inference.h"
 #include "tests/reference/riegeli_writer.h"
 #include "tests/unit/io/memory_files.h"
 #include "tests/unit/pipeline/builtin_registry.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {

@@ -12,8 +12,8 @@
 #include "core/chunk/jsonl.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/read_profile.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {
@@ -29,7 +29,7 @@ FusedRead ReadAll(const std::string& text, bool fused) {
   FusedRead read;
   const auto graph = ParseGraphYaml(text, "");
   if (!graph.ok()) return {"", graph.status()};
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 1;
   if (!fused) options.profile = std::make_shared<ReadProfile>();
   auto reader = LocalReader::Make(

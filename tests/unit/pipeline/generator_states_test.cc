@@ -15,11 +15,11 @@
 #include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "feedmill/dataset.h"
 #include "feedmill/dataset_options.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {
@@ -127,8 +127,8 @@ Graph TwoShards() {
   return graph;
 }
 
-LocalReaderOptions SmallPieces() {
-  LocalReaderOptions options;
+LocalSequenceOptions SmallPieces() {
+  LocalSequenceOptions options;
   options.threads = 1;
   options.piece_bytes = 1;  // a piece is a call
   options.memory_bytes = 1;
@@ -179,7 +179,7 @@ uint64_t ReadInTwoProcesses(const Graph& graph, size_t taken,
   EXPECT_TRUE(place.state == nullptr || place.state->LeadsTo(place.cursor));
 
   const Process second;
-  LocalReaderOptions options = SmallPieces();
+  LocalSequenceOptions options = SmallPieces();
   options.resume = LocalResume{3, 0, place};
   const auto rest = LocalReader::Make(graph, second.registry, options).value();
   Read(*rest, 1'000, numbers);
@@ -232,7 +232,7 @@ TEST(GeneratorStates, AFilterBeforeACacheKeepsTheRowsOfStates) {
 // A place in the first shard says nothing of the second.
 TEST(GeneratorStates, APlaceAtTheBeginOfAShardHasNone) {
   const Process process;
-  LocalReaderOptions options = SmallPieces();
+  LocalSequenceOptions options = SmallPieces();
   options.piece_bytes = 1 << 20;  // a piece is a shard
   const auto reader =
       LocalReader::Make(TwoShards(), process.registry, options).value();

@@ -9,8 +9,8 @@
 #include "core/base/status.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "tests/reference/interpreter.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {

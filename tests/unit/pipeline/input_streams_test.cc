@@ -10,7 +10,7 @@
 #include "core/chunk/jsonl.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -43,7 +43,7 @@ class InputStreams : public ::testing::Test {
     EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
     if (!graph.ok()) return out;
     for (const size_t bytes : {size_t{1} << 20, size_t{1}}) {
-      LocalReaderOptions options;
+      LocalSequenceOptions options;
       options.piece_bytes = bytes;
       const Read again = ReadGraph(*graph, options, limit);
       if (bytes == 1) {
@@ -57,7 +57,7 @@ class InputStreams : public ::testing::Test {
   const TestFolder folder_;
 
  private:
-  static Read ReadGraph(const Graph& graph, const LocalReaderOptions& options,
+  static Read ReadGraph(const Graph& graph, const LocalSequenceOptions& options,
                         size_t limit) {
     static const auto functions =
         std::make_shared<const FunctionRegistry>(BuiltinFunctions());

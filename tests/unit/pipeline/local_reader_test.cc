@@ -1,5 +1,5 @@
 // The reading thread and the threads that make pieces.
-#include "core/pipeline/local_reader.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 #include <gtest/gtest.h>
 #if defined(__SSE__)
@@ -40,7 +40,7 @@ TEST(LocalReader, DrawsASeedOfItsOwn) {
 
 // Returns the seed of rank 1 of 2, or 1 if it is refused for want of one.
 uint64_t SeedOfRank(const std::string& yaml) {
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.share = {.rank = 1, .ranks = 2};
   const auto reader =
       LocalReader::Make(Parse(yaml), BuiltinRegistry(), options);
@@ -87,7 +87,7 @@ TEST(LocalReader, AWaitEndsAtItsDeadline) {
 // The reading thread makes pieces while it would wait. Pieces that it has
 // reserved for itself are still made if it no longer waits.
 TEST(LocalReader, ReservedPiecesAreMadeForCallsThatDoNotWait) {
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 1;
   const auto reader = LocalReader::Make(
       Parse("source: {range: {stop: 3000000}}\nsteps:\n  - map: 'x + 1'\n"),
@@ -110,7 +110,7 @@ std::string HashInModes(const std::string& steps, const Set& set, bool before) {
   std::fenv_t usual;
   std::fegetenv(&usual);
   if (before) set();
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 1;
   const auto reader = LocalReader::Make(
       Parse("source: {range: {stop: 300000}}\nsteps:\n" + steps),

@@ -12,9 +12,9 @@
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/sources/field_inference.h"
 #include "tests/unit/pipeline/builtin_registry.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -41,7 +41,8 @@ class OnError : public ::testing::Test {
     return graph.ok() ? *graph : Graph();
   }
 
-  SkippingRead ReadAll(const std::string& yaml, LocalReaderOptions options = {},
+  SkippingRead ReadAll(const std::string& yaml,
+                       LocalSequenceOptions options = {},
                        size_t limit = SIZE_MAX) const {
     SkippingRead out;
     options.on_skipped = [&out](const std::string& plan,
@@ -86,7 +87,7 @@ TEST_F(OnError, CorruptRecordsAreLeftOutAndNamed) {
       "source: {tfrecord: {files: x.tfrecord}}\nsteps:\n  - on_error: skip\n"
       "  - repeat: 2\noptions: {seed: 1}\n";
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.piece_bytes = bytes;
     const SkippingRead read = ReadAll(yaml, options);
     EXPECT_TRUE(read.status.ok()) << read.status;
@@ -200,7 +201,7 @@ TEST_F(OnError, ATokenRemembersHowManyThereWere) {
   const std::string yaml =
       "source: {range: 40}\nsteps:\n  - map: '12 // (x % 4)'\n"
       "  - on_error: {policy: skip, cap: 6}\noptions: {seed: 1}\n";
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 1;
   options.piece_bytes = 1;
   const SkippingRead first = ReadAll(yaml, options, 15);
@@ -258,7 +259,7 @@ constexpr char kFails[] =
 TEST_F(OnError, CoversInputsThatAreStreams) {
   const std::string skips = "steps: [{on_error: skip}]\noptions: {seed: 1}\n";
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.piece_bytes = bytes;
     const auto read = [&](const std::string& source) {
       SkippingRead out = ReadAll("source: {" + source + "}\n" + skips, options);
@@ -294,7 +295,7 @@ TEST_F(OnError, InAnInputLeavesOutElementsOfThatInput) {
       "{on_error: {policy: skip, cap: 1}}]}\n"
       "    - {source: {range: 4}, steps: [{map: {b: x}}]}\n";
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
-    LocalReaderOptions options;
+    LocalSequenceOptions options;
     options.piece_bytes = bytes;
     const SkippingRead read = ReadAll(own, options);
     EXPECT_TRUE(read.status.ok()) << read.status;

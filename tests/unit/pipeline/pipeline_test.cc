@@ -16,12 +16,12 @@
 #include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/client_stage.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 #include "tests/reference/interpreter.h"
 #include "tests/unit/pipeline/builtin_registry.h"
+#include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -118,7 +118,7 @@ struct Outcome {
   std::vector<std::string> lines;  // the first few
 };
 
-Outcome ReadAll(const Graph& graph, LocalReaderOptions options,
+Outcome ReadAll(const Graph& graph, LocalSequenceOptions options,
                 size_t limit = SIZE_MAX) {
   Outcome out;
   const auto reader = LocalReader::Make(graph, BuiltinRegistry(), options);
@@ -161,7 +161,7 @@ TEST_P(AnyPipeline, EqualsTheReferenceForEveryCut) {
   const std::string hash = reference::OrderHash(expected.elements);
   for (const int threads : {1, 2, 4}) {
     for (const size_t bytes : {size_t{1}, size_t{100}, size_t{1} << 20}) {
-      LocalReaderOptions options;
+      LocalSequenceOptions options;
       options.threads = threads;
       options.piece_bytes = bytes;
       const Outcome read = ReadAll(graph, options, limit);
@@ -549,11 +549,10 @@ TEST(ClientStage, CountsABatchThatIsTakenApartWithItsLastRecord) {
   const auto client =
       ClientStage::Make(stage.plan, BuiltinRegistry(), {}).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
-  ClientStage::Output out;
   std::vector<uint64_t> inputs;
-  while (client->Pop(out)) {
-    for (size_t row = 0; row < out.chunk.rows; ++row) {
-      inputs.push_back(out.InputOf(row));
+  for (; client->front() != nullptr; client->PopFront()) {
+    for (size_t row = 0; row < client->front()->chunk.rows; ++row) {
+      inputs.push_back(client->front()->InputOf(row));
     }
   }
   EXPECT_EQ(inputs, (std::vector<uint64_t>{0, 0, 3, 3, 3, 6, 6, 6, 9}));
@@ -566,17 +565,19 @@ TEST(ClientStage, CountsTheInputRowsBehindItsOutputs) {
   const auto client =
       ClientStage::Make(stage.plan, BuiltinRegistry(), {}).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
-  ClientStage::Output out;
-  ASSERT_TRUE(client->Pop(out));
-  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 3u);
-  EXPECT_FALSE(client->Pop(out));
+  const auto last_input = [&] {
+    ClientStage::Output* const out = client->front();
+    return out == nullptr ? 0 : out->InputOf(out->chunk.rows - 1);
+  };
+  EXPECT_EQ(last_input(), 3u);
+  client->PopFront();
+  EXPECT_EQ(client->ready(), 0u);
   ASSERT_TRUE(client->Push(stage.Run({10, 0}, {19, 0})).ok());
-  ASSERT_TRUE(client->Pop(out));  // the second batch was filtered out
-  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 9u);
+  EXPECT_EQ(last_input(), 9u);  // the second batch was filtered out
+  client->PopFront();
   ASSERT_TRUE(client->Finish().ok());
-  EXPECT_TRUE(client->Pop(out));
-  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 10u);
-  EXPECT_EQ(out.chunk.columns[0].RowShape(0), Shape{1});
+  EXPECT_EQ(last_input(), 10u);
+  EXPECT_EQ(client->front()->chunk.columns[0].RowShape(0), Shape{1});
 }
 
 TEST(ClientStage, SaysFromWhereOnItNeedsRows) {
@@ -592,7 +593,9 @@ TEST(ClientStage, SaysFromWhereOnItNeedsRows) {
   ASSERT_TRUE(client->Push(stage.Run({10, 0}, {22, 0})).ok());
   EXPECT_TRUE(client->done());
   size_t rows = 0;
-  for (ClientStage::Output out; client->Pop(out);) rows += out.chunk.rows;
+  for (; client->front() != nullptr; client->PopFront()) {
+    rows += client->front()->chunk.rows;
+  }
   EXPECT_EQ(rows, 6u);
 }
 

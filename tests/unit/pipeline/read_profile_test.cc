@@ -15,8 +15,8 @@
 
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "core/pipeline/run_delay.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {
@@ -150,7 +150,7 @@ TEST(ReadProfile, CountsWhatEachStepTakesAndGives) {
       "");
   ASSERT_TRUE(graph.ok()) << graph.status();
   const auto profile = std::make_shared<ReadProfile>();
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 2;
   options.profile = profile;
   auto reader = LocalReader::Make(

@@ -43,9 +43,9 @@ class RangeSequence {
   // The numbers that are ready.
   std::vector<int64_t> PopAll() {
     std::vector<int64_t> numbers;
-    for (ClientStage::Output out; sequence_->Pop(out);) {
-      for (size_t row = 0; row < out.chunk.rows; ++row) {
-        numbers.push_back(out.chunk.columns[0].Items<int64_t>(row)[0]);
+    while (ClientStage::Output* const out = sequence_->Next()) {
+      for (size_t row = 0; row < out->chunk.rows; ++row) {
+        numbers.push_back(out->chunk.columns[0].Items<int64_t>(row)[0]);
       }
     }
     return numbers;
@@ -159,10 +159,8 @@ class FiveAtOnce final : public PieceSource {
     return TakeResult::kPiece;
   }
   void SkipTo(uint64_t position) override { next_ = position; }
-  void Stop() override { stopped_ = true; }
 
   int calls() const { return calls_; }
-  bool stopped() const { return stopped_; }
 
   absl::Status failure;
   bool late = false;
@@ -172,28 +170,34 @@ class FiveAtOnce final : public PieceSource {
   const uint64_t size_;
   uint64_t next_ = 0;
   int calls_ = 0;
-  bool stopped_ = false;
 };
 
-// Pulls until the sequence ends; returns its elements.
-Numbers PullAll(RangeSequence& sequence, PieceSource& source) {
+// Lets the sequence accept the next piece, or the end, of `source`.
+void AcceptNext(RangeSequence& sequence, PieceSource& source) {
+  if (sequence->done()) return sequence->Finish();
+  Piece piece;
+  auto taken = source.Take(absl::InfiniteFuture(), piece);
+  sequence->Accept(source, std::move(taken), std::move(piece));
+}
+
+// Reads to the end of the sequence; returns its elements.
+Numbers AcceptAll(RangeSequence& sequence, PieceSource& source) {
   Numbers all;
   while (!sequence->end()) {
-    EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+    AcceptNext(sequence, source);
     for (int64_t number : sequence.PopAll()) all.push_back(number);
   }
   return all;
 }
 
-TEST(SequenceReader, PullsPiecesUpToTheirEnd) {
+TEST(SequenceReader, AcceptsPiecesUpToTheirEnd) {
   RangeSequence sequence(
       "source: {range: {stop: 12}}\nsteps:\n  - filter: 'x != 4'\n", 12, {});
   FiveAtOnce source(sequence, 12);
-  EXPECT_EQ(PullAll(sequence, source),
+  EXPECT_EQ(AcceptAll(sequence, source),
             (Numbers{0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}));
   EXPECT_TRUE(sequence->end()->ok());
   EXPECT_EQ(source.calls(), 3);
-  EXPECT_TRUE(source.stopped());
 }
 
 TEST(SequenceReader, SkipsPositionsOfItsSourceThatAreNotNeeded) {
@@ -202,22 +206,59 @@ TEST(SequenceReader, SkipsPositionsOfItsSourceThatAreNotNeeded) {
       "  - take: 3\n  - repeat: 2\n",
       100, {});
   FiveAtOnce source(sequence, 200);
-  EXPECT_EQ(PullAll(sequence, source), (Numbers{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(AcceptAll(sequence, source), (Numbers{0, 1, 2, 0, 1, 2}));
   EXPECT_EQ(source.calls(), 2);
-  EXPECT_TRUE(source.stopped());
 }
 
 TEST(SequenceReader, EndsWithTheErrorOfItsSource) {
   RangeSequence sequence("source: {range: {stop: 10}}\n", 10, {});
   FiveAtOnce source(sequence, 10);
-  EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+  AcceptNext(sequence, source);
   EXPECT_EQ(sequence.PopAll(), (Numbers{0, 1, 2, 3, 4}));
   source.late = true;
-  EXPECT_FALSE(sequence->PullFrom(source, absl::InfinitePast()));
+  AcceptNext(sequence, source);
   EXPECT_FALSE(sequence->end().has_value());
   source.failure = Unavailable("the disk is gone");
-  EXPECT_TRUE(sequence->PullFrom(source, absl::InfiniteFuture()));
+  AcceptNext(sequence, source);
   EXPECT_EQ(sequence->end()->code(), absl::StatusCode::kUnavailable);
+}
+
+// Gives results that a test chooses.
+struct Scripted final : PieceSource {
+  absl::StatusOr<TakeResult> Take(absl::Time, Piece& piece) override {
+    piece = std::move(next);
+    return result;
+  }
+  void SkipTo(uint64_t) override {}
+
+  TakeResult result = TakeResult::kPiece;
+  Piece next;
+};
+
+TEST(SequenceReader, DropsTheRowsThatItsSourceLost) {
+  SequenceReader::Options options;
+  options.shared = true;
+  RangeSequence sequence(
+      "source: {range: {stop: 10}}\nsteps:\n  - filter: 'x >= 0'\n"
+      "  - batch: 4\n",
+      10, options);
+  Scripted source;
+  source.next = sequence.PieceOf(0, 3);
+  AcceptNext(sequence, source);
+  source.result = PieceSource::TakeResult::kLost;
+  AcceptNext(sequence, source);
+  source.result = PieceSource::TakeResult::kIdle;
+  AcceptNext(sequence, source);
+  EXPECT_EQ(sequence->Next(), nullptr);
+  source.result = PieceSource::TakeResult::kPiece;
+  source.next = sequence.PieceOf(5, 7);
+  AcceptNext(sequence, source);
+  EXPECT_EQ(sequence->Next(), nullptr);
+  source.result = PieceSource::TakeResult::kIdle;
+  AcceptNext(sequence, source);
+  ClientStage::Output* const output = sequence->Next();
+  ASSERT_NE(output, nullptr);
+  EXPECT_EQ(output->chunk.columns[0].RowShape(0), Shape{2});
 }
 
 }  // namespace

@@ -11,8 +11,8 @@
 #include "core/dataset/graph_text.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/local_reader.h"
 #include "tests/unit/pipeline/builtin_registry.h"
+#include "tests/unit/pipeline/local_reader.h"
 
 namespace feedmill {
 namespace {
@@ -44,7 +44,7 @@ std::string LinesOf(const std::string& steps, int64_t stop,
   if (!graph.ok()) return ErrorText(graph.status());
   const auto again = ParseGraphJson(CanonicalText(*graph));
   EXPECT_TRUE(again.ok()) << again.status();
-  LocalReaderOptions options;
+  LocalSequenceOptions options;
   options.threads = 2;
   options.piece_bytes = piece_bytes;
   const auto reader = LocalReader::Make(*again, BuiltinRegistry(), options);

@@ -1,9 +1,8 @@
-#include "core/pipeline/local_reader.h"
+#include "core/pipeline/local_sequence.h"
 
 #include <random>
 #include <utility>
 
-#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -30,7 +29,7 @@ uint64_t DrawSeed() {
 // know it.
 absl::StatusOr<uint64_t> SeedOf(const Graph& graph,
                                 const FunctionRegistry& registry,
-                                const LocalReaderOptions& options) {
+                                const LocalSequenceOptions& options) {
   if (options.resume) return options.resume->seed;
   if (graph.options.seed) return *graph.options.seed;
   if (options.share.whole()) return DrawSeed();
@@ -46,35 +45,9 @@ absl::StatusOr<uint64_t> SeedOf(const Graph& graph,
 
 }  // namespace
 
-LocalReader::LocalReader(std::unique_ptr<SequenceReader> sequence,
-                         std::unique_ptr<PieceMaker> maker,
-                         uint64_t element_bytes_max, std::string plan_id)
-    : sequence_(std::move(sequence)),
-      maker_(std::move(maker)),
-      element_bytes_max_(element_bytes_max),
-      plan_id_(std::move(plan_id)) {
-  maker_->SkipTo(sequence_->needed());
-}
-
-absl::StatusOr<std::optional<Chunk>> LocalReader::Next(absl::Time deadline) {
-  while (true) {
-    if (ClientStage::Output output; sequence_->Pop(output)) {
-      return std::optional<Chunk>(std::move(output.chunk));
-    }
-    if (sequence_->end()) {
-      FM_RETURN_IF_ERROR(sequence_->FinalStatus());
-      return std::optional<Chunk>();
-    }
-    const ByteBudget budget(element_bytes_max_);
-    if (!sequence_->PullFrom(*maker_, deadline)) {
-      return DeadlineExceeded("no element came in time");
-    }
-  }
-}
-
-absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
+absl::StatusOr<LocalSequence> OpenLocalSequence(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
-    LocalReaderOptions options) {
+    LocalSequenceOptions options) {
   if (options.threads < 0) {
     return InvalidArgument(
         "{} threads: the number must not be negative; 0 uses all CPUs",
@@ -104,28 +77,27 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
     return InvalidArgument("the token stands beyond the end of the sequence");
   }
   if (resume && resume->place.state) stage->Restore(*resume->place.state);
-  std::string plan_id = PlanIdOf(
-      Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",
-      seed, iteration);
   SequenceReader::Options sequence_options;
   sequence_options.rules = {options.share, options.skips, analyzed->numbered};
   if (resume) sequence_options.resume = resume->place;
   sequence_options.elements = analyzed->elements;
   sequence_options.source_round = source.round;
-  sequence_options.plan_id = plan_id;
+  sequence_options.plan_id = PlanIdOf(
+      Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",
+      seed, iteration);
   sequence_options.on_skipped = options.on_skipped;
+  LocalSequence made;
   FM_ASSIGN_OR_RETURN(
-      auto sequence,
+      made.sequence,
       SequenceReader::Make(plan, registry, std::move(sequence_options)));
-  auto maker = std::make_unique<PieceMaker>(
+  made.maker = std::make_unique<PieceMaker>(
       stage->ForShare(options.share), resume ? resume->place.cursor : Cursor{},
       plan->size(),
       PieceMaker::Options{options.threads, options.memory_bytes,
                           options.piece_bytes, options.element_bytes_max,
                           options.profile});
-  return std::unique_ptr<LocalReader>(
-      new LocalReader(std::move(sequence), std::move(maker),
-                      options.element_bytes_max, std::move(plan_id)));
+  made.maker->SkipTo(made.sequence->needed());
+  return made;
 }
 
 }  // namespace feedmill

@@ -1,4 +1,4 @@
-#include "client/even_reader.h"
+#include "client/even_elements.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ Part ReadPart(const Dataset& dataset, ReadOptions options) {
   return part;
 }
 
-TEST(EvenReader, GivesEachRankAsManyElements) {
+TEST(EvenElements, GivesEachRankAsManyElements) {
   const Dataset dataset = Dataset::Range(5);
   EXPECT_THAT(
       ReadPart(dataset, {.rank = {.index = 0, .count = 2, .even = Even::kDrop}})
@@ -112,7 +112,7 @@ TEST(EvenReader, GivesEachRankAsManyElements) {
       ElementsAre(1, 3, 3));
 }
 
-TEST(EvenReader, ContinuesFromEachPlace) {
+TEST(EvenElements, ContinuesFromEachPlace) {
   const Dataset dataset = Dataset::Range(17).Shuffle().WithSeed(3);
   for (const Even even : {Even::kDrop, Even::kPad}) {
     for (uint64_t rank = 0; rank < 3; ++rank) {
@@ -131,7 +131,7 @@ TEST(EvenReader, ContinuesFromEachPlace) {
   }
 }
 
-TEST(EvenReader, DividesAgainAfterAMergedToken) {
+TEST(EvenElements, DividesAgainAfterAMergedToken) {
   const Dataset dataset = Dataset::Range(10).WithSeed(1);
   std::vector<std::string> tokens;
   for (uint64_t rank = 0; rank < 3; ++rank) {
@@ -156,7 +156,7 @@ TEST(EvenReader, DividesAgainAfterAMergedToken) {
       IsEmpty());
 }
 
-TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
+TEST(EvenElements, AsksAllRanksWhereOnlyReadingCounts) {
   const Dataset dataset =
       Dataset::Range(10).Filter(Expr::Named("x") % 3 != 0).Batch(1).Unbatch();
   ReadOptions options{.rank = {.index = 1, .count = 2, .even = Even::kPad}};
@@ -187,7 +187,7 @@ TEST(EvenReader, AsksAllRanksWhereOnlyReadingCounts) {
               HasSubstr("a rank is lost"));
 }
 
-TEST(EvenReader, RefusesDatasetsThatItCannotEvenOut) {
+TEST(EvenElements, RefusesDatasetsThatItCannotEvenOut) {
   EXPECT_THAT(
       ErrorText(ReadPart(Dataset::Range(2),
                          {.rank = {.index = 2, .count = 3, .even = Even::kPad}})
@@ -199,7 +199,7 @@ TEST(EvenReader, RefusesDatasetsThatItCannotEvenOut) {
               HasSubstr("needs order deterministic"));
 }
 
-TEST(EvenReader, CountsAndNumbersItsElements) {
+TEST(EvenElements, CountsAndNumbersItsElements) {
   const auto reader =
       Read(Dataset::Range(5),
            {.rank = {.index = 1, .count = 2, .even = Even::kPad}});
