@@ -216,6 +216,27 @@ Dataset Dataset::Map(Outputs outputs) const {
   return With(MakeStep(MapStep{std::move(outputs)}));
 }
 
+Dataset Dataset::WithColumns(Outputs outputs) const {
+  return With(MakeStep(WithColumnsStep{std::move(outputs)}));
+}
+
+Dataset Dataset::Select(std::vector<std::string> components) const {
+  return With(MakeStep(SelectStep{std::move(components)}));
+}
+
+Dataset Dataset::Drop(std::vector<std::string> components) const {
+  return With(MakeStep(DropStep{std::move(components)}));
+}
+
+Dataset Dataset::Rename(
+    const std::vector<std::pair<std::string, std::string>>& names) const {
+  RenameStep step;
+  for (const auto& [old, renamed] : names) {
+    step.names.emplace_back(old, Expr::Named(renamed));
+  }
+  return With(MakeStep(std::move(step)));
+}
+
 Dataset Dataset::Filter(Expr predicate) const {
   return With(MakeStep(FilterStep{std::move(predicate)}));
 }

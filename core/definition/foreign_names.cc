@@ -97,11 +97,12 @@ constexpr Answer kAnswers[] = {
     {"", "ignore_errors skip_errors drop_errors", "write `on_error: skip`"},
     {"", "limit", "write `take: N`"},
     {"", "epochs num_epochs", "write the step `repeat: N`"},
-    {"",
-     "select_columns drop_columns rename_columns add_column with_column select "
-     "drop",
-     "write `map: {name: expression, …}`, which makes exactly the components "
-     "that it names"},
+    {"", "add_column with_column assign",
+     "write `with_columns: {name: expression, …}`"},
+    {"", "select_columns keep_columns", "write `select: [name, …]`"},
+    {"", "drop_columns remove_columns delete_column",
+     "write `drop: [name, …]`"},
+    {"", "rename_columns rename_column", "write `rename: {old: new, …}`"},
     {"", "py_function numpy_function map_fn apply",
      "write an expression in `map`; functions in C or C++ come from plugins "
      "(docs/plugins.md)"},

@@ -11,6 +11,10 @@ namespace feedmill {
 // The kinds of steps of feedmill, one file each, in the order of docs/steps.md.
 // Add a new kind here, in both lists.
 const StepKind& MapKind();
+const StepKind& WithColumnsKind();
+const StepKind& SelectKind();
+const StepKind& DropKind();
+const StepKind& RenameKind();
 const StepKind& FilterKind();
 const StepKind& ParseExampleKind();
 const StepKind& DecodeImageKind();
@@ -38,6 +42,10 @@ const StepKind& PythonKind();
 inline std::vector<const StepKind*> BuiltinKinds() {
   return {
       &MapKind(),
+      &WithColumnsKind(),
+      &SelectKind(),
+      &DropKind(),
+      &RenameKind(),
       &FilterKind(),
       &ParseExampleKind(),
       &DecodeImageKind(),

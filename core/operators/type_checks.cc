@@ -66,8 +66,9 @@ std::string NameOrX(const ComponentSpec& component) {
 
 std::string Shortened(std::string text) {
   constexpr size_t kShown = 60;
-  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
-  return text;
+  if (text.size() <= kShown) return text;
+  text.resize(kShown);
+  return text.append("…");
 }
 
 absl::Status CheckCount(int64_t count) {

@@ -124,16 +124,25 @@ void ProgramBuilder::Emit(std::unique_ptr<Instruction> instruction) {
 }
 
 absl::Status ProgramBuilder::SetOutputs(const Outputs& outputs) {
-  std::vector<ValueId> made;
+  std::vector<std::optional<ValueId>> made(made_->components.size());
   for (const auto& [name, expr] : outputs) {
-    if (made_->Find(name) < 0) {  // no step needs it
+    const int found = made_->Find(name);
+    if (found < 0) {  // no step needs it
       random_calls_ += RandomCallsIn(expr);
       continue;
     }
-    FM_ASSIGN_OR_RETURN(const ValueId value, CompileValue(expr));
-    made.push_back(value);
+    FM_ASSIGN_OR_RETURN(made[static_cast<size_t>(found)], CompileValue(expr));
   }
-  components_ = std::move(made);
+  std::vector<ValueId> values;
+  for (size_t c = 0; c < made.size(); ++c) {
+    if (!made[c].has_value()) {
+      FM_ASSIGN_OR_RETURN(const size_t kept,
+                          FindComponent(spec_, made_->components[c].name));
+      made[c] = components_[kept];
+    }
+    values.push_back(*made[c]);
+  }
+  components_ = std::move(values);
   return absl::OkStatus();
 }
 

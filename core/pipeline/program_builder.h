@@ -48,8 +48,8 @@ class ProgramBuilder {
 
   ValueId NewValue() { return next_value_++; }
   void Emit(std::unique_ptr<Instruction> instruction);
-  // Sets components to these expressions. Expressions of components that made()
-  // lacks are skipped.
+  // Sets the components of made(). A component without an expression keeps its
+  // value. Expressions of components that made() lacks are skipped.
   absl::Status SetOutputs(const Outputs& outputs);
   // Returns the value of an expression; a constant is repeated for every row.
   absl::StatusOr<ValueId> CompileValue(const Expr& expr);

@@ -312,6 +312,39 @@ class Dataset {
   Dataset Map(F&& f) const {
     return Map(Outputs{{"", std::forward<F>(f)(Expr::Named("x"))}});
   }
+  // Adds these components, or replaces components of their names. Keeps the
+  // others.
+  // Expressions name components of the input, also replaced ones.
+  // Input: any element.
+  // Output: the components of the input, a replaced one at its place, then the
+  // new ones. A single unnamed component is x.
+  // Errors: InvalidArgument if an output has no name. Errors of Map.
+  // Example:
+  //   Dataset::Range(3).WithColumns({{"half", Expr::Named("x") / 2}})
+  //   // → {"x":0,"half":0.0}, {"x":1,"half":0.5}, {"x":2,"half":1.0}
+  Dataset WithColumns(Outputs outputs) const;
+  // Keeps these components, in this order. Drops the others.
+  // Input: an element that has them.
+  // Output: these components.
+  // Errors: InvalidArgument if a component is missing or named twice.
+  // Example:
+  //   Dataset::Parquet({"users.parquet"}).Select({"age", "name"})
+  Dataset Select(std::vector<std::string> components) const;
+  // Drops these components. Keeps the others.
+  // Input: an element that has them.
+  // Output: the other components, at least one.
+  // Errors: InvalidArgument if a component is missing, or none stays.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"}).Drop({"path"})
+  Dataset Drop(std::vector<std::string> components) const;
+  // Gives components other names; pairs of an old and a new one.
+  // Input: an element that has them.
+  // Output: the components of the input, in their order.
+  // Errors: InvalidArgument if a component is missing, or two have one name.
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"}).Rename({{"label", "class"}})
+  Dataset Rename(
+      const std::vector<std::pair<std::string, std::string>>& names) const;
   // Keeps the elements for which the predicate is true.
   // Input: any element, for which the predicate is one bool [].
   // Output: as the input.

@@ -229,6 +229,19 @@ struct MapStep {
   // One unnamed expression, or named ones that become the only components.
   Outputs outputs;
 };
+// Adds named components, or replaces components of their names.
+struct WithColumnsStep {
+  Outputs outputs;
+};
+struct SelectStep {  // keeps these components, in this order
+  std::vector<std::string> components;
+};
+struct DropStep {  // keeps the other components
+  std::vector<std::string> components;
+};
+struct RenameStep {
+  Outputs names;  // by old name: Expr::Named(new name)
+};
 struct FilterStep {
   Expr predicate;
 };

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from feedmill import _arguments as check
 from feedmill._python_functions import OutputTypes, Spec, python_step
 from feedmill._values import (
     Expression,
@@ -19,6 +20,7 @@ from feedmill._values import (
     shapes,
 )
 from feedmill.errors import InvalidArgumentError
+from feedmill.expressions import component_text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -110,7 +112,57 @@ class Steps:
         if named.get("python") is True:
             named.pop("python")
             return self._with_python(outputs_, named)
-        return self._with_step("map", outputs(outputs_, named))
+        return self._with_step(*outputs(outputs_, named))
+
+    def with_columns(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
+        """Adds the components that the expressions name, or replaces components of their names.
+
+        Keeps the others. Expressions are written as for ``map``; they name components of
+        the input, also replaced ones. New components come after the others. A function that
+        ``map`` traces may return ``{**e, "half": e.x / 2}`` instead.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.range(1, 3).with_columns(half="x / 2").read())
+        {'x': np.int64(1), 'half': np.float64(0.5)}
+
+        Raises what ``map`` raises, and InvalidArgumentError if an output has no name.
+        """
+        return self._with_step(*outputs(outputs_, named, "with_columns"))
+
+    def select(self, *components: str) -> Self:
+        """Keeps these components, in this order. Drops the others.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(1, 3).map(a="x", b="x + 1", c="x + 2")
+        >>> next(ds.select("c", "a").read())
+        {'c': np.int64(3), 'a': np.int64(1)}
+
+        Reading raises InvalidArgumentError if a component is missing or named twice.
+        """
+        return self._with_step("select", [check.text("components", name) for name in components])
+
+    def drop(self, *components: str) -> Self:
+        """Drops these components. Keeps the others.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.range(1, 3).map(a="x", b="x + 1").drop("a").read())
+        {'b': np.int64(2)}
+
+        Reading raises InvalidArgumentError if a component is missing, or none stays.
+        """
+        return self._with_step("drop", [check.text("components", name) for name in components])
+
+    def rename(self, names: Mapping[str, str] | None = None, /, **named: str) -> Self:
+        """Gives components other names, by their old ones. Keeps their order.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.range(1, 3).with_columns(y="x + 1").rename({"x": "a"}, y="b").read())
+        {'a': np.int64(1), 'b': np.int64(2)}
+
+        Reading raises InvalidArgumentError if a component is missing, or two have one name.
+        """
+        given = {**(names or {}), **named}
+        return self._with_step("rename", {old: component_text(new) for old, new in given.items()})
 
     def filter(
         self,
@@ -187,7 +239,7 @@ class Steps:
         >>> list(words.read())
         [b'first', b'line', b'second', b'line', b'third', b'line']
         """
-        return self._with_step("flat_map", outputs(outputs_, named))
+        return self._with_step(*outputs(outputs_, named, "flat_map"))
 
     def parse_example(self, features: Types) -> Self:
         """Reads tf.train.Example messages: a component for each feature.

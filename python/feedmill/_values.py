@@ -10,7 +10,7 @@ import numpy as np
 
 from feedmill._trace_errors import trace_error
 from feedmill.errors import InvalidArgumentError
-from feedmill.expressions import Element, Expr, Scalar, literal, nesting, trace
+from feedmill.expressions import OTHERS, Element, Expr, Scalar, literal, nesting, trace
 
 # Data of an option, which the extension reads as it reads YAML.
 Value: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
@@ -108,14 +108,27 @@ def _output(name: str, value: Any, traced: bool) -> str:
     return literal(value).text
 
 
-def outputs(value: Outputs | None, named: Mapping[str, Any]) -> str | dict[str, Value]:
-    """Returns what a map makes: an expression's text, or such texts by name."""
+def outputs(
+    value: Outputs | None, named: Mapping[str, Any], step: str = "map"
+) -> tuple[str, str | dict[str, Value]]:
+    """Returns the name of a step and what it makes: an expression's text, or texts by name.
+
+    The step is with_columns if a map's function returns ``{**e, …}``.
+    """
     traced = callable(value) and not isinstance(value, (Expr, Element))
     made: Any = trace(value) if traced else value  # type: ignore[arg-type]
+    if isinstance(made, Mapping) and OTHERS in made:
+        if step == "flat_map" or next(iter(made)) != OTHERS:
+            raise trace_error(
+                "**e keeps all components: only map and with_columns take it, at the beginning "
+                'of the dict, as in {**e, "x": e.x + 1}'
+            )
+        made = {name: one for name, one in made.items() if name != OTHERS}
+        step = "with_columns"
     for given in (made, named):
         nested = nesting(given)
         if nested is not None:
-            raise trace_error(f"map and flat_map were given {nested}")
+            raise trace_error(f"{step} was given {nested}")
     if isinstance(made, Mapping) or named:
         if made is not None and not isinstance(made, Mapping):
             raise InvalidArgumentError("give one expression, or components by name, not both")
@@ -128,10 +141,10 @@ def outputs(value: Outputs | None, named: Mapping[str, Any]) -> str | dict[str, 
             texts[name] = _output(name, one, traced=False)
         if not texts:
             raise InvalidArgumentError("an element needs a component; give an expression")
-        return texts
+        return step, texts
     if made is None:
         raise InvalidArgumentError(
             "there is no expression"
             + ("; the function returned None: does it lack a return?" if traced else "")
         )
-    return _output("the element", made, traced)
+    return step, _output("the element", made, traced)

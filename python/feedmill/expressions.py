@@ -475,11 +475,16 @@ class _ComponentOrMethod(Expr):
         return getattr(Expr("x", _ATOM), self._text)(*arguments, **options)
 
 
+# The key of **e in the dict that a traced function returns.
+OTHERS = "**"
+
+
 class Element:
     """The element in a function that ``map`` and ``filter`` trace.
 
     ``e.image`` and ``e["image"]`` are components. Operators, functions and methods
-    that are called act on the single unnamed component.
+    that are called act on the single unnamed component. ``{**e, "area": e.w * e.h}``
+    keeps all components and adds one, or replaces one.
     """
 
     __slots__ = ()
@@ -495,6 +500,10 @@ class Element:
 
     def __getitem__(self, index: Any) -> Expr:
         return col(index) if isinstance(index, str) else self._whole()[index]
+
+    def keys(self) -> tuple[str]:
+        """Stands for the names of all components, for ``{**e}``."""
+        return (OTHERS,)
 
     def __repr__(self) -> str:
         return "Element()"

@@ -61,6 +61,26 @@ Step RandomMap(Random& random) {
   return MakeStep(map);
 }
 
+Step RandomColumnsStep(Random& random) {
+  switch (Below(random, 6)) {
+    case 0:
+      return MakeStep(SelectStep{{"x"}});
+    case 1:
+      return MakeStep(SelectStep{{"b", "a"}});
+    case 2:
+      return MakeStep(DropStep{{Below(random, 2) == 0 ? "a" : "label"}});
+    case 3:
+      return MakeStep(RenameStep{{{"a", Parse("b")}, {"b", Parse("x")}}});
+    case 4:
+      return MakeStep(
+          WithColumnsStep{{{"b", Parse("random.integers(0, 9) // (x % 3)")},
+                           {"x", Parse("x + random.integers(0, 100)")}}});
+    default:
+      return MakeStep(WithColumnsStep{{{"x", Parse(Pick(random, kMaps))},
+                                       {"a", Parse(Pick(random, kFailing))}}});
+  }
+}
+
 Step RandomImageStep(Random& random) {
   switch (Below(random, 3)) {
     case 0: {
@@ -110,6 +130,7 @@ Step RandomStep(Random& random) {
     case 1:
       return RandomMap(random);
     case 2:
+      return RandomColumnsStep(random);
     case 3:
       return MakeStep(FilterStep{Parse(Pick(random, kFilters))});
     case 4:

@@ -26,6 +26,37 @@ def canonical(dataset):
     return dataset._pipeline().__getstate__()[0]
 
 
+# ---- components that stay
+
+
+def test_a_map_may_keep_the_other_components():
+    numbers = fm.Dataset.range(2).map(a="x", b="x + 1")
+    added = numbers.with_columns(c="a + b")
+    assert numbers.map(lambda e: {**e, "c": e.a + e.b}) == added
+    assert numbers.with_columns(lambda e: {**e, "c": e.a + e.b}) == added
+    assert [list(e) for e in added.read()] == [["a", "b", "c"]] * 2
+    assert [int(e["a"]) for e in numbers.with_columns(a="a * 10").read()] == [0, 10]
+    for wrong in (
+        lambda: numbers.map(lambda e: {"a": e.b, **e}),
+        lambda: numbers.flat_map(lambda e: {**e, "c": e.a}),
+    ):
+        with pytest.raises(fm.TraceError, match="only map and with_columns take it"):
+            wrong()
+
+
+def test_components_are_chosen_and_renamed():
+    numbers = fm.Dataset.range(2).map(a="x", b="x + 1", c="x + 2")
+    assert list(next(numbers.select("c", "a").read())) == ["c", "a"]
+    assert list(next(numbers.drop("c", "a").read())) == ["b"]
+    renamed = numbers.rename({"a": "is a"}, b="in")
+    assert list(next(renamed.read())) == ["is a", "in", "c"]
+    assert list(next(renamed.drop("is a", "in").read())) == ["c"]
+    with pytest.raises(fm.InvalidArgumentError, match='there is no component "d"'):
+        numbers.select("d").read()
+    with pytest.raises(fm.InvalidArgumentError, match="name at least one"):
+        numbers.select().read()
+
+
 # ---- all sources and steps are there
 
 
@@ -41,7 +72,8 @@ def test_every_step_is_a_method_with_its_options(name):
     parameters = inspect.signature(method).parameters
     fields = STEP_FIELDS[name]
     if fields and fields[0]["kind"] == "expressions":  # one, or several by name
-        assert list(parameters) == ["self", "outputs_", "named"]
+        first = "names" if name == "rename" else "outputs_"
+        assert list(parameters) == ["self", first, "named"]
     else:
         extra = PYTHON_OPTIONS if name == "filter" else set()
         assert set(parameters) == {"self", *extra, *(field["name"] for field in fields)}

@@ -16,7 +16,8 @@ X = np.arange(-20, 20, dtype=np.int64)
 
 def text_of(function):
     """The expression that a traced function is."""
-    return outputs(function, {})
+    _, text = outputs(function, {})
+    return text
 
 
 @pytest.mark.parametrize(

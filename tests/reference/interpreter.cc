@@ -287,6 +287,9 @@ class Interpreter {
     if (map || flat_map) {
       item.element = Mapped(s, epoch, map ? map->outputs : flat_map->outputs,
                             map ? needed_[s + 1] : std::nullopt, item);
+    } else if (const auto columns =
+                   ChosenColumns(step, NamesBefore(graph_, s))) {
+      item.element = WithChosen(s, epoch, *columns, item);
     } else if (auto* filter = step.As<FilterStep>()) {
       uint64_t draws = 0;
       if (Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) == 0)
@@ -298,6 +301,36 @@ class Interpreter {
       ApplyToRecords(s, epoch, item);
     }
     return true;
+  }
+
+  // Returns the needed ones of these columns.
+  Element WithChosen(size_t s, uint64_t epoch,
+                     const std::vector<ChosenColumn>& columns,
+                     const Item& item) const {
+    std::vector<std::string> names;
+    for (const ChosenColumn& column : columns) names.push_back(column.name);
+    const auto kept = Kept(needed_[s + 1], names);
+    const bool makes = std::any_of(
+        columns.begin(), columns.end(), [&](const ChosenColumn& column) {
+          return column.expr != nullptr && kept.count(column.name) > 0;
+        });
+    Element made;
+    if (makes)
+      made = Mapped(s, epoch, graph_.steps[s].Get<WithColumnsStep>().outputs,
+                    kept, item);
+    Element out;
+    for (const ChosenColumn& column : columns) {
+      if (kept.count(column.name) == 0) continue;
+      const Element& from = column.expr != nullptr ? made : item.element;
+      const std::string& name =
+          column.expr != nullptr ? column.name : column.input;
+      for (const Component& c : from)
+        if ((c.name.empty() ? "x" : c.name) == name) {
+          out.push_back(c);
+          out.back().name = column.name;
+        }
+    }
+    return out;
   }
 
   // Computes the needed outputs. The draws of other outputs are counted.

@@ -49,6 +49,11 @@ Names OutputNames(const std::vector<std::pair<std::string, Expr>>& outputs) {
 }
 
 Names NamesAfter(const Step& step, Names in) {
+  if (const auto columns = ChosenColumns(step, in)) {
+    Names names;
+    for (const ChosenColumn& column : *columns) names.push_back(column.name);
+    return names;
+  }
   if (auto* map = step.As<MapStep>()) return OutputNames(map->outputs);
   if (auto* flat_map = step.As<FlatMapStep>())
     return OutputNames(flat_map->outputs);
@@ -82,7 +87,19 @@ Names SourceNames(const Source& source) {
 }
 
 // Returns the input components that a step needs for the `needed` outputs.
-Needed NeededBefore(const Step& step, Needed needed) {
+Needed NeededBefore(const Step& step, Needed needed, const Names& in) {
+  if (const auto columns = ChosenColumns(step, in)) {
+    std::set<std::string> names;
+    const auto kept = Kept(needed, NamesAfter(step, in));
+    for (const ChosenColumn& column : *columns) {
+      if (kept.count(column.name) == 0) continue;
+      if (column.expr != nullptr)
+        AddNames(*column.expr, names);
+      else
+        names.insert(column.input);
+    }
+    return names;
+  }
   if (step.As<CacheStep>() || step.As<UnbatchStep>() ||
       step.As<RebatchStep>() || step.As<PackStep>())
     return std::nullopt;
@@ -123,15 +140,55 @@ std::vector<Needed> NeededComponents(const Graph& graph, Needed at_end) {
   std::vector<Needed> out(graph.steps.size() + 1);
   out.back() = std::move(at_end);
   for (size_t s = graph.steps.size(); s-- > 0;)
-    out[s] = NeededBefore(graph.steps[s], out[s + 1]);
+    out[s] = NeededBefore(graph.steps[s], out[s + 1], NamesBefore(graph, s));
   return out;
 }
 
 std::vector<std::string> NamesOf(const Graph& graph) {
+  return NamesBefore(graph, graph.steps.size());
+}
+
+std::vector<std::string> NamesBefore(const Graph& graph, size_t s) {
   Names names = SourceNames(graph.source);
-  for (const Step& step : graph.steps)
-    names = NamesAfter(step, std::move(names));
+  for (size_t k = 0; k < s; ++k)
+    names = NamesAfter(graph.steps[k], std::move(names));
   return names;
+}
+
+std::optional<std::vector<ChosenColumn>> ChosenColumns(
+    const Step& step, const std::vector<std::string>& in) {
+  std::vector<ChosenColumn> out;
+  if (auto* select = step.As<SelectStep>()) {
+    for (const std::string& name : select->components)
+      out.push_back({name, nullptr, name});
+    return out;
+  }
+  for (const std::string& name : in) out.push_back({name, nullptr, name});
+  if (auto* columns = step.As<WithColumnsStep>()) {
+    for (const auto& [name, expr] : columns->outputs) {
+      const auto there = std::find(in.begin(), in.end(), name);
+      if (there == in.end())
+        out.push_back({name, &expr, ""});
+      else
+        out[static_cast<size_t>(there - in.begin())].expr = &expr;
+    }
+    return out;
+  }
+  if (auto* drop = step.As<DropStep>()) {
+    std::erase_if(out, [&](const ChosenColumn& column) {
+      return std::count(drop->components.begin(), drop->components.end(),
+                        column.name) > 0;
+    });
+    return out;
+  }
+  if (auto* rename = step.As<RenameStep>()) {
+    for (const auto& [old, renamed] : rename->names)
+      for (ChosenColumn& column : out)
+        if (column.input == old)
+          column.name = std::get<Expr::Component>(renamed.node()).name;
+    return out;
+  }
+  return std::nullopt;
 }
 
 bool IsNeeded(const Needed& needed, const std::string& name) {

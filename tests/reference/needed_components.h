@@ -22,6 +22,19 @@ std::vector<Needed> NeededComponents(const Graph& graph, Needed at_end);
 // `_offsets`.
 std::vector<std::string> NamesOf(const Graph& graph);
 
+// A component of the output of with_columns, select, drop or rename: made by an
+// expression, or kept from the input, where its name is `input`.
+struct ChosenColumn {
+  std::string name;
+  const Expr* expr = nullptr;  // of the step
+  std::string input;
+};
+// Returns them, given the names of the input; nullopt for other steps.
+std::optional<std::vector<ChosenColumn>> ChosenColumns(
+    const Step& step, const std::vector<std::string>& in);
+// Returns the names of the components before step `s`.
+std::vector<std::string> NamesBefore(const Graph& graph, size_t s);
+
 bool IsNeeded(const Needed& needed, const std::string& name);
 
 // Returns the names that are kept: the needed ones, or the first.

@@ -49,6 +49,10 @@ std::vector<Case> Cases() {
   const std::vector<Count> unknown(4, kUnknown);
   return {
       {in.Map([](const Expr& e) { return e + 1; }), same},
+      {in.WithColumns({{"a", Expr::Named("x")}}), same},
+      {in.Select({"x"}), same},
+      {in.Drop({"x"}), same},
+      {in.Rename({{"x", "a"}}), same},
       {in.ParseExample({{"a", DType::kInt64, {}}}), same},
       {in.ParseSequenceExample({{{"a", DType::kInt64, {}}}, {}}), same},
       {in.DecodeImage(), same},

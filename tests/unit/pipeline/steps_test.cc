@@ -91,6 +91,44 @@ TEST(Shard, TakesEveryNth) {
               HasSubstr("the index must be 0 to 2"));
 }
 
+TEST(WithColumns, AddsAndReplaces) {
+  GivesAnywhere("{with_columns: {half: x / 2}}", 2,
+                "{\"x\":0,\"half\":0.0}\n{\"x\":1,\"half\":0.5}\n");
+  GivesAnywhere("{with_columns: {y: x + 1, x: x * 10}}", 2,
+                "{\"x\":0,\"y\":1}\n{\"x\":10,\"y\":2}\n");
+  Gives("[{batch: 2}, {with_columns: {y: x + 1}}]", 3,
+        "{\"x\":[0,1],\"y\":[1,2]}\n{\"x\":[2],\"y\":[3]}\n");
+  // A value that no step needs is not made, and its random calls count.
+  Gives("[{with_columns: {bad: 1 // x, y: x}}, {map: y}]", 2, "0\n1\n");
+  Gives("[{map: {x: x, y: 1 // x}}, {with_columns: {y: x}}]", 2,
+        "{\"x\":0,\"y\":0}\n{\"x\":1,\"y\":1}\n");
+  EXPECT_THAT(LinesOf("[{with_columns: x + 1}]", 3, 1),
+              HasSubstr("has no name; write with_columns: {name: "));
+  EXPECT_THAT(LinesOf("[{with_columns: {y: z}}]", 3, 1),
+              HasSubstr("there is no component \"z\""));
+}
+
+TEST(SelectDropRename, ChooseComponents) {
+  const std::string made = "{map: {a: x, b: x + 1, c: x + 2}}";
+  Gives("[" + made + ", {select: [c, a]}]", 1, "{\"c\":2,\"a\":0}\n");
+  Gives("[" + made + ", {drop: [c, a]}]", 1, "{\"b\":1}\n");
+  Gives("[" + made + ", {rename: {a: b, b: a}}]", 1,
+        "{\"b\":0,\"a\":1,\"c\":2}\n");
+  Gives("[" + made + ", {rename: {a: \"component('is a')\"}}, {drop: b}]", 1,
+        "{\"is a\":0,\"c\":2}\n");
+  GivesAnywhere("{rename: {x: y}}", 1, "{\"y\":0}\n");
+  EXPECT_THAT(LinesOf("[" + made + ", {select: [a, d]}]", 1, 1),
+              HasSubstr("there is no component \"d\""));
+  EXPECT_THAT(LinesOf("[" + made + ", {select: [a, a]}]", 1, 1),
+              HasSubstr("\"a\" is there twice"));
+  EXPECT_THAT(LinesOf("[" + made + ", {drop: [a, b, c]}]", 1, 1),
+              HasSubstr("keep at least one"));
+  EXPECT_THAT(LinesOf("[" + made + ", {rename: {a: b}}]", 1, 1),
+              HasSubstr("\"b\" is there twice"));
+  EXPECT_THAT(LinesOf("[" + made + ", {rename: {a: x + 1}}]", 1, 1),
+              HasSubstr("write rename: {old: new}"));
+}
+
 TEST(Enumerate, NumbersElements) {
   GivesAnywhere("{enumerate: {}}", 2,
                 "{\"index\":0,\"x\":0}\n{\"index\":1,\"x\":1}\n");

@@ -1,0 +1,56 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "core/base/status.h"
+#include "core/dataset/type_inference.h"
+#include "core/operators/column_step.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+
+namespace feedmill {
+namespace {
+
+struct DropOperator : ColumnStep<DropOperator> {
+  using Options = DropStep;
+  static constexpr std::string_view kName = "drop";
+  static constexpr std::string_view kSummary =
+      "Drops these components. Keeps the others.";
+
+  static FieldList Fields(DropStep& s) {
+    return {{"components", &s.components, Field::kShort | Field::kRequired,
+             "Names of components."}};
+  }
+  static std::string Describe(const DropStep& s) {
+    return Shortened(absl::StrJoin(s.components, ", "));
+  }
+  static absl::StatusOr<std::vector<ChosenColumn>> Columns(
+      const DropStep& s, const ElementSpec& in) {
+    std::vector<ChosenColumn> columns = AllColumns(in);
+    for (const std::string& name : s.components) {
+      FM_ASSIGN_OR_RETURN(const size_t input, FindComponent(in, name));
+      std::erase_if(columns, [&](const ChosenColumn& column) {
+        return column.input == input;
+      });
+    }
+    if (columns.empty()) {
+      return InvalidArgument("it drops all components; keep at least one");
+    }
+    return columns;
+  }
+  static absl::Status Compile(const DropStep&, ProgramBuilder& program) {
+    return program.SetOutputs({});
+  }
+};
+
+}  // namespace
+
+const StepKind& DropKind() {
+  static const StepKindOf<DropOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,63 @@
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/type_inference.h"
+#include "core/operators/column_step.h"
+#include "core/operators/kinds.h"
+#include "core/operators/outputs.h"
+#include "core/operators/step_kind_of.h"
+
+namespace feedmill {
+namespace {
+
+struct RenameOperator : ColumnStep<RenameOperator> {
+  using Options = RenameStep;
+  static constexpr std::string_view kName = "rename";
+  static constexpr std::string_view kSummary =
+      "Gives components other names. Keeps their order.";
+
+  static FieldList Fields(RenameStep& s) {
+    return {{"names", &s.names, Field::kWhole | Field::kRequired,
+             "A map from old names to new ones. A new name that is no "
+             "identifier is written component('a name')."}};
+  }
+  static std::string Describe(const RenameStep& s) {
+    return DescribeOutputs(s.names);
+  }
+  static absl::StatusOr<std::vector<ChosenColumn>> Columns(
+      const RenameStep& s, const ElementSpec& in) {
+    std::vector<ChosenColumn> columns = AllColumns(in);
+    for (const auto& [old, renamed] : s.names) {
+      const auto* name = std::get_if<Expr::Component>(&renamed.node());
+      if (old.empty() || name == nullptr) {
+        return InvalidArgument(
+            "\"{}\" is not a map from an old name to a new one; write rename: "
+            "{{old: new}}",
+            renamed.ToString());
+      }
+      FM_ASSIGN_OR_RETURN(const size_t input, FindComponent(in, old));
+      columns[input].name = name->name;
+    }
+    return columns;
+  }
+  static absl::Status Compile(const RenameStep& s, ProgramBuilder& program) {
+    Outputs outputs;
+    for (const auto& [old, renamed] : s.names) {
+      outputs.emplace_back(std::get<Expr::Component>(renamed.node()).name,
+                           Expr::Named(old));
+    }
+    return program.SetOutputs(outputs);
+  }
+};
+
+}  // namespace
+
+const StepKind& RenameKind() {
+  static const StepKindOf<RenameOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/operators/column_step.h"
+#include "core/operators/kinds.h"
+#include "core/operators/outputs.h"
+#include "core/operators/step_kind_of.h"
+
+namespace feedmill {
+namespace {
+
+struct WithColumnsOperator : ColumnStep<WithColumnsOperator> {
+  using Options = WithColumnsStep;
+  static constexpr std::string_view kName = "with_columns";
+  static constexpr std::string_view kSummary =
+      "Adds the components that the expressions name, or replaces components "
+      "of "
+      "their names. Keeps the others.";
+
+  static FieldList Fields(WithColumnsStep& s) {
+    return {{"outputs", &s.outputs, Field::kWhole | Field::kRequired,
+             "A map from names to expressions."}};
+  }
+  static std::string Describe(const WithColumnsStep& s) {
+    return DescribeOutputs(s.outputs);
+  }
+  static absl::StatusOr<std::vector<ChosenColumn>> Columns(
+      const WithColumnsStep& s, const ElementSpec& in) {
+    std::vector<ChosenColumn> columns = AllColumns(in);
+    const size_t inputs = columns.size();
+    for (const auto& [name, expr] : s.outputs) {
+      if (name.empty()) {
+        return InvalidArgument(
+            "\"{}\" has no name; write with_columns: {{name: \"{}\"}}",
+            expr.ToString(), expr.ToString());
+      }
+      const auto end = columns.begin() + static_cast<ptrdiff_t>(inputs);
+      const auto replaced =
+          std::ranges::find(columns.begin(), end, name, &ChosenColumn::name);
+      if (replaced != end && replaced->expr == nullptr) {
+        replaced->expr = &expr;
+      } else {
+        columns.push_back({name, &expr});
+      }
+    }
+    return columns;
+  }
+  static absl::Status Compile(const WithColumnsStep& s,
+                              ProgramBuilder& program) {
+    return program.SetOutputs(s.outputs);
+  }
+};
+
+}  // namespace
+
+const StepKind& WithColumnsKind() {
+  static const StepKindOf<WithColumnsOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill
