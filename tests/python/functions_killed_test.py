@@ -38,15 +38,22 @@ def kill(processes):
 
 
 def rests():
-    """A fact: all processes that make elements wait, and have not run since the last look."""
-    looks = [[]]
+    """A fact: all processes that make elements wait, and have not run in the last 100 looks.
+
+    A process also waits in the middle of an element, for a thread that a busy machine does
+    not run.
+    """
+    last, same = [], 0
 
     def fact():
-        looks.append([])
+        nonlocal last, same
+        look = []
         for pid in slots():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
-                looks[-1].append([line for line in file if line.startswith(("State", "volun"))])
-        return looks[-1] == looks[-2] != [] and all("S (" in look[0] for look in looks[-1])
+                look.append([line for line in file if line.startswith(("State", "volun"))])
+        same = same + 1 if look == last else 0
+        last = look
+        return same >= 100 and look != [] and all("S (" in lines[0] for lines in look)
 
     return fact
 
