@@ -138,6 +138,8 @@ void RunLifecycle::TakeManifest(absl::Time now, const ManifestResult& result) {
   for (const JobName& name : jobs) {
     absl::Status status = result.status;
     if (status.ok()) status = MakeRoom(result.manifest.size());
+    // MakeRoom forgets jobs without readers, which may be jobs of this list.
+    if (context_.state->FindJob(name) == nullptr) continue;
     if (!status.ok()) {
       Fail(name, status);
       continue;

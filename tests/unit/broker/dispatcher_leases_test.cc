@@ -38,6 +38,23 @@ TEST(Manifest, AnyWorkerIsAskedAndTheAnswerPlansTheRun) {
   EXPECT_EQ(worker.answer->definitions[0].manifest, "the files");
 }
 
+TEST(Manifest, AJobThatIsForgottenToMakeRoomForItIsNotPlanned) {
+  DispatcherSettings settings;
+  settings.job_bytes_max = 40;
+  settings.client_timeout = absl::Seconds(5);
+  Cluster cluster(settings);
+  cluster.AddReader("a", "solo", "files 50").Hello();
+  Reader& reader = cluster.AddReader("b", "solo", "files 50").Hello();
+  Miller& worker = cluster.AddWorker("w1");
+  cluster.Pass(absl::Seconds(10), {&reader}, {&worker});  // a's is silent
+  ASSERT_THAT(worker.answer->manifests, SizeIs(1));
+  worker.says.manifests = {{worker.answer->manifests[0].graph_fingerprint,
+                            absl::OkStatus(), std::string(30, 'f')}};
+  worker.Beat();
+  EXPECT_EQ(cluster.job("a"), nullptr);
+  EXPECT_EQ(cluster.job("b")->phase, RunPhase::kRunning);
+}
+
 TEST(Manifest, AnotherWorkerIsAskedWhenTheFirstIsLost) {
   Cluster cluster;
   Miller& first = cluster.AddWorker("w1");
