@@ -4,7 +4,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "broker/dispatcher_context.h"
-#include "broker/slot_settler.h"
+#include "broker/pass_settler.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
 
@@ -18,7 +18,7 @@ bool Conflict(const Share& a, const Share& b);
 class Admission {
  public:
   // The references must outlive this object.
-  Admission(const DispatcherContext& context, const SlotSettler& settler)
+  Admission(const DispatcherContext& context, const PassSettler& settler)
       : context_(context), settler_(settler) {}
 
   // InvalidArgument for a hello that no client sends.
@@ -31,7 +31,7 @@ class Admission {
 
  private:
   const DispatcherContext& context_;
-  const SlotSettler& settler_;
+  const PassSettler& settler_;
 };
 
 }  // namespace feedmill

@@ -6,8 +6,8 @@
 #include "broker/dispatcher_context.h"
 #include "broker/job_traces.h"
 #include "broker/manifest_requests.h"
+#include "broker/pass_settler.h"
 #include "broker/python_fleet.h"
-#include "broker/slot_settler.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -18,7 +18,7 @@ class AnswerWriter {
  public:
   // The references must outlive this object.
   AnswerWriter(DispatcherContext& context, const ManifestRequests& manifests,
-               const PythonFleet& pythons, const SlotSettler& settler,
+               const PythonFleet& pythons, const PassSettler& settler,
                const JobTraces& traces)
       : context_(context),
         manifests_(manifests),
@@ -44,7 +44,7 @@ class AnswerWriter {
   DispatcherContext& context_;
   const ManifestRequests& manifests_;
   const PythonFleet& pythons_;
-  const SlotSettler& settler_;
+  const PassSettler& settler_;
   const JobTraces& traces_;
 };
 

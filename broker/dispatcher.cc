@@ -14,10 +14,10 @@
 #include "broker/job_verdicts.h"
 #include "broker/lease_scheduler.h"
 #include "broker/manifest_requests.h"
+#include "broker/pass_settler.h"
 #include "broker/python_fleet.h"
 #include "broker/run_lifecycle.h"
 #include "broker/sessions.h"
-#include "broker/slot_settler.h"
 #include "broker/split_binder.h"
 #include "broker/split_reports.h"
 #include "broker/status_report.h"
@@ -33,7 +33,7 @@ struct Dispatcher::Parts : DispatcherContext {
   ManifestRequests manifests{*this};
   PythonFleet pythons;
   SplitBinder binder{*this};
-  SlotSettler settler;
+  PassSettler settler;
   RunLifecycle runs{*this, manifests, pythons, binder, settler};
   SplitReports reports{*this};
   LeaseScheduler scheduler;

@@ -129,9 +129,9 @@ void DispatcherState::On(const RunStarted& event) {
   job.returned.Clear();
   job.ended_positions = 0;
   job.fresh = 0;
-  const auto known = job.slots_of.find(event.run);
-  job.settled = known != job.slots_of.end();
-  job.slots = job.settled ? known->second : 0;
+  const auto known = job.passes_of.find(event.run);
+  job.settled = known != job.passes_of.end();
+  job.passes = job.settled ? known->second : 0;
   job.run = event.run;
   job.iteration = event.iteration;
   job.phase = RunPhase::kPlanning;
@@ -157,8 +157,8 @@ void DispatcherState::On(const RunPlanned& event) {
   job.positions = event.positions;
   job.first_split = event.first_split;
   job.plan = event.plan;
-  job.slots = event.slots;
-  job.settled = job.settled || event.slots == 0;
+  job.passes = event.passes;
+  job.settled = job.settled || event.passes == 0;
 }
 
 void DispatcherState::On(const SessionOpened& event) {
@@ -308,18 +308,19 @@ void DispatcherState::On(const RunFinished& event) {
 
 void DispatcherState::On(const RunExtended& event) {
   JobState& job = Job(event.job);
-  const bool fewer = event.slots < job.slots;
+  const bool fewer = event.passes < job.passes;
   if (job.phase == RunPhase::kRunning) {
-    job.positions = job.positions / job.slots * event.slots;
+    job.positions = job.positions / job.passes * event.passes;
     for (auto& [consumer, session] : job.sessions) {
       if (fewer) Unbind(job, session);
     }
   }
-  job.slots = event.slots;
+  job.passes = event.passes;
   job.settled = job.settled || event.last;
   if (!job.settled) return;
-  job.slots_of[job.run] = job.slots;
-  if (job.slots_of.size() > kRunsMax) job.slots_of.erase(job.slots_of.begin());
+  job.passes_of[job.run] = job.passes;
+  if (job.passes_of.size() > kRunsMax)
+    job.passes_of.erase(job.passes_of.begin());
 }
 
 void DispatcherState::On(const RankFinished& event) {
@@ -378,7 +379,7 @@ struct Describer {
   std::string operator()(const RunPlanned& e) const {
     return fmt::format(
         "run-planned {} {} positions{}", e.job.value(), e.positions,
-        e.slots == 0 ? "" : fmt::format(" in {} slots", e.slots));
+        e.passes == 0 ? "" : fmt::format(" in {} passes", e.passes));
   }
   std::string operator()(const SessionOpened& e) const {
     return fmt::format(
@@ -446,8 +447,8 @@ struct Describer {
                        e.eighths, kSilenceMax);
   }
   std::string operator()(const RunExtended& e) const {
-    return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,
-                       e.last ? " for good" : "");
+    return fmt::format("run-extended {} to {} passes{}", e.job.value(),
+                       e.passes, e.last ? " for good" : "");
   }
 };
 

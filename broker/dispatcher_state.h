@@ -82,12 +82,12 @@ struct JobState {
   uint64_t first_split = 1;
   PlanId plan;
   // Mode off: number of passes that `positions` consists of; 0 if the graph is
-  // read once. Before the run is planned, `slots` is the number that its
+  // read once. Before the run is planned, `passes` is the number that its
   // readers reported. Final: a worker that joins adds no pass.
-  uint64_t slots = 0;
+  uint64_t passes = 0;
   bool settled = false;
-  // Final numbers of slots of earlier runs that a reader may go back to.
-  std::map<RunNumber, uint64_t> slots_of;
+  // Final numbers of passes of earlier runs that a reader may go back to.
+  std::map<RunNumber, uint64_t> passes_of;
 
   std::map<ConsumerId, SessionState> sessions;
   // Deterministic order only.
@@ -148,7 +148,7 @@ struct RunPlanned {
   uint64_t positions = 0;
   uint64_t first_split = 1;
   PlanId plan;
-  uint64_t slots = 0;  // passes of equal length that the positions consist of
+  uint64_t passes = 0;  // of equal length, of which `positions` consists
 };
 // A session begins at `start`, or a newer incarnation replaces a session there.
 struct SessionOpened {
@@ -205,11 +205,12 @@ struct RunFinished {
 struct JobForgotten {
   JobName job;
 };
-// The run has `slots` slots from now on. `last`: the number is final. It can
-// become smaller only with deterministic order; splits are then bound again.
+// The run has this number of passes from now on. `last`: the number is final.
+// It can become smaller only with deterministic order; splits are then bound
+// again.
 struct RunExtended {
   JobName job;
-  uint64_t slots = 1;
+  uint64_t passes = 1;
   bool last = false;
 };
 
@@ -264,7 +265,7 @@ inline bool MayBeLate(const DispatcherEvent& event) {
 // a time.
 inline constexpr uint64_t kBoundTogetherMax = 8'192;
 
-// Maximum number of runs whose slots are kept; the first runs are dropped
+// Maximum number of runs whose passes are kept; the first runs are dropped
 // first.
 inline constexpr size_t kRunsMax = 1'000;
 

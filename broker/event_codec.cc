@@ -50,7 +50,7 @@ auto Fields(Like<RunStarted> auto& e) {
 auto Fields(Like<ManifestKnown> auto& e) { return std::tie(e.job, e.manifest); }
 auto Fields(Like<RunPlanned> auto& e) {
   return std::tie(e.job, e.source_size, e.positions, e.first_split, e.plan,
-                  e.slots);
+                  e.passes);
 }
 auto Fields(Like<SessionOpened> auto& e) {
   return std::tie(e.key, e.incarnation, e.start, e.share);
@@ -67,7 +67,7 @@ auto Fields(Like<RunFailed> auto& e) { return std::tie(e.job, e.status); }
 auto Fields(Like<RunFinished> auto& e) { return std::tie(e.job, e.complete); }
 auto Fields(Like<JobForgotten> auto& e) { return std::tie(e.job); }
 auto Fields(Like<RunExtended> auto& e) {
-  return std::tie(e.job, e.slots, e.last);
+  return std::tie(e.job, e.passes, e.last);
 }
 
 auto Fields(Like<RankFinished> auto& e) {
@@ -98,8 +98,8 @@ auto Fields(Like<JobState> auto& j) {
                   j.manifest, j.run, j.iteration, j.phase, j.ending, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
-                  j.idle_since, j.ranks, j.finished, j.lives, j.slots,
-                  j.settled, j.slots_of);
+                  j.idle_since, j.ranks, j.finished, j.lives, j.passes,
+                  j.settled, j.passes_of);
 }
 // Without datasets, findings of the autoscaler and silence, which stand at the
 // end.
@@ -332,7 +332,7 @@ absl::Status CheckState(const DispatcherState& state) {
       own += session.splits.size();
     }
     if (job.name != name || job.open_splits != own ||
-        (job.phase == RunPhase::kRunning && job.slots == 0 && !job.settled)) {
+        (job.phase == RunPhase::kRunning && job.passes == 0 && !job.settled)) {
       return DataLoss("job '{}' contradicts its own sessions", name.value());
     }
     splits += own;
@@ -432,11 +432,11 @@ struct FollowsCheck {
   }
   absl::Status operator()(const RunPlanned& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));
-    if (e.slots == 0 || (e.slots <= kSlotsMax && e.positions > 0 &&
-                         e.positions % e.slots == 0)) {
+    if (e.passes == 0 || (e.passes <= kPassesMax && e.positions > 0 &&
+                          e.positions % e.passes == 0)) {
       return absl::OkStatus();
     }
-    return DataLoss("{} positions are not {} slots", e.positions, e.slots);
+    return DataLoss("{} positions are not {} passes", e.positions, e.passes);
   }
   absl::Status operator()(const RankFinished& e) const {
     FM_RETURN_IF_ERROR(Job(e.key.job));
@@ -452,10 +452,11 @@ struct FollowsCheck {
     const bool planning = job.phase == RunPhase::kPlanning;
     // A rank may report a smaller number that was final before.
     const bool may_be_fewer = e.last && job.order == Order::kDeterministic;
-    if (job.over() || (e.slots < job.slots && !may_be_fewer) ||
-        e.slots > kSlotsMax || (!planning && job.slots == 0) || e.slots == 0) {
-      return DataLoss("job '{}' has {} slots, and cannot have {}",
-                      e.job.value(), job.slots, e.slots);
+    if (job.over() || (e.passes < job.passes && !may_be_fewer) ||
+        e.passes > kPassesMax || (!planning && job.passes == 0) ||
+        e.passes == 0) {
+      return DataLoss("job '{}' has {} passes, and cannot have {}",
+                      e.job.value(), job.passes, e.passes);
     }
     return absl::OkStatus();
   }

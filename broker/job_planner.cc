@@ -16,7 +16,7 @@
 #include "core/dataset/step_kind.h"
 #include "core/definition/pipeline_text.h"
 #include "core/io/manifest.h"
-#include "core/operators/slotted_graph.h"
+#include "core/operators/repeated_graph.h"
 #include "core/plan/plan.h"
 #include "core/sources/framing.h"
 #include "core/sources/origins.h"
@@ -27,7 +27,7 @@ namespace {
 
 // True if a run is one whole pass for each worker (parallel_epochs). Such a run
 // can be planned only once there is a worker.
-bool ReadsInSlots(const Graph& graph) {
+bool ReadsInPasses(const Graph& graph) {
   return graph.options.processing_mode == Options::ProcessingMode::kOff;
 }
 
@@ -112,15 +112,15 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   shape.first_split = FirstRecords(*analyzed, registry);
   shape.first_split =
       std::max<uint64_t>(1, shape.first_split / plan->batch_size());
-  shape.slotted = ReadsInSlots(analyzed->graph) && shape.positions > 0 &&
-                  !HasInfinitePart(analyzed->graph);
-  if (!shape.slotted) return shape;
+  shape.in_passes = ReadsInPasses(analyzed->graph) && shape.positions > 0 &&
+                    !HasInfinitePart(analyzed->graph);
+  if (!shape.in_passes) return shape;
   // The passes follow each other, so each pass must be finite.
-  const Graph slotted = SlottedGraph(analyzed->graph);
-  FM_ASSIGN_OR_RETURN(const auto whole, Analyze(slotted, registry));
+  const Graph repeated = RepeatedGraph(analyzed->graph);
+  FM_ASSIGN_OR_RETURN(const auto whole, Analyze(repeated, registry));
   FM_RETURN_IF_ERROR(
       Plan::Make(whole, shape.source_size, seed, iteration).status());
-  shape.fingerprint = Fingerprint(slotted);
+  shape.fingerprint = Fingerprint(repeated);
   return shape;
 }
 
@@ -175,7 +175,7 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
     FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
     // A worker also loads the Python functions, so that a module that is
     // missing is found before a split is leased.
-    return analyzed->source.needs_files || ReadsInSlots(analyzed->graph) ||
+    return analyzed->source.needs_files || ReadsInPasses(analyzed->graph) ||
            WorkerPythonNeeds(*analyzed) != nullptr;
   };
   planner.python_needs = [registry](const std::string& graph) {
@@ -184,7 +184,7 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   };
   planner.run_graph = [](const std::string& graph) {
     const auto parsed = ParseGraphJson(graph);
-    return parsed.ok() ? CanonicalText(SlottedGraph(*parsed)) : graph;
+    return parsed.ok() ? CanonicalText(RepeatedGraph(*parsed)) : graph;
   };
   planner.numbered = [registry](const std::string& graph) {
     const auto analyzed = Read(graph, *registry);

@@ -9,7 +9,7 @@
 #include "broker/dispatcher_snapshot.h"
 #include "broker/fleet_use.h"
 #include "broker/manifest_requests.h"
-#include "broker/slot_settler.h"
+#include "broker/pass_settler.h"
 #include "broker/steady_verdict.h"
 #include "broker/verdict.h"
 #include "core/wire/message.h"
@@ -22,7 +22,7 @@ class JobVerdicts {
  public:
   // The references must outlive this object.
   JobVerdicts(const DispatcherContext& context,
-              const ManifestRequests& manifests, const SlotSettler& settler)
+              const ManifestRequests& manifests, const PassSettler& settler)
       : context_(context), manifests_(manifests), settler_(settler) {}
 
   void NoteShell(const ShellLoad& load) { shell_ = load; }
@@ -49,7 +49,7 @@ class JobVerdicts {
 
   const DispatcherContext& context_;
   const ManifestRequests& manifests_;
-  const SlotSettler& settler_;
+  const PassSettler& settler_;
   ShellLoad shell_;
   std::map<JobName, SteadyVerdict> steady_;  // of jobs with readers
   absl::Time next_look_ = absl::InfinitePast();

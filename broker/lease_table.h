@@ -81,8 +81,8 @@ struct KnownWorker {
 //   other splits                        its slots, times the reach
 //   split in its consumer's fair share  twice its slots, times the reach
 //   head                                no limit
-// Heads have no limit because blocked splits may hold all slots: the head could
-// wait for ever.
+// Heads have no limit because blocked splits may hold all worker slots: the
+// head could wait for ever.
 //
 // A split with which two workers died is a suspect. It waits until it is its
 // consumer's head, so that it certainly has credit. It then runs alone on a

@@ -31,7 +31,7 @@ void PlanTable::End(const JobState& job) {
 }
 
 const std::string& PlanTable::RunGraph(const JobState& job) {
-  if (job.slots == 0 || !planner_.run_graph) return job.graph;
+  if (job.passes == 0 || !planner_.run_graph) return job.graph;
   std::optional<std::string>& graph = plans_[job.plan].graph;
   if (!graph.has_value()) graph = planner_.run_graph(job.graph);
   return *graph;

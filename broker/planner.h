@@ -20,8 +20,9 @@ struct JobShape {
   uint64_t positions = 0;    // kInfinitePositions for an infinite graph
   uint64_t first_split = 1;  // positions of the first split, before any
                              // cost is known
-  // True if a run has slots, one per worker, with `positions` positions each.
-  bool slotted = false;
+  // True if a run reads its graph in passes, one per worker, of `positions`
+  // positions each.
+  bool in_passes = false;
   uint64_t source_round = 0;  // SourcePlan::round
 };
 
@@ -51,8 +52,8 @@ struct Planner {
   // Returns what the Python functions need that workers run. Null: no graph has
   // functions.
   std::function<PythonNeedsPtr(const std::string& graph)> python_needs{};
-  // Returns the graph that workers run in a run with slots, for any number of
-  // slots. Null: the graph itself.
+  // Returns the graph that workers run if a run reads in passes, for any number
+  // of passes. Null: the graph itself.
   std::function<std::string(const std::string& graph)> run_graph{};
   // True if the number of each element is known before the element is made. The
   // workers then make only a rank's own elements for it. Null: true.

@@ -119,13 +119,14 @@ void RunLifecycle::Plan(absl::Time now, const JobName& name) {
   const absl::StatusOr<JobShape> shape =
       context_.planner.shape(job.graph, job.manifest, job.seed, job.iteration);
   if (!shape.ok()) return Fail(name, shape.status());
-  uint64_t slots = 0;
-  if (shape->slotted) {
-    slots = std::max(job.slots, job.settled ? 1 : settler_.SlotsNow());
+  uint64_t passes = 0;
+  if (shape->in_passes) {
+    passes = std::max(job.passes, job.settled ? 1 : settler_.PassesNow());
   }
-  context_.state.Commit(RunPlanned{
-      name, shape->source_size, shape->positions * std::max<uint64_t>(1, slots),
-      shape->first_split, MakePlanId(job, *shape), slots});
+  context_.state.Commit(
+      RunPlanned{name, shape->source_size,
+                 shape->positions * std::max<uint64_t>(1, passes),
+                 shape->first_split, MakePlanId(job, *shape), passes});
   binder_.Begin(job);
   context_.plans.SetSourceRound(job.plan, shape->source_round);
   context_.outbox.AnswerSessions(job);

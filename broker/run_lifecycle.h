@@ -5,8 +5,8 @@
 #include "absl/time/time.h"
 #include "broker/dispatcher_context.h"
 #include "broker/manifest_requests.h"
+#include "broker/pass_settler.h"
 #include "broker/python_fleet.h"
-#include "broker/slot_settler.h"
 #include "broker/split_binder.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
@@ -21,7 +21,7 @@ class RunLifecycle {
   // The references must outlive this object.
   RunLifecycle(DispatcherContext& context, ManifestRequests& manifests,
                const PythonFleet& pythons, SplitBinder& binder,
-               SlotSettler& settler)
+               PassSettler& settler)
       : context_(context),
         manifests_(manifests),
         pythons_(pythons),
@@ -64,7 +64,7 @@ class RunLifecycle {
   ManifestRequests& manifests_;
   const PythonFleet& pythons_;
   SplitBinder& binder_;
-  SlotSettler& settler_;
+  PassSettler& settler_;
 };
 
 }  // namespace feedmill

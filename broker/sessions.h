@@ -9,8 +9,8 @@
 #include "broker/answer_writer.h"
 #include "broker/dispatcher_context.h"
 #include "broker/job_traces.h"
+#include "broker/pass_settler.h"
 #include "broker/run_lifecycle.h"
-#include "broker/slot_settler.h"
 #include "broker/split_binder.h"
 #include "broker/split_reports.h"
 #include "core/wire/message.h"
@@ -23,7 +23,7 @@ class Sessions {
  public:
   // The references must outlive this object.
   Sessions(DispatcherContext& context, const Admission& admission,
-           SplitBinder& binder, SlotSettler& settler, RunLifecycle& runs,
+           SplitBinder& binder, PassSettler& settler, RunLifecycle& runs,
            SplitReports& reports, JobTraces& traces, AnswerWriter& answers)
       : context_(context),
         admission_(admission),
@@ -64,7 +64,7 @@ class Sessions {
   DispatcherContext& context_;
   const Admission& admission_;
   SplitBinder& binder_;
-  SlotSettler& settler_;
+  PassSettler& settler_;
   RunLifecycle& runs_;
   SplitReports& reports_;
   JobTraces& traces_;

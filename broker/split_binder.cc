@@ -7,7 +7,8 @@
 namespace feedmill {
 namespace {
 
-// Maximum number of splits ahead of a consumer, for any number of slots.
+// Maximum number of splits ahead of a consumer, for any number of worker
+// slots.
 constexpr uint64_t kWindowMax = 4'096;
 // Maximum number of ranges kept for ranks that are behind.
 constexpr size_t kRangesMax = 4'096;

@@ -26,7 +26,7 @@ class SplitBinder {
   void End(const JobState& job);
   // True between Begin and End.
   bool Binds(const JobName& job) const { return runs_.contains(job); }
-  // Jobs that this object binds for and whose number of slots may still grow.
+  // Jobs that this object binds for and whose number of passes may still grow.
   std::vector<JobName> UnsettledJobs() const;
   // After a restart: lets workers lease the splits that the session has.
   void Restore(absl::Time now, const JobState& job,

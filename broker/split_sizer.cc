@@ -10,7 +10,8 @@ namespace {
 constexpr uint64_t kMeasureMax = uint64_t{1} << 56;
 // Maximum positions of a split, for any measurement.
 constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
-// A split is at most 1/kLastParts of the remaining positions of a slot.
+// A split is at most 1/kLastParts of the remaining positions of a
+// worker slot.
 constexpr uint64_t kLastParts = 2;
 constexpr uint64_t kFirstParts = 16;  // while no cost is known
 constexpr size_t kMaxRememberedCosts = 1'024;

@@ -207,8 +207,8 @@ Json StatusReport::JobJson(absl::Time now, const JobState& job,
              {"infinite", planned && !counted},
              {"ranks", job.ranks}};
   AddPositions(job, entry);
-  if (planned && job.slots > 0) {
-    entry["slots"] = job.slots;
+  if (planned && job.passes > 0) {
+    entry["slots"] = job.passes;
     entry["settled"] = job.settled;
   }
   if (job.phase == RunPhase::kFailed) {

@@ -27,9 +27,9 @@ class KnownRun {
   absl::StatusOr<bool> Take(const RunInfo& run, Cursor cursor);
   // Names the run in a hello.
   void Name(ClientHello& hello) const;
-  // True if elements before `end` extend beyond the first slot and the run's
-  // number of slots may still change. A reader that has nothing of the second
-  // slot can continue in a run of any number of slots. REQUIRES: info().
+  // True if elements before `end` extend beyond the first pass and the run's
+  // number of passes may still change. A reader that has nothing of the second
+  // pass can continue in a run of any number of passes. REQUIRES: info().
   bool IsUnsettled(Cursor end) const;
   // True if no element is at or after `cursor`. REQUIRES: info().
   bool EndsBefore(Cursor cursor) const {
@@ -37,7 +37,7 @@ class KnownRun {
   }
 
  private:
-  uint64_t KnownSlots(Cursor cursor) const;
+  uint64_t KnownPasses(Cursor cursor) const;
 
   const ReadSessionSettings& settings_;
   const SessionRules& rules_;

@@ -15,7 +15,7 @@
 #include "core/dataset/random_use.h"
 #include "core/io/manifest.h"
 #include "core/io/read_stop.h"
-#include "core/operators/slotted_graph.h"
+#include "core/operators/repeated_graph.h"
 #include "core/ops/plugin_functions.h"
 #include "core/plan/plan_id.h"
 #include "core/python/python_pool.h"
@@ -76,7 +76,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                         DecodeToken(options.resume.token));
     FM_RETURN_IF_ERROR(CheckToken(token, read));
     FM_RETURN_IF_ERROR(CheckTokenEpoch(token, options.epoch));
-    if (token.slots > 0) read = SlottedGraph(read);
+    if (token.passes > 0) read = RepeatedGraph(read);
     FM_RETURN_IF_ERROR(CheckFiles(token, read, *registry));
     shown.seed = token.seed;
     shown.iteration = token.iteration;

@@ -116,7 +116,7 @@ class LocalSource final : public ReadSource {
 absl::Status OpenInProcess(Graph graph, const ReadOptions& options,
                            const std::optional<ReadToken>& token,
                            ReaderParts& parts) {
-  if (token) FM_RETURN_IF_ERROR(CheckTokenSlots(*token, 0));
+  if (token) FM_RETURN_IF_ERROR(CheckTokenPasses(*token, 0));
   LocalSequenceOptions local;
   local.threads = options.limits.threads;
   local.share = parts.rules.share;

@@ -117,7 +117,7 @@ absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
       token.plan, plan);
 }
 
-absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
+absl::Status CheckTokenPasses(const ReadToken& token, uint64_t passes) {
   const auto text = [](uint64_t count) {
     return count == 0 ? "one pass"
                       : fmt::format(
@@ -125,13 +125,13 @@ absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
                             "off, through a service)",
                             count);
   };
-  const bool same = (token.slots == 0) == (slots == 0) &&
-                    (!token.settled || token.slots == slots);
+  const bool same = (token.passes == 0) == (passes == 0) &&
+                    (!token.settled || token.passes == passes);
   if (token.begins() || same) return absl::OkStatus();
   return FailedPrecondition(
       "the token is of a reading of {}, and this is a reading of {}: continue "
       "in the same way, and under another `job` name if that is taken",
-      text(token.slots), text(slots));
+      text(token.passes), text(passes));
 }
 
 absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,

@@ -28,8 +28,8 @@ struct ReadToken {
   uint64_t seed = 0;
   uint64_t iteration = 0;
   uint64_t incarnation = 0;  // of the session; 0: a local reader
-  // Mode off, through a service: known slots of the run (RunInfo).
-  uint64_t slots = 0;
+  // Mode off, through a service: known passes of the run (RunInfo).
+  uint64_t passes = 0;
   bool settled = false;
   // Owner of the position: one rank or, with a whole share, all ranks.
   Share share;
@@ -85,9 +85,9 @@ absl::Status CheckTokenEpoch(const ReadToken& token,
                              const std::optional<uint64_t>& epoch);
 // Compares the files, which are known only later. FailedPrecondition.
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan);
-// FailedPrecondition unless the token belongs to a run of `slots` slots; 0:
-// without slots.
-absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots);
+// FailedPrecondition unless the token belongs to a run of `passes` passes. 0:
+// the run reads its graph once.
+absl::Status CheckTokenPasses(const ReadToken& token, uint64_t passes);
 
 }  // namespace feedmill
 

@@ -236,18 +236,18 @@ void PutPlace(const ReadPlace& place, TokenWriter& writer) {
 void PutRareFields(const ReadToken& token, TokenWriter& writer) {
   const std::vector<StageState::Step>& steps = token.place.stage.steps;
   const bool even = token.even_start > 0 || token.padded;
-  const bool slots = token.slots > 0 || token.place.skipped > 0 || even;
+  const bool passes = token.passes > 0 || token.place.skipped > 0 || even;
   const bool groups =
-      slots || std::any_of(steps.begin(), steps.end(),
-                           [](const auto& s) { return !s.groups.empty(); });
+      passes || std::any_of(steps.begin(), steps.end(),
+                            [](const auto& s) { return !s.groups.empty(); });
   if (groups) {
     for (const StageState::Step& step : steps) {
       writer.Put(uint64_t{step.groups.size()});
       for (const uint64_t rows : step.groups) writer.Put(rows);
     }
   }
-  if (slots) {
-    writer.Put(token.slots);
+  if (passes) {
+    writer.Put(token.passes);
     writer.Put(uint64_t{token.settled ? 1U : 0U});
     writer.Put(token.place.skipped);
   }
@@ -299,10 +299,10 @@ bool ReadRareFields(TokenReader& reader, size_t rows_max, ReadToken& token) {
     if (!ReadGroups(reader, rows_max, step)) return false;
   }
   if (!more()) return true;
-  token.slots = reader.Number();
+  token.passes = reader.Number();
   token.settled = reader.Number() != 0;
   token.place.skipped = reader.Number();
-  if (!more()) return token.slots > 0 || token.place.skipped > 0;
+  if (!more()) return token.passes > 0 || token.place.skipped > 0;
   token.even_start = reader.Number();
   token.padded = reader.Number() != 0;
   return token.even_start > 0 || token.padded;

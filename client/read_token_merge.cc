@@ -80,24 +80,24 @@ absl::Status CheckOneStep(const std::vector<ReadToken>& tokens) {
   return absl::OkStatus();
 }
 
-// Takes the slots of the run from the tokens that know them. InvalidArgument if
-// two of them differ.
-absl::Status MergeSlots(const std::vector<ReadToken>& tokens,
-                        ReadToken& merged) {
-  merged.slots = 0;
+// Takes the passes of the run from the tokens that know them. InvalidArgument
+// if two of them differ.
+absl::Status MergePasses(const std::vector<ReadToken>& tokens,
+                         ReadToken& merged) {
+  merged.passes = 0;
   merged.settled = false;
   for (const ReadToken& token : tokens) {
-    if (merged.settled && token.settled && merged.slots != token.slots) {
+    if (merged.settled && token.settled && merged.passes != token.passes) {
       return InvalidArgument(
           "the consumers do not read one run: it has {} passes for one of "
           "them, and {} for {}/{} (processing_mode off); start all from "
           "earlier tokens",
-          merged.slots, token.slots, token.share.rank, token.share.ranks);
+          merged.passes, token.passes, token.share.rank, token.share.ranks);
     }
     if (token.settled) {
-      merged.slots = token.slots;
+      merged.passes = token.passes;
     } else if (!merged.settled) {
-      merged.slots = std::max(merged.slots, token.slots);
+      merged.passes = std::max(merged.passes, token.passes);
     }
     merged.settled = merged.settled || token.settled;
   }
@@ -133,7 +133,7 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
       });
   const uint64_t number = last->place.elements;
   ReadToken merged = NearestBefore(number, tokens);
-  FM_RETURN_IF_ERROR(MergeSlots(tokens, merged));
+  FM_RETURN_IF_ERROR(MergePasses(tokens, merged));
   for (const ReadToken& token : tokens) {
     merged.incarnation = std::max(merged.incarnation, token.incarnation);
   }

@@ -9,7 +9,7 @@
 #include "core/dataset/python_functions.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
-#include "core/operators/slotted_graph.h"
+#include "core/operators/repeated_graph.h"
 #include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
 
@@ -23,14 +23,14 @@ constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
 absl::StatusOr<std::shared_ptr<const Plan>> MakePlan(
     std::shared_ptr<const AnalyzedGraph> graph,
     const FunctionRegistry& registry, const RunInfo& run) {
-  if (run.slots > 0) {
-    FM_ASSIGN_OR_RETURN(graph, Analyze(SlottedGraph(graph->graph), registry));
+  if (run.passes > 0) {
+    FM_ASSIGN_OR_RETURN(graph, Analyze(RepeatedGraph(graph->graph), registry));
   }
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const Plan> plan,
       Plan::Make(graph, run.source_size, run.seed, run.iteration));
   const uint64_t positions =
-      run.slots > 0 ? plan->size() / kSlotsMax * run.slots : plan->size();
+      run.passes > 0 ? plan->size() / kPassesMax * run.passes : plan->size();
   if (positions == run.positions) return plan;
   return Internal("a run of {} positions, where the pipeline has {}",
                   run.positions, positions);
@@ -43,15 +43,15 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> JoinRun(
     const std::optional<ReadToken>& token, const ReaderParts& parts) {
   FM_ASSIGN_OR_RETURN(const RunInfo run, source.AwaitRun(parts.cancellation));
   if (token) {
-    FM_RETURN_IF_ERROR(CheckTokenSlots(*token, run.slots));
+    FM_RETURN_IF_ERROR(CheckTokenPasses(*token, run.passes));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token, run.plan.value()));
   }
   SequenceReader::Options options;
   options.rules = parts.rules;
   if (token && !token->begins()) options.resume = token->place;
   options.shared = graph->graph.options.order == Order::kAny;
-  // Slots of workers have numbers of their own.
-  options.counted = run.slots == 0;
+  // In mode off, the plan has more passes than the run.
+  options.counted = run.passes == 0;
   if (!options.shared && options.counted) options.elements = graph->elements;
   options.source_round = run.source_round;
   options.plan_id = run.plan.value();
@@ -98,8 +98,8 @@ absl::Status ServiceSource::Late(absl::Time begun, bool had_element) {
 
 void ServiceSource::AddTo(ReadToken& token) const {
   token.incarnation = view_.incarnation.value();
-  token.slots = view_.run->slots;
-  token.settled = token.slots > 0 && view_.run->settled;
+  token.passes = view_.run->passes;
+  token.settled = token.passes > 0 && view_.run->settled;
 }
 
 void ServiceSource::Leave(LeaveReason why) {

@@ -91,7 +91,7 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     settings.run = RunNumber(token->iteration + 1);
     settings.start = token->place.cursor;
     settings.state = token->place.state;
-    settings.slots = token->slots;
+    settings.passes = token->passes;
     settings.settled = token->settled;
   } else if (options.epoch) {
     settings.run = RunNumber(*options.epoch + 1);

@@ -35,8 +35,8 @@ class SessionRules {
   virtual bool HandsOutShortBatches() const;
   // True if the run's last position is known (rule 27).
   virtual bool EndKnown(const RunInfo& run) const;
-  // True if elements of the second slot are released only when the number
-  // of slots is final (P-190).
+  // True if elements of the second pass are released only when the number
+  // of passes is final (P-190).
   virtual bool WaitsToSettle() const;
 };
 

@@ -21,7 +21,7 @@ struct ReadSessionSettings {
   Cursor start;                  // deterministic: where to begin
   // A generator's state that leads to `start`, or null.
   GeneratorStatePtr state{};
-  uint64_t slots = 0;  // known slots of the run; see RunInfo
+  uint64_t passes = 0;  // known passes of the run; see RunInfo
   bool settled = false;
   Session session;
   // Unacknowledged leaves of earlier readers of this job in this process. Sent

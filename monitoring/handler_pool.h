@@ -20,7 +20,7 @@ class HandlerPool {
  public:
   static constexpr size_t kThreads = 4;
 
-  // At most `waiting_max` probes, and as many other pieces of work, wait.
+  // At most `waiting_max` probes, and as many other tasks, wait.
   explicit HandlerPool(size_t waiting_max);
   // Waits for the work that runs. Work that waits is dropped.
   ~HandlerPool();

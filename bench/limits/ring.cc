@@ -1,6 +1,6 @@
-// Limit of elements through shared memory: 16 slots in a memfd. Each is filled
-// by one copy, and every cache line is read in place. Messages over a ZeroMQ
-// ipc socket name the slots. The slot freed last is filled next.
+// Limit of elements through shared memory: 16 buffers in a memfd. Each is
+// filled by one copy, and every cache line is read in place. Messages over a
+// ZeroMQ ipc socket name the buffers. The buffer freed last is filled next.
 //
 //   limit_ring MESSAGES BYTES
 
@@ -22,11 +22,11 @@
 
 namespace {
 
-constexpr uint32_t kSlots = 16;
+constexpr uint32_t kBuffers = 16;
 constexpr int kPatience = 30'000;  // ms
 
 struct Descriptor {
-  uint32_t slot;
+  uint32_t buffer;
   uint32_t bytes;
   uint64_t sequence;
 };
@@ -43,37 +43,38 @@ bool Receive(zmq::socket_t& socket, Descriptor& descriptor,
   return got.has_value() && got->size == sizeof(descriptor);
 }
 
-// Copies block k mod 16 of `source` into a free slot for each message k.
+// Copies block k mod 16 of `source` into a free buffer for each message k.
 int Send(const char* address, int messages, size_t bytes, const uint8_t* source,
          uint8_t* ring) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   Tune(socket);
   socket.connect(address);
-  std::vector<uint32_t> free_slots;
-  for (uint32_t slot = 0; slot < kSlots; ++slot) free_slots.push_back(slot);
+  std::vector<uint32_t> free_buffers;
+  for (uint32_t buffer = 0; buffer < kBuffers; ++buffer)
+    free_buffers.push_back(buffer);
   for (int k = 0; k < messages; ++k) {
     for (Descriptor returned{};
          Receive(socket, returned,
-                 free_slots.empty() ? zmq::recv_flags::none
-                                    : zmq::recv_flags::dontwait);) {
-      free_slots.push_back(returned.slot);
+                 free_buffers.empty() ? zmq::recv_flags::none
+                                      : zmq::recv_flags::dontwait);) {
+      free_buffers.push_back(returned.buffer);
     }
-    if (free_slots.empty()) return 1;
-    const uint32_t slot = free_slots.back();
-    free_slots.pop_back();
-    std::memcpy(ring + slot * bytes,
-                source + static_cast<size_t>(k) % kSlots * bytes, bytes);
-    const Descriptor descriptor{slot, static_cast<uint32_t>(bytes),
+    if (free_buffers.empty()) return 1;
+    const uint32_t buffer = free_buffers.back();
+    free_buffers.pop_back();
+    std::memcpy(ring + buffer * bytes,
+                source + static_cast<size_t>(k) % kBuffers * bytes, bytes);
+    const Descriptor descriptor{buffer, static_cast<uint32_t>(bytes),
                                 static_cast<uint64_t>(k)};
     socket.send(zmq::const_buffer(&descriptor, sizeof(descriptor)),
                 zmq::send_flags::none);
   }
   // Closing a socket with unread messages resets the connection.
-  while (free_slots.size() < kSlots) {
+  while (free_buffers.size() < kBuffers) {
     Descriptor returned{};
     if (!Receive(socket, returned)) return 1;
-    free_slots.push_back(returned.slot);
+    free_buffers.push_back(returned.buffer);
   }
   return 0;
 }
@@ -93,12 +94,13 @@ int main(int argc, char** argv) {
   const int messages = std::atoi(argv[1]);
   const auto bytes = static_cast<size_t>(std::atoll(argv[2]));
   const int fd = memfd_create("ring", MFD_CLOEXEC);
-  if (fd < 0 || ftruncate(fd, static_cast<off_t>(kSlots * bytes)) != 0)
+  if (fd < 0 || ftruncate(fd, static_cast<off_t>(kBuffers * bytes)) != 0)
     return 1;
-  uint8_t* const ring = Map(kSlots * bytes, MAP_SHARED, fd);
-  uint8_t* const source = Map(kSlots * bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+  uint8_t* const ring = Map(kBuffers * bytes, MAP_SHARED, fd);
+  uint8_t* const source =
+      Map(kBuffers * bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1);
   if (ring == nullptr || source == nullptr) return 1;
-  for (size_t k = 0; k < kSlots; ++k)
+  for (size_t k = 0; k < kBuffers; ++k)
     std::memset(source + k * bytes, static_cast<int>(k), bytes);
   const double setup_cpu = feedmill::bench::CpuSeconds();
   const feedmill::bench::SenderProcess sender([&](const char* address) {
@@ -116,7 +118,7 @@ int main(int argc, char** argv) {
     Descriptor descriptor{};
     if (!Receive(socket, descriptor)) return 1;
     check += feedmill::bench::Touch(
-        {ring + descriptor.slot * bytes, descriptor.bytes});
+        {ring + descriptor.buffer * bytes, descriptor.bytes});
     socket.send(zmq::const_buffer(&descriptor, sizeof(descriptor)),
                 zmq::send_flags::none);
   }

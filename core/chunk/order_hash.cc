@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// Values from this size on are hashed in pieces, which is cheaper than a copy.
+// Values from this size on are hashed in parts, which is cheaper than a copy.
 constexpr size_t kStreamFrom = 4096;
 
 // Writes name, dtype and rank, which are the same in every row.
@@ -28,8 +28,8 @@ std::string_view RowValues(const Column& column, size_t row) {
           static_cast<size_t>(column.RowItems(row)) * size};
 }
 
-// Writes elements to a scratch string or, from the first large value on, piece
-// by piece to a hash state.
+// Writes elements to a scratch string or, from the first large value on, part
+// by part to a hash state.
 class ElementText {
  public:
   explicit ElementText(std::string& scratch) : scratch_(scratch) {}
@@ -108,12 +108,12 @@ size_t FixedRowBytes(const Chunk& chunk) {
 // Rows of one size differ in their values only. Everything else is written
 // once, so a row costs a copy of its values and two hashes.
 void OrderHash::AddFixed(const Chunk& chunk, size_t begin, size_t end) {
-  struct Slot {
+  struct Values {
     const char* values;
     size_t size;
     size_t at;  // in scratch_
   };
-  std::vector<Slot> slots;
+  std::vector<Values> columns;
   scratch_.clear();
   for (size_t c = 0; c < chunk.columns.size(); ++c) {
     const Column& column = chunk.columns[c];
@@ -122,15 +122,15 @@ void OrderHash::AddFixed(const Chunk& chunk, size_t begin, size_t end) {
       PutU64(scratch_, static_cast<uint64_t>(dim));
     }
     const size_t size = RowValues(column, 0).size();
-    slots.push_back({reinterpret_cast<const char*>(column.values.data()), size,
-                     scratch_.size()});
+    columns.push_back({reinterpret_cast<const char*>(column.values.data()),
+                       size, scratch_.size()});
     scratch_.append(size, '\0');
   }
   for (size_t row = begin; row < end; ++row) {
-    for (const Slot& slot : slots) {
-      if (slot.size > 0) {
-        __builtin_memcpy(scratch_.data() + slot.at,
-                         slot.values + row * slot.size, slot.size);
+    for (const Values& each : columns) {
+      if (each.size > 0) {
+        __builtin_memcpy(scratch_.data() + each.at,
+                         each.values + row * each.size, each.size);
       }
     }
     value_ = Fold(value_, XXH3_64bits(scratch_.data(), scratch_.size()));

@@ -27,8 +27,8 @@ std::string IdentityText(const Graph& graph);
 // options.order, as 32 hex digits.
 std::string Fingerprint(const Graph& graph);
 
-// Most slots of a run in mode `off`.
-inline constexpr uint64_t kSlotsMax = 10'000;
+// Most passes of a run in mode `off`.
+inline constexpr uint64_t kPassesMax = 10'000;
 
 }  // namespace feedmill
 

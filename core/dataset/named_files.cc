@@ -59,7 +59,7 @@ std::optional<NamedFile::Kind> FileKindOf(std::string_view function) {
   if (function == "vocabulary" || function == "vocabulary_buckets") {
     return NamedFile::Kind::kVocabulary;
   }
-  if (function == "sentencepiece") return NamedFile::Kind::kSentencePieces;
+  if (function == "sentencepiece") return NamedFile::Kind::kSentencePieceModel;
   return std::nullopt;
 }
 

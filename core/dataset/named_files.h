@@ -15,7 +15,7 @@
 namespace feedmill {
 
 struct NamedFile {
-  enum class Kind { kVocabulary, kSentencePieces };
+  enum class Kind { kVocabulary, kSentencePieceModel };
   std::string path;
   Kind kind = Kind::kVocabulary;
 

@@ -72,21 +72,21 @@ bool SendPartsLocally(int connection, uint64_t after,
   if (parts.empty() || parts.size() > kLocalPartsMax) return false;
   static constexpr std::array<std::byte, kAlignment> kPadding{};
   PacketHead head{after, static_cast<uint32_t>(parts.size()), {}};
-  std::array<iovec, 1 + 2 * kLocalPartsMax> pieces;
+  std::array<iovec, 1 + 2 * kLocalPartsMax> buffers;
   size_t used = 0;
-  pieces[used++] = {&head, HeadBytes(parts.size())};
+  buffers[used++] = {&head, HeadBytes(parts.size())};
   size_t bytes = 0;
   for (size_t k = 0; k < parts.size(); ++k) {
     const size_t size = parts[k].size();
     if (size > kLocalBytesMax - bytes) return false;
     bytes += size;
     head.sizes[k] = static_cast<uint32_t>(size);
-    pieces[used++] = {const_cast<std::byte*>(parts[k].data()), size};
-    pieces[used++] = {const_cast<std::byte*>(kPadding.data()),
-                      Aligned(size) - size};
+    buffers[used++] = {const_cast<std::byte*>(parts[k].data()), size};
+    buffers[used++] = {const_cast<std::byte*>(kPadding.data()),
+                       Aligned(size) - size};
   }
   msghdr message{};
-  message.msg_iov = pieces.data();
+  message.msg_iov = buffers.data();
   message.msg_iovlen = used;
   return sendmsg(connection, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }

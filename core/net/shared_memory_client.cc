@@ -51,14 +51,14 @@ absl::Status SharedMemoryClient::TakeTerms(const LocalMessage& message) {
                            message.bytes.size(), message.fds.size());
   }
   std::memcpy(&terms, message.bytes.data(), sizeof(terms));
-  if (terms.slot_table_bytes < sizeof(SlotTable)) {
-    return InvalidArgument("a slot table of {} bytes", terms.slot_table_bytes);
+  if (terms.part_table_bytes < sizeof(PartTable)) {
+    return InvalidArgument("a part table of {} bytes", terms.part_table_bytes);
   }
   FM_ASSIGN_OR_RETURN(arena_,
                       Mapping::Of(message.fds[0].get(), terms.arena_bytes,
                                   /*writable=*/false));
-  FM_ASSIGN_OR_RETURN(slot_table_,
-                      Mapping::Of(message.fds[1].get(), terms.slot_table_bytes,
+  FM_ASSIGN_OR_RETURN(part_table_,
+                      Mapping::Of(message.fds[1].get(), terms.part_table_bytes,
                                   /*writable=*/true));
   link_ = terms.link;
   return SendLocally(connection_.get(), {&kLinkReady, 1}, {});
@@ -66,7 +66,7 @@ absl::Status SharedMemoryClient::TakeTerms(const LocalMessage& message) {
 
 void SharedMemoryClient::Retire() {
   if (state_ == State::kUp) {
-    slot_table().received.store(SlotTable::kRetired, std::memory_order_release);
+    part_table().received.store(PartTable::kRetired, std::memory_order_release);
   }
   state_ = State::kLost;
 }
@@ -119,36 +119,36 @@ absl::StatusOr<std::vector<Buffer>> SharedMemoryClient::Borrow(
       wrong = buffer.status();
     }
   }
-  // Store after the slots: a slot of an older sequence that is not held counts
-  // as lost.
+  // Store after the entries: an entry of an older sequence that is not held
+  // counts as lost.
   received_ = shared.sequence;
-  slot_table().received.store(received_, std::memory_order_release);
+  part_table().received.store(received_, std::memory_order_release);
   FM_RETURN_IF_ERROR(wrong);
   return borrowed;
 }
 
 absl::StatusOr<Buffer> SharedMemoryClient::BorrowOne(const SharedPart& part) {
-  if (part.ticket >= SlotTable::kSlots || part.offset > arena_.size() ||
+  if (part.entry >= PartTable::kEntries || part.offset > arena_.size() ||
       part.size > arena_.size() - part.offset) {
     return InvalidArgument(
-        "{} bytes at {} under slot {} do not lie in the {} bytes shared",
-        part.size, part.offset, part.ticket, arena_.size());
+        "{} bytes at {} under entry {} do not lie in the {} bytes shared",
+        part.size, part.offset, part.entry, arena_.size());
   }
-  slot_table().states[part.ticket].store(SlotTable::kHeld,
-                                         std::memory_order_release);
+  part_table().states[part.entry].store(PartTable::kHeld,
+                                        std::memory_order_release);
   const std::byte* const data = arena_.data() + part.offset;
   std::shared_ptr<const void> owner(
-      data, [link = shared_from_this(), slot = part.ticket](const void*) {
-        link->GiveBack(slot);
+      data, [link = shared_from_this(), entry = part.entry](const void*) {
+        link->GiveBack(entry);
       });
   return Buffer(std::move(owner), data, part.size);
 }
 
-// The slot table is shared across a fork: the parent still uses what its child
+// The part table is shared across a fork: the parent still uses what its child
 // releases.
-void SharedMemoryClient::GiveBack(uint32_t slot) const {
+void SharedMemoryClient::GiveBack(uint32_t entry) const {
   if (getpid() != process_) return;
-  slot_table().states[slot].store(SlotTable::kBack, std::memory_order_release);
+  part_table().states[entry].store(PartTable::kBack, std::memory_order_release);
 }
 
 }  // namespace feedmill

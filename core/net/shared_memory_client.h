@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/net/local_parts.h"
+#include "core/net/part_table.h"
 #include "core/net/shared_file.h"
-#include "core/net/slot_table.h"
 #include "core/wire/message.h"
 #include "core/wire/shared_parts.h"
 
@@ -68,11 +68,11 @@ class SharedMemoryClient
   static constexpr size_t kEarlyMax = 1'024;
 
   absl::Status TakeTerms(const LocalMessage& message);
-  SlotTable& slot_table() const {
-    return *reinterpret_cast<SlotTable*>(slot_table_.data());
+  PartTable& part_table() const {
+    return *reinterpret_cast<PartTable*>(part_table_.data());
   }
   absl::StatusOr<Buffer> BorrowOne(const SharedPart& part);
-  void GiveBack(uint32_t slot) const;
+  void GiveBack(uint32_t entry) const;
 
   const OwnedFd connection_;
   const pid_t process_;
@@ -83,7 +83,7 @@ class SharedMemoryClient
   bool carries_ = false;  // the worker sends messages over it
   std::deque<LocalParts> early_;
   Mapping arena_;
-  Mapping slot_table_;
+  Mapping part_table_;
 };
 
 }  // namespace feedmill

@@ -5,15 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "core/net/part_table.h"
 #include "core/net/shared_arena.h"
 #include "core/net/shared_file.h"
-#include "core/net/slot_table.h"
 #include "core/wire/shared_parts.h"
 
 namespace feedmill {
 
 // The worker's end of a link: the parts of the arena that one client may read.
-// Each lent part has a slot. The part is kept until the slot is returned or
+// Each lent part has an entry. The part is kept until the entry is returned or
 // lost, or the link ends.
 //
 // Thread: the reactor's.
@@ -30,10 +30,10 @@ class SharedMemoryLease : public PartLender {
   uint64_t sequence() const { return sequence_; }
   // True if the client has announced that no more frames may use this link.
   bool retired() const;
-  // Descriptors to pass to the client, in this order: arena, slot table.
-  std::vector<int> fds() const { return {arena_->fd(), slot_table_fd_.get()}; }
+  // Descriptors to pass to the client, in this order: arena, part table.
+  std::vector<int> fds() const { return {arena_->fd(), part_table_fd_.get()}; }
 
-  // Lends large parts inside the arena, as far as slots and bytes allow.
+  // Lends large parts inside the arena, as far as entries and bytes allow.
   SharedParts Lend(std::span<const Buffer> parts) override;
   // Reclaims parts that the client returned or never received.
   void Reap();
@@ -45,20 +45,20 @@ class SharedMemoryLease : public PartLender {
   };
 
   SharedMemoryLease(uint64_t link, std::shared_ptr<SharedArena> arena,
-                    uint64_t bytes_max, OwnedFd slot_table_fd,
-                    Mapping slot_table);
-  SlotTable& slot_table() const {
-    return *reinterpret_cast<SlotTable*>(slot_table_.data());
+                    uint64_t bytes_max, OwnedFd part_table_fd,
+                    Mapping part_table);
+  PartTable& part_table() const {
+    return *reinterpret_cast<PartTable*>(part_table_.data());
   }
 
   const uint64_t link_;
   const std::shared_ptr<SharedArena> arena_;
   const uint64_t bytes_max_;
-  const OwnedFd slot_table_fd_;
-  const Mapping slot_table_;
-  std::vector<Lent> lent_;        // by slot
-  std::vector<uint32_t> free_;    // slots, the last one first
-  std::vector<uint32_t> in_use_;  // slots
+  const OwnedFd part_table_fd_;
+  const Mapping part_table_;
+  std::vector<Lent> lent_;        // by entry
+  std::vector<uint32_t> free_;    // entries, the last one first
+  std::vector<uint32_t> in_use_;  // entries
   uint64_t lent_bytes_ = 0;
   uint64_t sequence_ = 0;
 };

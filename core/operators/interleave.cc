@@ -18,7 +18,7 @@ namespace {
 
 using Look = SelectableInputs::Next;
 
-// The order is periodic until an input ends: each slot of the cycle gives a
+// The order is periodic until an input ends: each entry of the cycle gives a
 // block in each round. A new segment begins where an input ends.
 class Interleaving final : public Combination {
  public:
@@ -56,24 +56,24 @@ class Interleaving final : public Combination {
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     const Segment& last = segments_.back();
     uint64_t turns = 0;
-    for (const Slot& slot : last.slots) {
-      if (rounds[slot.input] == 0) return 0;
-      turns = std::max(turns, rounds[slot.input] / block_ + 2);
+    for (const Entry& entry : last.entries) {
+      if (rounds[entry.input] == 0) return 0;
+      turns = std::max(turns, rounds[entry.input] / block_ + 2);
     }
-    const auto turn = Times(block_, last.slots.size());
+    const auto turn = Times(block_, last.entries.size());
     const auto all = turn ? Times(turns, *turn) : std::nullopt;
     return all ? Plus(last.begin, *all).value_or(0) : 0;
   }
 
  private:
-  struct Slot {
+  struct Entry {
     uint32_t input = 0;
     uint64_t first = 0;  // position of its first element in the segment
   };
   struct Segment {
     uint64_t begin = 0;
     uint64_t end = 0;
-    std::vector<Slot> slots;  // each gives a block in each round
+    std::vector<Entry> entries;  // each gives a block in each round
   };
 
   const Segment& SegmentOf(uint64_t n) const {
@@ -86,29 +86,29 @@ class Interleaving final : public Combination {
   InputPlace PlaceIn(const Segment& segment, uint64_t n) const {
     const uint64_t within = n - segment.begin;
     const uint64_t blocks = within / block_;
-    const uint64_t slots = segment.slots.size();
-    const Slot& slot = segment.slots[blocks % slots];
-    return {slot.input, slot.first + blocks / slots * block_ + within % block_,
-            0};
+    const uint64_t entries = segment.entries.size();
+    const Entry& entry = segment.entries[blocks % entries];
+    return {entry.input,
+            entry.first + blocks / entries * block_ + within % block_, 0};
   }
 
   // Returns how many of the first `count` elements of the segment come from the
   // input.
   uint64_t UsedIn(const Segment& segment, uint64_t count, size_t input) const {
-    const uint64_t slots = segment.slots.size();
+    const uint64_t entries = segment.entries.size();
     const uint64_t blocks = count / block_;
     uint64_t used = 0;
-    for (uint64_t s = 0; s < slots; ++s) {
-      if (segment.slots[s].input != input) continue;
-      used += (blocks / slots + (s < blocks % slots)) * block_;
-      if (s == blocks % slots) used += count % block_;
+    for (uint64_t s = 0; s < entries; ++s) {
+      if (segment.entries[s].input != input) continue;
+      used += (blocks / entries + (s < blocks % entries)) * block_;
+      if (s == blocks % entries) used += count % block_;
     }
     return used;
   }
 
   // Simulates reading the inputs, many rounds at once.
   void Follow(size_t cycle) {
-    std::vector<std::optional<uint32_t>> slots(cycle);
+    std::vector<std::optional<uint32_t>> entries(cycle);
     std::vector<uint64_t> taken(sizes_.size(), 0);
     uint32_t next = 0;  // the first input that was not begun
     size_t open = 0;
@@ -116,22 +116,22 @@ class Interleaving final : public Combination {
     uint64_t n = 0;
     while ((next < sizes_.size() || open > 0) && n < size_) {
       const bool full = open == cycle || next == sizes_.size();
-      if (full && WholeRounds(slots, at, taken, n)) continue;
-      std::optional<uint32_t>& slot = slots[at];
-      if (!slot.has_value() && next < sizes_.size()) {
-        slot = next++;
+      if (full && WholeRounds(entries, at, taken, n)) continue;
+      std::optional<uint32_t>& entry = entries[at];
+      if (!entry.has_value() && next < sizes_.size()) {
+        entry = next++;
         ++open;
         continue;
       }
-      if (slot.has_value()) {
-        const uint64_t count = std::min(block_, Left(*slot, taken));
+      if (entry.has_value()) {
+        const uint64_t count = std::min(block_, Left(*entry, taken));
         if (count > 0) {
-          segments_.push_back({n, n + count, {{*slot, taken[*slot]}}});
-          taken[*slot] += count;
+          segments_.push_back({n, n + count, {{*entry, taken[*entry]}}});
+          taken[*entry] += count;
           n += count;
         }
         if (count < block_) {
-          slot.reset();
+          entry.reset();
           --open;
         }
       }
@@ -144,29 +144,29 @@ class Interleaving final : public Combination {
                                       : sizes_[input] - taken[input];
   }
 
-  // Takes as many rounds as all open inputs can give, beginning with slot `at`.
-  // Returns false if an open input lacks a whole block.
-  bool WholeRounds(const std::vector<std::optional<uint32_t>>& slots, size_t at,
-                   std::vector<uint64_t>& taken, uint64_t& n) {
+  // Takes as many rounds as all open inputs can give, beginning with entry
+  // `at`. Returns false if an open input lacks a whole block.
+  bool WholeRounds(const std::vector<std::optional<uint32_t>>& entries,
+                   size_t at, std::vector<uint64_t>& taken, uint64_t& n) {
     Segment segment;
     segment.begin = n;
     uint64_t rounds = kInfinite;
-    for (size_t k = 0; k < slots.size(); ++k) {
-      const auto& slot = slots[(at + k) % slots.size()];
-      if (!slot.has_value()) continue;
-      const uint64_t left = Left(*slot, taken);
+    for (size_t k = 0; k < entries.size(); ++k) {
+      const auto& entry = entries[(at + k) % entries.size()];
+      if (!entry.has_value()) continue;
+      const uint64_t left = Left(*entry, taken);
       if (left != kInfinite) rounds = std::min(rounds, left / block_);
-      segment.slots.push_back({*slot, taken[*slot]});
+      segment.entries.push_back({*entry, taken[*entry]});
     }
     if (rounds == 0) return false;
     segment.end = kInfinite;
     if (rounds != kInfinite) {
-      for (const Slot& slot : segment.slots) {
-        taken[slot.input] += rounds * block_;
+      for (const Entry& entry : segment.entries) {
+        taken[entry.input] += rounds * block_;
       }
       // Elements beyond 2^64 are never requested.
       uint64_t count = 0;
-      if (__builtin_mul_overflow(rounds * block_, segment.slots.size(),
+      if (__builtin_mul_overflow(rounds * block_, segment.entries.size(),
                                  &count) ||
           __builtin_add_overflow(n, count, &segment.end)) {
         segment.end = kInfinite;
@@ -183,7 +183,7 @@ class Interleaving final : public Combination {
 
 size_t CycleLength(const InterleaveSource& source) {
   const auto inputs = static_cast<int64_t>(source.inputs.size());
-  // More slots than inputs would never be filled.
+  // More entries than inputs would never be filled.
   return static_cast<size_t>(source.cycle_length == 0
                                  ? inputs
                                  : std::min(source.cycle_length, inputs));
@@ -192,64 +192,65 @@ size_t CycleLength(const InterleaveSource& source) {
 class InterleaveSelector final : public InputSelector {
  public:
   explicit InterleaveSelector(const InterleaveSource& source)
-      : block_(source.block_length), slots_(CycleLength(source)) {}
+      : block_(source.block_length), entries_(CycleLength(source)) {}
 
   absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
     while (true) {
-      std::optional<size_t>& slot = slots_[at_];
-      if (!slot && next_ < streams.count()) slot = next_++;
-      if (!slot) {
-        const bool any = std::any_of(slots_.begin(), slots_.end(),
+      std::optional<size_t>& entry = entries_[at_];
+      if (!entry && next_ < streams.count()) entry = next_++;
+      if (!entry) {
+        const bool any = std::any_of(entries_.begin(), entries_.end(),
                                      [](const auto& s) { return !!s; });
         if (!any) return Selection{};
-        NextSlot();
+        NextEntry();
         continue;
       }
-      const size_t input = *slot;
+      const size_t input = *entry;
       FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input));
       if (const auto turn = Selection::Without(look, input)) return *turn;
       if (look == Look::kEnd) {
-        slot.reset();
-        NextSlot();
+        entry.reset();
+        NextEntry();
         continue;
       }
-      if (++in_block_ == block_) NextSlot();
+      if (++in_block_ == block_) NextEntry();
       return Selection{Selection::Kind::kTake, input};
     }
   }
-  // Numbers: next_, at_, in_block_, and for each slot 1 + its input, or 0.
+  // Numbers: next_, at_, in_block_, and for each entry 1 + its input, or 0.
   std::vector<uint64_t> Save() const override {
     std::vector<uint64_t> numbers{next_, at_, static_cast<uint64_t>(in_block_)};
-    for (const auto& slot : slots_) numbers.push_back(slot ? 1 + *slot : 0);
+    for (const auto& entry : entries_)
+      numbers.push_back(entry ? 1 + *entry : 0);
     return numbers;
   }
   bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
-    if (numbers.size() != 3 + slots_.size() || numbers[0] > inputs ||
-        numbers[1] >= slots_.size() ||
+    if (numbers.size() != 3 + entries_.size() || numbers[0] > inputs ||
+        numbers[1] >= entries_.size() ||
         numbers[2] >= static_cast<uint64_t>(block_)) {
       return false;
     }
     next_ = static_cast<size_t>(numbers[0]);
     at_ = static_cast<size_t>(numbers[1]);
     in_block_ = static_cast<int64_t>(numbers[2]);
-    for (size_t k = 0; k < slots_.size(); ++k) {
+    for (size_t k = 0; k < entries_.size(); ++k) {
       const uint64_t input = numbers[3 + k];
       if (input > next_) return false;
-      slots_[k].reset();
-      if (input > 0) slots_[k] = static_cast<size_t>(input - 1);
+      entries_[k].reset();
+      if (input > 0) entries_[k] = static_cast<size_t>(input - 1);
     }
     return true;
   }
 
  private:
-  void NextSlot() {
-    at_ = (at_ + 1) % slots_.size();
+  void NextEntry() {
+    at_ = (at_ + 1) % entries_.size();
     in_block_ = 0;
   }
 
   const int64_t block_;
-  std::vector<std::optional<size_t>> slots_;  // the input of each slot
-  size_t next_ = 0;                           // the first input not begun
+  std::vector<std::optional<size_t>> entries_;  // the input of each entry
+  size_t next_ = 0;                             // the first input not begun
   size_t at_ = 0;
   int64_t in_block_ = 0;
 };

@@ -31,28 +31,28 @@ class ReservoirRows final : public ClientStep {
     const uint64_t fed = flow.InputOf(0);
     const uint64_t held = rows_.Done(fed - std::min<uint64_t>(fed, 1), false);
     rows_.Begin(flow);
-    std::vector<RowRef>& slots = rows_.groups[0];
+    std::vector<RowRef>& entries = rows_.groups[0];
     std::vector<RowRef> out;
     for (size_t row = 0; row < flow.chunk.rows; ++row) {
-      if (slots.size() < size_) {
-        slots.push_back(rows_.At(row));
+      if (entries.size() < size_) {
+        entries.push_back(rows_.At(row));
         continue;
       }
-      RowRef& slot = slots[Draw(size_)];
-      out.push_back(std::exchange(slot, rows_.At(row)));
+      RowRef& entry = entries[Draw(size_)];
+      out.push_back(std::exchange(entry, rows_.At(row)));
     }
     return Send(out, held, flow.InputOf(flow.chunk.rows - 1));
   }
 
   absl::Status OnFlush() override {
-    std::vector<RowRef>& slots = rows_.groups[0];
+    std::vector<RowRef>& entries = rows_.groups[0];
     std::vector<RowRef> out;
     uint64_t fed = 0;
-    while (!slots.empty()) {
-      RowRef& slot = slots[Draw(slots.size())];
-      fed = std::max(fed, rows_.InputOf(slot));
-      out.push_back(std::exchange(slot, slots.back()));
-      slots.pop_back();
+    while (!entries.empty()) {
+      RowRef& entry = entries[Draw(entries.size())];
+      fed = std::max(fed, rows_.InputOf(entry));
+      out.push_back(std::exchange(entry, entries.back()));
+      entries.pop_back();
     }
     return Send(out, 0, fed);
   }

@@ -16,37 +16,38 @@ namespace feedmill {
 // for the next call stays in the first-level cache, and everything that depends
 // on types is decided once.
 //
-// Values are slots: inputs, constants, and results of calls.
+// Operands are inputs, constants, and results of calls.
 //
 // Thread-safety: immutable after Finish; any thread, each with its own Run.
 class ElementwiseChain {
  public:
-  using Slot = size_t;
+  using Operand = size_t;
   // A multiple of 64.
   static constexpr size_t kTileItems = 512;
 
-  // The address of each slot's items in the current tile, and the memory of
-  // slots that only calls of this chain read.
+  // The address of each operand's items in the current tile, and the memory of
+  // results that only calls of this chain read.
   struct Run {
-    std::vector<std::byte*> slots;
+    std::vector<std::byte*> items;
     BufferBuilder tiles;
   };
 
-  Slot AddInput(DType dtype);
+  Operand AddInput(DType dtype);
   // REQUIRES: one item, not kBytes; the column lives until Finish.
-  Slot AddConstant(const Argument& constant);
+  Operand AddConstant(const Argument& constant);
   // REQUIRES: one to three operands, not all of them constants; no kBytes.
-  Slot AddCall(const ElementwiseCall& call, std::span<const Slot> operands);
+  Operand AddCall(const ElementwiseCall& call,
+                  std::span<const Operand> operands);
   // `given`: results that are written to memory of the caller. All other
-  // results are in tiles. The tiles of slots in `read` are valid until the end
-  // of RunTile.
-  void Finish(std::span<const Slot> given, std::span<const Slot> read);
+  // results are in tiles. The tiles of operands in `read` are valid until the
+  // end of RunTile.
+  void Finish(std::span<const Operand> given, std::span<const Operand> read);
 
-  DType dtype(Slot slot) const { return slots_[slot].dtype; }
+  DType dtype(Operand operand) const { return values_[operand].dtype; }
 
   // Prepares `run` for tiles.
   void Begin(Run& run) const;
-  // Computes `n` items. The caller sets run.slots of inputs, which are only
+  // Computes `n` items. The caller sets run.items of inputs, which are only
   // read, and of given results, which are written. Returns false if an item has
   // no result. REQUIRES: n <= kTileItems.
   bool RunTile(const Run& run, size_t n) const;
@@ -62,20 +63,20 @@ class ElementwiseChain {
   };
   struct Step {
     Loop loop = nullptr;  // null: converts its operand
-    std::array<Slot, 3> operands{};
+    std::array<Operand, 3> operands{};
     size_t count = 0;
     bool last_is_scalar = false;
-    Slot out = 0;
+    Operand out = 0;
   };
   struct alignas(64) ConstantTile {
     std::byte bytes[kTileBytes];
   };
 
-  Slot AddValue(DType dtype);
-  Slot OperandAs(Slot slot, DType as);
-  std::vector<size_t> LastUses(std::span<const Slot> read) const;
+  Operand AddValue(DType dtype);
+  Operand OperandAs(Operand operand, DType as);
+  std::vector<size_t> LastUses(std::span<const Operand> read) const;
 
-  std::vector<Value> slots_;
+  std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<ConstantTile> constant_tiles_;
   size_t tile_count_ = 0;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kVocabulary = "vocabulary";
 constexpr std::string_view kBuckets = "vocabulary_buckets";
-constexpr std::string_view kPieces = "sentencepiece";
+constexpr std::string_view kSentencePiece = "sentencepiece";
 
 absl::Status CheckPath(std::string_view function, const ValueType& type) {
   FM_ASSIGN_OR_RETURN(
@@ -132,28 +132,29 @@ FunctionRegistry::Function MakeBuckets(
 
 // ---- sentencepiece
 
-absl::StatusOr<ValueType> InferPieces(const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments(kPieces, given.size(), 2));
-  FM_RETURN_IF_ERROR(CheckPath(kPieces, given[1]));
+absl::StatusOr<ValueType> InferSentencePiece(
+    const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(kSentencePiece, given.size(), 2));
+  FM_RETURN_IF_ERROR(CheckPath(kSentencePiece, given[1]));
   FM_ASSIGN_OR_RETURN(ValueType result,
-                      BytesLike(kPieces, given[0], DType::kInt32));
+                      BytesLike(kSentencePiece, given[0], DType::kInt32));
   if (!result.shape.empty()) {
-    return InvalidArgument("{} takes one text a row, not bytes{}", kPieces,
-                           ShapeToString(result.shape));
+    return InvalidArgument("{} takes one text a row, not bytes{}",
+                           kSentencePiece, ShapeToString(result.shape));
   }
   result.shape = {kUnknownDim};
   return result;
 }
 
-FunctionRegistry::Function MakePieces(
+FunctionRegistry::Function MakeSentencePiece(
     const std::shared_ptr<const LoadedFiles>& files) {
   FunctionRegistry::Function function;
-  function.infer = InferPieces;
+  function.infer = InferSentencePiece;
   function.compute = [files](std::span<const Argument> arguments, size_t rows,
                              const ValueType& type,
                              OutputColumn& out) -> absl::Status {
-    FM_ASSIGN_OR_RETURN(const SentencePieces* const model,
-                        Loaded(kPieces, files->models, arguments));
+    FM_ASSIGN_OR_RETURN(const SentencePieceModel* const model,
+                        Loaded(kSentencePiece, files->models, arguments));
     StartRows(type, /*ragged=*/true, out);
     const Column& from = *arguments[0].column;
     std::vector<int> ids;
@@ -163,7 +164,7 @@ FunctionRegistry::Function MakePieces(
           from.BytesAt(from.RowStart(RowOf(arguments[0], row)));
       if (!model->Encode(text, ids, error)) {
         out.failed_row = row;
-        return DataLoss("{}: {}", kPieces, error);
+        return DataLoss("{}: {}", kSentencePiece, error);
       }
       for (const int id : ids) out.values.Push(int32_t{id});
       const auto count = static_cast<int64_t>(ids.size());
@@ -180,7 +181,7 @@ void AddLookupFunctions(FunctionRegistry& registry,
                         const std::shared_ptr<const LoadedFiles>& files) {
   registry.Add(std::string(kVocabulary), MakeVocabulary(files));
   registry.Add(std::string(kBuckets), MakeBuckets(files));
-  registry.Add(std::string(kPieces), MakePieces(files));
+  registry.Add(std::string(kSentencePiece), MakeSentencePiece(files));
 }
 
 }  // namespace feedmill

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/dataset/function_registry.h"
-#include "core/ops/sentence_pieces.h"
+#include "core/ops/sentence_piece_model.h"
 #include "core/ops/vocabulary.h"
 
 namespace feedmill {
@@ -16,7 +16,7 @@ namespace feedmill {
 struct LoadedFiles {
   std::map<std::string, std::shared_ptr<const Vocabulary>, std::less<>>
       vocabularies;
-  std::map<std::string, std::shared_ptr<const SentencePieces>, std::less<>>
+  std::map<std::string, std::shared_ptr<const SentencePieceModel>, std::less<>>
       models;
 };
 

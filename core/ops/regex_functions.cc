@@ -55,7 +55,7 @@ absl::StatusOr<Pattern> PatternOf(const Argument& argument) {
   return Compiled(std::get<std::string>(argument.type->literal->value));
 }
 
-re2::StringPiece Piece(std::string_view text) {
+re2::StringPiece Re2Text(std::string_view text) {
   return {text.data(), text.size()};
 }
 
@@ -73,7 +73,7 @@ FunctionRegistry::Function MakeMatch() {
     return MapBytesTo<uint8_t>(
         arguments[0], rows, type, out,
         [&](std::string_view text, uint8_t& to) -> absl::Status {
-          to = pattern->Match(Piece(text), 0, text.size(), RE2::UNANCHORED,
+          to = pattern->Match(Re2Text(text), 0, text.size(), RE2::UNANCHORED,
                               nullptr, 0)
                    ? 1
                    : 0;
@@ -107,7 +107,7 @@ FunctionRegistry::Function MakeExtract() {
     return MapBytesToBytes(
         arguments[0], rows, type, out,
         [&](std::string_view text, BufferBuilder& to) -> absl::Status {
-          if (pattern->Match(Piece(text), 0, text.size(), RE2::UNANCHORED,
+          if (pattern->Match(Re2Text(text), 0, text.size(), RE2::UNANCHORED,
                              groups.data(), static_cast<int>(group + 1))) {
             to.Append(groups[group].data(), groups[group].size());
           }
@@ -126,7 +126,7 @@ FunctionRegistry::Function MakeReplace() {
     FM_ASSIGN_OR_RETURN(const std::string rewrite,
                         ConstantText("re_replace: the rewrite", given[2]));
     std::string error;
-    if (!pattern->CheckRewriteString(Piece(rewrite), &error)) {
+    if (!pattern->CheckRewriteString(Re2Text(rewrite), &error)) {
       return InvalidArgument("re_replace: the rewrite '{}': {}", rewrite,
                              error);
     }
@@ -143,7 +143,7 @@ FunctionRegistry::Function MakeReplace() {
         arguments[0], rows, type, out,
         [&](std::string_view text, BufferBuilder& to) -> absl::Status {
           scratch.assign(text);
-          RE2::GlobalReplace(&scratch, *pattern, Piece(rewrite));
+          RE2::GlobalReplace(&scratch, *pattern, Re2Text(rewrite));
           to.Append(scratch.data(), scratch.size());
           return absl::OkStatus();
         });

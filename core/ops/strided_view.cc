@@ -10,32 +10,32 @@
 namespace feedmill {
 namespace {
 
-// Copies `count` pieces of kBytes each; pieces begin `stride` bytes apart.
+// Copies `count` runs of kBytes each; runs begin `stride` bytes apart.
 template <size_t kBytes>
-void CopyPieces(const std::byte* from, int64_t stride, int64_t count,
-                std::byte* to) {
+void CopyRuns(const std::byte* from, int64_t stride, int64_t count,
+              std::byte* to) {
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(to + static_cast<size_t>(i) * kBytes, from + i * stride,
                 kBytes);
   }
 }
 
-// Pieces whose size is known at compile time are moved in registers.
-void CopyPiecesOf(size_t bytes, const std::byte* from, int64_t stride,
-                  int64_t count, std::byte* to) {
+// Runs whose size is known at compile time are moved in registers.
+void CopyRunsOf(size_t bytes, const std::byte* from, int64_t stride,
+                int64_t count, std::byte* to) {
   switch (bytes) {
     case 1:
-      return CopyPieces<1>(from, stride, count, to);
+      return CopyRuns<1>(from, stride, count, to);
     case 2:
-      return CopyPieces<2>(from, stride, count, to);
+      return CopyRuns<2>(from, stride, count, to);
     case 3:
-      return CopyPieces<3>(from, stride, count, to);
+      return CopyRuns<3>(from, stride, count, to);
     case 4:
-      return CopyPieces<4>(from, stride, count, to);
+      return CopyRuns<4>(from, stride, count, to);
     case 8:
-      return CopyPieces<8>(from, stride, count, to);
+      return CopyRuns<8>(from, stride, count, to);
     case 12:
-      return CopyPieces<12>(from, stride, count, to);
+      return CopyRuns<12>(from, stride, count, to);
     default:
       for (int64_t i = 0; i < count; ++i) {
         std::memcpy(to + static_cast<size_t>(i) * bytes, from + i * stride,
@@ -44,15 +44,15 @@ void CopyPiecesOf(size_t bytes, const std::byte* from, int64_t stride,
   }
 }
 
-// A view with as few axes as possible: pieces of adjacent items, rows of such
-// pieces, and the outer axes.
+// A view with as few axes as possible: runs of adjacent items, rows of such
+// runs, and the outer axes.
 struct Walk {
   Shape dims;  // outer axes
   Shape strides;
   int64_t offset = 0;
-  int64_t piece = 1;     // adjacent items
-  int64_t pieces = 1;    // per row
-  int64_t distance = 0;  // between pieces, in items
+  int64_t run = 1;       // adjacent items
+  int64_t runs = 1;      // per row
+  int64_t distance = 0;  // between runs, in items
   int64_t items = 1;     // in total
 };
 
@@ -73,12 +73,12 @@ Walk Simplify(const StridedView& view) {
     walk.strides.push_back(stride);
   }
   if (!walk.dims.empty() && walk.strides.back() == 1) {
-    walk.piece = walk.dims.back();
+    walk.run = walk.dims.back();
     walk.dims.pop_back();
     walk.strides.pop_back();
   }
   if (!walk.dims.empty()) {
-    walk.pieces = walk.dims.back();
+    walk.runs = walk.dims.back();
     walk.distance = walk.strides.back();
     walk.dims.pop_back();
     walk.strides.pop_back();
@@ -86,7 +86,7 @@ Walk Simplify(const StridedView& view) {
   return walk;
 }
 
-// Calls row(first item) for every row of pieces, in order. `index` is scratch
+// Calls row(first item) for every row of runs, in order. `index` is scratch
 // memory.
 template <class F>
 void ForEachRow(const Walk& walk, Shape& index, const F& row) {
@@ -112,8 +112,8 @@ void CopyRow(const Column& from, int64_t start, const Walk& walk, Shape& index,
   if (walk.items == 0) return;
   if (from.dtype == DType::kBytes) {
     ForEachRow(walk, index, [&](int64_t at) {
-      for (int64_t k = 0; k < walk.pieces; ++k) {
-        AppendItems(from, start + at + k * walk.distance, walk.piece, out);
+      for (int64_t k = 0; k < walk.runs; ++k) {
+        AppendItems(from, start + at + k * walk.distance, walk.run, out);
       }
     });
     return;
@@ -122,9 +122,9 @@ void CopyRow(const Column& from, int64_t start, const Walk& walk, Shape& index,
   const std::byte* items = from.values.data() + start * size;
   std::byte* to = out.values.Extend(static_cast<size_t>(walk.items * size));
   ForEachRow(walk, index, [&](int64_t at) {
-    CopyPiecesOf(static_cast<size_t>(walk.piece * size), items + at * size,
-                 walk.distance * size, walk.pieces, to);
-    to += walk.pieces * walk.piece * size;
+    CopyRunsOf(static_cast<size_t>(walk.run * size), items + at * size,
+               walk.distance * size, walk.runs, to);
+    to += walk.runs * walk.run * size;
   });
 }
 

@@ -28,29 +28,30 @@ absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string text) {
     return InvalidArgument("{} lines are too many (at most {})",
                            made.words_.size(), kWordsMax - 1);
   }
-  made.slots_.resize(std::bit_ceil(made.words_.size() * 2 + 1));
+  made.buckets_.resize(std::bit_ceil(made.words_.size() * 2 + 1));
   for (size_t id = 0; id < made.words_.size(); ++id) {
-    uint32_t& slot = made.slots_[made.SlotOf(made.At(id))];
-    if (slot != 0) {
+    uint32_t& bucket = made.buckets_[made.BucketOf(made.At(id))];
+    if (bucket != 0) {
       return InvalidArgument(
-          "line {} is line {} again; each word must occur once", id + 1, slot);
+          "line {} is line {} again; each word must occur once", id + 1,
+          bucket);
     }
-    slot = static_cast<uint32_t>(id + 1);
+    bucket = static_cast<uint32_t>(id + 1);
   }
   return made;
 }
 
 int64_t Vocabulary::Find(std::string_view word) const {
-  return int64_t{slots_[SlotOf(word)]} - 1;
+  return int64_t{buckets_[BucketOf(word)]} - 1;
 }
 
-size_t Vocabulary::SlotOf(std::string_view word) const {
-  const size_t mask = slots_.size() - 1;
-  size_t slot = XXH3_64bits(word.data(), word.size()) & mask;
-  while (slots_[slot] != 0 && At(slots_[slot] - 1) != word) {
-    slot = (slot + 1) & mask;
+size_t Vocabulary::BucketOf(std::string_view word) const {
+  const size_t mask = buckets_.size() - 1;
+  size_t bucket = XXH3_64bits(word.data(), word.size()) & mask;
+  while (buckets_[bucket] != 0 && At(buckets_[bucket] - 1) != word) {
+    bucket = (bucket + 1) & mask;
   }
-  return slot;
+  return bucket;
 }
 
 }  // namespace feedmill

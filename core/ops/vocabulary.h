@@ -33,12 +33,13 @@ class Vocabulary {
   std::string_view At(size_t id) const {
     return std::string_view(text_).substr(words_[id].begin, words_[id].size);
   }
-  // Returns the index in slots_ of the word, or the free slot for it.
-  size_t SlotOf(std::string_view word) const;
+  // Returns the index in buckets_ of the word, or the free bucket for it.
+  size_t BucketOf(std::string_view word) const;
 
   std::string text_;
   std::vector<Word> words_;
-  std::vector<uint32_t> slots_;  // id + 1; 0: free. The size is a power of two
+  std::vector<uint32_t>
+      buckets_;  // id + 1; 0: free. The size is a power of two
 };
 
 }  // namespace feedmill

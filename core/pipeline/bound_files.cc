@@ -23,11 +23,11 @@ absl::StatusOr<std::shared_ptr<const Vocabulary>> ParseVocabulary(
   return std::make_shared<const Vocabulary>(*std::move(made));
 }
 
-absl::StatusOr<std::shared_ptr<const SentencePieces>> ParsePieces(
+absl::StatusOr<std::shared_ptr<const SentencePieceModel>> ParsePieces(
     const std::string& path, const std::string& bytes) {
   std::string error;
-  std::shared_ptr<const SentencePieces> made =
-      SentencePieces::Parse(bytes, error);
+  std::shared_ptr<const SentencePieceModel> made =
+      SentencePieceModel::Parse(bytes, error);
   if (made != nullptr) return made;
   return InvalidArgument("{}: not a SentencePiece model: {}", path, error);
 }
@@ -68,7 +68,7 @@ class KeptFiles {
 absl::Status Load(const NamedFile& file, const NamedContent& content,
                   LoadedFiles& loaded) {
   static KeptFiles<Vocabulary> vocabularies;
-  static KeptFiles<SentencePieces> models;
+  static KeptFiles<SentencePieceModel> models;
   if (file.kind == NamedFile::Kind::kVocabulary) {
     FM_ASSIGN_OR_RETURN(loaded.vocabularies[file.path],
                         vocabularies.Get(content, ParseVocabulary));

@@ -26,12 +26,12 @@ bool IsSequence(ValueId value, const BlockState& state) {
 
 }  // namespace
 
-bool FusedItems::Find(ValueId value, ElementwiseChain::Slot& slot) const {
+bool FusedItems::Find(ValueId value, ElementwiseChain::Operand& operand) const {
   const auto found =
-      std::find_if(slots_.begin(), slots_.end(),
+      std::find_if(operands_.begin(), operands_.end(),
                    [&](const Input& one) { return one.value == value; });
-  if (found == slots_.end()) return false;
-  slot = found->slot;
+  if (found == operands_.end()) return false;
+  operand = found->operand;
   return true;
 }
 
@@ -60,20 +60,21 @@ bool FusedItems::AddCall(const Instruction& instruction) {
   if (!varies || NumItems(type.shape) == 0 || !resolved.ok()) return false;
   shape_ = type.shape;
   row_items_ = static_cast<size_t>(NumItems(shape_));
-  std::vector<ElementwiseChain::Slot> slots;
+  std::vector<ElementwiseChain::Operand> operands;
   for (const Operand& operand : call.operands.first(compute->items())) {
     if (operand.constant) {
-      slots.push_back(chain_.AddConstant(
+      operands.push_back(chain_.AddConstant(
           {&operand.type, operand.column.get(), /*constant=*/true}));
       continue;
     }
-    if (!Find(operand.value, slots.emplace_back())) {
-      slots.back() = chain_.AddInput(operand.type.dtype);
-      inputs_.push_back({operand.value, slots.back()});
-      slots_.push_back(inputs_.back());
+    if (!Find(operand.value, operands.emplace_back())) {
+      operands.back() = chain_.AddInput(operand.type.dtype);
+      inputs_.push_back({operand.value, operands.back()});
+      operands_.push_back(inputs_.back());
     }
   }
-  slots_.push_back({instruction.outputs[0], chain_.AddCall(*resolved, slots)});
+  operands_.push_back(
+      {instruction.outputs[0], chain_.AddCall(*resolved, operands)});
   return true;
 }
 
@@ -88,7 +89,7 @@ bool FusedItems::AddFilter(Instruction& instruction, size_t& register_count) {
     KeptValue kept{};
     kept.from = instruction.inputs[k + 1];
     kept.to = instruction.outputs[k];
-    kept.in_slot = Find(kept.from, kept.slot);
+    kept.in_chain = Find(kept.from, kept.operand);
     kept.reg = instruction.registers[k] = register_count++;
     kept_.push_back(kept);
   }
@@ -117,9 +118,9 @@ void FusedItems::AddOutputs(Instructions instructions, size_t begin,
     Output output{};
     output.value = one.outputs.empty() ? 0 : one.outputs[0];
     if (one.passes_on || !needed(output.value)) continue;
-    Find(output.value, output.slot);
+    Find(output.value, output.operand);
     output.reg = one.registers[0] = register_count++;
-    output.dtype = chain_.dtype(output.slot);
+    output.dtype = chain_.dtype(output.operand);
     outputs_.push_back(output);
   }
 }
@@ -137,25 +138,25 @@ std::unique_ptr<const FusedItems> FusedItems::Make(
   }
   fused->end_ = at;
   fused->AddOutputs(instructions, begin, outputs, register_count);
-  std::vector<ElementwiseChain::Slot> given;
-  for (const Output& output : fused->outputs_) given.push_back(output.slot);
-  std::vector<ElementwiseChain::Slot> read;
+  std::vector<ElementwiseChain::Operand> given;
+  for (const Output& output : fused->outputs_) given.push_back(output.operand);
+  std::vector<ElementwiseChain::Operand> read;
   if (fused->filters_) read.push_back(fused->predicate_);
   for (const KeptValue& kept : fused->kept_) {
-    if (kept.in_slot) read.push_back(kept.slot);
+    if (kept.in_chain) read.push_back(kept.operand);
   }
   fused->chain_.Finish(given, read);
   return fused;
 }
 
 bool FusedItems::ReadsByTiles(ValueId value) const {
-  ElementwiseChain::Slot slot = 0;
-  if (!shape_.empty() || !Find(value, slot) ||
-      chain_.dtype(slot) != DType::kInt64) {
+  ElementwiseChain::Operand operand = 0;
+  if (!shape_.empty() || !Find(value, operand) ||
+      chain_.dtype(operand) != DType::kInt64) {
     return false;
   }
   return std::all_of(kept_.begin(), kept_.end(), [&](const KeptValue& kept) {
-    return kept.from != value || kept.in_slot;
+    return kept.from != value || kept.in_chain;
   });
 }
 
@@ -183,8 +184,8 @@ void FusedItems::Show(ValueId value, size_t reg, DType dtype,
   }
 }
 
-// Returns false if an input differs from its type. Otherwise sets the slots of
-// outside values to the addresses of their first items.
+// Returns false if an input differs from its type. Otherwise sets the operands
+// of outside values to the addresses of their first items.
 bool FusedItems::Prepare(BlockState& state) const {
   const size_t items = state.rows * row_items_;
   for (const Input& input : inputs_) {
@@ -193,27 +194,29 @@ bool FusedItems::Prepare(BlockState& state) const {
     if (column.ragged() || column.shape != shape_) return false;
   }
   chain_.Begin(state.chain);
-  std::vector<std::byte*>& slots = state.chain.slots;
+  std::vector<std::byte*>& addresses = state.chain.items;
   for (const Input& input : inputs_) {
     if (IsSequence(input.value, state)) {
       OutputColumn& tile = state.sequences[input.value];
       tile.Reset(DType::kInt64, {});
-      slots[input.slot] =
+      addresses[input.operand] =
           tile.values.Extend(ElementwiseChain::kTileItems * sizeof(uint64_t));
       continue;
     }
     // Chains never write to their inputs.
-    slots[input.slot] =
+    addresses[input.operand] =
         const_cast<std::byte*>(state.values[input.value]->values.data());
   }
   for (const Output& output : outputs_) {
-    slots[output.slot] = Place(output.value, output.reg, output.dtype, shape_,
-                               items * ItemSize(output.dtype), state);
+    addresses[output.operand] =
+        Place(output.value, output.reg, output.dtype, shape_,
+              items * ItemSize(output.dtype), state);
   }
   state.targets.clear();
   for (const KeptValue& kept : kept_) {
-    const DType dtype = kept.in_slot ? chain_.dtype(kept.slot) : DType::kBool;
-    state.targets.push_back(kept.in_slot
+    const DType dtype =
+        kept.in_chain ? chain_.dtype(kept.operand) : DType::kBool;
+    state.targets.push_back(kept.in_chain
                                 ? Place(kept.to, kept.reg, dtype, shape_,
                                         items * ItemSize(dtype), state)
                                 : nullptr);
@@ -228,7 +231,7 @@ void FusedItems::FillTile(size_t begin, size_t n, BlockState& state) const {
     if (!IsSequence(input.value, state)) continue;
     Encoding rows = state.input->columns[input.value].encoding;
     rows.first += begin * rows.step;
-    rows.Fill(reinterpret_cast<uint64_t*>(state.chain.slots[input.slot]), n);
+    rows.Fill(reinterpret_cast<uint64_t*>(state.chain.items[input.operand]), n);
   }
 }
 
@@ -238,12 +241,12 @@ size_t FusedItems::KeepTile(size_t begin, size_t n, size_t kept,
                             BlockState& state) const {
   uint64_t* const bits = state.kept.data() + begin / 64;
   const auto* keep =
-      reinterpret_cast<const uint8_t*>(state.chain.slots[predicate_]);
+      reinterpret_cast<const uint8_t*>(state.chain.items[predicate_]);
   const size_t count = SelectRows({keep, n}, bits);
   for (size_t k = 0; k < kept_.size(); ++k) {
-    if (!kept_[k].in_slot) continue;
-    const size_t size = ItemSize(chain_.dtype(kept_[k].slot));
-    CopySelected(bits, n, size, state.chain.slots[kept_[k].slot],
+    if (!kept_[k].in_chain) continue;
+    const size_t size = ItemSize(chain_.dtype(kept_[k].operand));
+    CopySelected(bits, n, size, state.chain.items[kept_[k].operand],
                  state.targets[k] + kept * size);
   }
   return count;
@@ -251,8 +254,8 @@ size_t FusedItems::KeepTile(size_t begin, size_t n, size_t kept,
 
 void FusedItems::FinishFilter(size_t kept, BlockState& state) const {
   for (const KeptValue& one : kept_) {
-    if (one.in_slot) {
-      const DType dtype = chain_.dtype(one.slot);
+    if (one.in_chain) {
+      const DType dtype = chain_.dtype(one.operand);
       Show(one.to, one.reg, dtype, shape_, kept * ItemSize(dtype), state);
     } else {
       state.SelectValue(one.from, one.to, one.reg, kept);
@@ -263,7 +266,7 @@ void FusedItems::FinishFilter(size_t kept, BlockState& state) const {
 
 bool FusedItems::Run(BlockState& state) const {
   if (!Prepare(state)) return false;
-  std::vector<std::byte*>& slots = state.chain.slots;
+  std::vector<std::byte*>& addresses = state.chain.items;
   const size_t items = state.rows * row_items_;
   size_t kept = 0;
   for (size_t begin = 0; begin < items;) {
@@ -273,10 +276,10 @@ bool FusedItems::Run(BlockState& state) const {
     if (filters_) kept += KeepTile(begin, n, kept, state);
     for (const Input& input : inputs_) {
       if (IsSequence(input.value, state)) continue;
-      slots[input.slot] += n * ItemSize(chain_.dtype(input.slot));
+      addresses[input.operand] += n * ItemSize(chain_.dtype(input.operand));
     }
     for (const Output& output : outputs_) {
-      slots[output.slot] += n * ItemSize(output.dtype);
+      addresses[output.operand] += n * ItemSize(output.dtype);
     }
     begin += n;
   }

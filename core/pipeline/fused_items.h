@@ -44,19 +44,18 @@ class FusedItems {
  private:
   struct Input {
     ValueId value;
-    ElementwiseChain::Slot slot;
+    ElementwiseChain::Operand operand;
   };
   struct Output {
     ValueId value;
-    ElementwiseChain::Slot slot;
+    ElementwiseChain::Operand operand;
     size_t reg;
     DType dtype;
   };
-  // A value that the filter keeps: from a slot, or from a value outside of the
-  // chain.
+  // A value that the filter keeps: of the chain, or from outside of it.
   struct KeptValue {
-    bool in_slot;
-    ElementwiseChain::Slot slot;
+    bool in_chain;
+    ElementwiseChain::Operand operand;
     ValueId from;
     ValueId to;
     size_t reg;
@@ -67,7 +66,7 @@ class FusedItems {
   bool AddFilter(Instruction& instruction, size_t& register_count);
   void AddOutputs(Instructions instructions, size_t begin,
                   std::span<const ValueId> outputs, size_t& register_count);
-  bool Find(ValueId value, ElementwiseChain::Slot& slot) const;
+  bool Find(ValueId value, ElementwiseChain::Operand& operand) const;
 
   bool Prepare(BlockState& state) const;
   static std::byte* Place(ValueId value, size_t reg, DType dtype,
@@ -81,11 +80,11 @@ class FusedItems {
   ElementwiseChain chain_;
   Shape shape_;  // of each row
   size_t row_items_ = 0;
-  std::vector<Input> slots_;   // all values in slots
-  std::vector<Input> inputs_;  // values from outside of the chain
+  std::vector<Input> operands_;  // all values of the chain
+  std::vector<Input> inputs_;    // values from outside of it
   std::vector<Output> outputs_;
   bool filters_ = false;
-  ElementwiseChain::Slot predicate_ = 0;
+  ElementwiseChain::Operand predicate_ = 0;
   std::vector<KeptValue> kept_;
   size_t end_ = 0;
 };

@@ -13,10 +13,10 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kSlotsPerThread = 4;
+constexpr size_t kBuffersPerThread = 4;
 // Cheap pieces are made close to their use: more of them ahead would only leave
 // the CPU's caches.
-constexpr size_t kCheapSlotsPerThread = 2;
+constexpr size_t kCheapBuffersPerThread = 2;
 // Attempts at a piece that a temporary I/O error ended soon. An attempt that
 // took longer waited for a store, which has repeated its requests itself.
 constexpr int kTriesMax = 3;
@@ -79,8 +79,8 @@ absl::StatusOr<PieceMaker::TakeResult> PieceMaker::Take(absl::Time deadline,
     takes_part_ = TakesPart() && absl::Now() < deadline;
     DropUnneeded();
     Schedule();
-    if (slots_.empty() && AddSlot() == nullptr) return TakeResult::kEnd;
-    Slot& head = *slots_.front();
+    if (buffers_.empty() && AddBuffer() == nullptr) return TakeResult::kEnd;
+    Buffer& head = *buffers_.front();
     if (!head.pieces.empty()) {
       piece = std::move(head.pieces.front());
       head.pieces.pop_front();
@@ -104,11 +104,11 @@ absl::StatusOr<PieceMaker::TakeResult> PieceMaker::Take(absl::Time deadline,
 void PieceMaker::SkipTo(uint64_t position) {
   const std::lock_guard lock(mutex_);
   needed_ = std::max(needed_, position);
-  // The piece that was taken last came from the first slot. If its error
-  // stopped that slot, the slot continues after the error.
-  if (!slots_.empty() && slots_.front()->pieces.empty() &&
-      slots_.front()->status.ok()) {
-    slots_.front()->stopped = false;
+  // The piece that was taken last came from the first buffer. If its error
+  // stopped that buffer, the buffer continues after the error.
+  if (!buffers_.empty() && buffers_.front()->pieces.empty() &&
+      buffers_.front()->status.ok()) {
+    buffers_.front()->stopped = false;
   }
 }
 
@@ -119,12 +119,12 @@ bool PieceMaker::TakesPart() const {
          seconds_ < kBriefSeconds && away_ < seconds_ * away_share_;
 }
 
-// Drops slots and pieces that cannot change the output any more.
+// Drops buffers and pieces that cannot change the output any more.
 void PieceMaker::DropUnneeded() {
   const Cursor needed{needed_, 0};
   next_position_ = std::max(next_position_, needed_);
-  while (!slots_.empty()) {
-    Slot& head = *slots_.front();
+  while (!buffers_.empty()) {
+    Buffer& head = *buffers_.front();
     while (!head.pieces.empty() && head.pieces.front().end < needed) {
       buffered_ -= BytesOf(head.pieces.front());
       if (!head.pieces.front().error.ok()) head.stopped = false;
@@ -143,22 +143,22 @@ void PieceMaker::DropUnneeded() {
         !head.status.ok()) {
       return;
     }
-    slots_.pop_front();
+    buffers_.pop_front();
   }
 }
 
-// Starts makers for the slots that there is room for.
+// Starts makers for the buffers that there is room for.
 void PieceMaker::Schedule() {
   while (makers_ < MakersMax()) {
-    const auto slot = Claim();
-    if (slot == nullptr) return;
+    const auto buffer = Claim();
+    if (buffer == nullptr) return;
     ++makers_;
-    if (!executor_.Submit([this, slot](int thread) {
-          MakeOn(static_cast<size_t>(thread), slot);
+    if (!executor_.Submit([this, buffer](int thread) {
+          MakeOn(static_cast<size_t>(thread), buffer);
         })) {
       --makers_;
       --running_;
-      slot->running = false;
+      buffer->running = false;
       return;
     }
   }
@@ -168,16 +168,16 @@ size_t PieceMaker::MakersMax() const {
   return static_cast<size_t>(executor_.threads()) - (takes_part_ ? 1 : 0);
 }
 
-// Claims the first slot that has positions to make, for the calling thread.
+// Claims the first buffer that has positions to make, for the calling thread.
 // Null: there is none, or no room.
-std::shared_ptr<PieceMaker::Slot> PieceMaker::Claim() {
-  std::shared_ptr<Slot> claimed;
-  for (size_t k = 0; k < slots_.size() && claimed == nullptr; ++k) {
-    const auto& slot = slots_[k];
-    if (slot->running || slot->finished()) continue;
-    if (k == 0 ? slot->pieces.size() < 2 : HasRoom()) claimed = slot;
+std::shared_ptr<PieceMaker::Buffer> PieceMaker::Claim() {
+  std::shared_ptr<Buffer> claimed;
+  for (size_t k = 0; k < buffers_.size() && claimed == nullptr; ++k) {
+    const auto& buffer = buffers_[k];
+    if (buffer->running || buffer->finished()) continue;
+    if (k == 0 ? buffer->pieces.size() < 2 : HasRoom()) claimed = buffer;
   }
-  if (claimed == nullptr) claimed = AddSlot();
+  if (claimed == nullptr) claimed = AddBuffer();
   if (claimed != nullptr) {
     claimed->running = true;
     ++running_;
@@ -186,22 +186,23 @@ std::shared_ptr<PieceMaker::Slot> PieceMaker::Claim() {
   return claimed;
 }
 
-// Lets the thread of a slot announce the positions that come into reach.
-void PieceMaker::AnnounceWith(Slot& slot) {
+// Lets the thread that fills a buffer announce the positions that come into
+// reach.
+void PieceMaker::AnnounceWith(Buffer& buffer) {
   if (positions_ahead_ == 0) return;
   const uint64_t reach =
       next_position_ + std::min(positions_ahead_, size_ - next_position_);
-  slot.announce_from = std::max(announced_, slot.next.p);
-  slot.announce_to = announced_ = std::max(announced_, reach);
+  buffer.announce_from = std::max(announced_, buffer.next.p);
+  buffer.announce_to = announced_ = std::max(announced_, reach);
 }
 
-// Adds a slot for the next positions. Null: there are enough slots.
-std::shared_ptr<PieceMaker::Slot> PieceMaker::AddSlot() {
-  const size_t slots_max =
-      (stage_->heavy() ? kSlotsPerThread : kCheapSlotsPerThread) *
+// Adds a buffer for the next positions. Null: there are enough buffers.
+std::shared_ptr<PieceMaker::Buffer> PieceMaker::AddBuffer() {
+  const size_t buffers_max =
+      (stage_->heavy() ? kBuffersPerThread : kCheapBuffersPerThread) *
       static_cast<size_t>(executor_.threads());
-  if (slots_.size() >= slots_max || next_position_ >= size_ ||
-      (!slots_.empty() && !HasRoom())) {
+  if (buffers_.size() >= buffers_max || next_position_ >= size_ ||
+      (!buffers_.empty() && !HasRoom())) {
     return nullptr;
   }
   const uint64_t together = stage_->together();
@@ -209,12 +210,12 @@ std::shared_ptr<PieceMaker::Slot> PieceMaker::AddSlot() {
       sizer_.Positions() + together - 1 -
       (next_position_ + sizer_.Positions() + together - 1) % together;
   const uint64_t count = std::min(positions, size_ - next_position_);
-  auto slot = std::make_shared<Slot>();
-  slot->next = std::max(Cursor{next_position_, 0}, begin_);
-  slot->end = {next_position_ + count, 0};
+  auto buffer = std::make_shared<Buffer>();
+  buffer->next = std::max(Cursor{next_position_, 0}, begin_);
+  buffer->end = {next_position_ + count, 0};
   next_position_ += count;
-  slots_.push_back(slot);
-  return slot;
+  buffers_.push_back(buffer);
+  return buffer;
 }
 
 bool PieceMaker::HasRoom() const {
@@ -226,18 +227,18 @@ bool PieceMaker::HasRoom() const {
 }
 
 // Makes pieces on a thread of the executor as long as there is room.
-void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Slot> slot) {
+void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Buffer> buffer) {
   const ReadProfile::Use use(lanes_[thread]);
-  while (slot != nullptr) {
-    MadePiece made = Make(thread, *slot);
+  while (buffer != nullptr) {
+    MadePiece made = Make(thread, *buffer);
     bool awaited = false;
     {
       const std::lock_guard lock(mutex_);
-      Keep(*slot, std::move(made));
-      // The caller waits for the first slot only.
-      awaited = slots_.front() == slot;
-      slot = makers_ > MakersMax() ? nullptr : Claim();
-      if (slot == nullptr) --makers_;
+      Keep(*buffer, std::move(made));
+      // The caller waits for the first buffer only.
+      awaited = buffers_.front() == buffer;
+      buffer = makers_ > MakersMax() ? nullptr : Claim();
+      if (buffer == nullptr) --makers_;
       // The caller may be busy elsewhere, so it is not asked to do this.
       Schedule();
     }
@@ -248,28 +249,28 @@ void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Slot> slot) {
 // Makes a piece on the caller's thread, which would wait otherwise. False:
 // there is nothing to make.
 bool PieceMaker::MakeHere(std::unique_lock<std::mutex>& lock) {
-  const auto slot = Claim();
-  if (slot == nullptr) return false;
+  const auto buffer = Claim();
+  if (buffer == nullptr) return false;
   lock.unlock();
-  MadePiece made = Make(scratches_.size() - 1, *slot);
+  MadePiece made = Make(scratches_.size() - 1, *buffer);
   lock.lock();
-  Keep(*slot, std::move(made));
+  Keep(*buffer, std::move(made));
   return true;
 }
 
-PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Slot& slot) {
+PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Buffer& buffer) {
   const auto begin = Clock::now();
-  absl::StatusOr<Piece> piece = Run(thread, slot);
+  absl::StatusOr<Piece> piece = Run(thread, buffer);
   for (int tries = 1;
        tries < kTriesMax && absl::IsUnavailable(piece.status()) &&
        SecondsSince(begin) < kQuickFailureSeconds;
        ++tries) {
-    piece = Run(thread, slot);
+    piece = Run(thread, buffer);
   }
   return {std::move(piece), SecondsSince(begin)};
 }
 
-absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Slot& slot) {
+absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Buffer& buffer) {
   auto& scratch = scratches_[thread];
   const ByteBudget budget(options_.element_bytes_max);
   try {
@@ -278,37 +279,37 @@ absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Slot& slot) {
       scratch->blocks = blocks_;
       scratch->takes_views = true;
     }
-    Announce(slot, *scratch);
-    return stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+    Announce(buffer, *scratch);
+    return stage_->Run(buffer.next, buffer.end, options_.piece_bytes, *scratch);
   } catch (const std::exception& error) {
     scratch = nullptr;
     return StatusOf(error);
   }
 }
 
-void PieceMaker::Announce(const Slot& slot,
+void PieceMaker::Announce(const Buffer& buffer,
                           WorkerStage::Scratch& scratch) const {
-  if (slot.announce_from >= slot.announce_to) return;
-  stage_->Announce(slot.announce_from, slot.announce_to, scratch);
+  if (buffer.announce_from >= buffer.announce_to) return;
+  stage_->Announce(buffer.announce_from, buffer.announce_to, scratch);
 }
 
-void PieceMaker::Keep(Slot& slot, MadePiece made) {
-  slot.running = false;
+void PieceMaker::Keep(Buffer& buffer, MadePiece made) {
+  buffer.running = false;
   --running_;
   absl::StatusOr<Piece>& piece = made.piece;
   if (!piece.ok()) {
-    slot.status = piece.status();
-    slot.stopped = true;
+    buffer.status = piece.status();
+    buffer.stopped = true;
     return;
   }
   const size_t bytes = BytesOf(*piece);
-  sizer_.Observe(piece->end.p - slot.next.p, bytes, made.seconds);
+  sizer_.Observe(piece->end.p - buffer.next.p, bytes, made.seconds);
   AddToAverage(made.seconds, seconds_);
-  slot.next = piece->end;
-  slot.stopped = !piece->error.ok();
+  buffer.next = piece->end;
+  buffer.stopped = !piece->error.ok();
   largest_ = std::max(largest_, bytes);
   buffered_ += bytes;
-  slot.pieces.push_back(*std::move(piece));
+  buffer.pieces.push_back(*std::move(piece));
 }
 
 }  // namespace feedmill

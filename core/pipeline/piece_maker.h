@@ -55,7 +55,7 @@ class PieceMaker final : public PieceSource {
   using Clock = std::chrono::steady_clock;
 
   // Positions that one thread at a time makes, piece by piece.
-  struct Slot {
+  struct Buffer {
     Cursor next;  // [next, end) are not made
     Cursor end;
     std::deque<Piece> pieces;  // made, in order
@@ -78,17 +78,17 @@ class PieceMaker final : public PieceSource {
   void DropUnneeded();
   void Schedule();
   size_t MakersMax() const;
-  std::shared_ptr<Slot> Claim();
-  std::shared_ptr<Slot> AddSlot();
-  void AnnounceWith(Slot& slot);
+  std::shared_ptr<Buffer> Claim();
+  std::shared_ptr<Buffer> AddBuffer();
+  void AnnounceWith(Buffer& buffer);
   bool HasRoom() const;
-  void Keep(Slot& slot, MadePiece made);
+  void Keep(Buffer& buffer, MadePiece made);
 
-  void MakeOn(size_t thread, std::shared_ptr<Slot> slot);
+  void MakeOn(size_t thread, std::shared_ptr<Buffer> buffer);
   bool MakeHere(std::unique_lock<std::mutex>& lock);
-  MadePiece Make(size_t thread, const Slot& slot);
-  absl::StatusOr<Piece> Run(size_t thread, const Slot& slot);
-  void Announce(const Slot& slot, WorkerStage::Scratch& scratch) const;
+  MadePiece Make(size_t thread, const Buffer& buffer);
+  absl::StatusOr<Piece> Run(size_t thread, const Buffer& buffer);
+  void Announce(const Buffer& buffer, WorkerStage::Scratch& scratch) const;
 
   const std::shared_ptr<const WorkerStage> stage_;
   const Cursor begin_;
@@ -104,13 +104,13 @@ class PieceMaker final : public PieceSource {
   std::mutex mutex_;
   std::condition_variable ready_;
   // Guarded by mutex_.
-  std::deque<std::shared_ptr<Slot>> slots_;  // in order
+  std::deque<std::shared_ptr<Buffer>> buffers_;  // in order
   PieceSizer sizer_;
   uint64_t next_position_ = 0;
   uint64_t announced_ = 0;   // earlier positions were announced
   uint64_t needed_ = 0;      // earlier positions cannot change the output
-  size_t buffered_ = 0;      // bytes of pieces in slots
-  size_t running_ = 0;       // slots with a thread
+  size_t buffered_ = 0;      // bytes of pieces in buffers
+  size_t running_ = 0;       // buffers with a thread
   size_t makers_ = 0;        // threads of the executor that make pieces
   bool takes_part_ = false;  // the caller's thread replaces one of them
   double seconds_ = 0;       // average time to make a piece

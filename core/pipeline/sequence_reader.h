@@ -63,7 +63,7 @@ class SequenceReader {
     // sequence.
     std::optional<uint64_t> elements{};
     // False: the plan has more elements than the sequence, so size() is unknown
-    // (slots of workers).
+    // (passes of mode off).
     bool counted = true;
     // True: outputs name the input rows that made them (slower).
     bool trace = false;

@@ -41,13 +41,16 @@ absl::StatusOr<std::string> CallWithExamples(const PythonOptions& options,
   zygote.setup = call.setup;
   absl::Base64Unescape(call.function, &zygote.pickled);
   FM_ASSIGN_OR_RETURN(auto loaded, PythonZygote::Start(zygote));
-  FM_ASSIGN_OR_RETURN(const auto slot, PythonSlot::Fork(std::move(loaded)));
-  FM_ASSIGN_OR_RETURN(const PythonSlot::Outcome outcome,
-                      slot->Send("call", absl::Seconds(call.timeout_seconds)));
-  using Kind = PythonSlot::Outcome::Kind;
-  if (outcome.kind == Kind::kMade) return TextOf(slot->result(), outcome.text);
+  FM_ASSIGN_OR_RETURN(const auto process,
+                      PythonProcess::Fork(std::move(loaded)));
+  FM_ASSIGN_OR_RETURN(
+      const PythonProcess::Outcome outcome,
+      process->Send("call", absl::Seconds(call.timeout_seconds)));
+  using Kind = PythonProcess::Outcome::Kind;
+  if (outcome.kind == Kind::kMade)
+    return TextOf(process->result(), outcome.text);
   if (outcome.kind == Kind::kStopped) return Cancelled("it was interrupted");
-  const auto ended = slot->End(outcome.kind == Kind::kHung);
+  const auto ended = process->End(outcome.kind == Kind::kHung);
   return EndedError(outcome, ended, call.timeout_seconds);
 }
 

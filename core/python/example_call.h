@@ -18,7 +18,7 @@ struct ExampleCall {
 };
 
 // Calls a function with examples, in a process that ends with the call, and
-// returns what example_slot.py says about the results, as JSON.
+// returns what example_process.py says about the results, as JSON.
 // InvalidArgument if the function or the limits make no sense;
 // FailedPrecondition if the function cannot be loaded; DataLoss if it ends its
 // process or takes too long; Cancelled if a ReadStop of this thread stops.

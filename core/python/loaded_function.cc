@@ -108,12 +108,12 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> LoadedFunction::Zygote() {
   return made;
 }
 
-absl::StatusOr<std::unique_ptr<PythonSlot>> LoadedFunction::NewSlot() {
+absl::StatusOr<std::unique_ptr<PythonProcess>> LoadedFunction::NewProcess() {
   for (int lost = 0;; ++lost) {
     FM_ASSIGN_OR_RETURN(const auto zygote, Zygote());
-    auto slot = PythonSlot::Fork(zygote);
-    if (!absl::IsUnavailable(slot.status()) || lost == kLostZygotesMax) {
-      return slot;
+    auto process = PythonProcess::Fork(zygote);
+    if (!absl::IsUnavailable(process.status()) || lost == kLostZygotesMax) {
+      return process;
     }
     const std::lock_guard lock(mu_);
     if (zygote_ == zygote) zygote_.reset();
@@ -128,10 +128,10 @@ std::string TraceText(const ProcessEnd& end) {
 
 }  // namespace
 
-absl::Status EndedError(const PythonSlot::Outcome& outcome,
+absl::Status EndedError(const PythonProcess::Outcome& outcome,
                         const absl::StatusOr<ProcessEnd>& end,
                         double timeout_seconds) {
-  if (outcome.kind == PythonSlot::Outcome::Kind::kHung) {
+  if (outcome.kind == PythonProcess::Outcome::Kind::kHung) {
     return DataLoss(
         "the Python function took longer than {} s; raise timeout=, or find "
         "out where it waits{}",

@@ -29,7 +29,7 @@ class LoadedFunction {
   // Loads the function.
   absl::Status Prepare() { return Zygote().status(); }
   // Forks a process. Starts another zygote if the last one has ended.
-  absl::StatusOr<std::unique_ptr<PythonSlot>> NewSlot();
+  absl::StatusOr<std::unique_ptr<PythonProcess>> NewProcess();
 
  private:
   absl::StatusOr<std::shared_ptr<PythonZygote>> Zygote();
@@ -48,7 +48,7 @@ class LoadedFunction {
 inline constexpr int kLostZygotesMax = 3;
 
 // Why a process ended or hung, as an error of the element that it was making.
-absl::Status EndedError(const PythonSlot::Outcome& outcome,
+absl::Status EndedError(const PythonProcess::Outcome& outcome,
                         const absl::StatusOr<ProcessEnd>& end,
                         double timeout_seconds);
 

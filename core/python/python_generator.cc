@@ -35,7 +35,7 @@ ProcessGenerator::ProcessGenerator(std::shared_ptr<LoadedFunction> loaded,
       output_(SpecOfPython(source_.output)),
       states_(kStatesMax) {}
 
-absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeSlot(
+absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeProcess(
     const Place& place) {
   std::list<Parked> taken;  // ended outside the lock, but for the last
   for (;;) {
@@ -53,10 +53,10 @@ absl::StatusOr<ProcessGenerator::Parked> ProcessGenerator::TakeSlot(
       taken.splice(taken.end(), parked_, found);
     }
     // A process may have ended while it was parked.
-    if (taken.back().slot->Waits()) return std::move(taken.back());
+    if (taken.back().process->Waits()) return std::move(taken.back());
   }
   Parked fresh;
-  FM_ASSIGN_OR_RETURN(fresh.slot, loaded_->NewSlot());
+  FM_ASSIGN_OR_RETURN(fresh.process, loaded_->NewProcess());
   return fresh;
 }
 
@@ -86,10 +86,10 @@ void ProcessGenerator::Restore(uint64_t shard, RowState state) {
   states_.Keep(shard, std::move(state));
 }
 
-absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
-                                                          const Place& place,
-                                                          uint64_t rows,
-                                                          size_t bytes_max) {
+absl::StatusOr<PythonProcess::Outcome> ProcessGenerator::Ask(Parked& parked,
+                                                             const Place& place,
+                                                             uint64_t rows,
+                                                             size_t bytes_max) {
   RowState state;  // the shard's beginning
   const bool goes_on = parked.place == place;
   if (!goes_on) {
@@ -100,11 +100,11 @@ absl::StatusOr<PythonSlot::Outcome> ProcessGenerator::Ask(Parked& parked,
       bytes_max,   state.row,    goes_on ? uint64_t{1} : uint64_t{0}};
   std::string message(reinterpret_cast<const char*>(head.data()), sizeof head);
   message += state.bytes;
-  return parked.slot->Send(message, absl::Seconds(source_.timeout_seconds));
+  return parked.process->Send(message, absl::Seconds(source_.timeout_seconds));
 }
 
 absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
-    Parked parked, const Place& place, const PythonSlot::Outcome& outcome,
+    Parked parked, const Place& place, const PythonProcess::Outcome& outcome,
     std::span<OutputColumn* const> outputs) {
   std::array<int64_t, 2> said{};  // rows, 1 if the shard continues
   if (outcome.text.size() < sizeof said) {
@@ -121,7 +121,7 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::TakeRows(
     ResultRows rows;
     rows.Begin(output_.components[c], outputs[c]);
     if (made.rows == 0) continue;
-    FM_RETURN_IF_ERROR(rows.Append(parked.slot->result(), c, made.rows));
+    FM_RETURN_IF_ERROR(rows.Append(parked.process->result(), c, made.rows));
     rows.Finish();
   }
   const Place next{place.first, place.second + made.rows};
@@ -143,8 +143,8 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
   bool again = true;
   int lost_zygotes = 0;
   for (;;) {
-    FM_ASSIGN_OR_RETURN(Parked parked, TakeSlot(place));
-    using Kind = PythonSlot::Outcome::Kind;
+    FM_ASSIGN_OR_RETURN(Parked parked, TakeProcess(place));
+    using Kind = PythonProcess::Outcome::Kind;
     const auto outcome = Ask(parked, place, rows, bytes_max);
     if (outcome.ok() && outcome->kind == Kind::kMade) {
       return TakeRows(std::move(parked), place, *outcome, outputs);
@@ -162,8 +162,8 @@ absl::StatusOr<PythonGenerator::Rows> ProcessGenerator::Read(
       return failed;
     }
     const auto ended =
-        parked.slot->End(outcome.ok() && outcome->kind == Kind::kHung);
-    parked.slot.reset();
+        parked.process->End(outcome.ok() && outcome->kind == Kind::kHung);
+    parked.process.reset();
     FM_RETURN_IF_ERROR(outcome.status());
     if (outcome->kind == Kind::kStopped) {
       return Cancelled("the reading was ended");

@@ -39,16 +39,16 @@ class ProcessGenerator final : public PythonGenerator {
  private:
   using Place = std::pair<uint64_t, uint64_t>;  // shard, next row
   struct Parked {
-    std::unique_ptr<PythonSlot> slot;
+    std::unique_ptr<PythonProcess> process;
     std::optional<Place> place;  // nullopt: its shard is read to the end
   };
-  absl::StatusOr<Parked> TakeSlot(const Place& place);
+  absl::StatusOr<Parked> TakeProcess(const Place& place);
   void Park(Parked parked);
   // Asks a process for at most `rows` rows.
-  absl::StatusOr<PythonSlot::Outcome> Ask(Parked& parked, const Place& place,
-                                          uint64_t rows, size_t bytes_max);
+  absl::StatusOr<PythonProcess::Outcome> Ask(Parked& parked, const Place& place,
+                                             uint64_t rows, size_t bytes_max);
   absl::StatusOr<Rows> TakeRows(Parked parked, const Place& place,
-                                const PythonSlot::Outcome& outcome,
+                                const PythonProcess::Outcome& outcome,
                                 std::span<OutputColumn* const> outputs);
 
   const std::shared_ptr<LoadedFunction> loaded_;

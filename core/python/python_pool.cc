@@ -75,9 +75,9 @@ class PooledFunction final : public PythonFunction {
         timeout_(absl::Seconds(call_.step.timeout_seconds)) {}
 
   absl::Status Prepare() override { return loaded_->Prepare(); }
-  // Ends the slots, which no call uses.
+  // Ends the processes. REQUIRES: no call uses them.
   void EndIdle() {
-    std::vector<std::unique_ptr<PythonSlot>> ended;
+    std::vector<std::unique_ptr<PythonProcess>> ended;
     const std::lock_guard lock(mu_);
     idle_.swap(ended);
   }
@@ -91,24 +91,24 @@ class PooledFunction final : public PythonFunction {
   struct Running {
     std::vector<const Column*> columns;
     std::vector<ResultRows> results;
-    std::unique_ptr<PythonSlot> slot;
+    std::unique_ptr<PythonProcess> process;
     size_t failed_row = 0;
     int lost_zygotes = 0;  // since the last rows that were made
   };
-  // A slot returns to the idle ones when its user ends, by an exception too.
+  // A process returns to the idle ones when its user ends, by an exception too.
   class Lease;
 
-  absl::StatusOr<std::unique_ptr<PythonSlot>> TakeSlot();
+  absl::StatusOr<std::unique_ptr<PythonProcess>> TakeProcess();
   absl::Status RunRange(size_t begin, size_t end, bool again, Running& running);
   absl::Status Take(size_t rows, Running& running) const;
-  absl::Status Failure(const PythonSlot::Outcome& outcome,
+  absl::Status Failure(const PythonProcess::Outcome& outcome,
                        const absl::StatusOr<ProcessEnd>& end) const;
 
   const std::shared_ptr<LoadedFunction> loaded_;
   const PythonCall call_;
   const absl::Duration timeout_;
   std::mutex mu_;
-  std::vector<std::unique_ptr<PythonSlot>> idle_;  // guarded by mu_
+  std::vector<std::unique_ptr<PythonProcess>> idle_;  // guarded by mu_
 };
 
 class PooledFunction::Lease {
@@ -116,9 +116,9 @@ class PooledFunction::Lease {
   Lease(PooledFunction& pool, Running& running)
       : pool_(pool), running_(running) {}
   ~Lease() {
-    if (running_.slot == nullptr) return;
+    if (running_.process == nullptr) return;
     const std::lock_guard lock(pool_.mu_);
-    pool_.idle_.push_back(std::move(running_.slot));
+    pool_.idle_.push_back(std::move(running_.process));
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -128,18 +128,18 @@ class PooledFunction::Lease {
   Running& running_;
 };
 
-absl::StatusOr<std::unique_ptr<PythonSlot>> PooledFunction::TakeSlot() {
+absl::StatusOr<std::unique_ptr<PythonProcess>> PooledFunction::TakeProcess() {
   for (;;) {
-    std::unique_ptr<PythonSlot> slot;
+    std::unique_ptr<PythonProcess> process;
     {
       const std::lock_guard lock(mu_);
       if (idle_.empty()) break;
-      slot = std::move(idle_.back());
+      process = std::move(idle_.back());
       idle_.pop_back();
     }
-    if (slot->Waits()) return slot;  // else it ended while it was idle
+    if (process->Waits()) return process;  // else it ended while it was idle
   }
-  return loaded_->NewSlot();
+  return loaded_->NewProcess();
 }
 
 absl::Status PooledFunction::Run(std::span<const Column* const> inputs,
@@ -167,13 +167,13 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
                                       Running& running) {
   const RequestLayout request(running.columns, begin, end - begin);
   for (;;) {
-    if (running.slot == nullptr) {
+    if (running.process == nullptr) {
       running.failed_row = begin;
-      FM_ASSIGN_OR_RETURN(running.slot, TakeSlot());
+      FM_ASSIGN_OR_RETURN(running.process, TakeProcess());
     }
-    using Kind = PythonSlot::Outcome::Kind;
-    absl::StatusOr<PythonSlot::Outcome> outcome =
-        running.slot->Call(request, timeout_);
+    using Kind = PythonProcess::Outcome::Kind;
+    absl::StatusOr<PythonProcess::Outcome> outcome =
+        running.process->Call(request, timeout_);
     if (outcome.ok() && outcome->kind == Kind::kMade) {
       running.lost_zygotes = 0;
       return Take(end - begin, running);
@@ -184,8 +184,8 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
       return Failure(*outcome, ProcessEnd());
     }
     const auto ended =
-        running.slot->End(outcome.ok() && outcome->kind == Kind::kHung);
-    running.slot.reset();
+        running.process->End(outcome.ok() && outcome->kind == Kind::kHung);
+    running.process.reset();
     FM_RETURN_IF_ERROR(outcome.status());
     if (outcome->kind == Kind::kStopped) {
       return Cancelled("the reading was ended");
@@ -211,7 +211,7 @@ absl::Status PooledFunction::RunRange(size_t begin, size_t end, bool again,
 }
 
 absl::Status PooledFunction::Take(size_t rows, Running& running) const {
-  const auto memory = running.slot->result();
+  const auto memory = running.process->result();
   for (size_t c = 0; c < running.results.size(); ++c) {
     FM_RETURN_IF_ERROR(running.results[c].Append(memory, c, rows));
   }
@@ -219,9 +219,9 @@ absl::Status PooledFunction::Take(size_t rows, Running& running) const {
 }
 
 absl::Status PooledFunction::Failure(
-    const PythonSlot::Outcome& outcome,
+    const PythonProcess::Outcome& outcome,
     const absl::StatusOr<ProcessEnd>& end) const {
-  using Kind = PythonSlot::Outcome::Kind;
+  using Kind = PythonProcess::Outcome::Kind;
   if (outcome.kind == Kind::kFailed) {
     return DataLoss("the Python function {}", outcome.text);
   }

@@ -132,7 +132,7 @@ absl::StatusOr<OwnedFd> MakeFile(
                            std::strerror(errno));
 }
 
-// Libraries of the function must start no threads before the slots are forked.
+// Libraries of the function must start no threads before it forks.
 std::vector<std::string> Environment(const std::string& modules) {
   std::vector<std::string> variables;
   const auto has = [&variables](std::string_view name) {
@@ -437,8 +437,8 @@ absl::StatusOr<pid_t> PythonZygote::Fork(int link, int input, int output) {
                            ThreadLimitsText());
 }
 
-absl::StatusOr<ProcessEnd> PythonZygote::End(pid_t slot, bool hangs) {
-  const std::array<int64_t, 2> message{slot, hangs ? 1 : 0};
+absl::StatusOr<ProcessEnd> PythonZygote::End(pid_t pid, bool hangs) {
+  const std::array<int64_t, 2> message{pid, hangs ? 1 : 0};
   const absl::StatusOr<std::string> answer = Exchange(
       {reinterpret_cast<const char*>(message.data()), sizeof message}, {});
   if (!answer.ok()) return answer.status();
@@ -447,46 +447,47 @@ absl::StatusOr<ProcessEnd> PythonZygote::End(pid_t slot, bool hangs) {
   return ProcessEnd{static_cast<int>(status), answer->substr(sizeof status)};
 }
 
-// ---- a slot
+// ---- a process that calls the function
 
-absl::StatusOr<std::unique_ptr<PythonSlot>> PythonSlot::Fork(
+absl::StatusOr<std::unique_ptr<PythonProcess>> PythonProcess::Fork(
     std::shared_ptr<PythonZygote> zygote) {
   FM_ASSIGN_OR_RETURN(auto link, MakeLink());
   FM_ASSIGN_OR_RETURN(SharedMemory input, SharedMemory::Make("feedmill_in"));
   FM_ASSIGN_OR_RETURN(SharedMemory output, SharedMemory::Make("feedmill_out"));
   FM_ASSIGN_OR_RETURN(const pid_t pid,
                       zygote->Fork(link.second.get(), input.fd(), output.fd()));
-  return std::unique_ptr<PythonSlot>(
-      new PythonSlot(std::move(zygote), pid, std::move(link.first),
-                     std::move(input), std::move(output)));
+  return std::unique_ptr<PythonProcess>(
+      new PythonProcess(std::move(zygote), pid, std::move(link.first),
+                        std::move(input), std::move(output)));
 }
 
-PythonSlot::PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid,
-                       OwnedFd link, SharedMemory input, SharedMemory output)
+PythonProcess::PythonProcess(std::shared_ptr<PythonZygote> zygote, pid_t pid,
+                             OwnedFd link, SharedMemory input,
+                             SharedMemory output)
     : zygote_(std::move(zygote)),
       pid_(pid),
       link_(std::move(link)),
       input_(std::move(input)),
       output_(std::move(output)) {}
 
-PythonSlot::~PythonSlot() { static_cast<void>(End(false)); }
+PythonProcess::~PythonProcess() { static_cast<void>(End(false)); }
 
-absl::StatusOr<ProcessEnd> PythonSlot::End(bool hangs) {
+absl::StatusOr<ProcessEnd> PythonProcess::End(bool hangs) {
   if (std::exchange(ended_, true)) return Unavailable("it was ended before");
   return zygote_->End(pid_, hangs);
 }
 
-bool PythonSlot::Waits() const {
+bool PythonProcess::Waits() const {
   pollfd one{link_.get(), POLLIN, 0};
   return poll(&one, 1, 0) == 0;
 }
 
-int64_t PythonSlot::RowBeingMade() const {
+int64_t PythonProcess::RowBeingMade() const {
   return std::atomic_ref(*reinterpret_cast<int64_t*>(output_.bytes().data()))
       .load(std::memory_order_relaxed);
 }
 
-absl::StatusOr<PythonSlot::Outcome> PythonSlot::Call(
+absl::StatusOr<PythonProcess::Outcome> PythonProcess::Call(
     const RequestLayout& request, absl::Duration timeout) {
   FM_RETURN_IF_ERROR(input_.Grow(request.bytes()));
   request.WriteTo(input_.bytes().data());
@@ -498,8 +499,8 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Call(
   return Await(timeout);
 }
 
-absl::StatusOr<PythonSlot::Outcome> PythonSlot::Send(const std::string& message,
-                                                     absl::Duration timeout) {
+absl::StatusOr<PythonProcess::Outcome> PythonProcess::Send(
+    const std::string& message, absl::Duration timeout) {
   *reinterpret_cast<int64_t*>(output_.bytes().data()) = 0;
   Outcome outcome;
   outcome.kind = Outcome::Kind::kEnded;
@@ -509,7 +510,8 @@ absl::StatusOr<PythonSlot::Outcome> PythonSlot::Send(const std::string& message,
   return Await(timeout);
 }
 
-absl::StatusOr<PythonSlot::Outcome> PythonSlot::Await(absl::Duration timeout) {
+absl::StatusOr<PythonProcess::Outcome> PythonProcess::Await(
+    absl::Duration timeout) {
   Outcome outcome;
   int64_t row = 0;
   for (;;) {

@@ -54,14 +54,15 @@ class SharedMemory {
 // waitpid.
 std::string EndText(int status);
 
-// The way in which a slot's process ended.
+// The way in which a process ended.
 struct ProcessEnd {
   int status = 0;     // as of waitpid
   std::string trace;  // where the function was; "" if unknown
 };
 
-// The process that has loaded a function and forks slots. The destructor ends
-// it, its slots, and all processes that the function started.
+// The process that has loaded a function and forks the processes that call it.
+// The destructor ends it, its forks, and all processes that the function
+// started.
 //
 // Thread-safety: any thread.
 class PythonZygote {
@@ -87,10 +88,10 @@ class PythonZygote {
   PythonZygote(const PythonZygote&) = delete;
   PythonZygote& operator=(const PythonZygote&) = delete;
 
-  // Forks a slot, which gets these descriptors. Returns its process id.
+  // Forks a process, which gets these descriptors. Returns its process id.
   absl::StatusOr<pid_t> Fork(int link, int input, int output);
-  // Ends a slot's process. If it `hangs`, it first reports where it is.
-  absl::StatusOr<ProcessEnd> End(pid_t slot, bool hangs);
+  // Ends a fork. If it `hangs`, it first reports where it is.
+  absl::StatusOr<ProcessEnd> End(pid_t pid, bool hangs);
 
  private:
   using Zygote = std::shared_ptr<PythonZygote>;
@@ -124,7 +125,7 @@ class PythonZygote {
 
 // A process that makes elements, one request after another. One thread at a
 // time.
-class PythonSlot {
+class PythonProcess {
  public:
   // The result of a call.
   struct Outcome {
@@ -136,14 +137,14 @@ class PythonSlot {
     std::string text;  // why it failed, or of Send's result
   };
 
-  static absl::StatusOr<std::unique_ptr<PythonSlot>> Fork(
+  static absl::StatusOr<std::unique_ptr<PythonProcess>> Fork(
       std::shared_ptr<PythonZygote> zygote);
-  ~PythonSlot();
-  PythonSlot(const PythonSlot&) = delete;
-  PythonSlot& operator=(const PythonSlot&) = delete;
+  ~PythonProcess();
+  PythonProcess(const PythonProcess&) = delete;
+  PythonProcess& operator=(const PythonProcess&) = delete;
 
   // Computes a request. No row may take longer than `timeout`. After kEnded,
-  // kHung, kStopped and errors the slot is of no more use.
+  // kHung, kStopped and errors the process is of no more use.
   absl::StatusOr<Outcome> Call(const RequestLayout& request,
                                absl::Duration timeout);
   // Sends a message and waits for the result, with its text. The same errors.
@@ -157,8 +158,8 @@ class PythonSlot {
   absl::StatusOr<ProcessEnd> End(bool hangs);
 
  private:
-  PythonSlot(std::shared_ptr<PythonZygote> zygote, pid_t pid, OwnedFd link,
-             SharedMemory input, SharedMemory output);
+  PythonProcess(std::shared_ptr<PythonZygote> zygote, pid_t pid, OwnedFd link,
+                SharedMemory input, SharedMemory output);
   int64_t RowBeingMade() const;
   absl::StatusOr<Outcome> Await(absl::Duration timeout);
 

@@ -18,11 +18,11 @@ namespace feedmill {
 namespace {
 
 constexpr uint64_t kMagic = 0x314c414553'4d46;  // "FMSEAL1"
-constexpr size_t kSlots = 2;
-constexpr off_t kSlotDistance = 4'096;  // each slot in a block of its own
+constexpr size_t kCopies = 2;
+constexpr off_t kCopyDistance = 4'096;  // each copy in a block of its own
 
-// A slot as stored. Its layout is part of the file format.
-struct Slot {
+// A copy as stored. Its layout is part of the file format.
+struct Copy {
   uint64_t magic = kMagic;
   uint64_t journal = 0;
   uint64_t sequence = 0;
@@ -30,12 +30,12 @@ struct Slot {
   uint64_t checksum = 0;
 
   uint64_t Checksum() const {
-    return XXH3_64bits(this, offsetof(Slot, checksum));
+    return XXH3_64bits(this, offsetof(Copy, checksum));
   }
 };
-static_assert(sizeof(Slot) == 48);
+static_assert(sizeof(Copy) == 48);
 
-off_t OffsetOf(size_t slot) { return static_cast<off_t>(slot) * kSlotDistance; }
+off_t OffsetOf(size_t copy) { return static_cast<off_t>(copy) * kCopyDistance; }
 
 }  // namespace
 
@@ -57,15 +57,15 @@ JournalSeal::~JournalSeal() {
 }
 
 absl::Status JournalSeal::Read() {
-  for (size_t index = 0; index < kSlots; ++index) {
-    Slot slot;
-    if (pread(file_, &slot, sizeof(slot), OffsetOf(index)) != sizeof(slot) ||
-        slot.magic != kMagic || slot.checksum != slot.Checksum()) {
+  for (size_t index = 0; index < kCopies; ++index) {
+    Copy copy;
+    if (pread(file_, &copy, sizeof(copy), OffsetOf(index)) != sizeof(copy) ||
+        copy.magic != kMagic || copy.checksum != copy.Checksum()) {
       continue;
     }
-    if (mark_ && mark_->sequence >= slot.sequence) continue;
-    mark_ = Mark{slot.journal, slot.sequence, slot.chain};
-    next_slot_ = (index + 1) % kSlots;
+    if (mark_ && mark_->sequence >= copy.sequence) continue;
+    mark_ = Mark{copy.journal, copy.sequence, copy.chain};
+    next_copy_ = (index + 1) % kCopies;
   }
   if (mark_) return absl::OkStatus();
   return DataLoss("'{}', which says how far the journal had come, is damaged",
@@ -85,16 +85,16 @@ absl::Status JournalSeal::Create(const Mark& mark) {
 }
 
 absl::Status JournalSeal::Write(const Mark& mark) {
-  Slot slot;
-  slot.journal = mark.journal;
-  slot.sequence = mark.sequence;
-  slot.chain = mark.chain;
-  slot.checksum = slot.Checksum();
-  if (pwrite(file_, &slot, sizeof(slot), OffsetOf(next_slot_)) !=
-      sizeof(slot)) {
+  Copy copy;
+  copy.journal = mark.journal;
+  copy.sequence = mark.sequence;
+  copy.chain = mark.chain;
+  copy.checksum = copy.Checksum();
+  if (pwrite(file_, &copy, sizeof(copy), OffsetOf(next_copy_)) !=
+      sizeof(copy)) {
     return Unavailable("cannot write '{}': {}", path_, WriteErrorText(errno));
   }
-  next_slot_ = (next_slot_ + 1) % kSlots;
+  next_copy_ = (next_copy_ + 1) % kCopies;
   mark_ = mark;
   return absl::OkStatus();
 }

@@ -16,7 +16,7 @@ using ChainChecksum = std::array<uint64_t, 2>;
 
 // A small file beside a journal that records the number of its last event, so
 // that a shortened or older journal is detected. Written after the journal's
-// commit and not synced, so it may be behind. Two slots are written
+// commit and not synced, so it may be behind. Two copies are written
 // alternately: a torn write leaves the other one intact.
 //
 // Thread-compatible.
@@ -28,7 +28,7 @@ class JournalSeal {
     ChainChecksum chain{};
   };
 
-  // Opens the file but does not create it. DataLoss if no slot is readable.
+  // Opens the file but does not create it. DataLoss if no copy is readable.
   static absl::StatusOr<std::unique_ptr<JournalSeal>> Open(std::string path);
   JournalSeal(const JournalSeal&) = delete;
   JournalSeal& operator=(const JournalSeal&) = delete;
@@ -46,7 +46,7 @@ class JournalSeal {
 
   std::string path_;
   int file_ = -1;
-  size_t next_slot_ = 0;
+  size_t next_copy_ = 0;
   std::optional<Mark> mark_;
 };
 

@@ -249,7 +249,7 @@ wire::Offset<fb::SharedParts> PutShared(Builder& builder, PartLender& lender,
   }
   const auto written =
       wire::PutStructs(builder, shared.parts, [](const SharedPart& part) {
-        return fb::SharedPart(part.part, part.ticket, part.offset, part.size);
+        return fb::SharedPart(part.part, part.entry, part.offset, part.size);
       });
   return fb::CreateSharedParts(builder, shared.link, shared.sequence, written);
 }
@@ -261,14 +261,14 @@ absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
   SharedParts shared{wire_shared.link(), wire_shared.sequence(), {}};
   shared.parts = reader.Structs(wire_shared.parts(), [](const fb::SharedPart&
                                                             part) {
-    return SharedPart{part.part(), part.ticket(), part.offset(), part.size()};
+    return SharedPart{part.part(), part.entry(), part.offset(), part.size()};
   });
   FM_RETURN_IF_ERROR(reader.error());
   if (borrower == nullptr) {
     return InvalidArgument(
         "parts of a message lie in memory that this process does not share");
   }
-  // Borrow even if later checks fail: that returns the slots to the lender.
+  // Borrow even if later checks fail: that returns the entries to the lender.
   FM_ASSIGN_OR_RETURN(const std::vector<Buffer> borrowed,
                       borrower->Borrow(shared));
   const size_t count = sent.size() + borrowed.size();

@@ -39,7 +39,7 @@ RunInfo ReadRun(FieldReader& reader, const fb::RunInfo& run) {
   return {
       RunNumber(run.run()), run.iteration(), run.seed(),
       run.source_size(),    run.positions(), PlanId(reader.Text(run.plan())),
-      run.slots(),          run.settled(),   run.source_round()};
+      run.passes(),         run.settled(),   run.source_round()};
 }
 
 BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
@@ -248,7 +248,7 @@ ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
   out.cursor = FromWire(*hello.cursor());
   out.seen = FromWire(*hello.seen());
   out.share = ReadShare(reader, hello.rank(), hello.ranks());
-  out.slots = hello.slots();
+  out.passes = hello.passes();
   out.settled = hello.settled();
   out.begins = hello.begins();
   return out;

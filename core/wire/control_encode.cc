@@ -15,7 +15,7 @@ fb::Order ToWire(Order order) {
 Offset<fb::RunInfo> Put(Builder& builder, const RunInfo& run) {
   return fb::CreateRunInfo(builder, run.run.value(), run.iteration, run.seed,
                            run.source_size, run.positions,
-                           wire::Put(builder, run.plan.value()), run.slots,
+                           wire::Put(builder, run.plan.value()), run.passes,
                            run.settled, run.source_round);
 }
 
@@ -176,7 +176,7 @@ Body Put(Builder& builder, const ClientHello& hello) {
       fb::CreateClientHello(builder, job, graph, ToWire(hello.order),
                             hello.seed, session, hello.take_over, run, &cursor,
                             &seen, hello.share.rank, hello.share.ranks,
-                            hello.slots, hello.settled, hello.begins));
+                            hello.passes, hello.settled, hello.begins));
 }
 
 Body Put(Builder& builder, const ClientBeat& beat) {

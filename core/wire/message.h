@@ -147,9 +147,9 @@ struct ClientHello {
   Cursor cursor;                 // deterministic: where to continue
   Seen seen;
   Share share{};  // share of this rank
-  // Slots of the run that the reader knows (RunInfo), from earlier answers or
+  // Passes of the run that the reader knows (RunInfo), from earlier answers or
   // its token; 0: none.
-  uint64_t slots = 0;
+  uint64_t passes = 0;
   bool settled = false;
   // True if the reader begins the run that it names. False if it continues it,
   // from a token or after a lost session. Only a continuing reader replaces its
@@ -222,9 +222,9 @@ struct RunInfo {
   uint64_t positions = 0;    // kInfinitePositions: infinite
   PlanId plan;
   // Mode off: number of whole passes over the graph; `positions` covers all of
-  // them (SlottedGraph has the plan). 0: the graph itself. Until the
+  // them (RepeatedGraph has the plan). 0: the graph itself. Until the
   // numbers are final both may grow, and no reader is at the end.
-  uint64_t slots = 0;
+  uint64_t passes = 0;
   bool settled = true;
   uint64_t source_round = 0;  // SourcePlan::round
 };

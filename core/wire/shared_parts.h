@@ -14,8 +14,9 @@
 namespace feedmill {
 
 struct SharedPart {
-  uint32_t part = 0;    // index in the message; 0 is the header
-  uint32_t ticket = 0;  // slot; returned when the last view is released
+  uint32_t part = 0;  // index in the message; 0 is the header
+  uint32_t entry =
+      0;  // of the part table; returned when the last view is released
   uint64_t offset = 0;  // in the link's memory
   uint64_t size = 0;
 };
@@ -31,7 +32,7 @@ class PartLender {
  public:
   virtual ~PartLender() = default;
   // Selects the parts after the header that the peer reads in place; others are
-  // sent. Lent parts stay unchanged until their slots are returned.
+  // sent. Lent parts stay unchanged until their entries are returned.
   virtual SharedParts Lend(std::span<const Buffer> parts) = 0;
 };
 
@@ -39,8 +40,8 @@ class PartLender {
 class PartBorrower {
  public:
   virtual ~PartBorrower() = default;
-  // Returns views of the shared parts; each slot is returned when its last copy
-  // is released. InvalidArgument if a part lies outside the link's memory.
+  // Returns views of the shared parts; each entry is returned when its last
+  // copy is released. InvalidArgument if a part lies outside the link's memory.
   virtual absl::StatusOr<std::vector<Buffer>> Borrow(
       const SharedParts& shared) = 0;
 };

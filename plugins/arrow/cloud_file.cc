@@ -37,18 +37,19 @@ CloudFile::CloudFile(std::shared_ptr<CloudObject> object)
 
 uint64_t CloudFile::ahead_bytes() const { return kAheadBytes; }
 
-// Caller holds mutex_. Starts to fetch the parts of a range that no piece has.
-void CloudFile::AddPieces(const ByteRange& range) const {
+// Caller holds mutex_. Starts to fetch the parts of a range that no prefetch
+// has.
+void CloudFile::AddPrefetches(const ByteRange& range) const {
   std::vector<ByteRange> missing;
   ledger_.AddMissing(range, missing);
-  const auto begin = [this](const ByteRange& piece) {
-    return object_->Begin(piece);
+  const auto begin = [this](const ByteRange& each) {
+    return object_->Begin(each);
   };
   for (const ByteRange& each : missing) {
-    for (const ByteRange& piece : SplitRange(each, kFetchBytes)) {
-      if (ledger_.Add(piece, {}, begin)) continue;
+    for (const ByteRange& part : SplitRange(each, kFetchBytes)) {
+      if (ledger_.Add(part, {}, begin)) continue;
       ledger_.DropPartlyRead();
-      if (!ledger_.Add(piece, {}, begin)) return;
+      if (!ledger_.Add(part, {}, begin)) return;
     }
   }
 }
@@ -57,7 +58,7 @@ void CloudFile::Prefetch(std::span<const ByteRange> ranges) const {
   const uint64_t size = object_->identity().size;
   const std::vector<ByteRange> joined = JoinRanges(ranges, kJoinGap, size);
   const std::lock_guard lock(mutex_);
-  for (const ByteRange& range : joined) AddPieces(range);
+  for (const ByteRange& range : joined) AddPrefetches(range);
 }
 
 absl::StatusOr<size_t> CloudFile::Read(uint64_t offset,
@@ -71,13 +72,14 @@ absl::StatusOr<size_t> CloudFile::Read(uint64_t offset,
     if (out.size() < kReadAround) {
       const uint64_t begin = offset / kReadAround * kReadAround;
       const uint64_t end = offset + out.size() + kReadAround - 1;
-      AddPieces({begin,
-                 std::min(end / kReadAround * kReadAround, file_size) - begin});
+      AddPrefetches(
+          {begin,
+           std::min(end / kReadAround * kReadAround, file_size) - begin});
     }
     parts = ledger_.PartsOf(offset, out, kFetchBytes, {});
   }
   for (Ledger::Part& part : parts) {
-    if (!part.piece)
+    if (!part.prefetch)
       part.fetch = object_->Begin({part.offset, part.out.size()});
   }
   for (const Ledger::Part& part : parts) {

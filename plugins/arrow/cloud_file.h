@@ -28,7 +28,7 @@ class CloudFile final : public RandomAccessFile {
  private:
   using Ledger = FetchLedger<Fetch>;
 
-  void AddPieces(const ByteRange& range) const;
+  void AddPrefetches(const ByteRange& range) const;
 
   const std::shared_ptr<CloudObject> object_;
 

@@ -70,8 +70,8 @@ uint64_t HttpFile::RunRequestBytes(uint64_t ahead) const {
 }
 
 // Caller holds mutex_. Returns the parts of a range beyond the announced ones
-// that no piece has. Without the last part if that is less than a request, and
-// not the end of the file: a later call asks for more of it.
+// that no prefetch has. Without the last part if that is less than a request,
+// and not the end of the file: a later call asks for more of it.
 std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further,
                                               uint64_t request_bytes) const {
   std::vector<ByteRange> missing;
@@ -87,15 +87,16 @@ std::vector<ByteRange> HttpFile::MissingAhead(const ByteRange& further,
   return missing;
 }
 
-// Caller holds mutex_. Makes pieces of the ranges, as far as there is memory.
+// Caller holds mutex_. Makes prefetches of the ranges, as far as there is
+// memory.
 void HttpFile::Begin(std::span<const ByteRange> ranges, uint64_t request_bytes,
                      absl::Time now,
                      std::vector<std::shared_ptr<Transfer>>& begun) const {
   for (const ByteRange& range : ranges) {
     for (const ByteRange& part : SplitRange(range, request_bytes)) {
-      const auto begin = [&](const ByteRange& piece) {
+      const auto begin = [&](const ByteRange& each) {
         return begun.emplace_back(
-            Transfer::Range(file_, piece, identity_, {}, store_->options));
+            Transfer::Range(file_, each, identity_, {}, store_->options));
       };
       if (!ledger_.Add(part, now, begin)) break;
     }
@@ -160,7 +161,7 @@ absl::Status HttpFile::CheckSeen(const FileIdentity& seen) const {
 absl::Status HttpFile::TakePart(const Ledger::Part& part) const {
   FM_RETURN_IF_ERROR(part.fetch->Wait(part.skip() + part.out.size()));
   FM_RETURN_IF_ERROR(CheckSeen(part.fetch->seen()));
-  if (!part.piece) return absl::OkStatus();
+  if (!part.prefetch) return absl::OkStatus();
   part.fetch->CopyTo(part.skip(), part.out);
   const std::lock_guard lock(mutex_);
   ledger_.CountRead(part);
@@ -168,11 +169,11 @@ absl::Status HttpFile::TakePart(const Ledger::Part& part) const {
 }
 
 absl::Status HttpFile::TakeParts(std::vector<Ledger::Part> parts) const {
-  // Parts that no piece has are received where the read wants them, in
+  // Parts that no prefetch has are received where the read wants them, in
   // parallel.
   std::vector<std::shared_ptr<Transfer>> direct;
   for (Ledger::Part& part : parts) {
-    if (part.piece) continue;
+    if (part.prefetch) continue;
     part.fetch = direct.emplace_back(
         Transfer::Range(file_, {part.offset, part.out.size()}, identity_,
                         part.out, store_->options));

@@ -42,7 +42,7 @@ class HttpFile final : public RandomAccessFile {
   void DropUnneeded(absl::Time before) const;
 
  private:
-  // Prefetched pieces have own memory; other parts of a read are received where
+  // Prefetches have own memory; other parts of a read are received where
   // it wants them.
   using Ledger = FetchLedger<Transfer>;
 

@@ -44,7 +44,7 @@ std::shared_ptr<Transfer> Transfer::Range(RemoteFile file, ByteRange range,
   made->knows_version_ = true;
   made->identity_ = identity;
   made->into_ = into;
-  if (into.empty()) made->own_ = PieceMemory(range.size);
+  if (into.empty()) made->own_ = TransferMemory(range.size);
   return made;
 }
 

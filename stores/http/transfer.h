@@ -19,9 +19,9 @@
 #include "core/io/random_access_file.h"
 #include "core/io/retry_schedule.h"
 #include "stores/http/http_options.h"
-#include "stores/http/piece_memory.h"
 #include "stores/http/remote_file.h"
 #include "stores/http/response_head.h"
+#include "stores/http/transfer_memory.h"
 
 namespace feedmill {
 
@@ -184,7 +184,7 @@ class Transfer {
   // All members below are guarded by mutex_.
   std::optional<FileIdentity> seen_;  // of the first answer
   std::span<std::byte> into_;  // empty: own_ is used, or it was abandoned
-  PieceMemory own_;
+  TransferMemory own_;
   std::vector<std::byte> whole_;
   std::string first_;  // of a probe
   uint64_t received_ = 0;

@@ -43,13 +43,20 @@ PRIVATE = {
 LIVING_PHRASES = {
     r"(that|those) of|the one that": "name the thing again, or use its genitive",
     r"live components?": "columns that later steps need",
+    r"pieces? of (work|memory|data|text|code|(a|the) file)": "task, block, part, range: a piece is a chunk with its cursors",
 }
 LIVING_PHRASES = [(re.compile(rf"\b({phrase})\b", re.I), hint) for phrase, hint in LIVING_PHRASES.items()]
 LIVING = {
     "beat": "heartbeat", "watch": "poll, monitor", "lane": "track, recorder", "awaited": "pending, absent",
     "settle": "make final", "settler": "the part that makes it final", "gate": "authenticator, limiter",
-    "mailbox": "in-process channel", "ticket": "slot", "loan": "lease", "said": "reported", "dry": "exhausted",
+    "mailbox": "in-process channel", "ticket": "entry", "loan": "lease", "said": "reported", "dry": "exhausted",
 }
+# Words with one meaning: a comment that has the word also has one of the others.
+ONE_MEANING = {
+    "slot": ("worker|lease", "pass, entry, operand or process: a slot is a lease that a worker may hold"),
+}
+ONE_MEANING = [(re.compile(rf"\b({word}s?)\b", re.I), re.compile(others, re.I), hint)
+               for word, (others, hint) in ONE_MEANING.items()]
 LIVING = {re.compile(rf"(?<![-\w:.])({word}(?:e?s|e?d|ing)?)(?![-\w(:])(?! run)"): hint for word, hint in LIVING.items()}
 TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how) ", re.I)
 
@@ -73,6 +80,9 @@ def living_words(path, number, text):
     text = re.sub(r"`[^`]*`", "X", text)
     for pattern, hint in [*LIVING_PHRASES, *LIVING.items()]:
         if found := pattern.search(text):
+            yield f"{path}:{number}: '{found[1]}'; say {hint}"
+    for word, others, hint in ONE_MEANING:
+        if (found := word.search(text)) and not others.search(text):
             yield f"{path}:{number}: '{found[1]}'; say {hint}"
 
 

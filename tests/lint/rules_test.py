@@ -185,10 +185,12 @@ class PlantedBreaches(unittest.TestCase):
         self.write("core/a.h", "// The bound of `beat`, Lane and kBeat; --dry-run is a dry run.\nint a;  // Watch(x)\n")
         self.write("docs/a.md", "The size of a lane, and that of a beat.\n")
         self.assertEqual(self.run_rule("english"), "")
-        self.write("core/b.h", "// The beat of a worker.\nint a;  // awaited\n// Its size, and that of a part.\nint b;\n")
+        self.write("core/b.h", "// The beat of a worker.\nint a;  // awaited\n// Its size, and that of a part.\nint b;\n"
+                   "// Slots of a run.\nint c;\n// A piece of work for a slot of the worker.\nint d;\n")
         self.write("tests/b_test.cc", "TEST(Runs, AreSettledLater) {}\nTEST(Errors, AreThoseOfTheLast) {}\n")
         found = self.run_rule("english")
         for part in ("b.h:3: 'beat'; say heartbeat", "b.h:4: 'awaited'", "b.h:5: 'that of'; say name the thing",
+                     "b.h:7: 'Slots'", "b.h:9: 'piece of work'",
                      "b_test.cc:1: 'settled'", "b_test.cc:2: 'those of'"):
             self.assertIn(part, found)
 

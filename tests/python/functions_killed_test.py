@@ -26,9 +26,9 @@ def interpreters():
     return [int(pid) for pid in children() if descendants(int(pid))]
 
 
-def slots():
+def processes():
     """The processes that make elements."""
-    return [slot for pid in interpreters() for slot in descendants(pid)]
+    return [process for pid in interpreters() for process in descendants(pid)]
 
 
 def kill(processes):
@@ -48,7 +48,7 @@ def rests():
     def fact():
         nonlocal last, same
         look = []
-        for pid in slots():
+        for pid in processes():
             with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
                 look.append([line for line in file if line.startswith(("State", "volun"))])
         same = same + 1 if look == last else 0
@@ -68,7 +68,7 @@ LARGE = fm.Dataset.range(80).map(
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-@pytest.mark.parametrize("killed", [interpreters, slots])
+@pytest.mark.parametrize("killed", [interpreters, processes])
 def test_an_idle_process_that_is_killed_costs_no_element(killed, on_error):
     dataset = LARGE.on_error("skip") if on_error == "skip" else LARGE
     with (
@@ -92,7 +92,7 @@ def test_processes_that_are_killed_again_and_again_cost_no_element():
         for x in reader:
             got.append(int(x))
             if len(got) % 500 == 0:
-                kill(slots() if len(got) % 1000 else interpreters())
+                kill(processes() if len(got) % 1000 else interpreters())
         assert reader.skipped == 0
     assert got == [3 * x for x in range(3000)]
 
@@ -108,7 +108,7 @@ def test_processes_of_generators_that_are_killed_cost_no_element():
         for x in reader:
             got.append(int(x[0]))
             if len(got) % 50 == 0:
-                kill(slots() if len(got) % 100 else interpreters())
+                kill(processes() if len(got) % 100 else interpreters())
         assert reader.skipped == 0
     assert got == list(range(320))
 

@@ -192,7 +192,7 @@ next(reader)
 def test_processes_end_with_a_killed_trainer():
     trainer = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE)
     assert trainer.stdout.readline() == b"reads\n"
-    wait_for(lambda: len(descendants(trainer.pid)) >= 2, "the zygote and a slot")
+    wait_for(lambda: len(descendants(trainer.pid)) >= 2, "the zygote and a process")
     started = descendants(trainer.pid)
     trainer.kill()
     trainer.wait(timeout=20)

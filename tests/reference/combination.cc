@@ -35,20 +35,20 @@ All Interleaved(const InterleaveSource& source, const Sizes& sizes,
                            ? sizes.size()
                            : static_cast<size_t>(source.cycle_length);
   constexpr size_t kNone = SIZE_MAX;
-  std::vector<size_t> slots(cycle, kNone);
+  std::vector<size_t> entries(cycle, kNone);
   std::vector<uint64_t> taken(sizes.size(), 0);
   All out;
-  size_t next = 0, slot = 0;
+  size_t next = 0, entry = 0;
   int64_t in_block = 0;
   const auto go_on = [&] {
-    slot = (slot + 1) % cycle;
+    entry = (entry + 1) % cycle;
     in_block = 0;
   };
   while (out.size() < bound) {
-    const bool any = std::any_of(slots.begin(), slots.end(),
+    const bool any = std::any_of(entries.begin(), entries.end(),
                                  [&](size_t i) { return i != kNone; });
     if (!any && next == sizes.size()) break;
-    size_t& input = slots[slot];
+    size_t& input = entries[entry];
     if (input == kNone && next < sizes.size()) {
       input = next++;
     } else if (input == kNone) {

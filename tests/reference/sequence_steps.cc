@@ -167,17 +167,17 @@ class Runner {
     };
     for (const Item& item : in_) {
       if (held.size() == Size(*step.window)) {
-        const size_t slot = draw();
-        out_.items.push_back(held[slot]);
-        held[slot] = item;
+        const size_t entry = draw();
+        out_.items.push_back(held[entry]);
+        held[entry] = item;
       } else {
         held.push_back(item);
       }
     }
     while (ended_ && !held.empty()) {
-      const size_t slot = draw();
-      out_.items.push_back(held[slot]);
-      held[slot] = held.back();
+      const size_t entry = draw();
+      out_.items.push_back(held[entry]);
+      held[entry] = held.back();
       held.pop_back();
     }
   }

@@ -92,19 +92,19 @@ Elements InARow(size_t bound, std::vector<Input> inputs) {
 
 Elements Interleaved(const InterleaveSource& source, size_t bound,
                      std::vector<Input> inputs) {
-  std::vector<std::optional<size_t>> slots(
+  std::vector<std::optional<size_t>> entries(
       source.cycle_length == 0 ? inputs.size()
                                : static_cast<size_t>(source.cycle_length));
   size_t begun = 0, empty = 0;
   Elements out;
-  for (size_t at = 0; empty < slots.size(); at = (at + 1) % slots.size()) {
-    auto& slot = slots[at];
-    if (!slot && begun < inputs.size()) slot = begun++;
-    empty = slot ? 0 : empty + 1;
-    for (int64_t k = 0; slot && k < source.block_length; ++k) {
-      if (!inputs[*slot].Look(out)) {
-        slot.reset();
-      } else if (out.size() >= bound || !inputs[*slot].Give(out)) {
+  for (size_t at = 0; empty < entries.size(); at = (at + 1) % entries.size()) {
+    auto& entry = entries[at];
+    if (!entry && begun < inputs.size()) entry = begun++;
+    empty = entry ? 0 : empty + 1;
+    for (int64_t k = 0; entry && k < source.block_length; ++k) {
+      if (!inputs[*entry].Look(out)) {
+        entry.reset();
+      } else if (out.size() >= bound || !inputs[*entry].Give(out)) {
         return out;
       }
     }

@@ -15,7 +15,7 @@
 
 #include "tests/reference/expression.h"
 #include "tests/reference/records.h"
-#include "tests/reference/sentence_pieces.h"
+#include "tests/reference/sentence_piece_ids.h"
 #include "tests/reference/tensor_functions.h"
 
 namespace feedmill::reference {

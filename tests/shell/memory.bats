@@ -16,7 +16,7 @@ options: {seed: 1}' > /dev/null
 teardown() { stop_all; }
 
 shares() { grep -q "shares this worker's memory" "$BATS_TEST_TMPDIR/$1.log"; }
-lends_no_more() { ! ls -l "/proc/$1/fd" | grep -q feedmill-tickets; }
+lends_no_more() { ! ls -l "/proc/$1/fd" | grep -q feedmill-parts; }
 
 # The abstract sockets that process $1 listens at.
 names_of() {

@@ -29,7 +29,7 @@ struct Describer {
     Add(line, "hello");
     Add(line, m.session);
     if (m.run) Add(line, " run {}", m.run->value());
-    if (m.slots > 0) Add(line, " slots {}{}", m.slots, m.settled ? "!" : "");
+    if (m.passes > 0) Add(line, " passes {}{}", m.passes, m.settled ? "!" : "");
     Add(line, m.cursor);
     if (m.begins) Add(line, " begins");
     if (m.take_over) Add(line, " take over");
@@ -51,8 +51,8 @@ struct Describer {
     }
     if (m.run) Add(line, " run {}", m.run->run.value());
     if (m.awaited > 0) Add(line, " awaits {}", m.awaited);
-    if (m.run && m.run->slots > 0) {
-      Add(line, " slots {}{}", m.run->slots, m.run->settled ? "!" : "");
+    if (m.run && m.run->passes > 0) {
+      Add(line, " passes {}{}", m.run->passes, m.run->settled ? "!" : "");
     }
     for (const BoundSplit& s : m.splits) {
       Add(line, " {}:[{}.{} {}.{})", s.split.number, s.begin.p, s.begin.i,
@@ -188,7 +188,7 @@ struct Folder {
     Add(m.session);
     if (m.beat_sent) Add(*m.beat_sent);
     if (m.run) Add(m.run->run.value());
-    if (m.run && m.run->slots > 0) Add(2 * m.run->slots + m.run->settled);
+    if (m.run && m.run->passes > 0) Add(2 * m.run->passes + m.run->settled);
     for (const BoundSplit& split : m.splits) {
       Add(split.split.number);
       Add(split.begin);

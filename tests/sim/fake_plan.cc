@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kNameBytes = 3 * sizeof(uint64_t);
 constexpr uint64_t kPerString = 8;  // credit per string beside its bytes
-constexpr uint64_t kMostSlots = 8;
+constexpr uint64_t kMostPasses = 8;
 
 PythonNeedsPtr Needs() {
   return std::make_shared<const std::vector<PythonNeeds>>(
@@ -26,9 +26,9 @@ PythonInterpreter FakePlan::Interpreter(bool fit) {
       "/usr/bin/python3", "3.11.4", {fit ? "numpy==2.1.0" : "numpy==1.26.4"}};
 }
 
-FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python,
+FakePlan::FakePlan(Random& random, bool in_passes, uint64_t longer, bool python,
                    bool generates)
-    : slotted_(slotted),
+    : in_passes_(in_passes),
       python_(python),
       generates_(generates),
       spec_(std::make_shared<const ElementSpec>(
@@ -38,7 +38,7 @@ FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer, bool python,
   needs_manifest_ = random.OneIn(3);
   first_split_ = random.Between(1, 6);
   const uint64_t positions =
-      longer * (slotted_ ? random.Between(8, 30) : random.Between(30, 120));
+      longer * (in_passes_ ? random.Between(8, 30) : random.Between(30, 120));
   const uint64_t large_percent =
       random.Choice({uint64_t{0}, uint64_t{10}, uint64_t{30}});
   const uint64_t cost_ms =
@@ -70,7 +70,7 @@ void FakePlan::RemovePoison() {
 
 void FakePlan::MakeReference() {
   reference_.clear();
-  const uint64_t end = slotted_ ? kMostSlots * positions() : positions();
+  const uint64_t end = in_passes_ ? kMostPasses * positions() : positions();
   for (uint64_t p = 0; p < poison_.value_or(end); ++p) {
     for (uint64_t i = 0; i < counts_[Within(p)]; ++i) {
       reference_.push_back({p, i});
@@ -152,7 +152,7 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
 Planner FakePlan::MakePlanner() const {
   Planner planner;
   planner.fingerprint = [](const std::string& graph) { return graph; };
-  planner.needs_manifest = [needs = needs_manifest_ || slotted_ || python_](
+  planner.needs_manifest = [needs = needs_manifest_ || in_passes_ || python_](
                                const std::string&) { return needs; };
   if (python_) {
     planner.python_needs = [needs = Needs()](const std::string&) {
@@ -166,10 +166,10 @@ Planner FakePlan::MakePlanner() const {
     return numbered;
   };
   planner.shape = [positions = positions(), first = first_split_,
-                   slotted = slotted_](const std::string& graph,
-                                       const std::string& manifest, uint64_t,
-                                       uint64_t) {
-    return JobShape{graph, manifest, positions, positions, first, slotted};
+                   in_passes = in_passes_](const std::string& graph,
+                                           const std::string& manifest,
+                                           uint64_t, uint64_t) {
+    return JobShape{graph, manifest, positions, positions, first, in_passes};
   };
   return planner;
 }

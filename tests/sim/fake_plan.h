@@ -24,34 +24,34 @@ struct ElementName {
 
 // A pipeline that is a pure function from cursors to elements. Positions have 0
 // to 3 elements of one bytes component, in one of three shapes (1:1, a filter,
-// a flat_map). One position may have a data error. With slots, a run repeats
-// the whole of it.
+// a flat_map). One position may have a data error. In mode off, a run
+// reads the whole of it in several passes.
 class FakePlan {
  public:
   // `longer`: factor for the number of positions; each takes that much less
   // time.
   // `python`: it has Python functions.
   // `generates`: it is a generator: pieces end within positions, with a state.
-  FakePlan(Random& random, bool slotted, uint64_t longer, bool python,
+  FakePlan(Random& random, bool in_passes, uint64_t longer, bool python,
            bool generates);
 
   const std::string& graph() const { return graph_; }
   // The graph that workers run.
   std::string run_graph() const {
-    return slotted_ ? graph_ + " again" : graph_;
+    return in_passes_ ? graph_ + " again" : graph_;
   }
-  bool slotted() const { return slotted_; }
+  bool in_passes() const { return in_passes_; }
   bool python() const { return python_; }
   // The interpreter of a worker that can run the functions, or cannot.
   static PythonInterpreter Interpreter(bool fit);
   bool needs_manifest() const { return needs_manifest_; }
   uint64_t positions() const { return counts_.size(); }
   // The reference: all elements before the error, in order, for the maximum
-  // number of slots.
+  // number of passes.
   const std::vector<Cursor>& reference() const { return reference_; }
   // Index of `cursor` in the reference.
   size_t IndexOf(Cursor cursor) const;
-  // The position of each slot that fails (deterministic order).
+  // The position of each pass that fails (deterministic order).
   std::optional<uint64_t> poison() const { return poison_; }
   void RemovePoison();
   // Maximum element bytes of a position.
@@ -78,10 +78,10 @@ class FakePlan {
 
   void MakeReference();
 
-  // Index within its slot.
+  // Index within its pass.
   uint64_t Within(uint64_t position) const { return position % positions(); }
 
-  const bool slotted_;
+  const bool in_passes_;
   const bool python_;
   const bool generates_;
   Shape shape_ = Shape::kDense;

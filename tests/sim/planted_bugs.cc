@@ -54,7 +54,7 @@ class EndsUnsettled : public SessionRules {
   bool EndKnown(const RunInfo&) const override { return true; }
 };
 
-// Reads the second slot before the number of slots is final (P-190).
+// Reads the second pass before the number of passes is final (P-190).
 class ReadsOnUnsettled : public SessionRules {
  public:
   bool WaitsToSettle() const override { return false; }

@@ -34,10 +34,10 @@
 //   - replaying the journal gives the dispatcher's state, also after a crash
 //     that loses unsynced events; it is never behind sent messages
 //   - the dispatcher sends at most one message to each peer per call
-//   - a run with slots (mode off) has one for each worker that was present at
-//     some time before the first slot ended, and all its readers end together;
-//     no reader hands out elements of the second slot before the number of
-//     slots is settled; a dispatcher that lost its store settles it with the
+//   - a run in mode off has one pass for each worker that was present at some
+//     time before the first pass ended, and all its readers end together;
+//     no reader hands out elements of the second pass before the number of
+//     passes is settled; a dispatcher that lost its store settles it with the
 //     number that a rank reports within the client timeout
 //   - no worker gets a lease of a pipeline with Python functions, or lists its
 //     files, that its interpreter cannot run

@@ -19,7 +19,7 @@ constexpr uint64_t kStepsMax = 2'000'000;
 constexpr size_t kLinkDepthMax = 20'000;
 
 // Drawn separately, so that the other draws of a seed do not change.
-bool HasSlots(uint64_t seed) { return Random(seed + 11'000'033).OneIn(4); }
+bool HasPasses(uint64_t seed) { return Random(seed + 11'000'033).OneIn(4); }
 
 // Drawn separately too: worlds in which tasks may be cheap.
 std::optional<Random> SpeedsOf(uint64_t seed) {
@@ -65,7 +65,7 @@ World::World(const Options& options)
       speeds_(SpeedsOf(options.seed)),
       pythons_(PythonsOf(options.seed)),
       slow_disk_(SlowDiskOf(options.seed)),
-      plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1,
+      plan_(random_, HasPasses(options.seed), speeds_ ? uint64_t{kLonger} : 1,
             pythons_.has_value(), options.generates) {
   order_ = random_.Choice(
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
@@ -74,8 +74,8 @@ World::World(const Options& options)
     slow_use_ = HasSlowUse(options.seed);
     plan_.RemovePoison();
   }
-  passes_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);
-  passes_ = passes_left_;
+  iterations_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);
+  iterations_ = iterations_left_;
   names_epochs_ = options.names_epochs.value_or(NamesEpochs(options.seed));
   in_ranks_ = order_ == Order::kDeterministic && random_.OneIn(3);
   if (in_ranks_) {
@@ -120,15 +120,15 @@ World::World(const Options& options)
   for (uint64_t i = 0; i < workers; ++i) {
     StartWorker(fmt::format("tcp://w{}", i));
   }
-  // Most workers join while the first slot is read.
-  for (uint64_t i = 0; plan_.slotted() && i < random_.Between(0, 2); ++i) {
+  // Most workers join while the first pass is read.
+  for (uint64_t i = 0; plan_.in_passes() && i < random_.Between(0, 2); ++i) {
     timeline_.After(random_.UpTo(absl::Milliseconds(500)),
                     [this] { Fault("new worker"); });
   }
   if (order_ == Order::kAny) {
-    slots_.resize(sharers_);
+    members_.resize(sharers_);
     for (size_t i = 0; i < sharers_; ++i)
-      slots_[i] = StartReader(false, i).name;
+      members_[i] = StartReader(false, i).name;
   } else if (in_ranks_) {
     StartRanks(ranks_, absl::ZeroDuration());
   } else {
@@ -194,7 +194,7 @@ void World::Watch() {
   if (Finished()) {
     if (!finished_at_) finished_at_ = now();
   } else if (now() >
-             std::max(pass_began_, absl::UnixEpoch() + kFaultsEnd) +
+             std::max(iteration_began_, absl::UnixEpoch() + kFaultsEnd) +
                  (two_jobs_ ? 2 : 1) * (slow ? kLonger : 1) * kLiveness) {
     Fail("no progress: the bound of completion has passed");
   }

@@ -86,23 +86,23 @@ class World {
     Share share;
     bool resumed = false;             // started from a token
     std::optional<uint64_t> epoch{};  // the iteration that it requested
-    size_t slot = 0;                  // of sharing readers and ranks
+    size_t member = 0;  // the rank, or the index of a sharing reader
   };
   // The token of an application: the position just after an element.
   struct Token {
     RunNumber run;
     Cursor cursor;
     uint64_t number = 0;
-    uint64_t slots = 0;
+    uint64_t passes = 0;
     bool settled = false;
     GeneratorStatePtr state{};  // leads to `cursor`
   };
-  // A stored token, and the number of passes left at that time.
+  // A stored token, and the number of iterations left at that time.
   struct Checkpoint {
     Token token;
-    uint64_t passes = 0;
+    uint64_t iterations = 0;
   };
-  // A reader that reached its end. The slot's next reader belongs to the same
+  // A reader that reached its end. The member's next reader belongs to the same
   // process and sends its unacknowledged leaves.
   struct Former {
     std::string name;
@@ -173,17 +173,17 @@ class World {
   void DispatcherFault(bool wipe);
   void RestartSharers();
   void CheckEvent(const DispatcherEvent& event);
-  void CheckSlots(const RunExtended& event);
+  void CheckPasses(const RunExtended& event);
   void CheckSettled(const RunExtended& event, const JobState& job);
-  void NoteWordOfSlots(const ClientHello& hello);
+  void NotePasses(const ClientHello& hello);
   void NoteSeen(const Message& message);
-  uint64_t KnownSlots(size_t slot, RunNumber run) const;
+  uint64_t KnownPasses(size_t member, RunNumber run) const;
 
   // ---- applications
-  ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false,
+  ReaderProcess& StartReader(bool take_over, size_t member, bool resume = false,
                              bool side = false,
                              std::optional<Former> former = std::nullopt);
-  std::optional<Former> EndFormer(size_t slot);
+  std::optional<Former> EndFormer(size_t member);
   void LetExit(const ReaderProcess& reader);
   void StartSide(bool take_over, absl::Duration delay, bool resume = false);
   void OnSideOver(ReaderProcess& reader);
@@ -203,29 +203,30 @@ class World {
   void OnReaderOver(ReaderProcess& reader);
   uint64_t EndOf(const ReaderProcess& reader);
   void OnMainOver(ReaderProcess& reader);
-  void EndPass();
+  void EndIteration();
   void StartMainLater(bool take_over, absl::Duration delay,
                       bool resume = false);
   void StartRanks(uint64_t ranks, absl::Duration within);
-  void StartRankLater(size_t slot, absl::Duration delay);
+  void StartRankLater(size_t member, absl::Duration delay);
   void OnRankOver(ReaderProcess& reader);
-  void GoBack(size_t slot);
+  void GoBack(size_t member);
   void ChangeRanks();
   std::optional<Checkpoint> MergeTokens() const;
-  void StartSharerLater(size_t slot, absl::Duration delay);
-  bool OtherSharerLives(size_t slot) const;
+  void StartSharerLater(size_t member, absl::Duration delay);
+  bool OtherSharerLives(size_t member) const;
   void KillLateSharer();
   void CheckOpened(const SessionOpened& event);
   void CheckRunStarted(const RunStarted& event);
-  bool MayBeLeftBehind(const JobState& job, size_t slot, RunNumber run) const;
+  bool MayBeLeftBehind(const JobState& job, size_t member, RunNumber run) const;
   // Iteration of a rank's application.
-  uint64_t IterationOf(size_t slot) const {
-    return passes_left_ - rank_passes_[slot];
+  uint64_t IterationOf(size_t member) const {
+    return iterations_left_ - rank_iterations_[member];
   }
   // Iteration of a reader's application. REQUIRES: order deterministic.
   uint64_t EpochOf(const ReaderProcess& reader) const {
     if (reader.side) return 0;
-    return in_ranks_ ? IterationOf(reader.slot) : passes_ - passes_left_;
+    return in_ranks_ ? IterationOf(reader.member)
+                     : iterations_ - iterations_left_;
   }
   bool Finished();
   bool MainFinished() const;
@@ -281,35 +282,38 @@ class World {
   Result result_;
 
   Order order_ = Order::kDeterministic;
-  uint64_t passes_ = 1;
-  uint64_t passes_left_ = 1;
+  uint64_t iterations_ = 1;
+  uint64_t iterations_left_ = 1;
   bool names_epochs_ = false;  // readers without a token name their iteration
-  absl::Time pass_began_ = absl::UnixEpoch();
+  absl::Time iteration_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
   bool slow_use_ = false;  // sharing applications use one element at a time
-  // Ranks of one sequence, one slot each, and the passes each has left.
+  // Ranks of one sequence: the member of a rank is its number. Each has its own
+  // number of iterations left.
   bool in_ranks_ = false;
   bool ranks_take_over_ = false;  // whenever they are started
   uint64_t first_life_ = 0;       // of the present application
   uint64_t ranks_ = 1;
-  uint64_t ranks_base_ = 0;         // the number at which they began together
-  uint64_t ranks_base_passes_ = 0;  // … and the passes left at that time
+  uint64_t ranks_base_ = 0;  // the number at which they began together
+  uint64_t ranks_base_iterations_ =
+      0;                      // … and the iterations left at that time
   uint64_t application_ = 0;  // number of restarts of the whole application
-  std::vector<uint64_t> rank_passes_;
+  std::vector<uint64_t> rank_iterations_;
   // Ranks whose process died before the dispatcher acknowledged the end of an
-  // earlier pass. They may be given that pass again (P-171).
+  // earlier iteration. They may be given that iteration again (P-171).
   std::set<size_t> lost_leaves_;
-  std::vector<std::optional<Token>> tokens_;  // deterministic order, by slot
-  std::vector<std::optional<Checkpoint>> checkpoints_;  // older tokens, by slot
+  std::vector<std::optional<Token>> tokens_;  // deterministic order, by member
+  std::vector<std::optional<Checkpoint>>
+      checkpoints_;                   // older tokens, by member
   std::optional<Checkpoint> merged_;  // of all ranks, at their last change
   std::optional<Token> base_token_;   // where the ranks began together
   // For the present dispatcher: since when it may know that the run was read
-  // before, and the numbers of slots that ranks reported as final.
+  // before, and the numbers of passes that ranks reported as final.
   std::optional<absl::Time> begun_before_;
-  std::map<size_t, std::pair<RunNumber, uint64_t>> said_slots_;
+  std::map<size_t, std::pair<RunNumber, uint64_t>> reported_passes_;
   // Also reports of replaced incarnations.
-  std::set<std::pair<RunNumber, uint64_t>> heard_slots_;
-  // Ranks that know another number of slots than the final one.
+  std::set<std::pair<RunNumber, uint64_t>> heard_passes_;
+  // Ranks that know another number of passes than the final one.
   std::set<size_t> passed_over_;
   // A second job of the same graph, with one reader that reads it once.
   bool main_left_ = true;
@@ -368,8 +372,8 @@ class World {
   std::map<std::string, ReaderProcess> readers_;
   std::string main_;  // deterministic order: the reader that is checked
   bool main_coming_ = false;
-  std::map<size_t, Former> former_;  // deterministic order, by slot
-  std::vector<std::string> slots_;   // reader of each slot, or ""
+  std::map<size_t, Former> former_;   // deterministic order, by member
+  std::vector<std::string> members_;  // reader of each member, or ""
   bool late_death_ = false;  // a reader dies when no split is left to bind
   std::map<Cursor, Handed> handed_;
   // Ends of runs, known from ranks that reached them or (sharing readers) from

@@ -44,7 +44,7 @@ void World::EndTurn() {
     } else if (auto* leave = std::get_if<ClientLeave>(&incoming.message)) {
       leaving_.insert(leave->session.consumer);
     } else if (auto* hello = std::get_if<ClientHello>(&incoming.message)) {
-      NoteWordOfSlots(*hello);
+      NotePasses(*hello);
     }
   }
   StepDispatcher(dispatcher_->Handle(now() + dispatcher_skew_, turn));
@@ -247,8 +247,8 @@ void World::StartDispatcher(bool wiped) {
   dispatcher_began_ = now();
   begun_before_.reset();
   if (!wiped) begun_before_ = now();
-  said_slots_.clear();
-  heard_slots_.clear();
+  reported_passes_.clear();
+  heard_passes_.clear();
   dispatcher_up_ = true;
   dispatcher_thaw_ = now();
   incoming_.clear();
@@ -322,11 +322,11 @@ void World::DispatcherFault(bool wipe) {
 // The dead readers' elements are unknown, so the application starts again.
 void World::RestartSharers() {
   handed_.clear();
-  for (size_t slot = 0; slot < slots_.size(); ++slot) {
-    const auto it = readers_.find(slots_[slot]);
+  for (size_t member = 0; member < members_.size(); ++member) {
+    const auto it = readers_.find(members_[member]);
     if (it == readers_.end()) continue;
     KillReader(it->first);
-    StartSharerLater(slot, random_.UpTo(absl::Seconds(1)));
+    StartSharerLater(member, random_.UpTo(absl::Seconds(1)));
   }
 }
 
@@ -341,7 +341,7 @@ void World::CheckEvent(const DispatcherEvent& event) {
   } else if (const auto* bound = std::get_if<SplitsBound>(&event)) {
     result_.totals["splits"] += bound->count();
   } else if (const auto* extended = std::get_if<RunExtended>(&event)) {
-    CheckSlots(*extended);
+    CheckPasses(*extended);
   } else if (const auto* finished = std::get_if<RunFinished>(&event)) {
     const JobState& job = *replica_.FindJob(finished->job);
     const bool main = finished->job == JobName("job");
@@ -367,20 +367,21 @@ void World::CheckEvent(const DispatcherEvent& event) {
   }
 }
 
-// Checks that a run has at most as many slots as there are workers.
-void World::CheckSlots(const RunExtended& event) {
+// Checks that a run has at most as many passes as there are workers.
+void World::CheckPasses(const RunExtended& event) {
   const JobState& job = *replica_.FindJob(event.job);
-  const bool more = event.slots > job.slots;
-  if (more) ++result_.totals["slots added"];
+  const bool more = event.passes > job.passes;
+  if (more) ++result_.totals["passes added"];
   if (event.last) ++result_.totals["runs settled"];
-  if (event.slots > workers_.size()) {
-    Fail(fmt::format("{} slots for {} workers", event.slots, workers_.size()));
+  if (event.passes > workers_.size()) {
+    Fail(
+        fmt::format("{} passes for {} workers", event.passes, workers_.size()));
   }
   if (!more && !event.last) Fail("an event that changes nothing");
-  if (in_ranks_ && event.job == JobName("job") && event.slots < job.slots &&
-      !heard_slots_.contains({job.run, event.slots})) {
-    Fail(fmt::format("{} slots became {}, which no rank said", job.slots,
-                     event.slots));
+  if (in_ranks_ && event.job == JobName("job") && event.passes < job.passes &&
+      !heard_passes_.contains({job.run, event.passes})) {
+    Fail(fmt::format("{} passes became {}, which no rank said", job.passes,
+                     event.passes));
   }
   if (in_ranks_ && event.last && event.job == JobName("job")) {
     CheckSettled(event, job);

@@ -47,7 +47,8 @@ void World::DrawFaults() {
     }
   }
   // A rank that waits for the next iteration would be given the first one.
-  if (in_ranks_ && passes_left_ > 1) std::erase(faults_, "dispatcher wiped");
+  if (in_ranks_ && iterations_left_ > 1)
+    std::erase(faults_, "dispatcher wiped");
   fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
   // Only lost data is computed again here; no other fault may restart progress.
   if (speeds_ && speeds_->OneIn(2)) {
@@ -132,7 +133,8 @@ void World::WorkerFault(const std::string& kind) {
 
 World::ReaderProcess* World::AnyReader() {
   const std::string& name =
-      slots_.empty() ? main_ : slots_[random_.Between(0, slots_.size() - 1)];
+      members_.empty() ? main_
+                       : members_[random_.Between(0, members_.size() - 1)];
   const auto it = readers_.find(name);
   if (it == readers_.end() || it->second.done) return nullptr;
   return &it->second;
@@ -144,7 +146,7 @@ void World::ReaderFault(const std::string& kind) {
   const absl::Duration back =
       absl::Milliseconds(random_.Choice({50, 500, 2'000}));
   // A reader that reached its end without a token would begin the next run.
-  const bool token = in_ranks_ && tokens_[reader->slot].has_value();
+  const bool token = in_ranks_ && tokens_[reader->member].has_value();
   if (in_ranks_ && !token &&
       reader->core->state() == ReadSession::State::kEnded) {
     return;
@@ -152,14 +154,14 @@ void World::ReaderFault(const std::string& kind) {
   const auto replace = [&](bool take_over) {
     if (order_ == Order::kAny) {
       // Sometimes the other readers continue without it.
-      if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
-      StartSharerLater(reader->slot, back);
+      if (OtherSharerLives(reader->member) && random_.OneIn(3)) return;
+      StartSharerLater(reader->member, back);
     } else if (in_ranks_) {
       if (!reader->core->UnacknowledgedLeaves().empty()) {
-        lost_leaves_.insert(reader->slot);
+        lost_leaves_.insert(reader->member);
       }
-      GoBack(reader->slot);
-      StartRankLater(reader->slot, back);
+      GoBack(reader->member);
+      StartRankLater(reader->member, back);
     } else {
       const bool resume = take_over && random_.OneIn(2);
       if (resume) GoBack(0);

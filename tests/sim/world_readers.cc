@@ -17,7 +17,7 @@ constexpr uint64_t kLongChunk = 24;       // used element by element
 
 }  // namespace
 
-World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
+World::ReaderProcess& World::StartReader(bool take_over, size_t member,
                                          bool resume, bool side,
                                          std::optional<Former> former) {
   const uint64_t life = ++lives_;
@@ -27,7 +27,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   reader.life = life;
   reader.skew = skews_[life] = DrawSkew();
   reader.take_over = take_over;
-  reader.slot = slot;
+  reader.member = member;
   reader.side = side;
   reader.batch = random_.Choice<uint64_t>({1, 2, 4, 12});
   if (slow_use_ && !side) reader.batch = kLongChunk;
@@ -39,7 +39,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   const bool rank = in_ranks_ && !side;
   std::string consumer = side ? "side" : "solo";
   if (Shared(reader)) consumer = fmt::format("s{}", life);
-  if (rank) consumer = fmt::format("{}/{}", slot, ranks_);
+  if (rank) consumer = fmt::format("{}/{}", member, ranks_);
   settings.session = {ConsumerId(consumer), Incarnation(life)};
   settings.take_over = take_over;
   if (former) {
@@ -49,14 +49,14 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   }
   if (!Shared(reader)) {
     Token from;
-    std::optional<Token>& token = side ? side_token_ : tokens_[slot];
+    std::optional<Token>& token = side ? side_token_ : tokens_[member];
     reader.resumed = resume && token.has_value();
     if (reader.resumed) {
       from = *token;
       settings.run = from.run;
       settings.start = from.cursor;
       settings.state = from.state;
-      settings.slots = from.slots;
+      settings.passes = from.passes;
       settings.settled = from.settled;
       ++result_.totals["readers resumed"];
     } else if (names_epochs_) {
@@ -67,7 +67,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
     }
     // An intruder belongs to another application.
     if (!reader.resumed && (side || main_.empty())) token.reset();
-    if (rank) settings.share = reader.share = {slot, ranks_};
+    if (rank) settings.share = reader.share = {member, ranks_};
     reader.expected = reader.share.From(from.number);
     reader.next = plan_.numbered() ? reader.expected : from.number;
   }
@@ -85,9 +85,9 @@ void World::KillReader(const std::string& name) {
   readers_.erase(name);
 }
 
-// Ends the slot's previous reader, which reached its end, if there is one.
-std::optional<World::Former> World::EndFormer(size_t slot) {
-  auto former = former_.extract(slot);
+// Ends the member's previous reader, which reached its end, if there is one.
+std::optional<World::Former> World::EndFormer(size_t member) {
+  auto former = former_.extract(member);
   if (former.empty()) return std::nullopt;
   const auto it = readers_.find(former.mapped().name);
   if (it != readers_.end()) {
@@ -98,7 +98,7 @@ std::optional<World::Former> World::EndFormer(size_t slot) {
 }
 
 void World::LetExit(const ReaderProcess& reader) {
-  for (auto& [slot, former] : former_) {
+  for (auto& [member, former] : former_) {
     if (former.name != reader.name) continue;
     former.unsaid = reader.core->UnacknowledgedLeaves();
   }
@@ -206,15 +206,16 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
                             reader.name, *reader.epoch, element.iteration));
   }
   const bool lost =
-      in_ranks_ && !reader.side && lost_leaves_.erase(reader.slot) > 0;
-  if (lost && run->iteration + 1 == IterationOf(reader.slot)) {
-    ++rank_passes_[reader.slot];
-    ++result_.totals["passes read again"];
+      in_ranks_ && !reader.side && lost_leaves_.erase(reader.member) > 0;
+  if (lost && run->iteration + 1 == IterationOf(reader.member)) {
+    ++rank_iterations_[reader.member];
+    ++result_.totals["iterations read again"];
   }
-  if (in_ranks_ && !reader.side && run->iteration != IterationOf(reader.slot)) {
+  if (in_ranks_ && !reader.side &&
+      run->iteration != IterationOf(reader.member)) {
     return Fail(fmt::format("{} reads iteration {}, its application is at {}",
                             reader.name, run->iteration,
-                            IterationOf(reader.slot)));
+                            IterationOf(reader.member)));
   }
   if (options_.trace != nullptr) {
     Trace(fmt::format("{} hands out {}.{}", reader.name, element.cursor.p,
@@ -228,7 +229,7 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
                             element.cursor.p, element.cursor.i,
                             reader.expected));
   }
-  if (run->slots > 0 && !run->settled &&
+  if (run->passes > 0 && !run->settled &&
       element.cursor.p >= plan_.positions()) {
     return Fail(fmt::format("{} handed out {}.{} before its run was settled",
                             reader.name, element.cursor.p, element.cursor.i));
@@ -236,23 +237,25 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
   Token token{run->run,
               options_.makers.token_cursor(
                   *reader.core, {element.cursor.p, element.cursor.i + 1}),
-              reader.expected + 1, run->slots, run->slots > 0 && run->settled};
+              reader.expected + 1, run->passes,
+              run->passes > 0 && run->settled};
   for (const GeneratorStatePtr& state : reader.states) {
     if (state->LeadsTo(token.cursor)) token.state = state;
   }
-  const size_t slot = in_ranks_ ? reader.slot : 0;
+  const size_t member = in_ranks_ ? reader.member : 0;
   if (reader.side) {
     side_token_ = token;
   } else if (in_ranks_ || reader.name == main_) {
-    tokens_[slot] = token;
+    tokens_[member] = token;
     const uint64_t step = reader.expected / reader.share.ranks;
-    const uint64_t passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
-    std::optional<Checkpoint>& last = checkpoints_[slot];
-    // The checkpoint of the previous pass is kept for a while, so that readers
-    // can return to it.
+    const uint64_t iterations =
+        in_ranks_ ? rank_iterations_[member] : iterations_left_;
+    std::optional<Checkpoint>& last = checkpoints_[member];
+    // The checkpoint of the previous iteration is kept for a while, so that
+    // readers can return to it.
     const bool keep =
-        last && last->passes != passes && step < 4 * kCheckpointEvery;
-    if (!keep && step % kCheckpointEvery == 0) last = {token, passes};
+        last && last->iterations != iterations && step < 4 * kCheckpointEvery;
+    if (!keep && step % kCheckpointEvery == 0) last = {token, iterations};
   }
   reader.expected += reader.share.ranks;
 }
@@ -273,7 +276,7 @@ void World::OnReaderOver(ReaderProcess& reader) {
   reader.exit = now() + absl::Seconds(1);
   if (reader.zombie) return;
   if (!reader.side && (in_ranks_ || reader.name == main_)) {
-    former_[reader.slot] = {reader.name, failed};
+    former_[reader.member] = {reader.name, failed};
   }
   if (reader.side) {
     OnSideOver(reader);
@@ -294,7 +297,7 @@ void World::OnReaderOver(ReaderProcess& reader) {
 uint64_t World::EndOf(const ReaderProcess& reader) {
   const RunInfo& run = *reader.core->run();
   if (!run.settled) Fail(reader.name + " ended a run that may still grow");
-  if (in_ranks_ && !reader.side && !passed_over_.contains(reader.slot)) {
+  if (in_ranks_ && !reader.side && !passed_over_.contains(reader.member)) {
     const uint64_t end =
         ends_.try_emplace(run.run, run.positions).first->second;
     if (end != run.positions) {
@@ -313,7 +316,7 @@ void World::OnMainOver(ReaderProcess& reader) {
     return StartMainLater(false, absl::Milliseconds(500));
   }
   CheckReadAll(reader);
-  EndPass();
+  EndIteration();
 }
 
 // Checks that the reader reached the end of the sequence, or the error there.
@@ -366,12 +369,13 @@ void World::SideFault(bool freeze) {
   StartSide(/*take_over=*/true, back, random_.OneIn(2));
 }
 
-void World::EndPass() {
-  ++result_.totals["passes"];
-  --passes_left_;
-  pass_began_ = now();
+void World::EndIteration() {
+  ++result_.totals["iterations"];
+  --iterations_left_;
+  iteration_began_ = now();
   main_.clear();
-  if (passes_left_ > 0) StartMainLater(false, random_.UpTo(absl::Seconds(1)));
+  if (iterations_left_ > 0)
+    StartMainLater(false, random_.UpTo(absl::Seconds(1)));
 }
 
 // Checks a session that opens without taking over: no other reader may still
@@ -388,7 +392,7 @@ void World::CheckOpened(const SessionOpened& event) {
       opener->resumed) {  // the earlier reader was given up by its user
     for (auto& [name, reader] : readers_) {
       const bool same = reader.side == side &&
-                        (!in_ranks_ || side || reader.slot == opener->slot);
+                        (!in_ranks_ || side || reader.member == opener->member);
       reader.zombie = reader.zombie || (same && reader.life < opener->life);
     }
     // The hello was a late one of a reader that has left; an intruder was
@@ -410,7 +414,7 @@ void World::CheckOpened(const SessionOpened& event) {
     const std::optional<RunInfo>& run = reader.core->run();
     if (&reader == opener || reader.zombie || reader.done ||
         reader.side != side ||
-        (in_ranks_ && !side && reader.slot != opener->slot) ||
+        (in_ranks_ && !side && reader.member != opener->member) ||
         (run && run->run != current)) {
       continue;
     }
@@ -450,10 +454,10 @@ bool World::Finished() {
 
 bool World::MainFinished() const {
   if (in_ranks_) {
-    return std::all_of(rank_passes_.begin(), rank_passes_.end(),
+    return std::all_of(rank_iterations_.begin(), rank_iterations_.end(),
                        [](uint64_t left) { return left == 0; });
   }
-  if (order_ == Order::kDeterministic) return passes_left_ == 0;
+  if (order_ == Order::kDeterministic) return iterations_left_ == 0;
   const auto reads = [](const auto& entry) {
     return !entry.second.side && !entry.second.done;
   };

@@ -15,11 +15,11 @@ const RunNumber kSharedRun{1};
 
 }  // namespace
 
-void World::StartSharerLater(size_t slot, absl::Duration delay) {
-  slots_[slot].clear();
-  timeline_.After(delay, [this, slot] {
+void World::StartSharerLater(size_t member, absl::Duration delay) {
+  members_[member].clear();
+  timeline_.After(delay, [this, member] {
     if (RunIsOver()) return;  // another reader would begin the next run
-    slots_[slot] = StartReader(false, slot).name;
+    members_[member] = StartReader(false, member).name;
   });
 }
 
@@ -72,10 +72,11 @@ void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
   handed_[cursor] = {consumer, now()};
 }
 
-bool World::OtherSharerLives(size_t slot) const {
-  for (size_t other = 0; other < slots_.size(); ++other) {
-    const auto it = readers_.find(slots_[other]);
-    if (other != slot && it != readers_.end() && !it->second.done) return true;
+bool World::OtherSharerLives(size_t member) const {
+  for (size_t other = 0; other < members_.size(); ++other) {
+    const auto it = readers_.find(members_[other]);
+    if (other != member && it != readers_.end() && !it->second.done)
+      return true;
   }
   return false;
 }
@@ -84,17 +85,18 @@ bool World::OtherSharerLives(size_t slot) const {
 void World::KillLateSharer() {
   late_death_ = false;
   const JobState* job = replica_.FindJob(JobName("job"));
-  for (size_t slot = 0; job != nullptr && slot < slots_.size(); ++slot) {
-    const auto it = readers_.find(slots_[slot]);
-    if (it == readers_.end() || !OtherSharerLives(slot)) continue;
+  for (size_t member = 0; job != nullptr && member < members_.size();
+       ++member) {
+    const auto it = readers_.find(members_[member]);
+    if (it == readers_.end() || !OtherSharerLives(member)) continue;
     const auto session =
         job->sessions.find(it->second.core->session().consumer);
     if (session == job->sessions.end() || session->second.splits.empty()) {
       continue;
     }
     ++result_.totals["late deaths"];
-    const std::string name = slots_[slot];
-    slots_[slot].clear();
+    const std::string name = members_[member];
+    members_[member].clear();
     return KillReader(name);
   }
 }

@@ -48,7 +48,7 @@ def main():
         return
     try:
         function, random = load(options, pickled)
-        slot = slot_of(options["call"])
+        process = process_class_of(options["call"])
     except Refused as error:
         control.send(cut(str(error)))
         return
@@ -59,21 +59,21 @@ def main():
         )
         return
     del pickled
-    zygote = Zygote(control, slot, options, function, random)
+    zygote = Zygote(control, process, options, function, random)
     control.send(b"ready")
     zygote.serve()
 
 
-def slot_of(call):
-    """Returns the class of the slots of a function. Imports numpy."""
+def process_class_of(call):
+    """Returns the class that calls such a function. Imports numpy."""
     if call == "generator":
-        from feedmill_process.generator_slot import GeneratorSlot
+        from feedmill_process.generator_process import GeneratorProcess
 
-        return GeneratorSlot
+        return GeneratorProcess
     if call == "example":
-        from feedmill_process.example_slot import ExampleSlot
+        from feedmill_process.example_process import ExampleProcess
 
-        return ExampleSlot
-    from feedmill_process.slot import Slot
+        return ExampleProcess
+    from feedmill_process.map_process import MapProcess
 
-    return Slot
+    return MapProcess

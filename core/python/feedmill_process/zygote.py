@@ -1,4 +1,4 @@
-"""Forks the slots, and ends them."""
+"""Forks the processes that call the function, and ends them."""
 
 import array
 import contextlib
@@ -23,7 +23,7 @@ from feedmill_process.descendants import (
 )
 
 DUMP_MAX = 4_000
-LINK_LOST = 113  # exit status of a slot whose function has closed its socket
+LINK_LOST = 113  # exit status of a process whose function has closed its socket
 LINK_LOST_TEXT = (
     b"the function closed the socket to feedmill: let it close only descriptors that it opened"
 )
@@ -54,16 +54,16 @@ def new_file():
 
 
 class Zygote:
-    """Forks the slots, and ends them."""
+    """Forks the processes that call the function, and ends them."""
 
-    def __init__(self, control, slot, options, function, random):
+    def __init__(self, control, process_class, options, function, random):
         self.control = control
-        self.slot = slot  # its class
+        self.process_class = process_class  # of the forks
         self.options = options
         self.function = function
         self.random = random
         self.dumps = {}  # pid → descriptor of the traceback of a fatal signal
-        self.links = {}  # pid → descriptor of the slot's socket in it, and its inode
+        self.links = {}  # pid → descriptor of the process's socket in it, and its inode
         self.own = set(children(os.getpid()))  # that modules of the function started
         # Receives the number of each signal: SIGTERM when feedmill ends, SIGCHLD.
         self.signals, self.to_signals = socket.socketpair()
@@ -129,7 +129,7 @@ class Zygote:
                 faulthandler.enable(dump, all_threads=False)
                 faulthandler.register(signal.SIGUSR1, dump, all_threads=False)
                 limit_memory(self.options["memory_bytes"])
-                self.slot(self.options, self.function, self.random, descriptors).serve()
+                self.process_class(self.options, self.function, self.random, descriptors).serve()
                 code = 0
             except ConnectionError:
                 pass  # feedmill has ended
@@ -148,7 +148,7 @@ class Zygote:
         self.control.send(struct.pack("<q", pid))
 
     def leave(self):
-        """Gives up in a slot what is the zygote's."""
+        """Gives up in a fork what is the zygote's."""
         signal.set_wakeup_fd(-1)
         for number in (signal.SIGTERM, signal.SIGCHLD):
             signal.signal(number, signal.SIG_DFL)
@@ -156,13 +156,13 @@ class Zygote:
             owned.close()
 
     def reap(self):
-        """Takes the exit status of orphans, processes that slots started before they ended."""
+        """Takes the exit status of orphans: what a function had started before its process ended."""
         for pid in set(children(os.getpid())) - self.own - self.dumps.keys():
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, os.WNOHANG)
 
     def end(self, pid, hangs):
-        """Ends a slot and what it started, and answers how it ended and where it was."""
+        """Ends a process and what it started, and answers how it ended and where it was."""
         dump = self.dumps.pop(pid)
         link = self.links.pop(pid)
         lost = False
@@ -173,7 +173,7 @@ class Zygote:
             lost = not self.await_end(pid)
         kill([pid, *descendants(pid)])
         _, status = os.waitpid(pid, 0)
-        if not self.dumps:  # orphans of slots that ended before
+        if not self.dumps:  # orphans of processes that ended before
             kill_descendants(self.own)
         os.lseek(dump, 0, os.SEEK_SET)
         text = os.read(dump, DUMP_MAX)
@@ -184,7 +184,7 @@ class Zygote:
 
     @staticmethod
     def has_link(pid, link):
-        """Returns whether a slot has its socket; False, too, for one that has ended."""
+        """Returns whether a process has its socket; False, too, for one that has ended."""
         descriptor, inode = link
         try:
             return os.stat(f"/proc/{pid}/fd/{descriptor}").st_ino == inode
@@ -193,7 +193,7 @@ class Zygote:
 
     @staticmethod
     def await_end(pid):
-        """Waits for a slot that seems to end; returns whether it has."""
+        """Waits for a process that seems to end; returns whether it has."""
         for _ in range(100):
             if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None:
                 return True

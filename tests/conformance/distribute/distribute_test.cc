@@ -87,11 +87,11 @@ class DistributeTest : public ::testing::Test {
   }
   // Returns 0 … count - 1, `times` times.
   // Reads in mode off with one worker. A second worker joins before the first
-  // slot is read, and a third one too late.
+  // pass is read, and a third one too late.
   Values ReadWhileWorkersJoin(Order order) {
     GivenWorkers(1);
     ReadOptions options = Through(Mode::kOff);
-    options.limits.budget_bytes = 64 << 10;  // much less than a slot
+    options.limits.budget_bytes = 64 << 10;  // much less than a pass
     auto reader = Read(Dataset::Range(100'000).WithOrder(order), options);
     EXPECT_TRUE(reader.ok()) << reader.status();
     if (!reader.ok()) return {};
@@ -141,7 +141,7 @@ TEST_F(DistributeTest, TestShuffleOrder) {
   ASSERT_EQ(read.size(), 200);
   const Values first(read.begin(), read.begin() + 100);
   const Values second(read.begin() + 100, read.end());
-  EXPECT_NE(first, second);  // each slot has its own order
+  EXPECT_NE(first, second);  // each pass has its own order
   EXPECT_EQ(Sorted(first), Range(100));
   EXPECT_EQ(Sorted(second), Range(100));
   EXPECT_EQ(ReadAll(shuffled, Mode::kOff), read);  // same seed
@@ -228,7 +228,7 @@ TEST_F(DistributeTest, TestBatchDropsAllElements) {
 
 TEST_F(DistributeTest, TestBatchDoesNotDropRemainder) {
   GivenWorkers(2);
-  // Each slot ends with its own short batch. A filter moves the batch step to
+  // Each pass ends with its own short batch. A filter moves the batch step to
   // the client.
   for (const bool filtered : {false, true}) {
     Dataset dataset = Dataset::Range(10);
@@ -243,7 +243,7 @@ TEST_F(DistributeTest, TestBatchDoesNotDropRemainder) {
 }
 
 // The original begins the copy of a restarted worker again, and never ends when
-// a worker is lost. Here another worker continues the lost worker's slot.
+// a worker is lost. Here another worker continues the lost worker's pass.
 TEST_F(DistributeTest, TestRestartWorker) {
   GivenWorkers(3);
   auto reader = Read(Dataset::Range(300'000), Through(Mode::kOff));
@@ -258,20 +258,20 @@ TEST_F(DistributeTest, TestRestartWorker) {
 }
 
 // The original gives a worker that joins a copy of its own; so does feedmill,
-// until the first slot has ended.
-TEST_F(DistributeTest, AWorkerThatJoinsBeforeTheFirstSlotEndsHasOne) {
+// until the first pass has ended.
+TEST_F(DistributeTest, AWorkerThatJoinsBeforeTheFirstPassEndsHasOne) {
   EXPECT_EQ(ReadWhileWorkersJoin(Order::kDeterministic), Range(100'000, 2));
 }
 
-TEST_F(DistributeTest, AWorkerThatJoinsHasASlotOfSharersToo) {
+TEST_F(DistributeTest, AWorkerThatJoinsHasAPassOfSharersToo) {
   EXPECT_EQ(Sorted(ReadWhileWorkersJoin(Order::kAny)),
             Sorted(Range(100'000, 2)));
 }
 
-// The client's batches also start again with each slot. A token contains the
-// slots that its reader knew, all of them after the first, regardless of the
+// The client's batches also start again with each pass. A token contains the
+// passes that its reader knew, all of them after the first, regardless of the
 // workers present when it is used.
-TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedContinuesExactly) {
+TEST_F(DistributeTest, ATokenFromBeforeOrAfterAPassWasAddedContinuesExactly) {
   GivenWorkers(1);
   const Dataset batches = Dataset::Range(100'000)
                               .Filter([](Expr x) { return x % 3 == 0; })

@@ -634,7 +634,7 @@ TEST(Sizes, AreBoundedByBytes) {
   EXPECT_EQ(sizer.Next(cost, 1'000'000, 4), 10);
 }
 
-TEST(Sizes, NearTheEndEverySlotGetsWork) {
+TEST(Sizes, NearTheEndEveryWorkerSlotGetsWork) {
   SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
   CostEstimate cost;
   cost.Add(1'000, 1'000, absl::Microseconds(1));

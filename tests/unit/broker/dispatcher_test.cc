@@ -51,7 +51,7 @@ TEST(Joining, AReaderIsBoundToSplitsThatFollowEachOther) {
   EXPECT_EQ(reader.answer->run->seed, 7);
   EXPECT_EQ(reader.answer->run->iteration, 0);
   const auto ranges = Ranges(*reader.answer);
-  ASSERT_EQ(ranges.size(), 4);  // two slots, twice
+  ASSERT_EQ(ranges.size(), 4);  // two passes, twice
   EXPECT_EQ(ranges.front().first, 0);
   for (size_t i = 1; i < ranges.size(); ++i) {
     EXPECT_EQ(ranges[i].first, ranges[i - 1].second);

@@ -20,7 +20,7 @@
 
 namespace feedmill::testing {
 
-// Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
+// Graphs are texts: "range 100", "files 100" (needs a manifest), "passes 100"
 // (that many per worker), "cycle 100" (infinite), "filter 100" (unknown number
 // of elements), "bad". A graph with "python" has functions that need
 // Python 3.11 and numpy 2.1.0, and a manifest. Text after a '#' is not part of
@@ -57,7 +57,7 @@ inline Planner StoryPlanner() {
     }
     shape.source_size = shape.positions;
     shape.first_split = 10;
-    shape.slotted = graph.starts_with("slots");
+    shape.in_passes = graph.starts_with("passes");
     return shape;
   };
   planner.numbered = [](const std::string& graph) {

@@ -97,31 +97,31 @@ TEST_F(JobPlannerTest, ASourceWithoutEndHasARound) {
   EXPECT_EQ(Shape("source: {range: {stop: 10}}").source_round, 0);
 }
 
-TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachSlot) {
+TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachWorker) {
   const auto shape = [&](const std::string& steps) {
     const std::string graph =
         Canonical("source: {range: 10}\nsteps: [" + steps +
                   "]\noptions: {processing_mode: off}\n");
     EXPECT_TRUE(*planner_.needs_manifest(graph));  // waits for a worker
     const JobShape once = *planner_.shape(graph, "", 7, 0);
-    if (once.slotted) {
+    if (once.in_passes) {
       const JobShape whole =
           *planner_.shape(planner_.run_graph(graph), "", 7, 0);
-      EXPECT_EQ(whole.positions, kSlotsMax * once.positions);
+      EXPECT_EQ(whole.positions, kPassesMax * once.positions);
       EXPECT_EQ(*planner_.fingerprint(planner_.run_graph(graph)),
                 once.fingerprint);
     }
     return once;
   };
-  EXPECT_TRUE(shape("").slotted);
+  EXPECT_TRUE(shape("").in_passes);
   EXPECT_EQ(shape("").positions, 10);
   EXPECT_EQ(shape("batch: 4").positions, 3);  // each pass has its short batch
   EXPECT_EQ(shape("repeat, take: 4").positions, 4);
-  EXPECT_FALSE(shape("repeat, take: 4").slotted);  // so it cannot repeat
-  EXPECT_FALSE(shape("repeat").slotted);
-  EXPECT_FALSE(shape("take: 0").slotted);  // empty in any number of passes
+  EXPECT_FALSE(shape("repeat, take: 4").in_passes);  // so it cannot repeat
+  EXPECT_FALSE(shape("repeat").in_passes);
+  EXPECT_FALSE(shape("take: 0").in_passes);  // empty in any number of passes
   EXPECT_FALSE(
-      planner_.shape(Canonical("source: {range: 10}\n"), "", 7, 0)->slotted);
+      planner_.shape(Canonical("source: {range: 10}\n"), "", 7, 0)->in_passes);
 }
 
 TEST_F(JobPlannerTest, TheFingerprintLeavesOutSeedAndOrder) {

@@ -55,22 +55,22 @@ TEST_F(SharedRunTest, ContinuesInTheJobsNextRun) {
   EXPECT_TRUE(run_.Take(info_, kBeginning).value());
 }
 
-TEST_F(KnownRunTest, RefusesAnotherNumberOfSlotsOnceItHasElements) {
-  info_.slots = 3;
+TEST_F(KnownRunTest, RefusesAnotherNumberOfPassesOnceItHasElements) {
+  info_.passes = 3;
   info_.settled = true;
   ASSERT_TRUE(run_.Take(info_, kBeginning).value());
-  info_.slots = 4;
+  info_.passes = 4;
   EXPECT_EQ(run_.Take(info_, kBegun).status().code(),
             absl::StatusCode::kFailedPrecondition);
   info_.settled = false;  // the answer to a late copy of a hello
   EXPECT_EQ(run_.Take(info_, kBegun).value(), false);
-  EXPECT_EQ(run_.info()->slots, 3u);
+  EXPECT_EQ(run_.info()->passes, 3u);
   EXPECT_EQ(run_.Take(info_, kBeginning).value(), true);
 }
 
 // ---- P-190
-TEST_F(KnownRunTest, TheSecondSlotIsOpenUntilTheNumberIsFinal) {
-  info_.slots = 3;
+TEST_F(KnownRunTest, TheSecondPassIsOpenUntilTheNumberIsFinal) {
+  info_.passes = 3;
   info_.settled = false;
   ASSERT_TRUE(run_.Take(info_, kBeginning).value());
   EXPECT_FALSE(run_.IsUnsettled({4, 0}));
@@ -103,14 +103,14 @@ TEST_F(KnownRunTest, NamesTheRunThatItReads) {
   EXPECT_TRUE(hello.begins);
   EXPECT_EQ(hello.seed, 7u);
   info_.seed = 11;
-  info_.slots = 3;
+  info_.passes = 3;
   info_.settled = true;
   ASSERT_TRUE(run_.Take(info_, kBeginning).value());
   run_.Name(hello);
   EXPECT_FALSE(hello.begins);
   EXPECT_EQ(hello.run, RunNumber{4});
   EXPECT_EQ(hello.seed, 11u);
-  EXPECT_EQ(hello.slots, 3u);
+  EXPECT_EQ(hello.passes, 3u);
   EXPECT_TRUE(hello.settled);
 }
 

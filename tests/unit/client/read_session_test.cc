@@ -72,9 +72,9 @@ TEST_F(ReadSessionTest, HandsOutInOrderAcrossSplits) {
 }
 
 // ---- rule 27
-TEST_F(ReadSessionTest, IsNotAtTheEndBeforeTheNumberOfSlotsIsFinal) {
+TEST_F(ReadSessionTest, IsNotAtTheEndBeforeTheNumberOfPassesIsFinal) {
   positions_ = 4;
-  slots_ = 1;
+  passes_ = 1;
   settled_ = false;
   GivenSplits({Bound(1, 0, 4)});
   Receive(1, MakePiece(0, 4));
@@ -85,11 +85,11 @@ TEST_F(ReadSessionTest, IsNotAtTheEndBeforeTheNumberOfSlotsIsFinal) {
   EXPECT_EQ(session_.state(), State::kEnded);
 }
 
-// Before that, the number of slots may change. A reader without elements of the
-// second slot can continue with any number.
-TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenTheNumberIsFinal) {
+// Before that, the number of passes may change. A reader without elements of
+// the second pass can continue with any number.
+TEST_F(ReadSessionTest, ReturnsTheSecondPassWhenTheNumberIsFinal) {
   positions_ = 12;
-  slots_ = 3;
+  passes_ = 3;
   settled_ = false;
   GivenSplits({Bound(1, 0, 3), Bound(2, 3, 6), Bound(3, 6, 12)});
   Receive(1, MakePiece(0, 3));
@@ -97,7 +97,7 @@ TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenTheNumberIsFinal) {
   Receive(3, MakePiece(6, 8));
   EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2));
   positions_ = 8;
-  slots_ = 2;
+  passes_ = 2;
   settled_ = true;
   Answer({Bound(4, 3, 8)});  // bound again
   Receive(4, MakePiece(3, 8));
@@ -105,19 +105,19 @@ TEST_F(ReadSessionTest, ReturnsTheSecondSlotWhenTheNumberIsFinal) {
   EXPECT_EQ(session_.state(), State::kEnded);
 }
 
-TEST_F(ReadSessionTest, StopsWhenAnotherNumberOfSlotsIsFinal) {
+TEST_F(ReadSessionTest, StopsWhenAnotherNumberOfPassesIsFinal) {
   positions_ = 12;
-  slots_ = 3;
+  passes_ = 3;
   GivenSplits({Bound(1, 0, 12)});
   Receive(1, MakePiece(0, 6));
   EXPECT_THAT(PullAll(), SizeIs(6));
   Reject(RejectReason::kUnknown);
   Tick();
   const ClientHello hello = Said<ClientHello>().back();
-  EXPECT_EQ(hello.slots, 3);
+  EXPECT_EQ(hello.passes, 3);
   EXPECT_TRUE(hello.settled);
   positions_ = 16;
-  slots_ = 4;
+  passes_ = 4;
   Answer({});
   EXPECT_EQ(session_.state(), State::kFailed);
   EXPECT_THAT(session_.failure().message(),
@@ -127,7 +127,7 @@ TEST_F(ReadSessionTest, StopsWhenAnotherNumberOfSlotsIsFinal) {
 // A late copy of its first hello may arrive first.
 TEST_F(ReadSessionTest, RepeatsTheFinalNumberToADispatcherThatDoesNotKnow) {
   positions_ = 12;
-  slots_ = 3;
+  passes_ = 3;
   GivenSplits({Bound(1, 0, 12)});
   Receive(1, MakePiece(0, 6));
   EXPECT_THAT(PullAll(), SizeIs(6));
@@ -135,13 +135,13 @@ TEST_F(ReadSessionTest, RepeatsTheFinalNumberToADispatcherThatDoesNotKnow) {
   Answer({});
   Tick();
   const ClientHello hello = Said<ClientHello>().back();
-  EXPECT_EQ(hello.slots, 3);
+  EXPECT_EQ(hello.passes, 3);
   EXPECT_TRUE(hello.settled);
 }
 
 TEST_F(ReadSessionTest, NamesItsRunWhenItJoinsAgain) {
   positions_ = 8;
-  slots_ = 2;
+  passes_ = 2;
   settled_ = false;
   GivenSplits({Bound(1, 0, 8)});
   Receive(1, MakePiece(0, 4));
@@ -149,10 +149,10 @@ TEST_F(ReadSessionTest, NamesItsRunWhenItJoinsAgain) {
   Reject(RejectReason::kUnknown);
   Tick();
   const ClientHello hello = Said<ClientHello>().back();
-  EXPECT_EQ(hello.slots, 2);
+  EXPECT_EQ(hello.passes, 2);
   EXPECT_FALSE(hello.settled);
   positions_ = 4;  // less than promised
-  slots_ = 1;
+  passes_ = 1;
   settled_ = true;
   Answer({});
   EXPECT_EQ(session_.state(), State::kEnded);

@@ -75,34 +75,34 @@ TEST(ReadToken, ComesBackAsItWas) {
   EXPECT_EQ(batch.held[0]->passes.at(2), 1);
 }
 
-TEST(ReadToken, KeepsWhatIsKnownOfTheRunsSlots) {
+TEST(ReadToken, KeepsWhatIsKnownOfTheRunsPasses) {
   ReadToken token = TokenOf(Pipeline(kBatches));
-  token.slots = 300;
+  token.passes = 300;
   for (const bool settled : {false, true}) {
     token.settled = settled;
     const auto back = DecodeToken(EncodeToken(token));
     ASSERT_TRUE(back.ok()) << back.status();
-    EXPECT_EQ(back->slots, 300);
+    EXPECT_EQ(back->passes, 300);
     EXPECT_EQ(back->settled, settled);
     EXPECT_TRUE(back->place.stage.steps.at(1).groups.empty());
-    EXPECT_TRUE(CheckTokenSlots(*back, 300).ok());
-    EXPECT_EQ(CheckTokenSlots(*back, 301).ok(), !settled);
-    EXPECT_THAT(ErrorText(CheckTokenSlots(*back, 0)),
+    EXPECT_TRUE(CheckTokenPasses(*back, 300).ok());
+    EXPECT_EQ(CheckTokenPasses(*back, 301).ok(), !settled);
+    EXPECT_THAT(ErrorText(CheckTokenPasses(*back, 0)),
                 HasSubstr("this is a reading of one pass"));
   }
   ReadToken other = token;
   token.share = {0, 2};
   other.share = {1, 2};
   token.settled = false;
-  other.slots = 301;
+  other.passes = 301;
   other.place.elements += 1;
   const auto merged = MergeTokens({token, other});
   ASSERT_TRUE(merged.ok()) << merged.status();
-  EXPECT_EQ(merged->slots, 301);
+  EXPECT_EQ(merged->passes, 301);
   EXPECT_TRUE(merged->settled);
-  token.slots = 302;  // only promised
-  EXPECT_EQ(MergeTokens({token, other})->slots, 301);
-  EXPECT_EQ(MergeTokens({other, token})->slots, 301);
+  token.passes = 302;  // only promised
+  EXPECT_EQ(MergeTokens({token, other})->passes, 301);
+  EXPECT_EQ(MergeTokens({other, token})->passes, 301);
   token.settled = true;
   EXPECT_THAT(ErrorText(MergeTokens({token, other}).status()),
               HasSubstr("302 passes for one of them, and 301 for 1/2"));

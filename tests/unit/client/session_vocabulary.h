@@ -90,7 +90,7 @@ class SessionTest : public ::testing::Test {
     run.seed = 11;
     run.positions = positions_;
     run.plan = PlanId{"plan"};
-    run.slots = slots_;
+    run.passes = passes_;
     run.settled = settled_;
     answer.run = run;
     answer.splits = std::move(splits);
@@ -174,7 +174,7 @@ class SessionTest : public ::testing::Test {
 
   absl::Time now_ = absl::UnixEpoch() + absl::Seconds(1000);
   uint64_t positions_ = 1000;
-  uint64_t slots_ = 0;
+  uint64_t passes_ = 0;
   bool settled_ = true;
   bool exhausted_ = false;
   bool finished_ = false;

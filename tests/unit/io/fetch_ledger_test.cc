@@ -33,14 +33,14 @@ class FetchLedgerTest : public ::testing::Test {
       ledger_.CountRead(part);
     }
   }
-  bool Has(uint64_t offset) { return Parts(offset, 1)[0].piece.has_value(); }
+  bool Has(uint64_t offset) { return Parts(offset, 1)[0].prefetch.has_value(); }
 
   std::vector<std::byte> out_{std::vector<std::byte>(200)};
   PrefetchMemory memory_{100};
   Ledger ledger_{memory_, /*read_bytes_max=*/20};
 };
 
-TEST_F(FetchLedgerTest, DividesAReadIntoPiecesAndMissingParts) {
+TEST_F(FetchLedgerTest, DividesAReadIntoPrefetchesAndMissingParts) {
   ASSERT_TRUE(Add(10, 10) && Add(20, 5) && Add(40, 10));
   const auto parts = Parts(15, 30);
   ASSERT_EQ(parts.size(), 5U);
@@ -49,8 +49,8 @@ TEST_F(FetchLedgerTest, DividesAReadIntoPiecesAndMissingParts) {
   for (size_t k = 0; k < want.size(); ++k) {
     EXPECT_EQ((ByteRange{parts[k].offset, parts[k].out.size()}), want[k]);
     EXPECT_EQ(parts[k].out.data(), out_.data() + want[k].offset - 15);
-    EXPECT_EQ(parts[k].piece.has_value(), k < 2 || k == 4);
-    EXPECT_EQ(parts[k].fetch != nullptr, parts[k].piece.has_value());
+    EXPECT_EQ(parts[k].prefetch.has_value(), k < 2 || k == 4);
+    EXPECT_EQ(parts[k].fetch != nullptr, parts[k].prefetch.has_value());
   }
   EXPECT_EQ(parts[0].skip(), 5U);
   EXPECT_EQ(parts[1].skip(), 0U);
@@ -59,14 +59,14 @@ TEST_F(FetchLedgerTest, DividesAReadIntoPiecesAndMissingParts) {
   EXPECT_EQ(missing, (std::vector<ByteRange>{{0, 10}, {25, 15}, {50, 10}}));
 }
 
-TEST_F(FetchLedgerTest, RefusesPiecesBeyondTheMemory) {
+TEST_F(FetchLedgerTest, RefusesPrefetchesBeyondTheMemory) {
   EXPECT_TRUE(Add(0, 60));
   EXPECT_FALSE(Add(60, 60));
   EXPECT_TRUE(Add(60, 40));
   EXPECT_EQ(memory_.Left(), 0U);
 }
 
-TEST_F(FetchLedgerTest, KeepsTheLastPiecesThatWereRead) {
+TEST_F(FetchLedgerTest, KeepsTheLastPrefetchesThatWereRead) {
   ASSERT_TRUE(Add(0, 10) && Add(10, 10) && Add(20, 10));
   Read(0, 5);
   Read(5, 25);
@@ -77,7 +77,7 @@ TEST_F(FetchLedgerTest, KeepsTheLastPiecesThatWereRead) {
   EXPECT_TRUE(Has(10) && Has(20));
 }
 
-TEST_F(FetchLedgerTest, FetchesFailedPiecesAgain) {
+TEST_F(FetchLedgerTest, FetchesFailedRangesAgain) {
   ASSERT_TRUE(Add(0, 10));
   const auto failed = Parts(0, 10);
   ledger_.DropFailed(failed[0]);

@@ -169,7 +169,7 @@ TEST_F(Links, BuffersMadeAfterTheOfferAreShared) {
   EXPECT_TRUE(AllAre(borrowed->front(), 3));
 }
 
-TEST_F(Links, LostSlotsReturnWithTheNextMessage) {
+TEST_F(Links, LostEntriesReturnWithTheNextMessage) {
   const auto link = Linked("a");
   Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
   const SharedParts lost = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
@@ -178,7 +178,7 @@ TEST_F(Links, LostSlotsReturnWithTheNextMessage) {
   const auto borrowed = link->Borrow(next);
   ASSERT_TRUE(borrowed.ok()) << borrowed.status();
   EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 100 * kKiB; }));
-  // The slots may hold other buffers by now.
+  // The entries may hold other buffers by now.
   EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(lost).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(next).status()));
   EXPECT_TRUE(AllAre(borrowed->front(), 2));
@@ -189,7 +189,7 @@ TEST_F(Links, PlacesOutsideAreRefusedAndTheGoodOnesComeBack) {
   for (const SharedPart bad :
        {SharedPart{2, 7, kArenaBytes, 1}, SharedPart{2, 7, kArenaBytes - 8, 9},
         SharedPart{2, 7, ~uint64_t{0}, 8}, SharedPart{2, 7, 8, ~uint64_t{0}},
-        SharedPart{2, SlotTable::kSlots, 0, 8},
+        SharedPart{2, PartTable::kEntries, 0, 8},
         SharedPart{2, ~uint32_t{0}, 0, 8}}) {
     SharedParts shared = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
     shared.parts.push_back(bad);

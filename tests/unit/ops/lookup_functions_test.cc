@@ -44,7 +44,7 @@ class LookupTest : public ::testing::Test {
     files->vocabularies["none"] = WordsOf("");
     std::string error;
     for (const char* name : {"unigram", "bpe"}) {
-      files->models[name] = SentencePieces::Parse(
+      files->models[name] = SentencePieceModel::Parse(
           FileNamed(std::string("pieces_") + name + ".model"), error);
       EXPECT_NE(files->models[name], nullptr) << error;
     }
@@ -149,17 +149,17 @@ TEST_F(LookupTest, ManyWordsAreFound) {
   EXPECT_EQ(words->Find("word20000"), -1);
 }
 
-struct PiecesCase {
+struct TokensCase {
   std::string model;
   std::string text;
   std::vector<int32_t> ids;
 };
 
-std::vector<PiecesCase> PiecesCases() {
+std::vector<TokensCase> TokensCases() {
   std::istringstream lines(FileNamed("pieces_cases.txt"));
-  std::vector<PiecesCase> cases;
+  std::vector<TokensCase> cases;
   for (std::string line; std::getline(lines, line);) {
-    PiecesCase one;
+    TokensCase one;
     const size_t tab = line.find('\t');
     const size_t next = line.find('\t', tab + 1);
     one.model = line.substr(0, tab);
@@ -175,14 +175,14 @@ std::vector<PiecesCase> PiecesCases() {
   return cases;
 }
 
-TEST_F(LookupTest, PiecesEqualThePythonPackages) {
-  const std::vector<PiecesCase> cases = PiecesCases();
+TEST_F(LookupTest, TokensEqualThePythonPackages) {
+  const std::vector<TokensCase> cases = TokensCases();
   ASSERT_EQ(cases.size(), 28U);
   for (const char* model : {"unigram", "bpe"}) {
     std::vector<std::string> texts;
     std::vector<int32_t> ids;
     std::vector<int64_t> sizes;
-    for (const PiecesCase& one : cases) {
+    for (const TokensCase& one : cases) {
       if (one.model != model) continue;
       texts.push_back(one.text);
       ids.insert(ids.end(), one.ids.begin(), one.ids.end());
@@ -207,11 +207,11 @@ TEST_F(LookupTest, PiecesEqualThePythonPackages) {
 
 TEST_F(LookupTest, AnInvalidModelIsAnError) {
   std::string error;
-  EXPECT_EQ(SentencePieces::Parse("no model", error), nullptr);
+  EXPECT_EQ(SentencePieceModel::Parse("no model", error), nullptr);
   EXPECT_FALSE(error.empty());
   const std::string model = FileNamed("pieces_bpe.model");
   for (size_t size = 0; size < model.size(); size += 97) {
-    SentencePieces::Parse(model.substr(0, size), error);
+    SentencePieceModel::Parse(model.substr(0, size), error);
   }
 }
 

@@ -208,23 +208,23 @@ TEST(CombinationTest, AMixtureStopsByItsRule) {
 std::vector<std::pair<uint32_t, uint64_t>> NaiveInterleave(
     const std::vector<uint64_t>& sizes, size_t cycle, uint64_t block) {
   std::vector<std::pair<uint32_t, uint64_t>> out;
-  std::vector<int64_t> slots(cycle, -1);
+  std::vector<int64_t> entries(cycle, -1);
   std::vector<uint64_t> taken(sizes.size(), 0);
   size_t next = 0;
-  for (size_t slot = 0;; slot = (slot + 1) % cycle) {
+  for (size_t entry = 0;; entry = (entry + 1) % cycle) {
     if (next == sizes.size() &&
-        std::all_of(slots.begin(), slots.end(),
+        std::all_of(entries.begin(), entries.end(),
                     [](int64_t input) { return input < 0; })) {
       return out;
     }
-    if (slots[slot] < 0 && next < sizes.size()) {
-      slots[slot] = static_cast<int64_t>(next++);
+    if (entries[entry] < 0 && next < sizes.size()) {
+      entries[entry] = static_cast<int64_t>(next++);
     }
-    if (slots[slot] < 0) continue;
-    const auto input = static_cast<uint32_t>(slots[slot]);
+    if (entries[entry] < 0) continue;
+    const auto input = static_cast<uint32_t>(entries[entry]);
     for (uint64_t k = 0; k < block; ++k) {
       if (taken[input] == sizes[input]) {
-        slots[slot] = -1;
+        entries[entry] = -1;
         break;
       }
       out.emplace_back(input, taken[input]++);

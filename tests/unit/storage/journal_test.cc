@@ -253,10 +253,10 @@ TEST_F(JournalTest, ASealThatIsBehindIsAccepted) {
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a", "b"));
 }
 
-TEST_F(JournalTest, ATornSealHasAnOlderSlot) {
+TEST_F(JournalTest, ATornSealHasAnOlderCopy) {
   Given({"a", "b", "c"}).reset();
   std::string seal = Read(File("journal.seal"));
-  // Slots are at 0 and 4096. Four marks were written, so the last is in the
+  // Copies are at 0 and 4096. Four marks were written, so the last is in the
   // second.
   seal[4'096 + 20] = static_cast<char>(seal[4'096 + 20] ^ 1);
   Write(File("journal.seal"), seal);

@@ -29,10 +29,10 @@ ClientHello Hello() {
   return hello;
 }
 
-ClientHello HelloOfSlots() {
+ClientHello HelloOfPasses() {
   ClientHello hello = Hello();
   hello.share = {1, 2};
-  hello.slots = 3;
+  hello.passes = 3;
   hello.settled = true;
   return hello;
 }
@@ -297,12 +297,12 @@ std::vector<Sample> UntracedMessages() {
   planning.session = TheSession();
   ClientAnswer finished = planning;
   finished.exhausted = finished.finished = true;
-  ClientAnswer slots = planning;
-  slots.run = RunInfo{RunNumber(1), 0, 7, 10, 30, PlanId("ab12"), 3, false};
+  ClientAnswer passes = planning;
+  passes.run = RunInfo{RunNumber(1), 0, 7, 10, 30, PlanId("ab12"), 3, false};
   return {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
-      {"client_hello_slots", HelloOfSlots()},
+      {"client_hello_slots", HelloOfPasses()},
       {"client_hello_begins", HelloThatBegins()},
       {"client_beat", Beat()},
       {"client_beat_links", linked},
@@ -325,7 +325,7 @@ std::vector<Sample> UntracedMessages() {
                                             LeaveReason::kFinished,
                                             loaded.load}},
       {"client_answer_finished", finished},
-      {"client_answer_slots", slots},
+      {"client_answer_slots", passes},
       {"worker_beat", BeatOfWorker()},
       {"worker_beat_load", busy},
       {"worker_beat_faults", faulty},

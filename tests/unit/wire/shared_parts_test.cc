@@ -82,7 +82,7 @@ TEST(SharedParts, AreNotSentAndArriveUnchanged) {
   EXPECT_EQ(HashOf(*decoded), HashOf(frame));
   EXPECT_EQ(memory.borrowed().link, 0xabcu);
   EXPECT_EQ(memory.borrowed().sequence, 1u);
-  EXPECT_EQ(memory.borrowed().parts[0].ticket, 5u);
+  EXPECT_EQ(memory.borrowed().parts[0].entry, 5u);
   EXPECT_EQ(Joined(Encode(*decoded, kCluster)), Joined(whole));
 }
 

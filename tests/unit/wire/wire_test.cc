@@ -111,15 +111,15 @@ TEST(Codec, HelloHasAllItsFields) {
   EXPECT_EQ(first.order, Order::kDeterministic);
 }
 
-TEST(Codec, SlotsTravel) {
+TEST(Codec, PassesTravel) {
   const auto hello = Returned(SampleOf<ClientHello>("client_hello_slots"));
-  EXPECT_EQ(hello.slots, 3);
+  EXPECT_EQ(hello.passes, 3);
   EXPECT_TRUE(hello.settled);
   const auto answer = Returned(SampleOf<ClientAnswer>("client_answer_slots"));
-  EXPECT_EQ(answer.run->slots, 3);
+  EXPECT_EQ(answer.run->passes, 3);
   EXPECT_FALSE(answer.run->settled);
   const auto plain = Returned(SampleOf<ClientAnswer>("client_answer"));
-  EXPECT_EQ(plain.run->slots, 0);
+  EXPECT_EQ(plain.run->passes, 0);
   EXPECT_TRUE(plain.run->settled);
 }
 

@@ -14,7 +14,8 @@ from feedmill_process.output_columns import Output, Unfit
 class Here:
     """Ends a process that a function forks and that returns from the function.
 
-    It shares the slot's memory and socket, and would answer for the slot.
+    It shares the memory and socket of the process that called the function, and
+    would answer for it.
     """
 
     def __init__(self):
@@ -29,7 +30,7 @@ class Here:
             os._exit(1)
 
 
-class Slot:
+class MapProcess:
     """Makes the elements of requests, one after another, until feedmill ends it."""
 
     def __init__(self, options, function, random, descriptors):

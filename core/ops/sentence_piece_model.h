@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_OPS_SENTENCE_PIECES_H_
-#define FEEDMILL_CORE_OPS_SENTENCE_PIECES_H_
+#ifndef FEEDMILL_CORE_OPS_SENTENCE_PIECE_MODEL_H_
+#define FEEDMILL_CORE_OPS_SENTENCE_PIECE_MODEL_H_
 
 #include <memory>
 #include <string>
@@ -10,14 +10,14 @@ namespace feedmill {
 
 // A SentencePiece model. Immutable: any thread. This header includes no other
 // library, because the headers of SentencePiece and Abseil conflict.
-class SentencePieces {
+class SentencePieceModel {
  public:
   // Parses a model file; returns null and sets `error` if it is invalid.
-  static std::unique_ptr<const SentencePieces> Parse(std::string_view model,
-                                                     std::string& error);
-  virtual ~SentencePieces() = default;
+  static std::unique_ptr<const SentencePieceModel> Parse(std::string_view model,
+                                                         std::string& error);
+  virtual ~SentencePieceModel() = default;
 
-  // Computes the ids of the pieces of `text`; returns false and sets `error` if
+  // Computes the token ids of `text`; returns false and sets `error` if
   // there are none.
   virtual bool Encode(std::string_view text, std::vector<int>& ids,
                       std::string& error) const = 0;
@@ -25,4 +25,4 @@ class SentencePieces {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_OPS_SENTENCE_PIECES_H_
+#endif  // FEEDMILL_CORE_OPS_SENTENCE_PIECE_MODEL_H_

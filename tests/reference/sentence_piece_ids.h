@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECES_H_
-#define FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECES_H_
+#ifndef FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECE_IDS_H_
+#define FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECE_IDS_H_
 
 #include <string>
 #include <vector>
@@ -14,4 +14,4 @@ std::vector<int> SentencePieceIds(const std::string& model,
 
 }  // namespace feedmill::reference
 
-#endif  // FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECES_H_
+#endif  // FEEDMILL_TESTS_REFERENCE_SENTENCE_PIECE_IDS_H_

@@ -1,4 +1,4 @@
-#include "stores/http/piece_memory.h"
+#include "stores/http/transfer_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-bool IsKept(size_t size) { return size >= PieceMemory::kKeptSizeMin; }
+bool IsKept(size_t size) { return size >= TransferMemory::kKeptSizeMin; }
 
 // Freed blocks by size, a power of two.
 class KeptBlocks {
@@ -35,7 +35,7 @@ class KeptBlocks {
   // Returns false if the block must be freed.
   bool Keep(std::byte* block, size_t size) {
     const std::lock_guard lock(mutex_);
-    if (bytes_ + size > PieceMemory::kKeptBytesMax) return false;
+    if (bytes_ + size > TransferMemory::kKeptBytesMax) return false;
     bytes_ += size;
     blocks_[PlaceOf(size)].push_back(block);
     return true;
@@ -64,7 +64,7 @@ std::byte* Allocate(size_t size) {
 // block of a range.
 template <class Copy>
 void ForEachBlock(size_t offset, size_t size, const Copy& copy) {
-  constexpr size_t kBlock = PieceMemory::kBlockBytes;
+  constexpr size_t kBlock = TransferMemory::kBlockBytes;
   for (size_t done = 0; done < size;) {
     const size_t at = offset + done;
     const size_t part = std::min(kBlock - at % kBlock, size - done);
@@ -75,15 +75,15 @@ void ForEachBlock(size_t offset, size_t size, const Copy& copy) {
 
 }  // namespace
 
-void PieceMemory::Free::operator()(std::byte* block) const {
+void TransferMemory::Free::operator()(std::byte* block) const {
   if (IsKept(size) && KeptBlocks::Of().Keep(block, size)) return;
   std::free(block);
 }
 
-PieceMemory::PieceMemory(size_t size)
+TransferMemory::TransferMemory(size_t size)
     : size_(size), blocks_((size + kBlockBytes - 1) / kBlockBytes) {}
 
-std::byte* PieceMemory::BlockAt(size_t place) {
+std::byte* TransferMemory::BlockAt(size_t place) {
   Block& block = blocks_[place];
   if (block == nullptr) {
     size_t size = std::min(kBlockBytes, size_ - place * kBlockBytes);
@@ -93,14 +93,14 @@ std::byte* PieceMemory::BlockAt(size_t place) {
   return block.get();
 }
 
-void PieceMemory::Write(size_t offset, std::span<const std::byte> bytes) {
+void TransferMemory::Write(size_t offset, std::span<const std::byte> bytes) {
   ForEachBlock(offset, bytes.size(),
                [&](size_t place, size_t at, size_t done, size_t size) {
                  std::memcpy(BlockAt(place) + at, bytes.data() + done, size);
                });
 }
 
-void PieceMemory::Read(size_t offset, std::span<std::byte> out) const {
+void TransferMemory::Read(size_t offset, std::span<std::byte> out) const {
   ForEachBlock(offset, out.size(),
                [&](size_t place, size_t at, size_t done, size_t size) {
                  std::memcpy(out.data() + done, blocks_[place].get() + at,

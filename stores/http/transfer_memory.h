@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_STORES_HTTP_PIECE_MEMORY_H_
-#define FEEDMILL_STORES_HTTP_PIECE_MEMORY_H_
+#ifndef FEEDMILL_STORES_HTTP_TRANSFER_MEMORY_H_
+#define FEEDMILL_STORES_HTTP_TRANSFER_MEMORY_H_
 
 #include <cstddef>
 #include <memory>
@@ -9,21 +9,21 @@
 namespace feedmill {
 
 // Memory for fetched bytes, in blocks. A block is allocated when its first
-// byte arrives. Freed blocks are kept for the next pieces, kKeptBytesMax of
+// byte arrives. Freed blocks are kept for the next transfers, kKeptBytesMax of
 // them in the process: malloc would return large blocks to the kernel, and
 // each new one costs a page fault for each 4 KiB. The block that was freed last
 // is used first, because it may still be in the CPU's cache.
 //
 // Thread-safety: bytes that were written may be read while others are written.
-class PieceMemory {
+class TransferMemory {
  public:
   static constexpr size_t kBlockBytes = size_t{256} << 10;
   static constexpr size_t kKeptBytesMax = size_t{64} << 20;
   // Smaller blocks are left to malloc.
   static constexpr size_t kKeptSizeMin = size_t{64} << 10;
 
-  PieceMemory() = default;
-  explicit PieceMemory(size_t size);
+  TransferMemory() = default;
+  explicit TransferMemory(size_t size);
 
   // Copies bytes to [offset, offset + bytes.size()). Throws std::bad_alloc.
   void Write(size_t offset, std::span<const std::byte> bytes);
@@ -46,4 +46,4 @@ class PieceMemory {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_STORES_HTTP_PIECE_MEMORY_H_
+#endif  // FEEDMILL_STORES_HTTP_TRANSFER_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "tests/reference/sentence_pieces.h"
+#include "tests/reference/sentence_piece_ids.h"
 
 #include <sentencepiece_processor.h>
 

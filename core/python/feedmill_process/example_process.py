@@ -14,7 +14,7 @@ from feedmill_process.generator_state import StateFailed, holder_of_state
 from feedmill_process.input_columns import Element
 from feedmill_process.output_columns import ROWS_WORD
 from feedmill_process.result_types import Unsuitable, arrays_of, types_of
-from feedmill_process.slot import Here
+from feedmill_process.map_process import Here
 
 DECLARE = 'declare it: output={"image": ("float32", (224, 224, 3))}'
 WHEN_CALLED = f"when it was called with an example element of ones to infer its output; {DECLARE}"
@@ -24,7 +24,7 @@ WHEN_YIELDED = f"when it was called to find out what it yields; {DECLARE}"
 SIZES = (2, 3)
 
 
-class ExampleSlot:
+class ExampleProcess:
     """Answers one request: the types of what a function returns, or why there are none."""
 
     def __init__(self, options, function, random, descriptors):

@@ -1,4 +1,4 @@
-// Runs with slots (mode off): a whole pass per worker.
+// Runs in mode off: a whole pass per worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,21 +7,21 @@
 namespace feedmill::testing {
 namespace {
 
-constexpr char kGraph[] = "slots 20";
+constexpr char kGraph[] = "passes 20";
 
-Reader& AddSolo(Cluster& cluster, uint64_t slots = 0, bool settled = false) {
+Reader& AddSolo(Cluster& cluster, uint64_t passes = 0, bool settled = false) {
   Reader& reader = cluster.AddReader("j", "solo", kGraph);
-  reader.hello().slots = slots;
+  reader.hello().passes = passes;
   reader.hello().settled = settled;
   return reader;
 }
 
-Reader& AddSlotRank(Cluster& cluster, uint64_t rank, uint64_t slots,
-                    bool settled = false) {
+Reader& AddRankWithPasses(Cluster& cluster, uint64_t rank, uint64_t passes,
+                          bool settled = false) {
   Reader& reader = cluster.AddReader("j", fmt::format("{}/3", rank), kGraph);
   reader.hello().share = {rank, 3};
   reader.hello().run = RunNumber(1);
-  reader.hello().slots = slots;
+  reader.hello().passes = passes;
   reader.hello().settled = settled;
   return reader;
 }
@@ -35,25 +35,25 @@ void ReadTo(Reader& reader, uint64_t position) {
   }
 }
 
-TEST(Slots, AreOneForEachWorkerThatIsThereOrComes) {
+TEST(Passes, AreOneForEachWorkerThatIsThereOrComes) {
   Cluster cluster;
   cluster.AddWorker("w1");
   cluster.AddWorker("w2");
   Reader& reader = AddSolo(cluster).Hello();
   ASSERT_TRUE(reader.live());
-  EXPECT_EQ(reader.answer->run->slots, 2);
+  EXPECT_EQ(reader.answer->run->passes, 2);
   EXPECT_EQ(reader.answer->run->positions, 40);
   EXPECT_FALSE(reader.answer->run->settled);
   const PlanId plan = reader.answer->run->plan;
   reader.Forget();
   cluster.AddWorker("w3");  // the reader gets an answer at once
   ASSERT_TRUE(reader.live());
-  EXPECT_EQ(reader.answer->run->slots, 3);
+  EXPECT_EQ(reader.answer->run->passes, 3);
   EXPECT_EQ(reader.answer->run->positions, 60);
   EXPECT_EQ(reader.answer->run->plan, plan);
 }
 
-TEST(Slots, AWorkerInThePlaceOfALostOneAddsNone) {
+TEST(Passes, AWorkerInThePlaceOfALostOneAddsNone) {
   Cluster cluster;
   Miller& first = cluster.AddWorker("w1");
   cluster.AddWorker("w2");
@@ -63,10 +63,10 @@ TEST(Slots, AWorkerInThePlaceOfALostOneAddsNone) {
   first.says.draining = true;
   first.Beat();
   cluster.AddWorker("w4");
-  EXPECT_EQ(cluster.job("j")->slots, 2);
+  EXPECT_EQ(cluster.job("j")->passes, 2);
 }
 
-TEST(Slots, AreFinalWhenTheFirstHasEnded) {
+TEST(Passes, AreFinalWhenTheFirstHasEnded) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   cluster.AddWorker("w2", 8);
@@ -80,7 +80,7 @@ TEST(Slots, AreFinalWhenTheFirstHasEnded) {
   EXPECT_EQ(cluster.job("j")->ending, RunEnding::kFinished);
 }
 
-TEST(Slots, TheOneReaderOfOneSlotHearsOfItsEnd) {
+TEST(Passes, TheOneReaderOfOnePassHearsOfItsEnd) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& reader = AddSolo(cluster).Hello();
@@ -91,7 +91,7 @@ TEST(Slots, TheOneReaderOfOneSlotHearsOfItsEnd) {
   EXPECT_EQ(reader.answer->run->positions, 20);
 }
 
-TEST(Slots, AreFinalForOtherRanksWhenOneLeaves) {
+TEST(Passes, AreFinalForOtherRanksWhenOneLeaves) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSolo(cluster);
@@ -103,26 +103,26 @@ TEST(Slots, AreFinalForOtherRanksWhenOneLeaves) {
   second.Hello();
   first.Leave();
   cluster.AddWorker("w2");
-  EXPECT_EQ(cluster.job("j")->slots, 1);
+  EXPECT_EQ(cluster.job("j")->passes, 1);
   EXPECT_TRUE(cluster.job("j")->settled);
 }
 
-TEST(Slots, OutliveADispatcher) {
+TEST(Passes, OutliveADispatcher) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Miller& second = cluster.AddWorker("w2", 8);
   Reader& reader = AddSolo(cluster).Hello();
   cluster.Restart();  // no peer has returned
   second.Beat();
-  EXPECT_EQ(cluster.job("j")->slots, 2);
+  EXPECT_EQ(cluster.job("j")->passes, 2);
   ReadTo(reader, 20);
   cluster.Restart();
   for (const char* name : {"w1", "w2", "w3"}) cluster.AddWorker(name, 8);
-  EXPECT_EQ(cluster.job("j")->slots, 2);
+  EXPECT_EQ(cluster.job("j")->passes, 2);
   EXPECT_TRUE(cluster.job("j")->settled);
 }
 
-TEST(Slots, AreAsManyAsAReaderKnowsOf) {
+TEST(Passes, AreAsManyAsAReaderKnowsOf) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = AddSolo(cluster, 3);
@@ -136,7 +136,7 @@ TEST(Slots, AreAsManyAsAReaderKnowsOf) {
   EXPECT_EQ(reader.answer->run->positions, 80);
 }
 
-TEST(Slots, AreExactlyAsManyAsAReaderKnowsToBeFinal) {
+TEST(Passes, AreExactlyAsManyAsAReaderKnowsToBeFinal) {
   Cluster cluster;
   for (const char* name : {"w1", "w2", "w3"}) cluster.AddWorker(name);
   Reader& reader = AddSolo(cluster, 2, true);
@@ -150,17 +150,17 @@ TEST(Slots, AreExactlyAsManyAsAReaderKnowsToBeFinal) {
 }
 
 // A dispatcher that lost everything first meets the rank that knew least. More
-// slots were only possible: no rank reads the second slot before their
+// passes were only possible: no rank reads the second pass before their
 // number is final (P-190).
-TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
+TEST(Passes, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   for (const uint64_t known : {2U, 5U}) {
     Cluster cluster;
     cluster.AddWorker("w1");
-    Reader& first = AddSlotRank(cluster, 0, 3);
+    Reader& first = AddRankWithPasses(cluster, 0, 3);
     first.Hello();
     ReadTo(first, 4);
-    EXPECT_EQ(cluster.job("j")->slots, 3);
-    Reader& second = AddSlotRank(cluster, 1, known, true);
+    EXPECT_EQ(cluster.job("j")->passes, 3);
+    Reader& second = AddRankWithPasses(cluster, 1, known, true);
     second.hello().cursor = {25, 0};
     first.Forget();
     second.Hello();
@@ -178,18 +178,18 @@ TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   }
 }
 
-TEST(Slots, StayFinalForARankThatKnowsAnotherNumber) {
+TEST(Passes, StayFinalForARankThatKnowsAnotherNumber) {
   Cluster cluster;
   cluster.AddWorker("w1");
-  Reader& first = AddSlotRank(cluster, 0, 2, true);
+  Reader& first = AddRankWithPasses(cluster, 0, 2, true);
   first.hello().cursor = {25, 0};
   first.Hello();
   Reader& second =
-      AddSlotRank(cluster, 1, 3);  // has nothing of the second slot
+      AddRankWithPasses(cluster, 1, 3);  // has nothing of the second pass
   second.hello().cursor = {5, 0};
   second.Hello();
   EXPECT_EQ(second.answer->run->positions, 40);
-  Reader& third = AddSlotRank(cluster, 2, 3, true);
+  Reader& third = AddRankWithPasses(cluster, 2, 3, true);
   third.hello().cursor = {45, 0};
   third.Hello();
   ASSERT_TRUE(third.reject.has_value());
@@ -198,14 +198,14 @@ TEST(Slots, StayFinalForARankThatKnowsAnotherNumber) {
       third.reject->detail.message(),
       ::testing::HasSubstr("has 2 passes (processing_mode off) for the other "
                            "consumers, and '2/3' reads one of 3"));
-  EXPECT_EQ(cluster.job("j")->slots, 2);
+  EXPECT_EQ(cluster.job("j")->passes, 2);
 }
 
 // No other reader has read the run with its final number.
-TEST(Slots, AreThoseThatTheOneReaderKnows) {
+TEST(Passes, AreThoseThatTheOneReaderKnows) {
   Cluster cluster;
   cluster.AddWorker("w1");
-  Reader& rank = AddSlotRank(cluster, 0, 3, true);
+  Reader& rank = AddRankWithPasses(cluster, 0, 3, true);
   rank.hello().cursor = {25, 0};
   rank.Hello();
   EXPECT_EQ(rank.answer->run->positions, 60);
@@ -217,10 +217,10 @@ TEST(Slots, AreThoseThatTheOneReaderKnows) {
   EXPECT_EQ(solo.answer->run->positions, 40);
 }
 
-// Reads the first slot, in any number of splits.
-void ReadFirstSlot(Reader& reader) { ReadTo(reader, 20); }
+// Reads the first pass, in any number of splits.
+void ReadFirstPass(Reader& reader) { ReadTo(reader, 20); }
 
-TEST(Slots, AreFinalWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
+TEST(Passes, AreFinalWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
   for (const bool by_worker : {false, true}) {
     Cluster cluster;
     Miller& worker = cluster.AddWorker("w1", 8);
@@ -228,29 +228,29 @@ TEST(Slots, AreFinalWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
       worker.says.seen = {JournalId(9'999), 5};
       worker.Beat();
     }
-    Reader& first = AddSlotRank(cluster, 0, by_worker ? 0 : 1);
+    Reader& first = AddRankWithPasses(cluster, 0, by_worker ? 0 : 1);
     if (!by_worker) first.hello().cursor = {3, 0};
     first.Hello();
     ASSERT_TRUE(first.live());
-    ReadFirstSlot(first);
+    ReadFirstPass(first);
     EXPECT_FALSE(cluster.job("j")->settled);
     EXPECT_EQ(first.answer->awaited, 2);
     EXPECT_EQ(first.answer->awaited_ranks, (std::vector<uint64_t>{1, 2}));
-    AddSlotRank(cluster, 1, 2, true).Hello();
+    AddRankWithPasses(cluster, 1, 2, true).Hello();
     EXPECT_TRUE(cluster.job("j")->settled);
-    EXPECT_EQ(cluster.job("j")->slots, 2);
+    EXPECT_EQ(cluster.job("j")->passes, 2);
     EXPECT_EQ(first.answer->awaited, 0);
   }
 }
 
 // Ranks that ended before the store was emptied never return.
-TEST(Slots, AreFinalWithoutRanksThatAreNotHeardForTheClientTimeout) {
+TEST(Passes, AreFinalWithoutRanksThatAreNotHeardForTheClientTimeout) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 8);
-  Reader& first = AddSlotRank(cluster, 0, 1);
+  Reader& first = AddRankWithPasses(cluster, 0, 1);
   first.hello().cursor = {3, 0};
   first.Hello();
-  ReadFirstSlot(first);
+  ReadFirstPass(first);
   cluster.Pass(first.answer->client_timeout / 2, {&first}, {&worker});
   EXPECT_FALSE(cluster.job("j")->settled);
   cluster.Pass(first.answer->client_timeout, {&first}, {&worker});
@@ -258,16 +258,16 @@ TEST(Slots, AreFinalWithoutRanksThatAreNotHeardForTheClientTimeout) {
   EXPECT_EQ(first.answer->awaited, 0);
 }
 
-TEST(Slots, AreFinalAtOnceByTheFirstStoreOfARun) {
+TEST(Passes, AreFinalAtOnceByTheFirstStoreOfARun) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
-  Reader& first = AddSlotRank(cluster, 0, 0);
+  Reader& first = AddRankWithPasses(cluster, 0, 0);
   first.Hello();
-  ReadFirstSlot(first);
+  ReadFirstPass(first);
   EXPECT_TRUE(cluster.job("j")->settled);
 }
 
-TEST(Slots, AreAllReadBySharersBeforeTheRunIsFinished) {
+TEST(Passes, AreAllReadBySharersBeforeTheRunIsFinished) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Reader& reader = cluster.AddReader("j", "a", kGraph, Order::kAny).Hello();
@@ -283,13 +283,13 @@ TEST(Slots, AreAllReadBySharersBeforeTheRunIsFinished) {
   EXPECT_EQ(last, 40);
 }
 
-TEST(Slots, AreNoneInOtherModes) {
+TEST(Passes, AreNoneInOtherModes) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 100");
-  reader.hello().slots = 5;  // e.g. from another pipeline's token
+  reader.hello().passes = 5;  // e.g. from another pipeline's token
   reader.Hello();
-  EXPECT_EQ(reader.answer->run->slots, 0);
+  EXPECT_EQ(reader.answer->run->passes, 0);
   EXPECT_TRUE(reader.answer->run->settled);
   cluster.AddWorker("w2");
   EXPECT_EQ(reader.answer->run->positions, 100);

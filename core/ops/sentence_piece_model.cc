@@ -1,11 +1,11 @@
-#include "core/ops/sentence_pieces.h"
+#include "core/ops/sentence_piece_model.h"
 
 #include <sentencepiece_processor.h>
 
 namespace feedmill {
 namespace {
 
-class Model final : public SentencePieces {
+class Model final : public SentencePieceModel {
  public:
   bool Load(std::string_view model, std::string& error) {
     return Good(processor_.LoadFromSerializedProto(model), error);
@@ -27,7 +27,7 @@ class Model final : public SentencePieces {
 
 }  // namespace
 
-std::unique_ptr<const SentencePieces> SentencePieces::Parse(
+std::unique_ptr<const SentencePieceModel> SentencePieceModel::Parse(
     std::string_view model, std::string& error) {
   auto made = std::make_unique<Model>();
   if (!made->Load(model, error)) return nullptr;

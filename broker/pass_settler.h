@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_BROKER_SLOT_SETTLER_H_
-#define FEEDMILL_BROKER_SLOT_SETTLER_H_
+#ifndef FEEDMILL_BROKER_PASS_SETTLER_H_
+#define FEEDMILL_BROKER_PASS_SETTLER_H_
 
 #include <cstdint>
 #include <map>
@@ -13,21 +13,22 @@
 
 namespace feedmill {
 
-// Decides how many slots (passes) a run of processing mode off has: one for
-// each worker that joins before the first slot has ended. The number of a run
-// without slots is final from its beginning. Pure.
-class SlotSettler {
+// Decides how many passes over its graph a run of processing mode off has: one
+// for each worker that joins before the first pass has ended. A run of another
+// mode reads its graph once, and that is final from its beginning. Pure.
+class PassSettler {
  public:
   // The references must outlive this object.
-  SlotSettler(DispatcherContext& context, SplitBinder& binder, absl::Time now)
+  PassSettler(DispatcherContext& context, SplitBinder& binder, absl::Time now)
       : context_(context), binder_(binder), began_(now) {}
 
-  // Returns the slots of a run that is planned now.
-  uint64_t SlotsNow() const;
-  // Adds slots for workers that joined, to runs whose first slot has not ended.
-  // A worker that replaces a lost worker continues that worker's slot.
+  // Returns the number of passes of a run that is planned now.
+  uint64_t PassesNow() const;
+  // Adds passes for workers that joined, to runs whose first pass has not
+  // ended.
+  // A worker that replaces a lost worker continues that worker's pass.
   void GrowRuns();
-  // Makes the number final when a reader has passed its first slot. All ranks
+  // Makes the number final when a reader has read the first pass. All ranks
   // must agree on the run's end before a rank reaches it.
   void SettleIfDue(absl::Time now, const JobName& job);
   // True if the number is due to be final, but waits for ranks.
@@ -35,12 +36,12 @@ class SlotSettler {
   void EndRun(const JobName& job) { awaiting_.erase(job); }
 
   // ---- readers
-  // Refuses a reader that has begun a run with another number of slots than the
-  // other ranks read. The ranks would end at different positions.
+  // Refuses a reader that has begun a run with another number of passes than
+  // the other ranks read. The ranks would end at different positions.
   absl::Status Check(const ClientHello& hello, const JobState& job) const;
-  // Takes over the number of slots that a reader learned before, from a
+  // Takes over the number of passes that a reader learned before, from a
   // dispatcher whose store was lost or from another dispatcher. If the number
-  // is final and other readers have read it so, its slots do not change.
+  // is final and other readers have read it so, its passes do not change.
   void Learn(const ClientHello& hello);
 
   // ---- runs that began before the store was emptied. The settler waits for
@@ -58,7 +59,7 @@ class SlotSettler {
   void Forget(const JobName& job) { begun_before_.erase(job); }
 
  private:
-  void Extend(const JobName& job, uint64_t slots, bool last);
+  void Extend(const JobName& job, uint64_t passes, bool last);
   void AwaitRanks(const JobState& job, absl::Time since);
   bool AwaitsRanks(absl::Time now, const JobState& job) const;
 
@@ -74,4 +75,4 @@ class SlotSettler {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_BROKER_SLOT_SETTLER_H_
+#endif  // FEEDMILL_BROKER_PASS_SETTLER_H_

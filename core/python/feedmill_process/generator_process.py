@@ -6,10 +6,10 @@ import struct
 from feedmill_process.error_text import cut, formatted, place_of, summary
 from feedmill_process.generator_state import STATE_ROW, GeneratorStates, StateFailed
 from feedmill_process.output_columns import Output, Unfit
-from feedmill_process.slot import Here
+from feedmill_process.map_process import Here
 
 
-class GeneratorSlot:
+class GeneratorProcess:
     """Makes the elements of a shard; a request continues where the last one ended."""
 
     REQUEST = struct.Struct("<6q")
