@@ -82,6 +82,18 @@ function(feedmill_library)
   endif()
 endfunction()
 
+# feedmill_kinds(TARGET): adds a file that lists the kinds of steps and sources of this folder.
+function(feedmill_kinds target)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/ListKinds.cmake)
+  set(list ${CMAKE_CURRENT_BINARY_DIR}/kinds.cc)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  # The command has the names, so that it runs again after a file was deleted.
+  list(JOIN files "," names)
+  add_custom_command(OUTPUT ${list} DEPENDS ${files} ${script} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -D FILES=${names} -D OUTPUT=${list} -P ${script})
+  target_sources(${target} PRIVATE ${list})
+endfunction()
+
 # feedmill_optimise(TARGET): -O1 where the preset says -O0. clang refuses a
 # precompiled header of another optimisation.
 function(feedmill_optimise target)

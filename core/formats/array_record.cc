@@ -10,7 +10,6 @@
 #include "core/formats/array_record_index.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 
 namespace feedmill {
 namespace {

@@ -1,5 +1,4 @@
 #include "core/formats/columnar_source.h"
-#include "core/formats/kinds.h"
 #include "feedmill/dataset_options.h"
 
 namespace feedmill {

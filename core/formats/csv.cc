@@ -9,7 +9,6 @@
 #include "core/formats/csv_text.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/sources/line_framing.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/value_text.h"

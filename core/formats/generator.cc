@@ -5,7 +5,6 @@
 #include "core/dataset/generator_source.h"
 #include "core/dataset/python_functions.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,6 @@
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
 #include "core/formats/image_files.h"
-#include "core/formats/kinds.h"
 #include "core/io/manifest_files.h"
 
 namespace feedmill {

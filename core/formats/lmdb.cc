@@ -7,7 +7,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/formats/lmdb_file.h"
 #include "core/io/file_errors.h"
 

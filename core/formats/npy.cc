@@ -5,7 +5,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/formats/npy_file.h"
 #include "core/io/file_systems.h"
 #include "core/sources/array_records.h"

@@ -4,7 +4,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 
 namespace feedmill {
 namespace {

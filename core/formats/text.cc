@@ -5,7 +5,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/sources/indexed_records.h"
 #include "core/sources/line_framing.h"
 

@@ -9,7 +9,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/io/read_ahead.h"
 #include "core/io/read_stop.h"
 #include "core/sources/indexed_records.h"

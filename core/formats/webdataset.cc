@@ -6,7 +6,6 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
-#include "core/formats/kinds.h"
 #include "core/formats/tar.h"
 #include "core/sources/value_text.h"
 

@@ -1,6 +1,5 @@
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 

@@ -10,7 +10,6 @@
 #include "core/dataset/source_types.h"
 #include "core/operators/combining_source_of.h"
 #include "core/operators/input_checks.h"
-#include "core/operators/kinds.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {

@@ -11,7 +11,6 @@
 #include "core/dataset/source_types.h"
 #include "core/operators/combining_source_of.h"
 #include "core/operators/input_checks.h"
-#include "core/operators/kinds.h"
 #include "core/operators/mixture_shares.h"
 #include "core/plan/mixture_schedule.h"
 #include "core/plan/plan.h"

@@ -6,7 +6,6 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 #include "core/pipeline/batch_stacker.h"

@@ -3,7 +3,6 @@
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/operators/example_features.h"
-#include "core/operators/kinds.h"
 #include "core/operators/outputs.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"

@@ -6,7 +6,6 @@
 #include "core/base/machine_error.h"
 #include "core/base/status.h"
 #include "core/dataset/python_functions.h"
-#include "core/operators/kinds.h"
 #include "core/operators/outputs.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"

@@ -1,7 +1,6 @@
 #include <memory>
 
 #include "core/base/status.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 #include "core/pipeline/batch_rows.h"

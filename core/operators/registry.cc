@@ -3,21 +3,30 @@
 #include <algorithm>
 
 #include "core/base/check.h"
-#include "core/formats/kinds.h"
-#include "core/operators/kinds.h"
 
 namespace feedmill {
+
+// The kinds of core/formats and core/operators, in the order of their files.
+// The build writes these functions (cmake/ListKinds.cmake).
+namespace formats {
+std::vector<const SourceKind*> SourceKinds();
+}  // namespace formats
+namespace operators {
+std::vector<const SourceKind*> SourceKinds();
+std::vector<const StepKind*> StepKinds();
+}  // namespace operators
+
 namespace {
 
 std::vector<const StepKind*>& MutableStepKinds() {
-  static std::vector<const StepKind*> kinds = BuiltinKinds();
+  static std::vector<const StepKind*> kinds = operators::StepKinds();
   return kinds;
 }
 
 std::vector<const SourceKind*>& MutableSourceKinds() {
   static std::vector<const SourceKind*> kinds = [] {
-    std::vector<const SourceKind*> all = BuiltinFormats();
-    const auto combining = BuiltinCombiningSources();
+    std::vector<const SourceKind*> all = formats::SourceKinds();
+    const auto combining = operators::SourceKinds();
     all.insert(all.end(), combining.begin(), combining.end());
     return all;
   }();

@@ -13,7 +13,7 @@
 namespace feedmill {
 
 // The kinds of steps and of sources that a pipeline may have: the built-in
-// ones, in the order of their pages, then registered ones.
+// ones, in the order of their files, then registered ones.
 
 // Adds a kind of step. Call it in main(), before any pipeline is read, in every
 // process: trainers, the dispatcher and workers. `kind` must live as long as

@@ -1,5 +1,4 @@
 #include "core/base/status.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 
 namespace feedmill {

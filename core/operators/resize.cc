@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 #include "core/ops/image.h"

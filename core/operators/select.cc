@@ -6,7 +6,6 @@
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/column_step.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 

@@ -2,7 +2,6 @@
 
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "feedmill/element.h"
 

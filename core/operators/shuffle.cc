@@ -6,7 +6,6 @@
 
 #include "core/base/philox.h"
 #include "core/base/status.h"
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 #include "core/pipeline/row_groups.h"

@@ -1,4 +1,3 @@
-#include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
 #include "core/operators/type_checks.h"
 #include "core/pipeline/batch_rows.h"

@@ -4,7 +4,6 @@
 
 #include "core/base/status.h"
 #include "core/operators/column_step.h"
-#include "core/operators/kinds.h"
 #include "core/operators/outputs.h"
 #include "core/operators/step_kind_of.h"
 

@@ -73,7 +73,7 @@ setup_file() { make_data; }
 
 @test "steps lists sources and steps, and the options of those that are named" {
   expect 0 feedmill steps
-  [[ $output == *"Sources"*"  csv "*"  mixture "*"Steps"*"  resize "*"  cache "* ]]
+  [[ $output == *"Sources"*"  csv "*"  mixture "*"Steps"*"  cache "*"  resize "* ]]
   expect 0 feedmill steps csv padded_batch resize
   [[ $output == *"csv: Reads records"*"files"*"required"*"delimiter"*"missing"* ]]
   [[ $output == *"padded_batch: "*"shapes"*"values"*"resize: "*"bilinear or nearest"* ]]

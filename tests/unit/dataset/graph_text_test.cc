@@ -297,7 +297,7 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
        "stop: never}}",
        "expected one of first_exhausted, all_exhausted, "
        "repeat"},
-      {"source: {range: 3, text: a}", "expected one of range, tfrecord"},
+      {"source: {range: 3, text: a}", "expected one of array_record, arrow"},
       {"source: {text: {}}", "there is no files"},
       {"source: {text: []}", "the list of files is empty"},
       {"source: {images: {files: a, label: dir}}",
