@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/description.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source.h"
 #include "feedmill/element.h"
@@ -65,8 +66,7 @@ class SourceKind {
 
   virtual std::string_view name() const = 0;  // in YAML
   virtual const std::type_info& options_type() const = 0;
-  // A sentence for --help.
-  virtual std::string_view summary() const = 0;
+  virtual const Description& description() const = 0;
   // Ends of the names of its files, as ".csv", for `feedmill index`.
   virtual std::vector<std::string_view> endings() const { return {}; }
   virtual Source New() const = 0;  // with all defaults

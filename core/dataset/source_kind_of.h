@@ -23,7 +23,7 @@ concept DescribesSource =
     requires(const typename S::Options& options, typename S::Options& writable,
              std::span<const ElementSpec> inputs) {
       { S::kName } -> std::convertible_to<std::string_view>;
-      { S::kSummary } -> std::convertible_to<std::string_view>;
+      { S::kDescription } -> std::convertible_to<Description>;
       { S::Fields(writable) } -> std::same_as<FieldList>;
       { S::Properties(options) } -> std::same_as<SourceProperties>;
       {
@@ -42,7 +42,7 @@ class SourceKindOf : public SourceKind {
   const std::type_info& options_type() const override {
     return typeid(Options);
   }
-  std::string_view summary() const override { return S::kSummary; }
+  const Description& description() const override { return S::kDescription; }
   std::vector<std::string_view> endings() const override {
     if constexpr (requires { S::kEndings; }) {
       return {S::kEndings.begin(), S::kEndings.end()};

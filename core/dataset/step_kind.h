@@ -13,6 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/component_mask.h"
+#include "core/dataset/description.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/step.h"
@@ -98,8 +99,8 @@ class StepKind {
   // The names in YAML; usually one.
   virtual std::span<const std::string_view> names() const = 0;
   virtual const std::type_info& options_type() const = 0;
-  // A sentence for --help.
-  virtual std::string_view summary() const = 0;
+  // REQUIRES: `name` is one of names().
+  virtual const Description& description(std::string_view name) const = 0;
   // The end of the error message if YAML has a single value but the step takes
   // none.
   virtual std::string_view short_form_hint() const = 0;

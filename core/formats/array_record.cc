@@ -25,8 +25,18 @@ bool IsArrayRecordName(const FoundFile& file) {
 struct ArrayRecordFormat {
   using Options = ArrayRecordSource;
   static constexpr std::string_view kName = "array_record";
-  static constexpr std::string_view kSummary =
-      "Reads ArrayRecord files: one unnamed bytes component a record.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads ArrayRecord files: one unnamed bytes component a record.",
+      .yaml = "array_record: words.array_record",
+      .element = "one unnamed bytes component",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged file and one whose writer was not closed.",
+      .example = R"(
+>>> next(fm.Dataset.array_record("words.array_record").read())
+b'dfccacegbfggdfhaeedaafd'
+)"};
 
   static FieldList Fields(ArrayRecordSource& s) {
     return {FilesField(s.files)};

@@ -6,9 +6,23 @@ namespace {
 
 struct ArrowFormat : ColumnarSourceOf<ArrowSource, ColumnarFormat::kArrowIpc> {
   static constexpr std::string_view kName = "arrow";
-  static constexpr std::string_view kSummary =
-      "Reads the rows of Arrow IPC files (Feather) and streams, their columns "
-      "by name.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads the rows of Arrow IPC files (Feather) and streams, their "
+          "columns by name.",
+      .yaml = R"(arrow: table.arrow
+arrow: {files: table.arrow, columns: [text, label], memory_map: true})",
+      .element = "the same of Arrow IPC files (Feather) and streams",
+      .details =
+          "Columns are as in `parquet`. It needs the plugin "
+          "`libfeedmill_arrow.so` (docs/steps.md).",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged file, FailedPreconditionError without the plugin.",
+      .example = R"(
+>>> fm.Dataset.arrow("table.arrow", columns=["text", "label"]).batch(32)
+<feedmill.Dataset arrow → batch>
+)"};
 };
 
 }  // namespace

@@ -215,8 +215,28 @@ struct CsvFormat {
   using Options = CsvSource;
   static constexpr std::string_view kName = "csv";
   static constexpr std::array<std::string_view, 1> kEndings = {".csv"};
-  static constexpr std::string_view kSummary =
-      "Reads records of comma-separated values, their columns by name.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads records of comma-separated values, their columns by name.",
+      .yaml = R"(csv: houses.csv
+csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]})",
+      .element = "its columns by name",
+      .details =
+          "Without `fields`, the types are found out from the first 1,000 "
+          "rows and some of later files.",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a row that does not fit `fields`.",
+      .example = R"(
+>>> next(fm.Dataset.csv("houses.csv").read())
+{'rooms': np.int64(2), 'area': np.float64(70.5), 'price': np.int64(210000)}
+>>> fm.Dataset.csv("houses.csv", fields={"rooms": "int32"}).element_spec
+{'rooms': ComponentSpec(dtype='int32', shape=())}
+>>> fields = {"size": "float64[2]"}
+>>> ds = fm.Dataset.csv("houses.csv", vectors={"size": ("rooms", "area")}, fields=fields)
+>>> ds.element_spec
+{'size': ComponentSpec(dtype='float64', shape=(2,))}
+)"};
   static constexpr size_t kSampledRecords = 1000;
   static constexpr bool kSamplesFurtherFiles = true;
 
@@ -239,10 +259,11 @@ struct CsvFormat {
              "Lines that begin with this text are passed over."},
             {"skip_rows", &s.skip_rows, Field::kSparse,
              "Lines to leave out at the beginning of each file, before the "
-             "header."},
+             "header; comments count."},
             {"vectors", &s.vectors, Field::kSparse,
-             "Runs of columns that are one component, a list: "
-             "\"pixels=p0..p783\"."},
+             "Runs of columns, in the order of each file, that are one "
+             "component, a list: \"pixels=p0..p783\". `fields` declare it as "
+             "`pixels: \"float32[784]\"`."},
             ExactIntegersField(s.exact_integers)};
   }
   static SourceProperties Properties(const CsvSource& s) {

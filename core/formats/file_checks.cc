@@ -55,8 +55,7 @@ absl::Status CheckDefault(const SourceField& field, bool allowed) {
 
 Field FilesField(std::vector<std::string>& files) {
   return {"files", FileNames{&files}, Field::kRequired | Field::kShort,
-          "Names of files, globs, folders or URLs; {manifest: NAME}: a list of "
-          "them."};
+          "Names of files, globs, folders or URLs, or a manifest of them."};
 }
 
 Field CompressionField(Compression& compression,
@@ -77,14 +76,17 @@ Field WindowLogField(int64_t& window_log) {
 
 Field EncodingField(TextEncoding& encoding) {
   return {"encoding", Word(encoding, {"utf-8", "latin-1", "utf-16"}),
-          Field::kSparse, "Encoding of the files."};
+          Field::kSparse,
+          "Encoding of the files; components are UTF-8. UTF-16 files are read "
+          "from their beginning only, as compressed files are."};
 }
 
 Field ExactIntegersField(bool& exact_integers) {
   return {"exact_integers", &exact_integers,
           Field::kSparse | Field::kUnidentified | Field::kSetIfInferred,
-          "An integer whose digits its float does not keep is a data error, "
-          "and not rounded; set if `fields` are inferred."};
+          "An integer whose digits its float does not keep, such as "
+          "9007199254740993, is a data error of its record, and not rounded; "
+          "set if `fields` are inferred."};
 }
 
 Field FieldsField(std::vector<SourceField>& fields) {

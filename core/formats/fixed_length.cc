@@ -78,8 +78,19 @@ absl::StatusOr<std::vector<FileArray>> FixedArrays(
 struct FixedLengthFormat {
   using Options = FixedLengthSource;
   static constexpr std::string_view kName = "fixed_length";
-  static constexpr std::string_view kSummary =
-      "Reads records of record_bytes bytes: one unnamed bytes component each.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads records of record_bytes bytes: one unnamed bytes component "
+          "each.",
+      .yaml = "fixed_length: {files: records.bin, record_bytes: 12}",
+      .element = "one unnamed bytes component",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a file whose size does not fit.",
+      .example = R"(
+>>> list(fm.Dataset.fixed_length("records.bin", record_bytes=4, header_bytes=4).read())
+[b'aaaa', b'bbbb', b'cccc']
+)"};
 
   static FieldList Fields(FixedLengthSource& s) {
     return {FilesField(s.files),

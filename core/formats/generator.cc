@@ -31,8 +31,13 @@ absl::Status CheckLength(const GeneratorSource& s) {
 struct GeneratorFormat {
   using Options = GeneratorSource;
   static constexpr std::string_view kName = "generator";
-  static constexpr std::string_view kSummary =
-      "Makes the elements that a Python function yields for each shard.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Makes the elements that a Python function yields for each shard.",
+      .yaml =
+          R"(generator: {function: gAWV, output: {x: int64}, python: "3.11.2", packages: ["numpy==2.4.6"]})",
+      .element = "these components",
+      .details = "Python's `from_generator` writes it."};
 
   static FieldList Fields(GeneratorSource& s) {
     return {{"function", &s.function,

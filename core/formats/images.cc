@@ -134,8 +134,26 @@ class ImageFiles final : public RecordSource {
 struct ImagesFormat {
   using Options = ImagesSource;
   static constexpr std::string_view kName = "images";
-  static constexpr std::string_view kSummary =
-      "Reads a file an element: image (bytes), label (int64), path (bytes).";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads a file an element: image (bytes), label (int64), path "
+          "(bytes).",
+      .yaml = R"(images: "photos/*/*.jpg"
+images: {files: photos/, label: filename})",
+      .element = "`image` bytes, `label` int64, `path` bytes",
+      .details =
+          "The label is the number of the file's folder among the sorted "
+          "names of the folders, or the name itself if all are integers. With "
+          "the label `filename`, it is the text behind the last `_` of the "
+          "file's name.",
+      .errors =
+          "Reading raises NotFoundError if no file matches, "
+          "InvalidArgumentError if a label cannot be found out.",
+      .example = R"(
+>>> first = next(fm.Dataset.images("photos/*/*.jpg").decode_image().read())
+>>> first["image"].dtype, first["label"], first["path"][-9:]
+(dtype('uint8'), np.int64(0), b'cat/0.jpg')
+)"};
 
   static FieldList Fields(ImagesSource& s) {
     return {FilesField(s.files),

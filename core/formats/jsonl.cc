@@ -363,8 +363,21 @@ struct JsonlFormat {
   static constexpr std::string_view kName = "jsonl";
   static constexpr std::array<std::string_view, 2> kEndings = {".jsonl",
                                                                ".ndjson"};
-  static constexpr std::string_view kSummary =
-      "Reads lines of one JSON object each, its members by name.";
+  static constexpr Description kDescription = {
+      .summary = "Reads lines of one JSON object each, its members by name.",
+      .yaml = R"(jsonl: houses.jsonl
+jsonl: {files: "*.jsonl", fields: {rooms: int64, at: "float32[?, 3]"}})",
+      .element = "the members of each line's object by name",
+      .details =
+          "Without `fields`, the types are found out from the first 1,000 "
+          "lines and some of later files.",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a line that does not fit `fields`.",
+      .example = R"(
+>>> next(fm.Dataset.jsonl("houses.jsonl").read())
+{'rooms': np.int64(2), 'area': np.float64(70.5), 'price': np.int64(210000)}
+)"};
   static constexpr size_t kSampledRecords = 1000;
   static constexpr bool kSamplesFurtherFiles = true;
 

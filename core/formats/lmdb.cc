@@ -16,8 +16,21 @@ namespace {
 struct LmdbFormat {
   using Options = LmdbSource;
   static constexpr std::string_view kName = "lmdb";
-  static constexpr std::string_view kSummary =
-      "Reads the entries of LMDB files by their keys: key and value, bytes.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads the entries of LMDB files by their keys: key and value, "
+          "bytes.",
+      .yaml = "lmdb: entries.lmdb",
+      .element =
+          "the entries of LMDB files in the order of their keys: `key` and "
+          "`value`",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged file.",
+      .example = R"(
+>>> sorted(next(fm.Dataset.lmdb("entries.lmdb").read()))
+['key', 'value']
+)"};
 
   static FieldList Fields(LmdbSource& s) { return {FilesField(s.files)}; }
   static SourceProperties Properties(const LmdbSource&) { return {}; }

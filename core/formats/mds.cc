@@ -17,8 +17,22 @@ namespace {
 struct MdsFormat {
   using Options = MdsSource;
   static constexpr std::string_view kName = "mds";
-  static constexpr std::string_view kSummary =
-      "Reads the samples of MDS shards (MosaicML Streaming), columns by name.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads the samples of MDS shards (MosaicML Streaming), columns by "
+          "name.",
+      .yaml = "mds: shards/",
+      .element = "the columns of MDS shards (MosaicML Streaming) by name",
+      .details =
+          "`files` is the folder of a data set, its `index.json`, or shards.",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged shard.",
+      .example = R"(
+>>> ds = fm.Dataset.mds("mds", fields={"int": "int64", "str": "bytes"})
+>>> next(ds.read())
+{'int': np.int64(-5), 'str': b''}
+)"};
 
   static FieldList Fields(MdsSource& s) {
     return {FilesField(s.files), FieldsField(s.fields)};

@@ -157,9 +157,21 @@ absl::StatusOr<std::vector<SourceField>> FieldsOf(
 struct NpyFormat {
   using Options = NpySource;
   static constexpr std::string_view kName = "npy";
-  static constexpr std::string_view kSummary =
-      "Reads the rows of NumPy's arrays: a component for each array of a .npz "
-      "or member of a structured dtype.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads the rows of NumPy's arrays: a component for each array of a "
+          ".npz or member of a structured dtype.",
+      .yaml = "npy: points.npy",
+      .element =
+          "rows of a `.npy`, unnamed; of a `.npz` and of a structured dtype, "
+          "by name",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged file.",
+      .example = R"(
+>>> [row.tolist() for row in fm.Dataset.npy("points.npy").read()]
+[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+)"};
 
   static FieldList Fields(NpySource& s) {
     return {FilesField(s.files), FieldsField(s.fields)};

@@ -55,8 +55,13 @@ class RangeRecords final : public RecordSource {
 struct RangeFormat {
   using Options = RangeSource;
   static constexpr std::string_view kName = "range";
-  static constexpr std::string_view kSummary =
-      "Makes the integers of Python's range: one unnamed int64 an element.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Makes the integers of Python's range: one unnamed int64 an "
+          "element.",
+      .yaml = R"(range: 10
+range: {start: 0, stop: 10, step: 1})",
+      .element = "one unnamed int64 (`x`)"};
 
   static FieldList Fields(RangeSource& s) {
     return {{"start", &s.start, Field::kOptional, "The first integer."},

@@ -15,8 +15,20 @@ struct TextFormat {
   using Options = TextSource;
   static constexpr std::string_view kName = "text";
   static constexpr std::array<std::string_view, 1> kEndings = {".txt"};
-  static constexpr std::string_view kSummary =
-      "Reads lines: one unnamed bytes component each, without its line end.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads lines: one unnamed bytes component each, without its line "
+          "end.",
+      .yaml = R"(text: notes.txt
+text: ["a/*.txt", b.txt])",
+      .element = "one unnamed bytes component, a line",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged compressed file.",
+      .example = R"(
+>>> list(fm.Dataset.text("notes.txt").read())
+[b'first line', b'second line', b'third line']
+)"};
 
   static FieldList Fields(TextSource& s) {
     return {FilesField(s.files), CompressionField(s.compression, s.files),

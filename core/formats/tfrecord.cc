@@ -126,8 +126,18 @@ struct TfRecordFormat {
   static constexpr std::string_view kName = "tfrecord";
   static constexpr std::array<std::string_view, 2> kEndings = {".tfrecord",
                                                                ".tfrecords"};
-  static constexpr std::string_view kSummary =
-      "Reads TFRecord files: one unnamed bytes component a record.";
+  static constexpr Description kDescription = {
+      .summary = "Reads TFRecord files: one unnamed bytes component a record.",
+      .yaml = R"(tfrecord: "examples-*.tfrecord")",
+      .element = "one unnamed bytes component",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a record with a wrong checksum.",
+      .example = R"(
+>>> ds = fm.Dataset.tfrecord("examples.tfrecord")
+>>> next(ds.parse_example({"label": "int64", "text": "bytes"}).read())
+{'label': np.int64(0), 'text': b'text 0'}
+)"};
 
   static FieldList Fields(TfRecordSource& s) {
     return {FilesField(s.files), CompressionField(s.compression, s.files),

@@ -147,9 +147,25 @@ struct WebDatasetFormat {
   using Options = WebDatasetSource;
   static constexpr std::string_view kName = "webdataset";
   static constexpr std::array<std::string_view, 1> kEndings = {".tar"};
-  static constexpr std::string_view kSummary =
-      "Reads tar files; the members of one name without its extension are an "
-      "element.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads tar files; the members of one name without its extension are "
+          "an element.",
+      .yaml = R"(webdataset: "digits-*.tar"
+webdataset: {files: digits.tar, fields: {txt: bytes, cls: "int64 = -1"}})",
+      .element =
+          "the members of a key by extension (`cls`, `jpg`), and `__key__`",
+      .details =
+          "`__key__` is the key itself. `int64 = -1` is -1 in samples without "
+          "that member.",
+      .errors =
+          "Reading raises NotFoundError if no file matches, DataLossError for "
+          "a damaged archive, or a sample without a member of `fields`.",
+      .example = R"(
+>>> ds = fm.Dataset.webdataset("digits.tar", fields={"txt": "bytes", "cls": "bytes"})
+>>> next(ds.read())
+{'txt': b'digit 0', 'cls': b'0'}
+)"};
   static constexpr size_t kSampledRecords = 1;
 
   static FieldList Fields(WebDatasetSource& s) {

@@ -8,12 +8,57 @@
 namespace feedmill {
 namespace {
 
+constexpr Description kBatch = {
+    .summary = "Stacks elements along a new first axis.",
+    .yaml = R"(batch: 32
+batch: {size: 32, drop_remainder: true})",
+    .element = "each component gains a first dimension",
+    .errors =
+        "Raises InvalidArgumentError for a size of 0. Reading raises "
+        "DataLossError if the elements of a batch have different shapes; "
+        "see `padded_batch`.",
+    .example = R"(
+>>> [x.tolist() for x in fm.Dataset.range(5).batch(2).read()]
+[[0, 1], [2, 3], [4]]
+)"};
+
+constexpr Description kPaddedBatch = {
+    .summary = "Stacks elements as `batch`; shorter rows are padded.",
+    .yaml =
+        R"(padded_batch: {size: 32, shapes: {tokens: 128}, values: {tokens: -1}})",
+    .element = "as `batch`; shorter rows are padded",
+    .errors =
+        "Reading raises DataLossError for a row that is longer than its "
+        "shape.",
+    .example = R"-(
+>>> rows = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)")
+>>> batch = next(rows.padded_batch(3, values={"x": 32}).read())
+>>> batch.shape, bytes(batch[0])
+((3, 11), b'first line ')
+)-"};
+
+constexpr Description kRaggedBatch = {
+    .summary =
+        "Joins rows along their first axis; `<name>_offsets` tell them "
+        "apart.",
+    .yaml = "ragged_batch: 32",
+    .element = "rows are joined, `<name>_offsets` tell them apart",
+    .errors =
+        "Reading raises InvalidArgumentError for arrays that differ in more "
+        "than the first dimension.",
+    .example = R"-(
+>>> words = fm.Dataset.text("notes.txt").map(words="split(x, ' ')").ragged_batch(3)
+>>> batch = next(words.read())
+>>> batch["words"].tolist(), batch["words_offsets"].tolist()
+([b'first', b'line', b'second', b'line', b'third', b'line'], [0, 2, 4, 6])
+)-"};
+
 struct BatchOperator : PassesComponents {
   using Options = BatchStep;
   static constexpr std::array<std::string_view, 3> kNames = {
       "batch", "padded_batch", "ragged_batch"};
-  static constexpr std::string_view kSummary =
-      "Stacks elements along a new first axis.";
+  static constexpr std::array<Description, 3> kDescriptions = {
+      kBatch, kPaddedBatch, kRaggedBatch};
 
   static BatchStep New(std::string_view name) {
     BatchStep s;

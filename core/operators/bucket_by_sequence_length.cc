@@ -53,8 +53,21 @@ class BucketRows final : public LengthBatches {
 struct BucketBySequenceLengthOperator : PassesComponents {
   using Options = BucketBySequenceLengthStep;
   static constexpr std::string_view kName = "bucket_by_sequence_length";
-  static constexpr std::string_view kSummary =
-      "Makes padded batches of elements of similar length.";
+  static constexpr Description kDescription = {
+      .summary = "Makes padded batches of elements of similar length.",
+      .yaml =
+          R"(bucket_by_sequence_length: {boundaries: [64, 256], batch_sizes: [64, 16, 4]})",
+      .element = "padded batches of similar length",
+      .errors =
+          "Raises InvalidArgumentError if the boundaries do not increase, or "
+          "for another number of sizes. Reading raises DataLossError for a "
+          "row that is longer than its shape.",
+      .example = R"-(
+>>> ds = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)")
+>>> ds = ds.bucket_by_sequence_length(boundaries=[11], batch_sizes=[2, 2])
+>>> [x.shape for x in ds.read()]
+[(2, 10), (1, 11)]
+)-"};
 
   static FieldList Fields(BucketBySequenceLengthStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

@@ -9,8 +9,22 @@ namespace {
 struct CacheOperator : NeedsAllComponents {
   using Options = CacheStep;
   static constexpr std::string_view kName = "cache";
-  static constexpr std::string_view kSummary =
-      "Caches the elements of the steps before it, for later passes and jobs.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Caches the elements of the steps before it, for later passes and "
+          "jobs.",
+      .yaml = R"(cache:
+cache: kept/
+cache: {memory_bytes: 4294967296})",
+      .element = "unchanged; the steps before it run once for each element",
+      .errors =
+          "Reading raises InvalidArgumentError if a step before it may give "
+          "other elements when it runs again, such as a random function.",
+      .example = R"(
+>>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().cache().shuffle().repeat(2)
+>>> len(ds.read())
+12
+)"};
 
   static FieldList Fields(CacheStep& s) {
     return {{"path", FilePath{&s.path, true}, Field::kShort,

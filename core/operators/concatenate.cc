@@ -92,8 +92,20 @@ class ConcatenateSelector final : public InputSelector {
 struct ConcatenateOperator {
   using Options = ConcatenateSource;
   static constexpr std::string_view kName = "concatenate";
-  static constexpr std::string_view kSummary =
-      "Reads one input after the other.";
+  static constexpr Description kDescription = {
+      .summary = "Reads one input after the other.",
+      .yaml =
+          R"(concatenate: [{source: {range: 2}}, {source: {range: 9}, steps: [take: 3]}])",
+      .element = "one input after the other",
+      .details =
+          "All make the same components. The options of the inputs (a seed, "
+          "an order) are not used; the options of the whole count.",
+      .errors = "Reading raises InvalidArgumentError if the components differ.",
+      .example = R"(
+>>> whole = fm.Dataset.concatenate([fm.Dataset.range(2), fm.Dataset.range(5, 7)])
+>>> [int(x) for x in whole.read()]
+[0, 1, 5, 6]
+)"};
 
   static FieldList Fields(ConcatenateSource& s) {
     return {{"inputs", InputPipelines{&s.inputs},

@@ -79,10 +79,21 @@ class DecodeImages final : public RecordInstruction {
 struct DecodeImageOperator : DropsUnneeded {
   using Options = DecodeImageStep;
   static constexpr std::string_view kName = "decode_image";
-  static constexpr std::string_view kSummary =
-      "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 [height, "
-      "width, "
-      "channels].";
+  static constexpr Description kDescription = {
+      .summary =
+          "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 [height, "
+          "width, channels].",
+      .yaml = R"(decode_image:
+decode_image: {component: image, channels: 1})",
+      .element = "the component becomes uint8 [?, ?, channels]",
+      .details = "The first image of an animation is decoded.",
+      .errors =
+          "Reading raises DataLossError for bytes that are no such image.",
+      .example = R"(
+>>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image(channels=1)
+>>> ds.element_spec["image"]
+ComponentSpec(dtype='uint8', shape=(None, None, 1))
+)"};
 
   static FieldList Fields(DecodeImageStep& s) {
     return {

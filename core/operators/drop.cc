@@ -16,8 +16,17 @@ namespace {
 struct DropOperator : ColumnStep<DropOperator> {
   using Options = DropStep;
   static constexpr std::string_view kName = "drop";
-  static constexpr std::string_view kSummary =
-      "Drops these components. Keeps the others.";
+  static constexpr Description kDescription = {
+      .summary = "Drops these components. Keeps the others.",
+      .yaml = "drop: [path]",
+      .element = "the other components",
+      .errors =
+          "Reading raises InvalidArgumentError if a component is missing, or "
+          "none stays.",
+      .example = R"(
+>>> next(fm.Dataset.range(1, 3).map(a="x", b="x + 1").drop("a").read())
+{'b': np.int64(2)}
+)"};
 
   static FieldList Fields(DropStep& s) {
     return {{"components", &s.components, Field::kShort | Field::kRequired,

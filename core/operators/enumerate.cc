@@ -70,8 +70,20 @@ class EnumerateRows final : public ClientStep {
 struct EnumerateOperator : PassesComponents {
   using Options = EnumerateStep;
   static constexpr std::string_view kName = "enumerate";
-  static constexpr std::string_view kSummary =
-      "Adds a first component with the numbers start, start + 1, …";
+  static constexpr Description kDescription = {
+      .summary = "Adds a first component with the numbers start, start + 1, …",
+      .yaml = R"(enumerate:
+enumerate: {component: index, start: 1})",
+      .element = "gains a first component: int64, the place of the element",
+      .details = "A single unnamed component is called `x` then.",
+      .errors =
+          "Reading raises InvalidArgumentError if there is a component of "
+          "that name.",
+      .example = R"(
+>>> ds = fm.Dataset.text("notes.txt").enumerate(start=1)
+>>> next(ds.read())
+{'index': np.int64(1), 'x': b'first line'}
+)"};
 
   static FieldList Fields(EnumerateStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

@@ -9,8 +9,11 @@ namespace {
 struct FilterOperator : DropsUnneeded {
   using Options = FilterStep;
   static constexpr std::string_view kName = "filter";
-  static constexpr std::string_view kSummary =
-      "Keeps the elements for which the expression, one bool, is true.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Keeps the elements for which the expression, one bool, is true.",
+      .yaml = R"(filter: "x % 3 != 0")",
+      .element = "unchanged"};
 
   static FieldList Fields(FilterStep& s) {
     return {{"predicate", &s.predicate, Field::kWhole | Field::kRequired,

@@ -11,9 +11,24 @@ namespace {
 struct FlatMapOperator : PassesComponents {
   using Options = FlatMapStep;
   static constexpr std::string_view kName = "flat_map";
-  static constexpr std::string_view kSummary =
-      "Makes the components that the expressions name, then an element of each "
-      "row along their first axes.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Makes the components that the expressions name, then an element of "
+          "each row along their first axes.",
+      .yaml = R"-(flat_map: "split(x, ' ')"
+flat_map: {word: "split(x, ' ')"})-",
+      .element = "as `map`; then each row along the first axis is an element",
+      .details =
+          "Expressions are written as for `map`. Workers compute them, and "
+          "the client splits the results.",
+      .errors =
+          "Raises the errors of `map`. Reading raises InvalidArgumentError if "
+          "a component has no rows.",
+      .example = R"-(
+>>> words = fm.Dataset.text("notes.txt").flat_map("split(x, ' ')")
+>>> list(words.read())
+[b'first', b'line', b'second', b'line', b'third', b'line']
+)-"};
 
   static FieldList Fields(FlatMapStep& s) {
     return {{"outputs", &s.outputs, Field::kWhole | Field::kRequired,

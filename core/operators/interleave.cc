@@ -257,8 +257,24 @@ class InterleaveSelector final : public InputSelector {
 struct InterleaveOperator {
   using Options = InterleaveSource;
   static constexpr std::string_view kName = "interleave";
-  static constexpr std::string_view kSummary =
-      "Reads block_length elements of each of cycle_length inputs in turn.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads block_length elements of each of cycle_length inputs in "
+          "turn.",
+      .yaml =
+          R"(interleave: {inputs: [{source: {range: 3}}, {source: {range: 9}}], cycle_length: 2, block_length: 1})",
+      .element =
+          "`block_length` elements of each of `cycle_length` inputs in turn, "
+          "as tf.data's",
+      .details =
+          "If an input ends, the next input that was not begun takes its "
+          "turns.",
+      .errors = "Reading raises InvalidArgumentError if the components differ.",
+      .example = R"(
+>>> turns = fm.Dataset.interleave([fm.Dataset.range(3), fm.Dataset.range(10, 12)])
+>>> [int(x) for x in turns.read()]
+[0, 10, 1, 11, 2]
+)"};
 
   static FieldList Fields(InterleaveSource& s) {
     return {{"inputs", InputPipelines{&s.inputs},

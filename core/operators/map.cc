@@ -10,9 +10,13 @@ namespace {
 struct MapOperator : PassesComponents {
   using Options = MapStep;
   static constexpr std::string_view kName = "map";
-  static constexpr std::string_view kSummary =
-      "Makes exactly the components that the expressions name, one element for "
-      "each.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Makes exactly the components that the expressions name, one "
+          "element for each.",
+      .yaml = R"(map: "x * x"
+map: {square: "x * x", half: "x / 2"})",
+      .element = "exactly these components"};
 
   static FieldList Fields(MapStep& s) {
     return {{"outputs", &s.outputs, Field::kWhole | Field::kRequired,

@@ -158,8 +158,20 @@ class MixtureSelector final : public InputSelector {
 struct MixtureOperator {
   using Options = MixtureSource;
   static constexpr std::string_view kName = "mixture";
-  static constexpr std::string_view kSummary =
-      "Reads the inputs in proportion to their weights.";
+  static constexpr Description kDescription = {
+      .summary = "Reads the inputs in proportion to their weights.",
+      .yaml =
+          R"(mixture: {inputs: [{source: {range: 3}}, {source: {range: 9}}], weights: [0.7, 0.3]})",
+      .element = "after any n elements, ⌊n·w⌋ or ⌈n·w⌉ of each input",
+      .errors =
+          "Reading raises InvalidArgumentError if the components differ, or "
+          "for a weight that is not positive.",
+      .example = R"(
+>>> inputs = [fm.Dataset.range(9), fm.Dataset.range(100, 109)]
+>>> mixed = fm.Dataset.mixture(inputs, weights=[0.75, 0.25])
+>>> next(mixed.batch(8).read()).tolist()
+[0, 1, 2, 100, 3, 4, 5, 101]
+)"};
 
   static FieldList Fields(MixtureSource& s) {
     return {

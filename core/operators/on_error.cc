@@ -9,8 +9,21 @@ namespace {
 struct OnErrorOperator : PassesComponents {
   using Options = OnErrorStep;
   static constexpr std::string_view kName = "on_error";
-  static constexpr std::string_view kSummary =
-      "Ends the read at an element with bad data, or skips the element.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Ends the read at an element with bad data, or skips the element.",
+      .yaml = R"(on_error: skip
+on_error: {policy: skip, cap: 100, quarantine: bad.jsonl})",
+      .element = "unchanged; elements that cannot be made are left out",
+      .details =
+          "Elements are skipped if the source or a step before this one "
+          "failed.",
+      .errors = "Reading raises ResourceExhaustedError for more than `cap`.",
+      .example = R"-(
+>>> ds = fm.Dataset.range(3).map("to_number(substr('0a2', x, 1), int64)")
+>>> [int(x) for x in ds.on_error("skip").read()]
+[0, 2]
+)-"};
 
   static FieldList Fields(OnErrorStep& s) {
     return {{"policy", Word(s.policy, {"fail", "skip"}),

@@ -13,8 +13,23 @@ namespace {
 struct ParseExampleOperator : NeedsAllComponents {
   using Options = ParseExampleStep;
   static constexpr std::string_view kName = "parse_example";
-  static constexpr std::string_view kSummary =
-      "Reads tf.train.Example messages: a component for each feature.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads tf.train.Example messages: a component for each feature.",
+      .yaml =
+          R"(parse_example: {image: bytes, feat: "float32[3]", ids: "int64[?]"})",
+      .element = "these components, from a single bytes one",
+      .details =
+          "`float32[3] = 0` is three zeros in records without that feature.",
+      .errors =
+          "Reading raises DataLossError for a record that is no such message, "
+          "or that lacks a feature without a default.",
+      .example = R"(
+>>> ds = fm.Dataset.tfrecord("examples.tfrecord")
+>>> ds = ds.parse_example({"label": "int64", "weight": "float32 = 1"})
+>>> next(ds.read())
+{'label': np.int64(0), 'weight': np.float32(1.0)}
+)"};
 
   static FieldList Fields(ParseExampleStep& s) {
     return {{"features", &s.features, Field::kWhole | Field::kRequired,

@@ -13,9 +13,22 @@ namespace {
 struct ParseSequenceExampleOperator : NeedsAllComponents {
   using Options = ParseSequenceExampleStep;
   static constexpr std::string_view kName = "parse_sequence_example";
-  static constexpr std::string_view kSummary =
-      "Reads tf.train.SequenceExample messages: a component for each feature "
-      "and feature list.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads tf.train.SequenceExample messages: a component for each "
+          "feature and feature list.",
+      .yaml =
+          R"(parse_sequence_example: {context: {id: int64}, sequence: {words: bytes, at: "float32[2]"}})",
+      .element = "these components; those of `sequence` gain a first dimension",
+      .errors =
+          "Reading raises DataLossError for a record that is no such message, "
+          "or that lacks a feature without a default.",
+      .example = R"(
+>>> ds = fm.Dataset.tfrecord("sequences.tfrecord")
+>>> ds = ds.parse_sequence_example(context={"label": "int64"}, sequence={"steps": "int64"})
+>>> next(ds.read())
+{'label': np.int64(7), 'steps': array([1, 2])}
+)"};
 
   static FieldList Fields(ParseSequenceExampleStep& s) {
     return {{"context", &s.context, Field::kOptional,

@@ -97,9 +97,14 @@ absl::Status CheckBatchInput(const PythonStep& s, const ElementSpec& spec) {
 struct PythonOperator {
   using Options = PythonStep;
   static constexpr std::string_view kName = "python";
-  static constexpr std::string_view kSummary =
-      "Calls a Python function in processes of the interpreter that "
-      "--allow-python names.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Calls a Python function in processes of the interpreter that "
+          "--allow-python names.",
+      .yaml =
+          R"(python: {function: gAWV, output: {peak: int64}, python: "3.11.2", packages: ["numpy==2.4.6"]})",
+      .element = "these components; unchanged with `call: filter`",
+      .details = "Python's `map` and `filter` write it."};
 
   static FieldList Fields(PythonStep& s) {
     return {

@@ -93,8 +93,19 @@ class FlipImages final : public Instruction {
 struct RandomFlipOperator : DropsUnneeded {
   using Options = RandomFlipStep;
   static constexpr std::string_view kName = "random_flip";
-  static constexpr std::string_view kSummary =
-      "Mirrors images [..., h, w, c] of any dtype at random.";
+  static constexpr Description kDescription = {
+      .summary = "Mirrors images [..., h, w, c] of any dtype at random.",
+      .yaml = R"(random_flip:
+random_flip: {direction: vertical, probability: 0.25})",
+      .element = "unchanged",
+      .errors =
+          "Reading raises InvalidArgumentError if the component is no image, "
+          "or for a probability that is not from 0 to 1.",
+      .example = R"(
+>>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().random_flip(probability=1)
+>>> ds.element_spec["image"]
+ComponentSpec(dtype='uint8', shape=(None, None, 3))
+)"};
 
   static FieldList Fields(RandomFlipStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

@@ -11,7 +11,15 @@ namespace {
 struct RebatchOperator : NeedsAllComponents {
   using Options = RebatchStep;
   static constexpr std::string_view kName = "rebatch";
-  static constexpr std::string_view kSummary = "Makes batches of another size.";
+  static constexpr Description kDescription = {
+      .summary = "Makes batches of another size.",
+      .yaml = "rebatch: 32",
+      .element = "batches of another size",
+      .errors = "Raises InvalidArgumentError for a size of 0.",
+      .example = R"(
+>>> [x.tolist() for x in fm.Dataset.range(6).batch(3).rebatch(4).read()]
+[[0, 1, 2, 3], [4, 5]]
+)"};
 
   static FieldList Fields(RebatchStep& s) {
     return {{"size", &s.size, Field::kRequired | Field::kShort,

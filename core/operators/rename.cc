@@ -15,8 +15,17 @@ namespace {
 struct RenameOperator : ColumnStep<RenameOperator> {
   using Options = RenameStep;
   static constexpr std::string_view kName = "rename";
-  static constexpr std::string_view kSummary =
-      "Gives components other names. Keeps their order.";
+  static constexpr Description kDescription = {
+      .summary = "Gives components other names. Keeps their order.",
+      .yaml = "rename: {label: class}",
+      .element = "unchanged, with other names",
+      .errors =
+          "Reading raises InvalidArgumentError if a component is missing, or "
+          "two have one name.",
+      .example = R"(
+>>> next(fm.Dataset.range(1, 3).with_columns(y="x + 1").rename({"x": "a"}, y="b").read())
+{'a': np.int64(1), 'b': np.int64(2)}
+)"};
 
   static FieldList Fields(RenameStep& s) {
     return {{"names", &s.names, Field::kWhole | Field::kRequired,

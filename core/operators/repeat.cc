@@ -7,9 +7,18 @@ namespace {
 struct RepeatOperator : PassesComponents {
   using Options = RepeatStep;
   static constexpr std::string_view kName = "repeat";
-  static constexpr std::string_view kSummary =
-      "Reads its input several times, each time in another order if it is "
-      "shuffled.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Reads its input several times, each time in another order if it is "
+          "shuffled.",
+      .yaml = R"(repeat:
+repeat: 3)",
+      .element = "unchanged",
+      .errors = "Raises InvalidArgumentError for a count of 0.",
+      .example = R"(
+>>> [int(x) for x in fm.Dataset.range(2).repeat(3).read()]
+[0, 1, 0, 1, 0, 1]
+)"};
 
   static FieldList Fields(RepeatStep& s) {
     return {

@@ -84,8 +84,18 @@ class ResizeImages final : public RecordInstruction {
 struct ResizeOperator : DropsUnneeded {
   using Options = ResizeStep;
   static constexpr std::string_view kName = "resize";
-  static constexpr std::string_view kSummary =
-      "Resizes uint8 images [h, w, c] to [height, width, c].";
+  static constexpr Description kDescription = {
+      .summary = "Resizes uint8 images [h, w, c] to [height, width, c].",
+      .yaml = "resize: {height: 224, width: 224}",
+      .element = "the component becomes uint8 [224, 224, channels]",
+      .errors =
+          "Reading raises InvalidArgumentError if the component is no such "
+          "image.",
+      .example = R"(
+>>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().resize(height=8, width=4)
+>>> next(ds.read())["image"].shape
+(8, 4, 3)
+)"};
 
   static FieldList Fields(ResizeStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

@@ -15,8 +15,18 @@ namespace {
 struct SelectOperator : ColumnStep<SelectOperator> {
   using Options = SelectStep;
   static constexpr std::string_view kName = "select";
-  static constexpr std::string_view kSummary =
-      "Keeps these components, in this order. Drops the others.";
+  static constexpr Description kDescription = {
+      .summary = "Keeps these components, in this order. Drops the others.",
+      .yaml = "select: [age, name]",
+      .element = "these components, in this order",
+      .errors =
+          "Reading raises InvalidArgumentError if a component is missing or "
+          "named twice.",
+      .example = R"(
+>>> ds = fm.Dataset.range(1, 3).map(a="x", b="x + 1", c="x + 2")
+>>> next(ds.select("c", "a").read())
+{'c': np.int64(3), 'a': np.int64(1)}
+)"};
 
   static FieldList Fields(SelectStep& s) {
     return {{"components", &s.components, Field::kShort | Field::kRequired,

@@ -54,8 +54,21 @@ class ShardRows final : public ClientStep {
 struct ShardOperator : PassesComponents {
   using Options = ShardStep;
   static constexpr std::string_view kName = "shard";
-  static constexpr std::string_view kSummary =
-      "Keeps the elements index, index + count, index + 2 * count, …";
+  static constexpr Description kDescription = {
+      .summary =
+          "Keeps the elements index, index + count, index + 2 * count, …",
+      .yaml = "shard: {count: 8, index: 3}",
+      .element = "unchanged; e.g. the elements 3, 11, 19, …",
+      .details =
+          "Ranks of one job need no shard: each reads its share of the "
+          "elements.",
+      .errors =
+          "Raises InvalidArgumentError unless `index` is from 0 to `count` - "
+          "1.",
+      .example = R"(
+>>> [int(x) for x in fm.Dataset.range(7).shard(3, 1).read()]
+[1, 4]
+)"};
 
   static FieldList Fields(ShardStep& s) {
     return {{"count", &s.count, Field::kRequired, "Number of shards."},

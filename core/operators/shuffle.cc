@@ -118,8 +118,29 @@ class ReservoirRows final : public ClientStep {
 struct ShuffleOperator : PassesComponents {
   using Options = ShuffleStep;
   static constexpr std::string_view kName = "shuffle";
-  static constexpr std::string_view kSummary =
-      "Gives the elements a random order, another one in each pass.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Gives the elements a random order, another one in each epoch and "
+          "pass.",
+      .yaml = R"(shuffle:
+shuffle: {seed: 7}
+shuffle: {window: 10000}
+shuffle: {block: 128, window: 8}
+shuffle: {files: true})",
+      .element = "unchanged",
+      .details =
+          "By default all elements change places. Behind a step that changes "
+          "the number of elements, the client shuffles within a `window`.",
+      .errors =
+          "Reading raises InvalidArgumentError if the order cannot be had: of "
+          "all elements after a step such as `pack`, or of files whose "
+          "records only reading finds.",
+      .example = R"(
+>>> next(fm.Dataset.range(6).shuffle(seed=7).batch(6).read())
+array([0, 5, 2, 3, 4, 1])
+>>> next(fm.Dataset.range(6).shuffle(seed=7, window=2).batch(6).read())
+array([0, 1, 3, 2, 4, 5])
+)"};
 
   static constexpr std::string_view kShortFormHint =
       "; `shuffle: {window: N}` shuffles N elements at a time, `shuffle:` "

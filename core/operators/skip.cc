@@ -26,8 +26,15 @@ class SkipRows final : public CountdownRows {
 struct SkipOperator : PassesComponents {
   using Options = SkipStep;
   static constexpr std::string_view kName = "skip";
-  static constexpr std::string_view kSummary =
-      "Skips the first count elements.";
+  static constexpr Description kDescription = {
+      .summary = "Skips the first count elements.",
+      .yaml = "skip: 5",
+      .element = "unchanged",
+      .errors = "Raises InvalidArgumentError for a negative count.",
+      .example = R"(
+>>> [int(x) for x in fm.Dataset.range(5).skip(3).read()]
+[3, 4]
+)"};
 
   static FieldList Fields(SkipStep& s) {
     return {{"count", &s.count, Field::kRequired | Field::kShort, "Elements."}};

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_OPERATORS_STEP_KIND_OF_H_
 #define FEEDMILL_CORE_OPERATORS_STEP_KIND_OF_H_
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <memory>
@@ -68,13 +69,13 @@ struct NeedsAllComponents {
 };
 
 // The required members of every kind of step. `Operator` is a struct of static
-// members around a plain struct of options.
+// members around a plain struct of options. A step of several names has kNames
+// and kDescriptions, two arrays, instead of kName and kDescription.
 template <class Operator>
 concept DescribesStep =
     requires(const typename Operator::Options& options,
              typename Operator::Options& writable, const StepInput& input,
              const ElementSpec& spec, const ComponentMask& mask) {
-      { Operator::kSummary } -> std::convertible_to<std::string_view>;
       { Operator::Fields(writable) } -> std::same_as<FieldList>;
       { Operator::Traits(options) } -> std::same_as<StepTraits>;
       { Operator::Describe(options) } -> std::convertible_to<std::string>;
@@ -135,7 +136,15 @@ class StepKindOf final : public StepKind {
   const std::type_info& options_type() const override {
     return typeid(Options);
   }
-  std::string_view summary() const override { return Operator::kSummary; }
+  const Description& description(std::string_view name) const override {
+    if constexpr (requires { Operator::kNames; }) {
+      const auto found = std::ranges::find(Operator::kNames, name);
+      return Operator::kDescriptions.at(
+          static_cast<size_t>(found - Operator::kNames.begin()));
+    } else {
+      return Operator::kDescription;
+    }
+  }
   std::string_view short_form_hint() const override {
     if constexpr (requires { Operator::kShortFormHint; }) {
       return Operator::kShortFormHint;

@@ -30,7 +30,15 @@ class TakeRows final : public CountdownRows {
 struct TakeOperator : PassesComponents {
   using Options = TakeStep;
   static constexpr std::string_view kName = "take";
-  static constexpr std::string_view kSummary = "Ends after count elements.";
+  static constexpr Description kDescription = {
+      .summary = "Ends after count elements.",
+      .yaml = "take: 5",
+      .element = "unchanged",
+      .errors = "Raises InvalidArgumentError for a negative count.",
+      .example = R"(
+>>> [int(x) for x in fm.Dataset.range(9).take(2).read()]
+[0, 1]
+)"};
 
   static FieldList Fields(TakeStep& s) {
     return {{"count", &s.count, Field::kRequired | Field::kShort, "Elements."}};

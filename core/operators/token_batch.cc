@@ -79,8 +79,19 @@ class TokenBatchRows final : public LengthBatches {
 struct TokenBatchOperator : PassesComponents {
   using Options = TokenBatchStep;
   static constexpr std::string_view kName = "token_batch";
-  static constexpr std::string_view kSummary =
-      "Makes batches of as many elements as fit a number of tokens.";
+  static constexpr Description kDescription = {
+      .summary = "Makes batches of as many elements as fit a number of tokens.",
+      .yaml = R"(token_batch: {tokens: 4096}
+token_batch: {tokens: 4096, layout: ragged})",
+      .element = "batches of at most `tokens` tokens",
+      .errors =
+          "Reading raises DataLossError for an element that is longer than "
+          "`tokens` alone.",
+      .example = R"-(
+>>> ds = fm.Dataset.text("notes.txt").map("decode_raw(x, uint8)").token_batch(24)
+>>> [x.shape for x in ds.read()]
+[(2, 11), (1, 10)]
+)-"};
 
   static FieldList Fields(TokenBatchStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

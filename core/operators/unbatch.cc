@@ -8,8 +8,17 @@ namespace {
 struct UnbatchOperator : NeedsAllComponents {
   using Options = UnbatchStep;
   static constexpr std::string_view kName = "unbatch";
-  static constexpr std::string_view kSummary =
-      "Makes an element of each row along the first axis.";
+  static constexpr Description kDescription = {
+      .summary = "Makes an element of each row along the first axis.",
+      .yaml = "unbatch:",
+      .element = "each component loses its first dimension",
+      .errors =
+          "Reading raises InvalidArgumentError if a component has no first "
+          "axis.",
+      .example = R"(
+>>> [int(x) for x in fm.Dataset.range(5).batch(3).unbatch().read()]
+[0, 1, 2, 3, 4]
+)"};
 
   static FieldList Fields(UnbatchStep&) { return {}; }
   static StepTraits Traits(const UnbatchStep&) {

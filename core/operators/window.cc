@@ -85,8 +85,20 @@ uint64_t SaturatingProduct(uint64_t a, uint64_t b) {
 struct WindowOperator : PassesComponents {
   using Options = WindowStep;
   static constexpr std::string_view kName = "window";
-  static constexpr std::string_view kSummary =
-      "Stacks the elements w * shift + k * stride, k < size, for w = 0, 1, …";
+  static constexpr Description kDescription = {
+      .summary =
+          "Stacks the elements w * shift + k * stride, k < size, for w = 0, "
+          "1, …",
+      .yaml = "window: {size: 5, shift: 2}",
+      .element = "each component gains a first dimension",
+      .errors =
+          "Raises InvalidArgumentError for a number that is 0. Reading raises "
+          "DataLossError if the elements have different shapes.",
+      .example = R"(
+>>> ds = fm.Dataset.range(5).window(3, shift=2, drop_remainder=True)
+>>> [x.tolist() for x in ds.read()]
+[[0, 1, 2], [2, 3, 4]]
+)"};
 
   static FieldList Fields(WindowStep& s) {
     return {{"size", &s.size, Field::kRequired | Field::kShort,

@@ -13,10 +13,24 @@ namespace {
 struct WithColumnsOperator : ColumnStep<WithColumnsOperator> {
   using Options = WithColumnsStep;
   static constexpr std::string_view kName = "with_columns";
-  static constexpr std::string_view kSummary =
-      "Adds the components that the expressions name, or replaces components "
-      "of "
-      "their names. Keeps the others.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Adds the components that the expressions name, or replaces "
+          "components of their names. Keeps the others.",
+      .yaml = R"(with_columns: {half: "x / 2"})",
+      .element =
+          "gains these components at its end, or has them in place of those "
+          "of these names",
+      .details =
+          "Expressions are written as for `map`; they name components of the "
+          "input, also replaced ones. New components come after the others.",
+      .errors =
+          "Raises the errors of `map`, and InvalidArgumentError if an output "
+          "has no name.",
+      .example = R"(
+>>> next(fm.Dataset.range(1, 3).with_columns(half="x / 2").read())
+{'x': np.int64(1), 'half': np.float64(0.5)}
+)"};
 
   static FieldList Fields(WithColumnsStep& s) {
     return {{"outputs", &s.outputs, Field::kWhole | Field::kRequired,

@@ -65,8 +65,26 @@ absl::StatusOr<ElementSpec> JoinedSpec(std::span<const ElementSpec> inputs) {
 struct ZipOperator {
   using Options = ZipSource;
   static constexpr std::string_view kName = "zip";
-  static constexpr std::string_view kSummary =
-      "Joins one element of each input; ends with the shortest input.";
+  static constexpr Description kDescription = {
+      .summary =
+          "Joins one element of each input; ends with the shortest input.",
+      .yaml =
+          R"(zip: [{source: {range: 3}, steps: [map: {a: x}]}, {source: {range: 9}, steps: [map: {b: x}]}])",
+      .element =
+          "an element of each, their components side by side; as long as the "
+          "shortest",
+      .details =
+          "Every input has named components (`map` gives names), each name "
+          "once.",
+      .errors =
+          "Reading raises InvalidArgumentError if a component has no name, or "
+          "two have the same.",
+      .example = R"(
+>>> one, other = fm.Dataset.range(3).map(a="x"), fm.Dataset.range(9).map(b="-x")
+>>> pairs = fm.Dataset.zip([one, other])
+>>> [(int(e["a"]), int(e["b"])) for e in pairs.read()]
+[(0, 0), (1, -1), (2, -2)]
+)"};
 
   static FieldList Fields(ZipSource& s) {
     return {{"inputs", InputPipelines{&s.inputs},

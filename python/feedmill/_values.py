@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from feedmill import _arguments as check
 from feedmill._trace_errors import trace_error
 from feedmill.errors import InvalidArgumentError
-from feedmill.expressions import OTHERS, Element, Expr, Scalar, literal, nesting, trace
+from feedmill.expressions import (
+    OTHERS,
+    Element,
+    Expr,
+    Scalar,
+    component_text,
+    literal,
+    nesting,
+    trace,
+)
 
 # Data of an option, which the extension reads as it reads YAML.
 Value: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
 Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Types: TypeAlias = "Mapping[str, str]"
+Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
 Shape: TypeAlias = "int | Sequence[int | str | None]"
 # An expression: its text, fm.col("image") / 255, or a function of the element.
 Expression: TypeAlias = "str | Expr | Callable[[Any], Expr | bool]"
@@ -69,7 +80,7 @@ def files_of(files: Files) -> Value:
     )
 
 
-def shapes(given: Mapping[str, Shape] | None) -> dict[str, Value] | None:
+def padded_shapes(given: Mapping[str, Shape] | None) -> dict[str, Value] | None:
     """Returns shapes to pad to; ``"?"`` stands for a dimension that is None."""
     if given is None:
         return None
@@ -79,6 +90,24 @@ def shapes(given: Mapping[str, Shape] | None) -> dict[str, Value] | None:
         else ["?" if dim is None else plain(dim) for dim in shape]
         for name, shape in given.items()
     }
+
+
+def column_runs(given: Mapping[str, tuple[str, str]] | None) -> list[Value] | None:
+    """Returns the components that are made of several columns, from the first to the last."""
+    if given is None:
+        return None
+    return [f"{name}={first}..{last}" for name, (first, last) in given.items()]
+
+
+def texts(name: str, given: Sequence[str]) -> list[Value]:
+    """Returns a list of texts, such as names of components."""
+    return [check.text(name, one) for one in given]
+
+
+def component_names(names: Mapping[str, str] | None, named: Mapping[str, str]) -> dict[str, Value]:
+    """Returns new names of components, by their old ones."""
+    given = {**(names or {}), **named}
+    return {old: component_text(new) for old, new in given.items()}
 
 
 def expression(value: Expression) -> str:

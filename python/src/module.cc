@@ -32,7 +32,7 @@
 #include "feedmill/token.h"
 #include "feedmill/worker.h"
 #include "python/src/cluster.h"
-#include "python/src/definition.h"
+#include "python/src/function_names.h"
 #include "python/src/gil.h"
 #include "python/src/pipeline.h"
 #include "python/src/process.h"
@@ -255,8 +255,6 @@ void BindPipeline(nb::module_& m) {
       .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,
            "epoch"_a, "seed"_a, "allow_python"_a, "python_path"_a)
       .def("element_spec", &PythonPipeline::ElementSpec);
-  m.def("steps_json", &StepsJson);
-  m.def("sources_json", &SourcesJson);
   m.def("function_names", &FunctionNames);
   m.def("nearest_function", &NearestFunction, "name"_a);
 }

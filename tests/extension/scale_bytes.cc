@@ -58,8 +58,10 @@ class ScaleBytes final : public Instruction {
 struct ScaleBytesOperator : DropsUnneeded {
   using Options = ScaleBytesStep;
   static constexpr std::string_view kName = "scale_bytes";
-  static constexpr std::string_view kSummary =
-      "Multiplies a component of uint8, wrapping around at 256.";
+  static constexpr Description kDescription = {
+      .summary = "Multiplies a component of uint8, wrapping around at 256.",
+      .yaml = "scale_bytes: 2",
+      .element = "unchanged"};
 
   static FieldList Fields(ScaleBytesStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,

@@ -75,8 +75,10 @@ struct SizedFormat {
   using Options = SizedSource;
   static constexpr std::string_view kName = "sized";
   static constexpr std::array<std::string_view, 1> kEndings = {".sized"};
-  static constexpr std::string_view kSummary =
-      "Reads records that begin with a byte for their length.";
+  static constexpr Description kDescription = {
+      .summary = "Reads records that begin with a byte for their length.",
+      .yaml = "sized: records.sized",
+      .element = "one unnamed bytes component"};
 
   static FieldList Fields(SizedSource& s) {
     return {FilesField(s.files),

@@ -4,18 +4,20 @@ import copy
 import html
 import inspect
 import json
+import os
 import pickle
 import re
+import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
 
 import feedmill as fm
 import pytest
-from feedmill import _feedmill
 
-STEP_FIELDS = {one["name"]: one["fields"] for one in json.loads(_feedmill.steps_json())}
-SOURCE_FIELDS = {one["name"]: one["fields"] for one in json.loads(_feedmill.sources_json())}
+KINDS = json.loads(subprocess.check_output([os.environ["FEEDMILL"], "steps", "--json"]))
+STEP_OPTIONS = {one["name"]: one["options"] for one in KINDS["steps"]}
+SOURCE_OPTIONS = {one["name"]: one["options"] for one in KINDS["sources"]}
 
 
 def words_of(annotation):
@@ -61,7 +63,7 @@ def test_components_are_chosen_and_renamed():
 
 
 # map and filter make it with python=True.
-STEPS = [name for name in STEP_FIELDS if name != "python"]
+STEPS = [name for name in STEP_OPTIONS if name != "python"]
 # Options of filter for a Python function.
 PYTHON_OPTIONS = {"python", "packages", "timeout", "memory_bytes", "deterministic", "version"}
 
@@ -70,8 +72,8 @@ PYTHON_OPTIONS = {"python", "packages", "timeout", "memory_bytes", "deterministi
 def test_every_step_is_a_method_with_its_options(name):
     method = getattr(fm.Dataset, name)
     parameters = inspect.signature(method).parameters
-    fields = STEP_FIELDS[name]
-    if fields and fields[0]["kind"] == "expressions":  # one, or several by name
+    fields = STEP_OPTIONS[name]
+    if fields and fields[0]["type"] == "expressions":  # one, or several by name
         first = "names" if name == "rename" else "outputs_"
         assert list(parameters) == ["self", first, "named"]
     else:
@@ -79,27 +81,27 @@ def test_every_step_is_a_method_with_its_options(name):
         assert set(parameters) == {"self", *extra, *(field["name"] for field in fields)}
         for field in fields:
             required = parameters[field["name"]].default is inspect.Parameter.empty
-            assert required == field["required"] or field["kind"] == "types by name", field
+            assert required == field["required"] or field["type"] == "types by name", field
     assert len(inspect.getdoc(method)) > 20
 
 
 @pytest.mark.parametrize("name", STEPS)
 def test_the_choices_of_an_option_are_in_its_type(name):
     annotations = getattr(fm.Dataset, name).__annotations__
-    for field in STEP_FIELDS[name]:
+    for field in STEP_OPTIONS[name]:
         if "words" in field:
             assert words_of(annotations[field["name"]]) == field["words"]
 
 
 # from_generator makes it, of a Python function.
-SOURCES = [name for name in SOURCE_FIELDS if name != "generator"]
+SOURCES = [name for name in SOURCE_OPTIONS if name != "generator"]
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_is_a_class_method_with_its_options(name):
     method = getattr(fm.Dataset, name)
     parameters = inspect.signature(method).parameters
-    fields = SOURCE_FIELDS[name]
+    fields = SOURCE_OPTIONS[name]
     assert set(parameters) == {field["name"] for field in fields}
     for field in fields:
         if "words" in field:

@@ -91,6 +91,7 @@ setup_file() { make_data; }
              Columns of pixels.
   method     bilinear or nearest; default: bilinear
              How pixels are interpolated.
+  e.g. resize: {height: 224, width: 224}
 
 window: Stacks the elements w * shift + k * stride, k < size, for w = 0, 1, …
 '*'  shift           integer; default: the size

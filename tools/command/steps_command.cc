@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
 #include "core/definition/pipeline_text.h"
@@ -16,13 +19,16 @@
 namespace feedmill {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr char kStepsSummary[] =
     "Lists the sources and steps that a pipeline may have. With names, lists\n"
-    "the options of each, with their defaults. docs/steps.md has examples.";
+    "the options of each, with their defaults, and how it is written.";
 constexpr char kStepsExamples[] =
     "Examples:\n"
     "  feedmill steps\n"
-    "  feedmill steps csv resize";
+    "  feedmill steps csv resize\n"
+    "  feedmill steps --json";
 
 // Describes the value of a field that a pipeline leaves out.
 struct DefaultOfField {
@@ -66,17 +72,25 @@ struct DefaultOfField {
 };
 
 std::string DefaultText(const Field& field, std::string_view key) {
-  if (field.Has(Field::kRequired)) return "required";
-  const std::string value = !field.unset.empty() && IsUnset(field.value)
-                                ? std::string(field.unset)
-                                : std::visit(DefaultOfField{key}, field.value);
-  return "default: " + value;
+  return !field.unset.empty() && IsUnset(field.value)
+             ? std::string(field.unset)
+             : std::visit(DefaultOfField{key}, field.value);
 }
 
 std::string_view HelpText(const Field& field, std::string_view key) {
   if (!std::holds_alternative<PaddingList>(field.value)) return field.help;
   return key == "shapes" ? "Shapes to which rows are padded."
                          : "Values with which rows are padded.";
+}
+
+// Calls f(field, key) for each key of the options in YAML.
+template <class Kind, class F>
+void ForEachOption(const Configured<Kind>& one, F f) {
+  one.ReadFields([&](const FieldList& fields) {
+    for (const Field& field : fields) {
+      for (const std::string_view key : YamlKeysOf(field)) f(field, key);
+    }
+  });
 }
 
 // Number of characters of UTF-8 text.
@@ -126,50 +140,55 @@ std::string ListText() {
   constexpr size_t kNameWidth = 26;
   std::string text = "Sources\n";
   for (const SourceKind* const kind : SourceKinds()) {
-    AppendRow(kind->name(), kind->summary(), kNameWidth, text);
+    AppendRow(kind->name(), kind->description().summary, kNameWidth, text);
   }
   text += "\nSteps\n";
-  for (const StepKind* const kind : StepKinds()) {
-    AppendRow(fmt::format("{}", fmt::join(kind->names(), ", ")),
-              kind->summary(), kNameWidth, text);
+  for (const std::string_view name : StepNames()) {
+    AppendRow(name, FindStepKind(name)->description(name).summary, kNameWidth,
+              text);
   }
   text += "\n'feedmill steps NAME' lists the options of one.\n";
   return text;
 }
 
-// Lists the options of a source or a step: a line with name, type and default,
-// and the help below it.
+// Returns the summary, a line with name, type and default of each option with
+// its help below it, the details and the forms in YAML.
 template <class Kind>
-std::string OptionsText(std::string_view name, std::string_view summary,
-                        const Configured<Kind>& one) {
+std::string OneText(std::string_view name, const Description& description,
+                    const Configured<Kind>& one) {
   std::string text;
-  AppendWrapped(fmt::format("{}: {}", name, summary), 0, 2, text);
-  one.ReadFields([&](const FieldList& fields) {
-    size_t width = 0;
-    for (const Field& field : fields) {
-      for (const std::string_view key : YamlKeysOf(field)) {
-        width = std::max(width, key.size());
-      }
-    }
-    for (const Field& field : fields) {
-      for (const std::string_view key : YamlKeysOf(field)) {
-        AppendRow(key,
-                  fmt::format("{}; {}", TypeOf(field), DefaultText(field, key)),
-                  width, text);
-        text += std::string(width + 4, ' ');
-        AppendWrapped(HelpText(field, key), width + 4, width + 4, text);
-      }
-    }
+  AppendWrapped(fmt::format("{}: {}", name, description.summary), 0, 2, text);
+  size_t width = 0;
+  ForEachOption(one, [&](const Field&, std::string_view key) {
+    width = std::max(width, key.size());
   });
+  ForEachOption(one, [&](const Field& field, std::string_view key) {
+    const std::string value = field.Has(Field::kRequired)
+                                  ? "required"
+                                  : "default: " + DefaultText(field, key);
+    AppendRow(key, fmt::format("{}; {}", TypeOf(field), value), width, text);
+    text += std::string(width + 4, ' ');
+    AppendWrapped(HelpText(field, key), width + 4, width + 4, text);
+  });
+  if (!description.details.empty()) {
+    text += "  ";
+    AppendWrapped(description.details, 2, 2, text);
+  }
+  const std::vector<std::string> forms =
+      absl::StrSplit(std::string(description.yaml), '\n');
+  for (const std::string& form : forms) {
+    text += "  e.g. ";
+    AppendWrapped(form, 7, 7, text);
+  }
   return text;
 }
 
 absl::StatusOr<std::string> TextOf(std::string_view name) {
   if (const SourceKind* const kind = FindSourceKind(name)) {
-    return OptionsText(name, kind->summary(), kind->New());
+    return OneText(name, kind->description(), kind->New());
   }
   if (const StepKind* const kind = FindStepKind(name)) {
-    return OptionsText(name, kind->summary(), kind->New(name));
+    return OneText(name, kind->description(name), kind->New(name));
   }
   std::vector<std::string_view> known = SourceNames();
   const std::vector<std::string_view> steps = StepNames();
@@ -179,17 +198,78 @@ absl::StatusOr<std::string> TextOf(std::string_view name) {
       DidYouMean(std::string(name), known));
 }
 
+template <class Kind>
+Json JsonOf(std::string_view name, const Description& description,
+            const Configured<Kind>& one) {
+  Json options = Json::array();
+  ForEachOption(one, [&](const Field& field, std::string_view key) {
+    options.push_back({{"name", key},
+                       {"type", TypeOf(field)},
+                       {"required", field.Has(Field::kRequired)},
+                       {"short", field.Has(Field::kShort)},
+                       {"whole", field.Has(Field::kWhole)},
+                       {"default", DefaultText(field, key)},
+                       {"help", HelpText(field, key)}});
+    if (const auto* const word = std::get_if<Word>(&field.value)) {
+      options.back()["words"] = word->words();
+    }
+  });
+  return {{"name", name},
+          {"summary", description.summary},
+          {"yaml", description.yaml},
+          {"element", description.element},
+          {"details", description.details},
+          {"errors", description.errors},
+          {"example", description.example},
+          {"options", std::move(options)}};
+}
+
+// Returns the placement of a step behind a source.
+std::string_view PlacementOf(const Step& step) {
+  switch (NeedsOf(step)) {
+    case StepNeeds::kElement:
+      return "worker";
+    case StepNeeds::kCounts:
+      return "plan";
+    case StepNeeds::kPlace:
+      return "plan, or client";
+    case StepNeeds::kSequence:
+      return "client";
+  }
+  return "";
+}
+
+std::string AllJson() {
+  Json sources = Json::array();
+  for (const SourceKind* const kind : SourceKinds()) {
+    sources.push_back(JsonOf(kind->name(), kind->description(), kind->New()));
+    sources.back()["combines"] = kind->combiner() != nullptr;
+  }
+  Json steps = Json::array();
+  for (const std::string_view name : StepNames()) {
+    const StepKind* const kind = FindStepKind(name);
+    const Step step = kind->New(name);
+    steps.push_back(JsonOf(name, kind->description(name), step));
+    steps.back()["placement"] = PlacementOf(step);
+  }
+  const Json all = {{"sources", std::move(sources)},
+                    {"steps", std::move(steps)}};
+  return all.dump(1) + "\n";
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunSteps(const Invocation& invocation) {
   std::vector<std::string> names;
+  bool json = false;
   FlagSet flags("steps", kStepsSummary, kStepsExamples);
   flags.Positionals("NAME", "Sources or steps; none: all, without options",
                     &names);
+  flags.Bool("--json", "Print all of them with all options as JSON", &json);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  std::string text = names.empty() ? ListText() : "";
+  std::string text = json ? AllJson() : names.empty() ? ListText() : "";
   for (const std::string& name : names) {
     FM_ASSIGN_OR_RETURN(const std::string one, TextOf(name));
     if (!text.empty()) text += "\n";

@@ -1,5 +1,5 @@
-// Every kind of step and source has all of its parts; the builder, YAML and the
-// canonical text know the same kinds.
+// Every kind of step and source has all of its parts, and the YAML of its
+// description is right.
 
 #include "core/operators/registry.h"
 
@@ -12,65 +12,43 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_split.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/generator_source.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_text.h"
 #include "feedmill/dataset.h"
+#include "tests/unit/operators/example_steps.h"
 
 namespace feedmill {
 namespace {
 
 using ::testing::HasSubstr;
 
-// Returns one step of each name, made with the C++ builder.
-std::vector<Step> BuiltSteps() {
-  const Expr x = Expr::Named("x");
-  const Dataset all =
-      Dataset::Range(9)
-          .Map([](const Expr& e) { return e + 1; })
-          .Filter([](const Expr& e) { return e > 1; })
-          .FlatMap([](const Expr& e) { return e; })
-          .ParseExample({{"a", DType::kInt64, {}}})
-          .ParseSequenceExample({{{"a", DType::kInt64, {}}}, {}})
-          .DecodeImage()
-          .Resize(2, 3)
-          .RandomFlip()
-          .WithColumns({{"a", Expr::Named("x")}})
-          .Select({"a"})
-          .Drop({"a"})
-          .Rename({{"a", "b"}})
-          .OnError({})
-          .Cache()
-          .Shuffle()
-          .Batch(2)
-          .PaddedBatch(2)
-          .RaggedBatch(2)
-          .Unbatch()
-          .Rebatch(2)
-          .Window(2)
-          .BucketBySequenceLength({.boundaries = {}, .batch_sizes = {2}})
-          .TokenBatch({.tokens = 2})
-          .Pack({.length = 2})
-          .Repeat()
-          .Take(2)
-          .Skip(2)
-          .Shard(2, 0)
-          .Enumerate();
-  std::vector<Step> steps = all.graph().steps;
-  PythonStep python;
-  python.function = "AAAA";
-  python.python = "3.11";
-  steps.push_back(MakeStep(std::move(python)));
-  return steps;
+// Returns the name of the builder's method: RandomFlip for random_flip.
+std::string MethodName(std::string_view name) {
+  std::string method;
+  bool upper = true;
+  for (const char c : name) {
+    if (c != '_') method += upper ? absl::ascii_toupper(c) : c;
+    upper = c == '_';
+  }
+  return method;
 }
 
-TEST(StepRegistry, HasTheStepsOfTheBuilder) {
-  std::set<std::string_view> built;
-  for (const Step& step : BuiltSteps()) built.insert(step.name());
-  const auto names = StepNames();
-  EXPECT_EQ(built, std::set<std::string_view>(names.begin(), names.end()));
+std::string TextOfFile(const std::string& name) {
+  std::ifstream file(FEEDMILL_SOURCE_DIR "/" + name);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Only Python programs make the steps and sources of Python functions.
+TEST(StepRegistry, HasAMethodOfTheBuilderForEachStep) {
+  const std::string header = TextOfFile("include/feedmill/dataset.h");
+  for (const std::string_view name : StepNames()) {
+    if (name == "python") continue;
+    EXPECT_THAT(header, HasSubstr("  Dataset " + MethodName(name) + "("));
+  }
 }
 
 TEST(StepRegistry, FindsEachStepByItsName) {
@@ -78,14 +56,14 @@ TEST(StepRegistry, FindsEachStepByItsName) {
     const StepKind* const kind = FindStepKind(name);
     ASSERT_NE(kind, nullptr) << name;
     EXPECT_EQ(kind->New(name).name(), name);
-    EXPECT_FALSE(kind->summary().empty()) << name;
+    EXPECT_FALSE(kind->description(name).summary.empty()) << name;
     EXPECT_EQ(&StepKindOfOptions(kind->options_type()), kind);
   }
   EXPECT_EQ(FindStepKind("no_such_step"), nullptr);
 }
 
 TEST(StepRegistry, ReadsBackTheCanonicalTextOfEachStep) {
-  for (const Step& step : BuiltSteps()) {
+  for (const Step& step : ExampleSteps()) {
     Graph graph;
     graph.source = MakeSource(RangeSource{0, 9, 1});
     graph.steps.push_back(step);
@@ -112,20 +90,11 @@ TEST(StepRegistry, DescribesEachFieldOnce) {
 }
 
 TEST(StepRegistry, StepsOnRecordsActOnSingleElements) {
-  for (const Step& step : BuiltSteps()) {
+  for (const Step& step : ExampleSteps()) {
     const StepTraits traits = TraitsOf(step);
     // A step on records, or with random numbers, acts element by element.
     EXPECT_TRUE(!traits.on_records || traits.needs == StepNeeds::kElement)
         << step.name();
-  }
-}
-
-// docs/steps.md has a heading or a row for each step.
-TEST(StepRegistry, HasAPageThatNamesEachStepAndField) {
-  std::ifstream file(FEEDMILL_SOURCE_DIR "/docs/steps.md");
-  const std::string page(std::istreambuf_iterator<char>(file), {});
-  for (const std::string_view name : StepNames()) {
-    EXPECT_THAT(page, HasSubstr("`" + std::string(name)));
   }
 }
 
@@ -175,41 +144,33 @@ TEST(Dataset, SaysWhatIsWrongWithAnAppliedStep) {
 
 // ---- sources
 
-// Returns one source of each name, made with the C++ builder.
-std::vector<Source> BuiltSources() {
-  const std::vector<std::string> files = {"/f"};
-  const std::vector<SourceField> fields = {{"a", DType::kInt64, {}}};
-  const std::vector<Dataset> inputs = {Dataset::Range(3), Dataset::Range(4)};
+// Returns the source of each line of YAML that the descriptions have.
+std::vector<Source> ExampleSources() {
   std::vector<Source> sources;
-  for (const Dataset& dataset :
-       {Dataset::Range(9), Dataset::TfRecord(files), Dataset::Text(files),
-        Dataset::Images(files),
-        Dataset::FixedLength(files, {.record_bytes = 3}),
-        Dataset::Npy(files, {.fields = fields}),
-        Dataset::Jsonl(files, {.fields = fields}),
-        Dataset::Csv(files, {.fields = fields, .delimiter = ";"}),
-        Dataset::WebDataset(files, {.fields = fields}),
-        Dataset::Mds(files, {.fields = fields}), Dataset::Lmdb(files),
-        Dataset::ArrayRecord(files),
-        Dataset::Parquet(files, {.fields = fields}),
-        Dataset::Arrow(files, {.fields = fields}), Dataset::Concatenate(inputs),
-        Dataset::Zip(inputs), Dataset::Interleave(inputs, {.block_length = 2}),
-        Dataset::Mixture(inputs, {0.7, 0.3})}) {
-    sources.push_back(dataset.graph().source);
+  for (const SourceKind* const kind : SourceKinds()) {
+    const std::vector<std::string> forms =
+        absl::StrSplit(std::string(kind->description().yaml), '\n');
+    for (const std::string& line : forms) {
+      const auto graph =
+          ParseGraphYaml(fmt::format("source: {{{}}}\n", line), "/data");
+      EXPECT_TRUE(graph.ok()) << line << ": " << graph.status();
+      if (!graph.ok()) continue;
+      EXPECT_EQ(graph->source.name(), kind->name()) << line;
+      sources.push_back(graph->source);
+    }
   }
-  GeneratorSource generator;  // only Python programs make it
-  generator.function = "AAAA";
-  generator.output = {{"a", DType::kInt64, {}}};
-  generator.python = "3.11";
-  sources.push_back(MakeSource(std::move(generator)));
   return sources;
 }
 
-TEST(SourceRegistry, HasTheSourcesOfTheBuilder) {
-  std::set<std::string_view> built;
-  for (const Source& source : BuiltSources()) built.insert(source.name());
-  const auto names = SourceNames();
-  EXPECT_EQ(built, std::set<std::string_view>(names.begin(), names.end()));
+TEST(SourceRegistry, HasAMethodOfTheBuilderForEachSource) {
+  const std::string header =
+      absl::AsciiStrToLower(TextOfFile("include/feedmill/dataset.h"));
+  for (const std::string_view name : SourceNames()) {
+    if (name == "generator") continue;
+    EXPECT_THAT(header,
+                HasSubstr("  static dataset " +
+                          absl::AsciiStrToLower(MethodName(name)) + "("));
+  }
 }
 
 TEST(SourceRegistry, FindsEachSourceByItsName) {
@@ -217,7 +178,7 @@ TEST(SourceRegistry, FindsEachSourceByItsName) {
     const SourceKind* const kind = FindSourceKind(name);
     ASSERT_NE(kind, nullptr) << name;
     EXPECT_EQ(kind->New().name(), name);
-    EXPECT_FALSE(kind->summary().empty()) << name;
+    EXPECT_FALSE(kind->description().summary.empty()) << name;
     EXPECT_EQ(&SourceKindOfOptions(kind->options_type()), kind);
     // A source either reads records or combines inputs.
     EXPECT_NE(kind->format() == nullptr, kind->combiner() == nullptr) << name;
@@ -226,7 +187,7 @@ TEST(SourceRegistry, FindsEachSourceByItsName) {
 }
 
 TEST(SourceRegistry, ReadsBackTheCanonicalTextOfEachSource) {
-  for (const Source& source : BuiltSources()) {
+  for (const Source& source : ExampleSources()) {
     Graph graph;
     graph.source = source;
     const auto again = ParseGraphJson(CanonicalText(graph));
@@ -258,19 +219,6 @@ TEST(SourceRegistry, HasEachEndingOfFileNamesOnce) {
     }
   }
   EXPECT_TRUE(endings.contains(".csv"));
-}
-
-TEST(SourceRegistry, HasAPageThatNamesEachSourceAndField) {
-  std::ifstream file(FEEDMILL_SOURCE_DIR "/docs/steps.md");
-  const std::string page(std::istreambuf_iterator<char>(file), {});
-  for (const SourceKind* const kind : SourceKinds()) {
-    EXPECT_THAT(page, HasSubstr("`" + std::string(kind->name())));
-    kind->New().ReadFields([&](const FieldList& fields) {
-      for (const Field& field : fields) {
-        EXPECT_THAT(page, HasSubstr(std::string(field.name)));
-      }
-    });
-  }
 }
 
 TEST(SourceRegistry, TakesOptionsThatAreNotCheckedYet) {

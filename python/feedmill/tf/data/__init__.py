@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import feedmill
 from feedmill import _feedmill
-from feedmill._sources import Sources
+from feedmill._methods_by_hand import SourceMethods
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element, Reader
 from feedmill.tf.data import experimental
@@ -131,7 +131,7 @@ class Dataset(feedmill.Dataset):
         return super().with_options(**options)._distributed_as(self)
 
     @classmethod
-    def _combining(cls, name: str, inputs: Sequence[Sources], given: Mapping[str, Any]) -> Self:
+    def _combining(cls, name: str, inputs: Sequence[SourceMethods], **given: Any) -> Self:
         if isinstance(inputs, Iterable) and not isinstance(inputs, feedmill.Dataset):
             inputs = list(inputs)
             found = [one._distribution for one in inputs if isinstance(one, Dataset)]
@@ -139,8 +139,8 @@ class Dataset(feedmill.Dataset):
             if distributions:
                 common = common_distribution(name, distributions)
                 local = [d._distributed(None) if isinstance(d, Dataset) else d for d in inputs]
-                return super()._combining(name, local, given)._distributed(common)
-        return super()._combining(name, inputs, given)
+                return super()._combining(name, local, **given)._distributed(common)
+        return super()._combining(name, inputs, **given)
 
     def _input(self) -> _feedmill.Pipeline:
         if self._distribution is not None:

@@ -1,0 +1,288 @@
+"""The methods of Dataset that tools/step_pages does not write, and what its methods call.
+
+These methods take Python functions, or arguments as Python's own ``range``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from feedmill._python_functions import OutputTypes, Spec, generator_source, python_step
+from feedmill._values import Expression, Outputs, expression, options, outputs, required
+from feedmill.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from feedmill import _feedmill
+
+
+class SourceMethods:
+    """The class methods of Dataset that make one of arguments other than a source's options."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _of_source(cls, name: str, value: Any) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def _made(cls, name: str, **given: Any) -> Self:
+        return cls._of_source(name, options(**given))
+
+    @classmethod
+    def _combining(cls, name: str, inputs: Sequence[SourceMethods], **given: Any) -> Self:
+        return cls._of_source(name, {"inputs": _pipelines(inputs), **options(**given)})
+
+    def _input(self) -> _feedmill.Pipeline:
+        raise NotImplementedError
+
+    @classmethod
+    def range(cls, start: int, stop: int | None = None, step: int | None = None) -> Self:
+        """Makes the numbers of Python's ``range``, as one unnamed int64.
+
+        Raises InvalidArgumentError if ``step`` is 0.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(2, 10, 3).read()]
+        [2, 5, 8]
+        """
+        if stop is None and step is None:
+            return cls._of_source("range", required("range", start))
+        return cls._made("range", start=start, stop=stop, step=step)
+
+    @classmethod
+    def from_generator(
+        cls,
+        function: Callable[..., Any],
+        *,
+        shards: int = 1,
+        length: int | Sequence[int] | None = None,
+        output: OutputTypes | None = None,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        version: str | None = None,
+    ) -> Self:
+        """Makes the elements that a Python function yields, shard after shard.
+
+        ``function(shard, shards)`` is called for each shard 0, 1, … and yields its
+        elements: dicts of arrays, numbers, ``bytes`` or ``str``, or values without a
+        name. It must yield the same elements each time: they are made again after a
+        crash, and when reading resumes from a state. With one shard it may take no
+        arguments. It runs in processes of a Python interpreter, on workers those that
+        ``--allow-python`` allows (docs/python_functions.md); several shards are made at
+        the same time.
+
+        >>> import feedmill as fm
+        >>> def numbers(shard, shards):
+        ...     for x in range(shard, 7, shards):
+        ...         yield {"shard": shard, "x": x}
+        >>> for e in fm.Dataset.from_generator(numbers, shards=2).batch(4).read():
+        ...     print(e["shard"], e["x"])
+        [0 0 0 0] [0 2 4 6]
+        [1 1 1] [1 3 5]
+
+        Args:
+          shards: Number of calls. Each shard is read by one worker at a time.
+          length: The number of elements of all shards, or a list with the number of
+            each. ``len()`` of a reader and its progress need it. Default: unknown.
+          output: What it yields: ``{"x": ("int64", ())}``, or one such pair for a value
+            alone. None is a dimension that may differ. Default: found out from the first
+            two elements of shard 0.
+          packages: Names of packages of which a worker must have the same versions, as
+            well as of numpy and cloudpickle.
+          timeout: Seconds that an element may take.
+          memory_bytes: Bytes that a process may allocate. 0: any number.
+          version: A text that identifies the function, see :meth:`Dataset.map`.
+
+        A shard that another process continues is made again from its beginning. If what
+        the function returns, or its iterator, has ``state_dict()`` and
+        ``load_state_dict(state)``, the process continues from the last state instead.
+
+        Raises InvalidArgumentError if the function or the state cannot be pickled, or if
+        the types of the elements are not known. An object with one of these methods only
+        is an InvalidArgumentError, or a PythonError of the reading. Reading raises
+        PythonError if the function or its state fails, and DataLossError if it makes
+        another number of elements than ``length`` says.
+
+        >>> import feedmill as fm
+        >>> pairs = fm.Dataset.from_generator(lambda: range(10), length=10).batch(2)
+        >>> len(pairs.read())
+        5
+        """
+        return cls._of_source(
+            "generator",
+            generator_source(
+                function,
+                shards,
+                length=length,
+                output=output,
+                packages=packages,
+                timeout=timeout,
+                memory_bytes=memory_bytes,
+                version=version,
+            ),
+        )
+
+
+class StepMethods:
+    """The steps of Dataset that take Python functions."""
+
+    __slots__ = ()
+
+    def _with_step(self, name: str, value: Any) -> Self:
+        raise NotImplementedError
+
+    def _step(self, name: str, **given: Any) -> Self:
+        return self._with_step(name, options(**given))
+
+    def _spec_before(self) -> Spec:
+        """The spec of the elements so far."""
+        raise NotImplementedError
+
+    @overload
+    def map(
+        self,
+        function: Callable[[Any], Any],
+        /,
+        *,
+        python: Literal[True],
+        batched: bool = False,
+        output: OutputTypes | None = None,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        deterministic: bool = False,
+        version: str | None = None,
+    ) -> Self: ...
+
+    @overload
+    def map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self: ...
+
+    def map(self, outputs_: Any = None, /, **named: Any) -> Self:
+        """Makes exactly the components that the expressions name.
+
+        One expression makes a single unnamed component; a dict, or keywords, make
+        named ones. An expression is a text (docs/expressions.md), an
+        :class:`~feedmill.Expr`, or what a function of the element returns. The
+        function is called here, and what it returns travels to the workers. A function
+        that returns ``{**e, "half": e.x / 2}`` keeps the other components, as
+        :meth:`~feedmill.Dataset.with_columns` does.
+
+        >>> import feedmill as fm
+        >>> squares = fm.Dataset.range(4).map(lambda x: x * x)
+        >>> [int(x) for x in squares.read()]
+        [0, 1, 4, 9]
+        >>> next(squares.map(square="x", root="sqrt(x)").read())
+        {'square': np.int64(0), 'root': np.float64(0.0)}
+
+        With ``python=True`` the function itself travels, and is called for each element
+        in processes of the workers' interpreters (docs/python_functions.md). It gets
+        NumPy values that it must not change: a dict by name, or a single unnamed one
+        alone; and returns a dict, or a value. ``fm.rng()`` is its random generator.
+
+        >>> def root(x):
+        ...     return {"root": x**0.5, "half": x // 2}
+        >>> next(fm.Dataset.range(4, 8).map(root, python=True).read())
+        {'root': np.float64(2.0), 'half': np.int64(2)}
+
+        Options of a Python function:
+          batched: The function gets many elements at once, along a new first axis, and
+            returns a row for each. How many is not defined.
+          output: What it returns: ``{"root": ("float64", ())}``, or one such pair for a
+            value alone. None is a dimension that may differ. Default: found out by
+            calling the function with an example.
+          packages: Names of packages of which a worker must have the same versions, as
+            well as of numpy and cloudpickle.
+          timeout: Seconds that a call may take.
+          memory_bytes: Bytes that a process may allocate. 0: any number.
+          deterministic: Equal elements always give equal results. A step that drops
+            elements, or a cache, may follow such a function only.
+          version: A text that identifies the function: functions with the same text are
+            taken as the same one. Default: a digest of its code and of what it refers to.
+
+        Raises TraceError if the function does what an expression cannot,
+        InvalidArgumentError if a Python function cannot be pickled or its result is not
+        known. Reading raises PythonError if a Python function fails.
+        """
+        if named.get("python") is True:
+            named.pop("python")
+            return self._with_python(outputs_, named)
+        return self._with_step(*outputs(outputs_, named))
+
+    def filter(
+        self,
+        predicate: Expression | Callable[[Any], Any],
+        *,
+        python: bool = False,
+        packages: Sequence[str] = (),
+        timeout: float = 60,
+        memory_bytes: int = 0,
+        deterministic: bool = False,
+        version: str | None = None,
+    ) -> Self:
+        """Keeps the elements for which ``predicate``, one bool, is true.
+
+        Raises the errors of :meth:`map`. Reading raises InvalidArgumentError if the
+        predicate is not one bool.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(6).filter(lambda x: x % 2 == 1).read()]
+        [1, 3, 5]
+
+        With ``python=True`` the predicate is a Python function, with the options of
+        :meth:`map`. It must be ``deterministic=True``.
+        """
+        if python:
+            return self._with_step(
+                "python",
+                python_step(
+                    predicate,
+                    self._spec_before,
+                    call="filter",
+                    output=None,
+                    packages=packages,
+                    timeout=timeout,
+                    memory_bytes=memory_bytes,
+                    deterministic=deterministic,
+                    version=version,
+                ),
+            )
+        return self._with_step("filter", expression(predicate))
+
+    def _with_python(self, function: Any, given: dict[str, Any]) -> Self:
+        batched = given.pop("batched", False)
+        settings: dict[str, Any] = {
+            "output": None,
+            "packages": (),
+            "timeout": 60,
+            "memory_bytes": 0,
+            "deterministic": False,
+            "version": None,
+        }
+        for name, value in given.items():
+            if name not in settings:
+                raise InvalidArgumentError(
+                    f"{name}: a Python function has no such option; it returns its components "
+                    "as a dict"
+                )
+            settings[name] = value
+        call: Literal["element", "batch"] = "batch" if batched else "element"
+        return self._with_step(
+            "python", python_step(function, self._spec_before, call=call, **settings)
+        )
+
+
+def _pipelines(inputs: Sequence[SourceMethods]) -> list[_feedmill.Pipeline]:
+    if isinstance(inputs, SourceMethods) or not isinstance(inputs, Iterable):
+        raise InvalidArgumentError(f"inputs: expected a list of datasets, found {inputs!r}")
+    pipelines = []
+    for number, one in enumerate(inputs):
+        if not isinstance(one, SourceMethods):
+            raise InvalidArgumentError(f"inputs[{number}]: expected a dataset, found {one!r}")
+        pipelines.append(one._input())
+    if not pipelines:
+        raise InvalidArgumentError("inputs: expected at least one dataset, found none")
+    return pipelines
