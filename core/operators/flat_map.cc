@@ -17,7 +17,9 @@ struct FlatMapOperator : PassesComponents {
           "each row along their first axes.",
       .yaml = R"-(flat_map: "split(x, ' ')"
 flat_map: {word: "split(x, ' ')"})-",
-      .element = "as `map`; then each row along the first axis is an element",
+      .element =
+          "as `map`, by workers; then each row along the first axis is an "
+          "element",
       .details =
           "Expressions are written as for `map`. Workers compute them, and "
           "the client splits the results.",

@@ -127,7 +127,7 @@ shuffle: {seed: 7}
 shuffle: {window: 10000}
 shuffle: {block: 128, window: 8}
 shuffle: {files: true})",
-      .element = "unchanged",
+      .element = "unchanged; the client may shuffle in a `window`",
       .details =
           "By default all elements change places. Behind a step that changes "
           "the number of elements, the client shuffles within a `window`.",
