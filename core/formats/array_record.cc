@@ -74,9 +74,6 @@ b'dfccacegbfggdfhaeedaafd'
 
 }  // namespace
 
-const SourceKind& ArrayRecordKind() {
-  static const FileSourceOf<ArrayRecordFormat> kind;
-  return kind;
-}
+const SourceKind& ArrayRecordKind() { return FileKindOf<ArrayRecordFormat>(); }
 
 }  // namespace feedmill

@@ -27,9 +27,6 @@ arrow: {files: table.arrow, columns: [text, label], memory_map: true})",
 
 }  // namespace
 
-const SourceKind& ArrowKind() {
-  static const FileSourceOf<ArrowFormat> kind;
-  return kind;
-}
+const SourceKind& ArrowKind() { return FileKindOf<ArrowFormat>(); }
 
 }  // namespace feedmill

@@ -302,9 +302,6 @@ csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]}
 
 }  // namespace
 
-const SourceKind& CsvKind() {
-  static const FileSourceOf<CsvFormat> kind;
-  return kind;
-}
+const SourceKind& CsvKind() { return FileKindOf<CsvFormat>(); }
 
 }  // namespace feedmill

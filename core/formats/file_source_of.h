@@ -191,6 +191,13 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
   }
 };
 
+// Returns the only object of the kind.
+template <class S>
+const SourceKind& FileKindOf() {
+  static const FileSourceOf<S> kind;
+  return kind;
+}
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_FORMATS_FILE_SOURCE_OF_H_

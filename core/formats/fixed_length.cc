@@ -150,9 +150,6 @@ struct FixedLengthFormat {
 
 }  // namespace
 
-const SourceKind& FixedLengthKind() {
-  static const FileSourceOf<FixedLengthFormat> kind;
-  return kind;
-}
+const SourceKind& FixedLengthKind() { return FileKindOf<FixedLengthFormat>(); }
 
 }  // namespace feedmill

@@ -99,9 +99,6 @@ struct GeneratorFormat {
 
 }  // namespace
 
-const SourceKind& GeneratorKind() {
-  static const FileSourceOf<GeneratorFormat> kind;
-  return kind;
-}
+const SourceKind& GeneratorKind() { return FileKindOf<GeneratorFormat>(); }
 
 }  // namespace feedmill

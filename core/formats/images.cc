@@ -213,9 +213,6 @@ images: {files: photos/, label: filename})",
 
 }  // namespace
 
-const SourceKind& ImagesKind() {
-  static const FileSourceOf<ImagesFormat> kind;
-  return kind;
-}
+const SourceKind& ImagesKind() { return FileKindOf<ImagesFormat>(); }
 
 }  // namespace feedmill

@@ -427,9 +427,6 @@ jsonl: {files: "*.jsonl", fields: {rooms: int64, at: "float32[?, 3]"}})",
 
 }  // namespace
 
-const SourceKind& JsonlKind() {
-  static const FileSourceOf<JsonlFormat> kind;
-  return kind;
-}
+const SourceKind& JsonlKind() { return FileKindOf<JsonlFormat>(); }
 
 }  // namespace feedmill

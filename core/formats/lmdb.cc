@@ -70,9 +70,6 @@ struct LmdbFormat {
 
 }  // namespace
 
-const SourceKind& LmdbKind() {
-  static const FileSourceOf<LmdbFormat> kind;
-  return kind;
-}
+const SourceKind& LmdbKind() { return FileKindOf<LmdbFormat>(); }
 
 }  // namespace feedmill

@@ -83,9 +83,6 @@ struct MdsFormat {
 
 }  // namespace
 
-const SourceKind& MdsKind() {
-  static const FileSourceOf<MdsFormat> kind;
-  return kind;
-}
+const SourceKind& MdsKind() { return FileKindOf<MdsFormat>(); }
 
 }  // namespace feedmill

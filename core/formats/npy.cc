@@ -209,9 +209,6 @@ struct NpyFormat {
 
 }  // namespace
 
-const SourceKind& NpyKind() {
-  static const FileSourceOf<NpyFormat> kind;
-  return kind;
-}
+const SourceKind& NpyKind() { return FileKindOf<NpyFormat>(); }
 
 }  // namespace feedmill

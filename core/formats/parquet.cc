@@ -28,9 +28,6 @@ parquet: {files: table/, columns: [text, label]})",
 
 }  // namespace
 
-const SourceKind& ParquetKind() {
-  static const FileSourceOf<ParquetFormat> kind;
-  return kind;
-}
+const SourceKind& ParquetKind() { return FileKindOf<ParquetFormat>(); }
 
 }  // namespace feedmill

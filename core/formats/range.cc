@@ -100,9 +100,6 @@ range: {start: 0, stop: 10, step: 1})",
 
 }  // namespace
 
-const SourceKind& RangeKind() {
-  static const FileSourceOf<RangeFormat> kind;
-  return kind;
-}
+const SourceKind& RangeKind() { return FileKindOf<RangeFormat>(); }
 
 }  // namespace feedmill

@@ -60,9 +60,6 @@ text: ["a/*.txt", b.txt])",
 
 }  // namespace
 
-const SourceKind& TextKind() {
-  static const FileSourceOf<TextFormat> kind;
-  return kind;
-}
+const SourceKind& TextKind() { return FileKindOf<TextFormat>(); }
 
 }  // namespace feedmill

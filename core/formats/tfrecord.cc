@@ -169,9 +169,6 @@ struct TfRecordFormat {
 
 }  // namespace
 
-const SourceKind& TfRecordKind() {
-  static const FileSourceOf<TfRecordFormat> kind;
-  return kind;
-}
+const SourceKind& TfRecordKind() { return FileKindOf<TfRecordFormat>(); }
 
 }  // namespace feedmill

@@ -198,9 +198,6 @@ webdataset: {files: digits.tar, fields: {txt: bytes, cls: "int64 = -1"}})",
 
 }  // namespace
 
-const SourceKind& WebDatasetKind() {
-  static const FileSourceOf<WebDatasetFormat> kind;
-  return kind;
-}
+const SourceKind& WebDatasetKind() { return FileKindOf<WebDatasetFormat>(); }
 
 }  // namespace feedmill

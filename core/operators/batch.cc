@@ -128,9 +128,6 @@ struct BatchOperator : PassesComponents {
 
 }  // namespace
 
-const StepKind& BatchKind() {
-  static const StepKindOf<BatchOperator> kind;
-  return kind;
-}
+const StepKind& BatchKind() { return KindOf<BatchOperator>(); }
 
 }  // namespace feedmill

@@ -140,8 +140,7 @@ struct BucketBySequenceLengthOperator : PassesComponents {
 }  // namespace
 
 const StepKind& BucketBySequenceLengthKind() {
-  static const StepKindOf<BucketBySequenceLengthOperator> kind;
-  return kind;
+  return KindOf<BucketBySequenceLengthOperator>();
 }
 
 }  // namespace feedmill

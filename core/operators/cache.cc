@@ -62,9 +62,6 @@ cache: {memory_bytes: 4294967296})",
 
 }  // namespace
 
-const StepKind& CacheKind() {
-  static const StepKindOf<CacheOperator> kind;
-  return kind;
-}
+const StepKind& CacheKind() { return KindOf<CacheOperator>(); }
 
 }  // namespace feedmill

@@ -48,6 +48,13 @@ class CombiningSourceOf final : public SourceKindOf<S>, private InputCombiner {
   }
 };
 
+// Returns the only object of the kind.
+template <class S>
+const SourceKind& CombiningKindOf() {
+  static const CombiningSourceOf<S> kind;
+  return kind;
+}
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_OPERATORS_COMBINING_SOURCE_OF_H_

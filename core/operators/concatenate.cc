@@ -140,8 +140,7 @@ struct ConcatenateOperator {
 }  // namespace
 
 const SourceKind& ConcatenateKind() {
-  static const CombiningSourceOf<ConcatenateOperator> kind;
-  return kind;
+  return CombiningKindOf<ConcatenateOperator>();
 }
 
 }  // namespace feedmill

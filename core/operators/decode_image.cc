@@ -150,9 +150,6 @@ ComponentSpec(dtype='uint8', shape=(None, None, 1))
 
 }  // namespace
 
-const StepKind& DecodeImageKind() {
-  static const StepKindOf<DecodeImageOperator> kind;
-  return kind;
-}
+const StepKind& DecodeImageKind() { return KindOf<DecodeImageOperator>(); }
 
 }  // namespace feedmill

@@ -56,9 +56,6 @@ struct DropOperator : ColumnStep<DropOperator> {
 
 }  // namespace
 
-const StepKind& DropKind() {
-  static const StepKindOf<DropOperator> kind;
-  return kind;
-}
+const StepKind& DropKind() { return KindOf<DropOperator>(); }
 
 }  // namespace feedmill

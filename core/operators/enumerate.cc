@@ -144,9 +144,6 @@ enumerate: {component: index, start: 1})",
 
 }  // namespace
 
-const StepKind& EnumerateKind() {
-  static const StepKindOf<EnumerateOperator> kind;
-  return kind;
-}
+const StepKind& EnumerateKind() { return KindOf<EnumerateOperator>(); }
 
 }  // namespace feedmill

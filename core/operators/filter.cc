@@ -55,9 +55,6 @@ struct FilterOperator : DropsUnneeded {
 
 }  // namespace
 
-const StepKind& FilterKind() {
-  static const StepKindOf<FilterOperator> kind;
-  return kind;
-}
+const StepKind& FilterKind() { return KindOf<FilterOperator>(); }
 
 }  // namespace feedmill

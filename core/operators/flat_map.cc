@@ -76,9 +76,6 @@ flat_map: {word: "split(x, ' ')"})-",
 
 }  // namespace
 
-const StepKind& FlatMapKind() {
-  static const StepKindOf<FlatMapOperator> kind;
-  return kind;
-}
+const StepKind& FlatMapKind() { return KindOf<FlatMapOperator>(); }
 
 }  // namespace feedmill

@@ -319,8 +319,7 @@ struct InterleaveOperator {
 }  // namespace
 
 const SourceKind& InterleaveKind() {
-  static const CombiningSourceOf<InterleaveOperator> kind;
-  return kind;
+  return CombiningKindOf<InterleaveOperator>();
 }
 
 }  // namespace feedmill

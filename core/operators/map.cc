@@ -52,9 +52,6 @@ map: {square: "x * x", half: "x / 2"})",
 
 }  // namespace
 
-const StepKind& MapKind() {
-  static const StepKindOf<MapOperator> kind;
-  return kind;
-}
+const StepKind& MapKind() { return KindOf<MapOperator>(); }
 
 }  // namespace feedmill

@@ -221,9 +221,6 @@ struct MixtureOperator {
 
 }  // namespace
 
-const SourceKind& MixtureKind() {
-  static const CombiningSourceOf<MixtureOperator> kind;
-  return kind;
-}
+const SourceKind& MixtureKind() { return CombiningKindOf<MixtureOperator>(); }
 
 }  // namespace feedmill

@@ -64,9 +64,6 @@ on_error: {policy: skip, cap: 100, quarantine: bad.jsonl})",
 
 }  // namespace
 
-const StepKind& OnErrorKind() {
-  static const StepKindOf<OnErrorOperator> kind;
-  return kind;
-}
+const StepKind& OnErrorKind() { return KindOf<OnErrorOperator>(); }
 
 }  // namespace feedmill

@@ -239,9 +239,6 @@ array([ 6,  8, 10,  8])
 
 }  // namespace
 
-const StepKind& PackKind() {
-  static const StepKindOf<PackOperator> kind;
-  return kind;
-}
+const StepKind& PackKind() { return KindOf<PackOperator>(); }
 
 }  // namespace feedmill

@@ -74,9 +74,6 @@ struct ParseExampleOperator : NeedsAllComponents {
 
 }  // namespace
 
-const StepKind& ParseExampleKind() {
-  static const StepKindOf<ParseExampleOperator> kind;
-  return kind;
-}
+const StepKind& ParseExampleKind() { return KindOf<ParseExampleOperator>(); }
 
 }  // namespace feedmill

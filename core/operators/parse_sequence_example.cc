@@ -88,8 +88,7 @@ struct ParseSequenceExampleOperator : NeedsAllComponents {
 }  // namespace
 
 const StepKind& ParseSequenceExampleKind() {
-  static const StepKindOf<ParseSequenceExampleOperator> kind;
-  return kind;
+  return KindOf<ParseSequenceExampleOperator>();
 }
 
 }  // namespace feedmill

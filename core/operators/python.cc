@@ -205,9 +205,6 @@ struct PythonOperator {
 
 }  // namespace
 
-const StepKind& PythonKind() {
-  static const StepKindOf<PythonOperator> kind;
-  return kind;
-}
+const StepKind& PythonKind() { return KindOf<PythonOperator>(); }
 
 }  // namespace feedmill

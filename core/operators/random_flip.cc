@@ -157,9 +157,6 @@ ComponentSpec(dtype='uint8', shape=(None, None, 3))
 
 }  // namespace
 
-const StepKind& RandomFlipKind() {
-  static const StepKindOf<RandomFlipOperator> kind;
-  return kind;
-}
+const StepKind& RandomFlipKind() { return KindOf<RandomFlipOperator>(); }
 
 }  // namespace feedmill

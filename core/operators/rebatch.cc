@@ -61,9 +61,6 @@ struct RebatchOperator : NeedsAllComponents {
 
 }  // namespace
 
-const StepKind& RebatchKind() {
-  static const StepKindOf<RebatchOperator> kind;
-  return kind;
-}
+const StepKind& RebatchKind() { return KindOf<RebatchOperator>(); }
 
 }  // namespace feedmill

@@ -63,9 +63,6 @@ struct RenameOperator : ColumnStep<RenameOperator> {
 
 }  // namespace
 
-const StepKind& RenameKind() {
-  static const StepKindOf<RenameOperator> kind;
-  return kind;
-}
+const StepKind& RenameKind() { return KindOf<RenameOperator>(); }
 
 }  // namespace feedmill

@@ -55,9 +55,6 @@ repeat: 3)",
 
 }  // namespace
 
-const StepKind& RepeatKind() {
-  static const StepKindOf<RepeatOperator> kind;
-  return kind;
-}
+const StepKind& RepeatKind() { return KindOf<RepeatOperator>(); }
 
 }  // namespace feedmill

@@ -150,9 +150,6 @@ struct ResizeOperator : DropsUnneeded {
 
 }  // namespace
 
-const StepKind& ResizeKind() {
-  static const StepKindOf<ResizeOperator> kind;
-  return kind;
-}
+const StepKind& ResizeKind() { return KindOf<ResizeOperator>(); }
 
 }  // namespace feedmill

@@ -51,9 +51,6 @@ struct SelectOperator : ColumnStep<SelectOperator> {
 
 }  // namespace
 
-const StepKind& SelectKind() {
-  static const StepKindOf<SelectOperator> kind;
-  return kind;
-}
+const StepKind& SelectKind() { return KindOf<SelectOperator>(); }
 
 }  // namespace feedmill

@@ -110,9 +110,6 @@ struct ShardOperator : PassesComponents {
 
 }  // namespace
 
-const StepKind& ShardKind() {
-  static const StepKindOf<ShardOperator> kind;
-  return kind;
-}
+const StepKind& ShardKind() { return KindOf<ShardOperator>(); }
 
 }  // namespace feedmill

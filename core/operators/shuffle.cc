@@ -205,9 +205,6 @@ array([0, 1, 3, 2, 4, 5])
 
 }  // namespace
 
-const StepKind& ShuffleKind() {
-  static const StepKindOf<ShuffleOperator> kind;
-  return kind;
-}
+const StepKind& ShuffleKind() { return KindOf<ShuffleOperator>(); }
 
 }  // namespace feedmill

@@ -68,9 +68,6 @@ struct SkipOperator : PassesComponents {
 
 }  // namespace
 
-const StepKind& SkipKind() {
-  static const StepKindOf<SkipOperator> kind;
-  return kind;
-}
+const StepKind& SkipKind() { return KindOf<SkipOperator>(); }
 
 }  // namespace feedmill

@@ -114,10 +114,7 @@ concept RunsStepAtClient =
 //     static constexpr std::string_view kName = "take";
 //     …
 //   };
-//   const StepKind& TakeKind() {
-//     static const StepKindOf<TakeOperator> kind;
-//     return kind;
-//   }
+//   const StepKind& TakeKind() { return KindOf<TakeOperator>(); }
 template <class Operator>
   requires DescribesStep<Operator> &&
            (CompilesStep<Operator> || PlansStep<Operator> ||
@@ -236,6 +233,13 @@ class StepKindOf final : public StepKind {
     return *static_cast<const Options*>(options);
   }
 };
+
+// Returns the only object of the kind.
+template <class Operator>
+const StepKind& KindOf() {
+  static const StepKindOf<Operator> kind;
+  return kind;
+}
 
 }  // namespace feedmill
 

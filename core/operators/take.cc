@@ -70,9 +70,6 @@ struct TakeOperator : PassesComponents {
 
 }  // namespace
 
-const StepKind& TakeKind() {
-  static const StepKindOf<TakeOperator> kind;
-  return kind;
-}
+const StepKind& TakeKind() { return KindOf<TakeOperator>(); }
 
 }  // namespace feedmill

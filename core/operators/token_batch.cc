@@ -149,9 +149,6 @@ token_batch: {tokens: 4096, layout: ragged})",
 
 }  // namespace
 
-const StepKind& TokenBatchKind() {
-  static const StepKindOf<TokenBatchOperator> kind;
-  return kind;
-}
+const StepKind& TokenBatchKind() { return KindOf<TokenBatchOperator>(); }
 
 }  // namespace feedmill

@@ -38,9 +38,6 @@ struct UnbatchOperator : NeedsAllComponents {
 
 }  // namespace
 
-const StepKind& UnbatchKind() {
-  static const StepKindOf<UnbatchOperator> kind;
-  return kind;
-}
+const StepKind& UnbatchKind() { return KindOf<UnbatchOperator>(); }
 
 }  // namespace feedmill

@@ -151,9 +151,6 @@ struct WindowOperator : PassesComponents {
 
 }  // namespace
 
-const StepKind& WindowKind() {
-  static const StepKindOf<WindowOperator> kind;
-  return kind;
-}
+const StepKind& WindowKind() { return KindOf<WindowOperator>(); }
 
 }  // namespace feedmill

@@ -68,9 +68,6 @@ struct WithColumnsOperator : ColumnStep<WithColumnsOperator> {
 
 }  // namespace
 
-const StepKind& WithColumnsKind() {
-  static const StepKindOf<WithColumnsOperator> kind;
-  return kind;
-}
+const StepKind& WithColumnsKind() { return KindOf<WithColumnsOperator>(); }
 
 }  // namespace feedmill

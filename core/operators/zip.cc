@@ -109,9 +109,6 @@ struct ZipOperator {
 
 }  // namespace
 
-const SourceKind& ZipKind() {
-  static const CombiningSourceOf<ZipOperator> kind;
-  return kind;
-}
+const SourceKind& ZipKind() { return CombiningKindOf<ZipOperator>(); }
 
 }  // namespace feedmill

@@ -101,9 +101,6 @@ struct ScaleBytesOperator : DropsUnneeded {
 
 }  // namespace
 
-const StepKind& ScaleBytesKind() {
-  static const StepKindOf<ScaleBytesOperator> kind;
-  return kind;
-}
+const StepKind& ScaleBytesKind() { return KindOf<ScaleBytesOperator>(); }
 
 }  // namespace feedmill::extension

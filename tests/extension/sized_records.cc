@@ -107,9 +107,6 @@ struct SizedFormat {
 
 }  // namespace
 
-const SourceKind& SizedKind() {
-  static const FileSourceOf<SizedFormat> kind;
-  return kind;
-}
+const SourceKind& SizedKind() { return FileKindOf<SizedFormat>(); }
 
 }  // namespace feedmill::extension
