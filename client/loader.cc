@@ -1,42 +1,47 @@
 #include "feedmill/loader.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "client/read_token.h"
+#include "client/reader_parts.h"
 #include "core/base/status.h"
-#include "core/ops/plugin_functions.h"
-#include "core/python/python_pool.h"
 
 namespace feedmill {
 namespace {
 
-// Returns the token of the next epoch's beginning. That epoch reads the files
-// that exist when it begins.
-absl::StatusOr<std::string> TokenAfter(const Reader& reader) {
-  FM_ASSIGN_OR_RETURN(const std::string bytes, reader.Save());
+// Returns the token of the beginning of another epoch, for the same rank. That
+// epoch reads the files that exist when it begins.
+absl::StatusOr<std::string> EpochToken(std::string_view bytes, uint64_t epoch) {
   FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(bytes));
-  ReadToken next;
-  next.parts = token.parts;
-  next.fingerprint = token.fingerprint;
-  next.seed = token.seed;
-  next.iteration = token.iteration + 1;
-  next.incarnation = token.incarnation;
-  next.share = token.share;
-  return EncodeToken(next);
+  ReadToken beginning;
+  beginning.parts = token.parts;
+  beginning.fingerprint = token.fingerprint;
+  beginning.seed = token.seed;
+  beginning.iteration = epoch;
+  beginning.incarnation = token.incarnation;
+  beginning.share = token.share;
+  return EncodeToken(beginning);
 }
 
 }  // namespace
 
 Loader::Loader(Dataset dataset, ReadOptions options)
-    : dataset_(std::move(dataset)), options_(std::move(options)) {
-  if (!options_.resume.token.empty()) {
-    const absl::StatusOr<ReadToken> token = DecodeToken(options_.resume.token);
-    status_ = token.status();
-    if (token.ok()) first_epoch_ = token->iteration;
+    : dataset_(std::move(dataset)),
+      options_(std::move(options)),
+      next_epoch_(options_.epoch.value_or(0)),
+      status_(MakeRules({options_.rank.index, options_.rank.count}, {},
+                        std::nullopt)
+                  .status()) {
+  if (!options_.resume.token.empty() && status_.ok()) {
+    const std::optional<uint64_t> seed = options_.seed;
+    status_ = GoTo(options_.resume.token);
+    if (seed) options_.seed = seed;  // Read compares it with the token's
   } else if (!shares()) {
-    first_epoch_ = options_.epoch.value_or(0);
-    options_.epoch = first_epoch_;
+    options_.epoch = next_epoch_;
   }
+  failed_ = !status_.ok();
 }
 
 bool Loader::shares() const {
@@ -46,43 +51,35 @@ bool Loader::shares() const {
 
 // Python functions stay loaded from one epoch to the next.
 absl::Status Loader::KeepFunctions() {
-  ReadHooks& hooks = options_.hooks;
-  if (hooks.allow_python.empty()) return absl::OkStatus();
-  if (hooks.registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
-  }
-  FM_ASSIGN_OR_RETURN(
-      hooks.registry,
-      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
-  hooks.allow_python.clear();
+  FM_RETURN_IF_ERROR(PrepareRegistry(options_.hooks));
+  options_.hooks.allow_python.clear();
+  return absl::OkStatus();
+}
+
+// ---- epochs
+
+absl::Status Loader::OpenNext() {
+  FM_RETURN_IF_ERROR(KeepFunctions());
+  FM_ASSIGN_OR_RETURN(reader_, Read(dataset_, options_));
+  options_.seed = reader_->seed();
+  next_epoch_ = reader_->epoch();
   return absl::OkStatus();
 }
 
 absl::Status Loader::Open() {
-  if (!status_.ok() || reader_ != nullptr) return status_;
-  status_ = KeepFunctions();
-  if (!status_.ok()) return status_;
-  absl::StatusOr<std::unique_ptr<Reader>> reader = Read(dataset_, options_);
-  status_ = reader.status();
-  if (reader.ok()) reader_ = *std::move(reader);
+  if (reader_ != nullptr) return absl::OkStatus();
+  if (!failed_) status_ = OpenNext();
   return status_;
 }
 
-void Loader::Leave() {
-  first_epoch_ = reader_->epoch() + 1;
-  if (!shares()) options_.epoch = first_epoch_;
-  options_.seed = reader_->seed();
-  options_.resume.token.clear();
-  options_.resume.skip_batches.clear();
-  reader_.reset();
-  begun_ = false;
-}
-
 absl::StatusOr<Reader*> Loader::NextEpoch() {
-  FM_RETURN_IF_ERROR(status());
-  if (begun_) Leave();
+  if (failed()) return status();
+  if (begun_) Close();
   FM_RETURN_IF_ERROR(Open());
   begun_ = true;
+  options_.resume = {};
+  next_epoch_ = reader_->epoch() + 1;
+  if (!shares()) options_.epoch = next_epoch_;
   return reader_.get();
 }
 
@@ -91,17 +88,119 @@ Reader::Iterator Loader::begin() {
   return reader.ok() ? (*reader)->begin() : Reader::Iterator();
 }
 
-const absl::Status& Loader::status() const {
-  return reader_ == nullptr || !status_.ok() ? status_ : reader_->status();
+void Loader::Close() {
+  if (reader_ == nullptr) return;
+  if (failed()) {
+    failed_ = true;
+    status_ = reader_->status();
+  }
+  if (const auto last = Last(); last.ok()) last_ = *last;
+  if (begun_ && reader_->ended()) {
+    next_epoch_ = next_epoch();
+    if (!shares()) options_.epoch = next_epoch_;
+    options_.resume.token = Save().value_or("");
+  }
+  begun_ = false;
+  reader_.reset();
 }
 
 uint64_t Loader::next_epoch() const {
-  return begun_ ? reader_->epoch() + 1 : first_epoch_;
+  return begun_ && reader_->ended() ? reader_->epoch() + 1 : next_epoch_;
+}
+
+const absl::Status& Loader::status() const {
+  return reader_ == nullptr || failed_ ? status_ : reader_->status();
+}
+
+bool Loader::failed() const {
+  return failed_ || (begun_ && !reader_->status().ok() &&
+                     !absl::IsCancelled(reader_->status()));
+}
+
+// ---- the place
+
+void Loader::SetEpoch(uint64_t epoch) {
+  if (epoch == next_epoch()) return;
+  if (!begun_ || reader_->ended()) Close();
+  next_epoch_ = epoch;
+  if (!shares()) options_.epoch = epoch;
+  options_.resume = {};
+}
+
+absl::Status Loader::GoTo(std::string token) {
+  FM_ASSIGN_OR_RETURN(const ReadToken read, DecodeToken(token));
+  FM_RETURN_IF_ERROR(CheckTokenEpoch(read, options_.epoch));
+  options_.seed = read.seed;
+  options_.epoch = next_epoch_ = read.iteration;
+  options_.resume.token = std::move(token);
+  return absl::OkStatus();
+}
+
+absl::Status Loader::Load(std::string token) {
+  FM_RETURN_IF_ERROR(DecodeToken(token).status());
+  Close();
+  options_.epoch.reset();
+  status_ = GoTo(std::move(token));
+  failed_ = false;
+  return status_;
 }
 
 absl::StatusOr<std::string> Loader::Save() {
+  const std::string& given = options_.resume.token;
+  if (reader_ == nullptr && !failed_ && !given.empty()) return given;
   FM_RETURN_IF_ERROR(Open());
-  return begun_ && reader_->ended() ? TokenAfter(*reader_) : reader_->Save();
+  FM_ASSIGN_OR_RETURN(std::string token, reader_->Save());
+  if (!begun_ || !reader_->ended()) return token;
+  return EpochToken(token, next_epoch());
+}
+
+absl::StatusOr<Loader::Given> Loader::Last() const {
+  if (dataset_.graph().options.order == Order::kAny) {
+    return FailedPrecondition(
+        "with order any elements have no numbers in a sequence; use order "
+        "deterministic");
+  }
+  const absl::StatusOr<uint64_t> number =
+      reader_ == nullptr ? OutOfRange("closed") : reader_->number();
+  if (number.ok()) return Given{*number, reader_->epoch(), reader_->seed()};
+  if (last_) return *last_;
+  return OutOfRange("no element was handed out yet");
+}
+
+// ---- numbers of elements
+
+absl::StatusOr<std::optional<uint64_t>> Loader::Total() {
+  if (reader_ != nullptr) return reader_->total();
+  if (counted_ && counted_->first == next_epoch_) return counted_->second;
+  FM_RETURN_IF_ERROR(KeepFunctions());
+  ReadOptions whole = options_;
+  whole.epoch = next_epoch_;
+  whole.job = {.weight = options_.job.weight};
+  whole.rank = {};
+  whole.resume = {};
+  whole.hooks.profile = nullptr;
+  FM_ASSIGN_OR_RETURN(const auto reader, Read(dataset_, std::move(whole)));
+  counted_.emplace(next_epoch_, reader->total());
+  return counted_->second;
+}
+
+absl::StatusOr<std::optional<uint64_t>> Loader::Size() {
+  Share share{options_.rank.index, options_.rank.count};
+  if (!share.sound()) return status_;
+  FM_ASSIGN_OR_RETURN(const std::optional<uint64_t> total, Total());
+  if (!total) return std::nullopt;
+  // The first rank has the most elements, the last one the fewest.
+  if (options_.rank.even == Even::kPad) share.rank = 0;
+  if (options_.rank.even == Even::kDrop) share.rank = share.ranks - 1;
+  return share.Below(*total);
+}
+
+absl::StatusOr<uint64_t> Loader::Done() {
+  if (reader_ == nullptr && options_.resume.token.empty()) return 0;
+  FM_ASSIGN_OR_RETURN(const std::string bytes, Save());
+  FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(bytes));
+  const Share share{options_.rank.index, options_.rank.count};
+  return share.Below(token.place.elements);
 }
 
 }  // namespace feedmill

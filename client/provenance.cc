@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/read_token.h"
+#include "client/reader_parts.h"
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
@@ -16,9 +17,7 @@
 #include "core/io/manifest.h"
 #include "core/io/read_stop.h"
 #include "core/operators/repeated_graph.h"
-#include "core/ops/plugin_functions.h"
 #include "core/plan/plan_id.h"
-#include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/manifest_resolution.h"
 #include "feedmill/reader.h"
@@ -54,13 +53,9 @@ std::string ShownBatch::ToJson() const {
 absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                                      const ReadOptions& options) {
   const ReadStop stop(options.hooks.interrupted);
-  std::shared_ptr<const FunctionRegistry> registry = options.hooks.registry;
-  if (registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());
-  }
-  FM_ASSIGN_OR_RETURN(registry,
-                      WithPython(registry, {options.hooks.allow_python,
-                                            options.hooks.python_path}));
+  ReadHooks hooks = options.hooks;
+  FM_RETURN_IF_ERROR(PrepareRegistry(hooks));
+  const std::shared_ptr<const FunctionRegistry>& registry = hooks.registry;
   Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   std::error_code error;

@@ -47,17 +47,6 @@ absl::Status CheckEpoch(const ReadOptions& options, Order order) {
   return absl::OkStatus();
 }
 
-// Fills the registry in the options, with Python if the options allow it.
-absl::Status PrepareRegistry(ReadHooks& hooks) {
-  if (hooks.registry == nullptr) {
-    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
-  }
-  FM_ASSIGN_OR_RETURN(
-      hooks.registry,
-      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
-  return absl::OkStatus();
-}
-
 // Returns the graph that the options ask for, as all processes read it: with
 // absolute paths, inferred fields and the versions of the plugins.
 absl::StatusOr<Graph> GraphToRead(const Dataset& dataset,
@@ -246,6 +235,16 @@ absl::StatusOr<std::unique_ptr<ReaderParts>> OpenEvenly(
 }
 
 }  // namespace
+
+absl::Status PrepareRegistry(ReadHooks& hooks) {
+  if (hooks.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(hooks.registry, DefaultFunctions());
+  }
+  FM_ASSIGN_OR_RETURN(
+      hooks.registry,
+      WithPython(hooks.registry, {hooks.allow_python, hooks.python_path}));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
                                              ReadOptions options) {

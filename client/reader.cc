@@ -220,6 +220,7 @@ absl::StatusOr<Chunk*> Reader::Fetch() {
   current_ = chunk.value_or(nullptr);
   last_ = current_ == nullptr ? 0 : current_->rows - 1;
   ended_ = chunk.ok() && current_ == nullptr;
+  status_ = chunk.status();
   return chunk;
 }
 
@@ -230,11 +231,7 @@ absl::StatusOr<std::optional<Chunk>> Reader::Next() {
   return std::optional<Chunk>(std::move(*chunk));
 }
 
-bool Reader::Advance() {
-  const absl::StatusOr<Chunk*> next = Fetch();
-  if (!next.ok()) status_ = next.status();
-  return current_ != nullptr;
-}
+bool Reader::Advance() { return Fetch().value_or(nullptr) != nullptr; }
 
 const Chunk* Reader::NextChunk() {
   if (!Advance()) return nullptr;

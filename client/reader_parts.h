@@ -87,6 +87,9 @@ struct ReaderParts {
   bool lost = false;  // the sequence holds rows that are another reader's
 };
 
+// Fills the registry of the hooks, with Python if they allow it.
+absl::Status PrepareRegistry(ReadHooks& hooks);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CLIENT_READER_PARTS_H_

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -60,18 +62,39 @@ class Loader {
   Reader::End end() const { return {}; }
 
   // The same, for a loop over chunks: the reader of the next epoch, which is
-  // valid until the epoch after it begins. The errors: see Read. After
-  // an error, the same error again.
+  // valid until the epoch after it begins. The errors: see Read. If an epoch
+  // cannot be opened, the next call tries again. After an error within an
+  // epoch, the same error again (failed).
   absl::StatusOr<Reader*> NextEpoch();
 
-  // Why a loop ended: OK at the end of an epoch. Sticky: after an error make a
-  // loader from the last token.
+  // Why a loop ended: OK at the end of an epoch.
   const absl::Status& status() const;
+  // True after an error within an epoch, which no further epoch follows until
+  // Load is called. Cancelled is no such error: the next begin() continues with
+  // the next epoch.
+  bool failed() const;
 
   // The epoch that the next begin() reads.
   uint64_t next_epoch() const;
+  // Sets that epoch. If an unused token is of the same epoch, the next begin()
+  // begins at its place; else it begins at the beginning of the epoch. After
+  // a loop that reaches its end, the next epoch follows even if another one was
+  // set within the loop. No effect on readers that share a job.
+  void SetEpoch(uint64_t epoch);
+  // Ends the present epoch and forgets an error. The next begin() begins at the
+  // place of `token` (Save, or Token::Merge for all ranks), with its seed.
+  // InvalidArgument if it is no token; the loader then stays as it is. Only the
+  // next begin() compares it with the dataset.
+  absl::Status Load(std::string token);
+  // Ends the present epoch: its reader is destroyed.
+  void Close();
+
+  // The options of the next begin(), with its epoch, seed, token and skipped
+  // batches: a Loader that is made with them begins there.
+  const ReadOptions& options() const { return options_; }
   // The reader of the present epoch (or of the last one, between two epochs):
-  // its epoch, spec, seed, links. Null before the first begin().
+  // its epoch, spec, seed, links. Null before the first begin() and after
+  // Close.
   Reader* reader() const { return begun_ ? reader_.get() : nullptr; }
 
   // Reader::Column, for the elements of every epoch. Before the first begin()
@@ -84,25 +107,52 @@ class Loader {
 
   // A token of the place that the loop has reached: Reader::Save within an
   // epoch, the beginning of the next epoch after its end. Before the first
-  // begin() it opens the first epoch. Token::Merge makes one of the tokens
-  // of all ranks. FailedPrecondition with order any.
+  // begin() it is the token that was given; without one it opens the first
+  // epoch. Token::Merge makes one of the tokens of all ranks.
+  // FailedPrecondition with order any.
   absl::StatusOr<std::string> Save();
 
+  // Number of elements that this rank gets in a whole epoch: the present one,
+  // else the next one, which is then planned by a reading of its own. Nullopt
+  // as for Reader::total.
+  absl::StatusOr<std::optional<uint64_t>> Size();
+  // Number of this rank's elements before the present place of the epoch; 0
+  // between two epochs. FailedPrecondition within an epoch of order any.
+  absl::StatusOr<uint64_t> Done();
+
+  // An element that was given, by its number in an epoch.
+  struct Given {
+    uint64_t number = 0;
+    uint64_t epoch = 0;
+    uint64_t seed = 0;
+  };
+  // The element that was given last, also after the end of its epoch: ShowBatch
+  // lists its records. OutOfRange if none was given, FailedPrecondition with
+  // order any.
+  absl::StatusOr<Given> Last() const;
+
  private:
-  // Opens the next epoch unless it is open.
+  // Opens the next epoch unless an epoch is open.
   absl::Status Open();
+  absl::Status OpenNext();
   absl::Status KeepFunctions();
+  // Has the next epoch begin at the place of a token.
+  absl::Status GoTo(std::string token);
+  // Number of elements of all ranks in a whole epoch. See Size.
+  absl::StatusOr<std::optional<uint64_t>> Total();
   // True if the elements of a job go to whichever of its readers asks.
   bool shares() const;
-  // Readies the options for the epoch after the reader's, and ends the reader.
-  void Leave();
 
   const Dataset dataset_;
   ReadOptions options_;  // of the next epoch
-  absl::Status status_;
-  uint64_t first_epoch_ = 0;
+  uint64_t next_epoch_ = 0;
+  absl::Status status_;  // of the reader that was closed, or not opened
+  bool failed_ = false;  // only Load continues after status_
   std::unique_ptr<Reader> reader_;
-  bool begun_ = false;  // reader_ was given to a loop
+  bool begun_ = false;         // reader_ was given to a loop
+  std::optional<Given> last_;  // of readers that were closed
+  // Total of the elements of an epoch, by the epoch: of Size.
+  std::optional<std::pair<uint64_t, std::optional<uint64_t>>> counted_;
 };
 
 }  // namespace feedmill

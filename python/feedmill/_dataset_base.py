@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from feedmill import _arguments as check
@@ -22,6 +23,32 @@ from feedmill.reader import Reader
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+# Options of DatasetBase.read by name, and the checks of their values.
+READ_OPTIONS: dict[str, Callable[[str, Any], Any]] = {
+    "service": check.text,
+    "job": check.text,
+    "consumer": check.text,
+    "rank": check.count,
+    "ranks": check.count,
+    "even": check.even,
+    "agree": lambda _, function: function,
+    "epoch": check.optional_count,
+    "seed": check.optional_count,
+    "skip_batches": check.ranges,
+    "take_over": check.flag,
+    "first_timeout": check.optional_seconds,
+    "timeout": check.seconds,
+    "budget_bytes": check.count,
+    "threads": partial(check.count, most=4096),
+    "transport": check.text,
+    "compression": check.text,
+    "weight": partial(check.count, most=10_000),
+    "cluster_id": check.text,
+    "keys": check.path,
+    "server_key": check.text,
+    "on_wait": lambda _, function: function,
+}
 
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
 
@@ -69,11 +96,19 @@ class DatasetBase(Sources, Steps):
         chosen: Any = self._native.even or ("exact" if self._native.unordered else default)
         return check.even("even", chosen)
 
-    def _placed(
-        self, service: str | None, job: str | None, rank: int, ranks: int
-    ) -> tuple[str | None, str | None, int, int]:
-        """Service, job, rank and ranks of a reader that is given these."""
-        return service, job, rank, ranks
+    def _completed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns options of :meth:`read` with those that the dataset adds."""
+        return options
+
+    def _native_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the options of :meth:`read` but for the state, checked."""
+        options = {**(DatasetBase.read.__kwdefaults__ or {}), **given}
+        for name, default in (("service", ""), ("job", self._native.job)):
+            options[name] = default if options[name] is None else options[name]
+        options["even"] = self._even(options["even"])
+        python, python_path = local_interpreter()
+        checked = {name: check_one(name, options[name]) for name, check_one in READ_OPTIONS.items()}
+        return {"allow_python": python, "python_path": python_path, **checked}
 
     def _pipeline(self) -> _feedmill.Pipeline:
         return self._native.in_directory(os.getcwd())
@@ -190,7 +225,6 @@ class DatasetBase(Sources, Steps):
         keys: str | os.PathLike[str] = "",
         server_key: str = "",
         on_wait: Callable[[str, float], object] | None = None,
-        _functions: _feedmill.SharedFunctions | None = None,
     ) -> Reader:
         """Begins to read and returns a :class:`Reader` of the elements.
 
@@ -243,39 +277,8 @@ class DatasetBase(Sources, Steps):
         worker answers in time; FailedPreconditionError if another reader reads the
         job.
         """
-        pipeline = self._pipeline()
-        python, python_path = local_interpreter()
-        return Reader(
-            pipeline,
-            {
-                "allow_python": python,
-                "python_path": python_path,
-                "functions": _functions,
-                "on_wait": on_wait,
-                "service": check.text("service", "" if service is None else service),
-                "job": pipeline.job if job is None else check.text("job", job),
-                "consumer": check.text("consumer", consumer),
-                "rank": check.count("rank", rank),
-                "ranks": check.count("ranks", ranks),
-                "even": self._even(even),
-                "agree": agree,
-                "epoch": check.optional_count("epoch", epoch),
-                "seed": check.optional_count("seed", seed),
-                "skip_batches": check.ranges("skip_batches", skip_batches),
-                "take_over": check.flag("take_over", take_over),
-                "first_timeout": check.optional_seconds("first_timeout", first_timeout),
-                "timeout": check.seconds("timeout", timeout),
-                "budget_bytes": check.count("budget_bytes", budget_bytes),
-                "threads": check.count("threads", threads, most=4096),
-                "transport": check.text("transport", transport),
-                "compression": check.text("compression", compression),
-                "weight": check.count("weight", weight, most=10_000),
-                "cluster_id": check.text("cluster_id", cluster_id),
-                "keys": check.path("keys", keys),
-                "server_key": check.text("server_key", server_key),
-            },
-            state,
-        )
+        options = self._native_options({**locals()})
+        return Reader(self._pipeline(), options, state)
 
     # ---- a value
 

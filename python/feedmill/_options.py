@@ -47,14 +47,19 @@ class AdapterOptions(EpochOptions, total=False):
     state: Mapping[str, Any] | None
 
 
-class ReadOptions(EpochOptions, total=False):
-    """Options of ``Dataset.read`` besides the service."""
+class LoaderOptions(EpochOptions, total=False):
+    """Options of a loader besides the service, the job and the state."""
 
-    job: str | None
     rank: int
     ranks: int
     even: Even | None
     agree: Callable[[bool], tuple[bool, bool]] | None
+
+
+class ReadOptions(LoaderOptions, total=False):
+    """Options of ``Dataset.read`` besides the service."""
+
+    job: str | None
     state: Mapping[str, Any] | None
 
 
@@ -71,12 +76,3 @@ class JaxOptions(AdapterOptions, total=False):
     """Options of ``Dataset.to_jax``."""
 
     sharding: Any
-
-
-class TensorFlowOptions(EpochOptions, total=False):
-    """Options of ``Dataset.to_tf``."""
-
-    rank: int
-    ranks: int
-    even: Even | None
-    state: Mapping[str, Any] | None

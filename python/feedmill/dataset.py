@@ -13,7 +13,7 @@ from feedmill._dataset_base import DatasetBase
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from feedmill._options import JaxOptions, ReadOptions, TensorFlowOptions, TorchOptions
+    from feedmill._options import AdapterOptions, JaxOptions, ReadOptions, TorchOptions
     from feedmill.jax import JaxLoader
     from feedmill.tensorflow import TensorFlowLoader
     from feedmill.torch import TorchDataset
@@ -120,7 +120,7 @@ class Dataset(DatasetBase):
         self,
         service: str | None = None,
         job: str | None = None,
-        **options: Unpack[TensorFlowOptions],
+        **options: Unpack[AdapterOptions],
     ) -> TensorFlowLoader:
         """Returns a loader whose elements are tensors of TensorFlow.
 

@@ -6,7 +6,7 @@ This module imports jax; ``import feedmill`` does not.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -14,7 +14,6 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from feedmill._adapter import Adapter
-from feedmill._arguments import Even
 from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element
@@ -22,7 +21,7 @@ from feedmill.reader import Element
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from feedmill._options import EpochOptions
+    from feedmill._options import AdapterOptions
 
 __all__ = ["JaxLoader"]
 
@@ -72,22 +71,9 @@ class JaxLoader(Adapter):
         job: str | None = None,
         *,
         sharding: Any = None,
-        rank: int | None = None,
-        ranks: int | None = None,
-        even: Even | None = None,
-        state: Mapping[str, Any] | None = None,
-        **options: Unpack[EpochOptions],
+        **options: Unpack[AdapterOptions],
     ) -> None:
-        super().__init__(
-            dataset,
-            service,
-            job,
-            rank=rank,
-            ranks=ranks,
-            even=even,
-            state=state,
-            options=options,
-        )
+        super().__init__(dataset, service, job, options)
         self._sharding = sharding
 
     def _next(self, elements: Iterator[Element]) -> Any:
@@ -121,9 +107,10 @@ class JaxLoader(Adapter):
         drawn = np.frombuffer(secrets.token_bytes(8), np.uint32)
         return int.from_bytes(multihost_utils.broadcast_one_to_all(drawn).tobytes(), "little")
 
-    def _check(self, ranks: int) -> None:
-        if ranks == 1 or self._sharding is None:
-            return
+    def _find_options(self) -> dict[str, Any]:
+        found = super()._find_options()
+        if found["ranks"] == 1 or self._sharding is None:
+            return found
         specs = self._dataset.element_spec
         for name, spec in (specs if isinstance(specs, dict) else {None: specs}).items():
             varies = spec.dtype != "bytes" and None in spec.shape
@@ -133,6 +120,7 @@ class JaxLoader(Adapter):
                     f"{spec.shape}, which may differ between processes, where a global array "
                     "needs one shape; use batch(…, drop_remainder=True) and arrays of fixed shape"
                 )
+        return found
 
 
 def _agree(have: bool) -> tuple[bool, bool]:

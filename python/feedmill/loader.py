@@ -2,36 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.context import get_spawning_popen
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill._arguments import Even
-from feedmill._dataset_base import DatasetBase
-from feedmill._options import ReaderOptions
-from feedmill._python_functions import local_interpreter
-from feedmill.errors import (
-    Error,
-    FailedPreconditionError,
-    InvalidArgumentError,
-    OutOfRangeError,
-    UnknownLengthError,
-)
-from feedmill.reader import (
-    Element,
-    Reader,
-    State,
-    describe_state,
-    make_state,
-    records_of,
-    token_of,
-)
+from feedmill._dataset_base import READ_OPTIONS, DatasetBase
+from feedmill._options import LoaderOptions
+from feedmill.errors import FailedPreconditionError, InvalidArgumentError, UnknownLengthError
+from feedmill.reader import Element, Reader, State, make_state, records_of, token_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# The place where an epoch begins: token, epoch, seed and skipped batches.
+Place: TypeAlias = "tuple[bytes | None, int | None, int | None, Sequence[tuple[int, int]]]"
 
 
 class Loader:
@@ -77,52 +63,38 @@ class Loader:
         service: str | None = None,
         job: str | None = None,
         *,
-        rank: int = 0,
-        ranks: int = 1,
-        even: Even | None = None,
         state: Mapping[str, Any] | None = None,
-        epoch: int | None = None,
-        seed: int | None = None,
-        skip_batches: Sequence[tuple[int, int]] = (),
-        agree: Callable[[bool], tuple[bool, bool]] | None = None,
-        _draw_seed: Callable[[], int | None] | None = None,
-        **options: Unpack[ReaderOptions],
+        **options: Unpack[LoaderOptions],
     ) -> None:
         if not isinstance(dataset, DatasetBase):
             raise InvalidArgumentError(f"dataset: expected a feedmill.Dataset, found {dataset!r}")
-        check_options(options, ReaderOptions)
-        service, job, rank, ranks = dataset._placed(service, job, rank, ranks)
-        self._dataset = dataset
-        self._service = service
-        self._job = job
-        self._rank = check.count("rank", rank)
-        self._ranks = check.count("ranks", ranks)
-        self._even = dataset._even(even)
-        self._seed = check.optional_count("seed", seed)
-        self._skips = check.ranges("skip_batches", skip_batches)
-        self._agree = agree
-        self._draw_seed = _draw_seed  # of all ranks, for a dataset without a seed
-        self._options: dict[str, Any] = {**options}
-        self._functions: _feedmill.SharedFunctions | None = None
-        self._current: Reader | None = None
-        self._opened_in = 0  # process that opened it
-        self._begun = False  # the present epoch was given to a loop
-        self._failed = False
-        self._counted: tuple[int, int | None] | None = None  # of which epoch, for len()
-        self._place: State | None = None
-        # Number, epoch and seed of the last element of the reader that was left.
-        self._last: tuple[int, int, int] | None = None
-        self._next_epoch = check.optional_count("epoch", epoch) or 0
-        if state is not None:
-            self._go_to(state)
-            if epoch not in (None, self._next_epoch):
-                raise InvalidArgumentError(
-                    f"epoch: {epoch}, where the state is of epoch {self._next_epoch}"
-                )
-        if self._even != "exact" and self._order_any:
-            raise InvalidArgumentError(
-                f'even: "{self._even}" needs the order "deterministic"; the dataset has "any"'
+        given: dict[str, Any] = {"service": service, "job": job, **options}
+        if unknown := sorted(given.keys() - READ_OPTIONS.keys()):
+            raise TypeError(
+                f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(READ_OPTIONS))}"
             )
+        self._dataset = dataset
+        self._given = given  # of DatasetBase.read
+        self._current: Reader | None = None
+        token = None if state is None else token_of(state)
+        seed = options.get("seed") if token is None else None
+        self._make((token, options.get("epoch"), seed, options.get("skip_batches", ())))
+
+    _found = True  # the results of _find_options are in the options
+
+    # ---- for frameworks
+
+    def _find_options(self) -> dict[str, Any]:
+        """Returns the options that are found when the loader is used first."""
+        return {}
+
+    def _find_seed(self) -> int | None:
+        """Returns a seed that all ranks of a local reading share; None if they cannot."""
+        return None
+
+    def _next(self, elements: Iterator[Element]) -> Any:
+        """Returns the next element, as the framework's."""
+        return next(elements)
 
     # ---- elements
 
@@ -145,18 +117,12 @@ class Loader:
         >>> [len(fm.Loader(ds, rank=1, ranks=2, even=e)) for e in ("exact", "drop", "pad")]
         [9, 9, 10]
         """
-        if self._counted is None or self._counted[0] != self._next_epoch:
-            self._counted = (self._next_epoch, self._total(self._next_epoch))
-        total = self._counted[1]
-        if total is None:
+        size = self._here().size()
+        if size is None:
             raise UnknownLengthError(
                 "the number of elements is known only by reading them, or there is no end"
             )
-        if self._even == "drop":
-            return total // self._ranks
-        if self._even == "pad":
-            return -(-total // self._ranks)
-        return max(0, -(-(total - self._rank) // self._ranks))
+        return size
 
     def __bool__(self) -> bool:
         """True, however many elements there are."""
@@ -167,22 +133,16 @@ class Loader:
     @property
     def next_epoch(self) -> int:
         """The epoch that the next loop reads."""
-        return self._next_epoch
+        return self._native.next_epoch
 
     def set_epoch(self, epoch: int) -> None:
         """Sets the epoch that the next loop reads.
 
         If a state of that epoch was loaded and is not used yet, the loop begins at its
-        place; else at the beginning of the epoch.
+        place; else at the beginning of the epoch. After a loop that reaches its end, the
+        next epoch follows even if another one was set within the loop.
         """
-        epoch = check.count("epoch", epoch)
-        if epoch == self._next_epoch:
-            return
-        self._next_epoch = epoch
-        self._place = None
-        self._skips = []
-        if self._current is not None and not self._begun:
-            self._leave("set_epoch was called")
+        self._of_process().set_epoch(check.count("epoch", epoch))
 
     @property
     def reader(self) -> Reader | None:
@@ -211,10 +171,7 @@ class Loader:
         >>> fm.Loader(ds, rank=1, ranks=2, state=loader.state_dict()).done
         2
         """
-        if self._current is None and self._place is None:
-            return 0
-        before: int = describe_state(self.state_dict())["next_element"]
-        return max(0, -(-(before - self._rank) // self._ranks))
+        return self._here().done()
 
     def provenance(self, number: int | None = None) -> list[dict[str, Any]]:
         """Returns the records that made an element; see :meth:`Reader.provenance`.
@@ -234,20 +191,9 @@ class Loader:
         >>> [record["record"] for record in loader.provenance()]
         [0]
         """
-        if self._order_any:
-            raise FailedPreconditionError(
-                'with order "any" elements have no number; use order "deterministic"'
-            )
-        last = self._last
-        if self._current is not None:
-            last = _last_of(self._current) or last
-        if last is None:
-            raise OutOfRangeError("no element was handed out yet")
-        if number is None:
-            number = last[0]
-        return records_of(
-            self._dataset._pipeline(), check.count("number", number), last[1], last[2]
-        )
+        last, epoch, seed = self._here().last()
+        number = last if number is None else check.count("number", number)
+        return records_of(self._dataset._pipeline(), number, epoch, seed)
 
     # ---- the place in the sequence
 
@@ -268,9 +214,7 @@ class Loader:
         >>> fm.Loader(fm.Dataset.range(3), state=state).next_epoch
         1
         """
-        if self._current is None and self._place is not None:
-            return dict(self._place)
-        return self._open().state_dict()
+        return make_state(self._ready().save())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next loop begin at the place of ``state``; ends a present epoch.
@@ -279,9 +223,8 @@ class Loader:
         ranks. Raises InvalidArgumentError if it is no state. The next loop refuses a
         state of another dataset.
         """
-        self._go_to(state)
+        self._of_process().load(token_of(state))
         self._leave("load_state_dict was called")
-        self._failed = False
 
     def get_state(self) -> State:
         """Returns :meth:`state_dict`; the name that Grain gives it."""
@@ -295,6 +238,7 @@ class Loader:
 
     def close(self) -> None:
         """Ends the present epoch. May be called twice."""
+        self._of_process().close()
         self._leave("it was closed")
 
     def __enter__(self) -> Loader:
@@ -304,165 +248,82 @@ class Loader:
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """For a copy, also in another process: its place, without its reader."""
-        place = self._place_of_copy()
-        epoch = self._next_epoch if place is None else describe_state(place)["iteration"]
-        copied = {**self.__dict__, "_place": place, "_next_epoch": epoch}
-        copied.update(_current=None, _functions=None, _begun=False)
-        if self._current is not None:
-            copied["_skips"] = []  # its place has them
-        return copied
-
-    # ---- internal
-
-    def _place_of_copy(self) -> State | None:
-        """Returns the place at which a copy begins; None: at the beginning of the next epoch.
+        """For a copy, also in another process: its place, without its reader.
 
         A process that is started with the copy begins the epoch that a loop here, or in a
         forked process, would begin. Other copies continue in the present epoch.
         """
-        if self._current is None or self._forked or self._order_any:
-            return self._place
-        state = self._current.state_dict()
-        return _after(state) if self._begun and get_spawning_popen() is not None else state
+        place = self._native.next_place()
+        goes_on = self._current is not None and not self._native.foreign
+        if goes_on and not self._dataset._native.unordered and get_spawning_popen() is None:
+            place = (self._native.save(), None, None, [])
+        return {**self.__dict__, "_native": place, "_current": None, "_found": type(self)._found}
 
-    @property
-    def _forked(self) -> bool:
-        """True if the present reader's threads are in the process that forked this one."""
-        return self._current is not None and self._opened_in != os.getpid()
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._make(state["_native"])
 
-    @property
-    def _order_any(self) -> bool:
-        return self._dataset._native.unordered
+    # ---- internal
 
-    @property
-    def _lacks_seed(self) -> bool:
-        """True if no service draws the seed that all ranks need."""
-        given = self._seed is not None or self._dataset._native.seed is not None
-        return self._ranks > 1 and not self._service and not given
-
-    @property
-    def _shares(self) -> bool:
-        """True if the job's elements go to whichever of its readers asks."""
-        job = self._job or self._dataset._native.job
-        return self._order_any and bool(self._service) and bool(job)
-
-    def _go_to(self, state: Mapping[str, Any]) -> None:
-        described = describe_state(state)
-        self._next_epoch, self._seed = described["iteration"], described["seed"]
-        self._place = dict(state)
-
-    def _total(self, epoch: int) -> int | None:
-        """The number of elements of all ranks in an epoch; None if not known."""
-        with self._read_alone(epoch) as reader:
-            return reader._length
-
-    def _read_alone(self, epoch: int) -> Reader:
-        """A reader of all ranks' elements, in a job of its own."""
-        options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
-        return self._dataset.read(
-            self._service,
-            "",
-            even="exact",
-            epoch=epoch,
-            seed=self._seed,
-            _functions=self._shared_functions(),
-            **options,
-        )
-
-    def _shared_functions(self) -> _feedmill.SharedFunctions:
-        """The Python functions of all epochs, which are loaded once."""
-        if self._functions is None or self._functions.foreign:
-            self._functions = _feedmill.SharedFunctions(*local_interpreter())
-        return self._functions
-
-    def _open(self) -> Reader:
-        """Returns the reader of the present epoch, opened if it is not."""
-        if self._failed:
-            raise FailedPreconditionError(
-                "the epoch before ended with an error; continue with load_state_dict(state)"
+    def _make(self, place: Place, found: Mapping[str, Any] | None = None) -> None:
+        """Makes the loader whose first epoch begins at a place. It opens nothing yet."""
+        token, epoch, seed, skips = place
+        given = self._dataset._completed({**self._given, **(found or {})})
+        given.update(epoch=epoch, seed=seed, skip_batches=skips)
+        options = self._dataset._native_options(given)
+        if options["even"] != "exact" and self._dataset._native.unordered:
+            raise InvalidArgumentError(
+                f'even: "{options["even"]}" needs the order "deterministic"; the dataset has "any"'
             )
-        if self._forked:
+        self._draws = options["ranks"] == 1 or options["service"]  # a seed for all ranks
+        native = _feedmill.ReadOptions(token=token, **options)
+        self._native = _feedmill.Loader(self._dataset._native, native)
+
+    def _of_process(self) -> _feedmill.Loader:
+        """Returns the loader; after a fork, one that begins the next epoch."""
+        if self._native.foreign:
+            self._make(self._native.next_place(), self._find_options())
             self._leave("the process forked")
-        if self._current is None:
-            place = self._place
-            if place is None and self._draw_seed is not None and self._lacks_seed:
-                self._seed = self._draw_seed()
-            self._current = self._dataset.read(
-                self._service,
-                self._job,
-                rank=self._rank,
-                ranks=self._ranks,
-                even=self._even,
-                agree=self._agree,
-                state=place,
-                epoch=None if place is not None or self._shares else self._next_epoch,
-                seed=None if place is not None else self._seed,
-                skip_batches=self._skips,
-                _functions=self._shared_functions(),
-                **self._options,
-            )
-            self._opened_in = os.getpid()
-            self._begun = False
-            self._seed = self._current.seed
-            self._next_epoch = self._current.epoch
-        return self._current
+        return self._native
+
+    def _here(self) -> _feedmill.Loader:
+        """Returns the loader, ready to be opened."""
+        native = self._of_process()
+        if not self._found:
+            self._make(native.next_place(), self._find_options())
+            self._found = True
+        return self._native
+
+    def _ready(self) -> _feedmill.Loader:
+        """Returns the loader. If ranks need a seed and no service draws it, finds it first."""
+        native = self._here()
+        token, epoch, seed, skips = native.next_place()
+        if not (self._draws or token or seed is not None or self._dataset._native.seed is not None):
+            seed = self._find_seed()
+            if seed is not None:
+                self._make((token, epoch, seed, skips), self._find_options())
+        return self._native
 
     def _begin(self) -> Reader:
-        if self._current is not None and self._begun:
-            self._leave("another loop over it began")
-        reader = self._open()
-        self._begun = True
-        self._next_epoch = reader.epoch + 1
-        self._place = None
-        self._skips = []
-        return reader
-
-    def _next(self, reader: Reader) -> Element:
-        try:
-            return next(reader)
-        except StopIteration:
-            if reader is self._current:
-                self._failed = False
-                if not self._order_any:
-                    self._place = _after(reader.state_dict())
-                self._leave("it ended")
-            raise
-        except Error:
-            self._failed = reader is self._current
-            raise
+        """Returns the reader of the next epoch."""
+        loader = self._ready()
+        self._leave("another loop over it began")
+        native = loader.next_epoch_reader()
+        self._current = Reader(self._dataset._pipeline(), {}, native=native)
+        return self._current
 
     def _leave(self, why: str) -> None:
         if self._current is not None:
-            self._last = _last_of(self._current) or self._last
             self._current._why_left = why
-            if not self._forked:
-                self._current.close()
         self._current = None
-
-
-def _after(state: State) -> State:
-    """Returns the place of the beginning of the epoch after a state's."""
-    return make_state(_feedmill.next_epoch_token(token_of(state)))
-
-
-def _last_of(reader: Reader) -> tuple[int, int, int] | None:
-    """Number, epoch and seed of the element that was handed out last, if there is one."""
-    try:
-        return reader.number, reader.epoch, reader.seed
-    except Error:
-        return None
-
-
-# Options that name one reader: the second plan, which only counts, has none of them.
-_ONE_READER = {"consumer", "take_over"}
 
 
 class Elements:
     """An iterator over one epoch of a loader, which its first element begins."""
 
-    def __init__(self, loader: Loader) -> None:
+    def __init__(self, loader: Loader, take: Any = None) -> None:
         self._loader = loader
+        self._take = take or loader._next
         self._reader: Reader | None = None
         self._ended = False
 
@@ -474,16 +335,17 @@ class Elements:
             raise StopIteration
         if self._reader is None:
             self._reader = self._loader._begin()
-        elif self._reader is not self._loader._current or self._loader._forked:
+        elif self._reader is not self._loader._current or self._loader._native.foreign:
             why = self._reader._why_left or "the process forked"
             raise FailedPreconditionError(
                 f"this loop over a loader ended before its last element: {why}; loops that run at "
                 "the same time need a loader each"
             )
         try:
-            return self._loader._next(self._reader)
+            return self._take(self._reader)
         except StopIteration:
             self._ended = True
+            self._loader.close()
             raise
 
     def get_state(self) -> State:
@@ -494,13 +356,3 @@ class Elements:
         """Has this iterator continue at the place of ``state``."""
         self._loader.load_state_dict(state)
         self._reader, self._ended = None, False
-
-
-def check_options(options: Mapping[str, Any], known: type) -> None:
-    """Raises TypeError for a keyword that the TypedDict ``known`` has not."""
-    names: frozenset[str] = known.__optional_keys__  # type: ignore[attr-defined]
-    unknown = sorted(set(options) - names)
-    if unknown:
-        raise TypeError(
-            f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(names))}"
-        )

@@ -58,18 +58,17 @@ class Reader:
         pipeline: _feedmill.Pipeline,
         options: Mapping[str, Any],
         state: Mapping[str, Any] | None = None,
+        native: _feedmill.Reader | None = None,
     ) -> None:
         self._pipeline = pipeline
-        self._options = dict(options)
+        self._options = dict(options)  # empty: of a loader's epoch
         self._process = os.getpid()
-        self._native = self._open(None if state is None else token_of(state))
+        self._native = native or self._open(None if state is None else token_of(state))
+        self._length = self._native.left
 
     def _open(self, token: bytes | None) -> _feedmill.Reader:
-        native = _feedmill.Reader(
-            self._pipeline, _feedmill.ReadOptions(token=token, **self._options)
-        )
-        self._length = native.left
-        return native
+        options = _feedmill.ReadOptions(token=token, **self._options)
+        return _feedmill.Reader(self._pipeline, options)
 
     # ---- elements
 
@@ -173,6 +172,10 @@ class Reader:
         InvalidArgumentError if the state is another dataset's; the reader then
         stays as it is.
         """
+        if not self._options:
+            raise FailedPreconditionError(
+                "this reader is of a loader's epoch; use Loader.load_state_dict"
+            )
         if self._native.begun:
             raise FailedPreconditionError(
                 "load_state_dict comes before the first element, and this reader has handed out "
@@ -186,7 +189,7 @@ class Reader:
             describe_state(state)
             self._native.close()
             opened = self._open(token)
-        self._native = opened
+        self._native, self._length = opened, opened.left
 
     def get_state(self) -> State:
         """Returns :meth:`state_dict`; the name that Grain gives it."""

@@ -5,23 +5,23 @@ This module imports tensorflow; ``import feedmill`` does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow as tf
 
 from feedmill._adapter import Adapter
-from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
 from feedmill._component_spec import ComponentSpec
 from feedmill._dataset_base import DatasetBase
+from feedmill.loader import Elements
 from feedmill.reader import Element
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from feedmill._options import EpochOptions
+    from feedmill._options import AdapterOptions
 
 __all__ = ["TensorFlowLoader"]
 
@@ -60,23 +60,9 @@ class TensorFlowLoader(Adapter):
         dataset: DatasetBase,
         service: str | None = None,
         job: str | None = None,
-        *,
-        rank: int = 0,
-        ranks: int = 1,
-        even: Even | None = None,
-        state: Mapping[str, Any] | None = None,
-        **options: Unpack[EpochOptions],
+        **options: Unpack[AdapterOptions],
     ) -> None:
-        super().__init__(
-            dataset,
-            service,
-            job,
-            rank=rank,
-            ranks=ranks,
-            even=even,
-            state=state,
-            options=options,
-        )
+        super().__init__(dataset, service, job, options)
 
     def _next(self, elements: Iterator[Element]) -> Any:
         element = next(elements)
@@ -104,7 +90,7 @@ class TensorFlowLoader(Adapter):
             else _tensor_spec(specs)
         )
         dataset = tf.data.Dataset.from_generator(
-            lambda: iter(self._opened()), output_signature=signature
+            lambda: Elements(self, next), output_signature=signature
         )
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF

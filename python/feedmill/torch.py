@@ -19,17 +19,16 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from feedmill import _arguments as check
 from feedmill._adapter import Adapter
-from feedmill._arguments import Even
 from feedmill._array_alias import writable_alias
 from feedmill._data_loader import check_loader, gives_nothing
 from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError, OutOfRangeError
-from feedmill.reader import Element, State, describe_state
+from feedmill.reader import Element, State, describe_state, token_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from feedmill._options import EpochOptions
+    from feedmill._options import AdapterOptions
 
 __all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
 
@@ -100,39 +99,24 @@ class TorchDataset(Adapter, IterableDataset):
         service: str | None = None,
         job: str | None = None,
         *,
-        rank: int | None = None,
-        ranks: int | None = None,
-        even: Even | None = None,
         device: Any = None,
         pin_memory: bool = False,
         copy: bool = True,
         lookahead: int = 0,
-        state: Mapping[str, Any] | None = None,
-        **options: Unpack[EpochOptions],
+        **options: Unpack[AdapterOptions],
     ) -> None:
         IterableDataset.__init__(self)
         self._lookahead = check.count("lookahead", lookahead, most=1_000)
         # Places before the elements that were taken ahead, the oldest first.
         self._ahead: deque[State] = deque(maxlen=self._lookahead)
-        Adapter.__init__(
-            self,
-            dataset,
-            service,
-            job,
-            rank=rank,
-            ranks=ranks,
-            even=even,
-            state=state,
-            options=options,
-        )
+        Adapter.__init__(self, dataset, service, job, options)
         self._device = None if device is None else torch.device(device)
         self._pin_memory = check.flag("pin_memory", pin_memory)
         self._copy = check.flag("copy", copy)
-        self._group: Any = None
 
     # ---- elements
 
-    def __iter__(self) -> Iterator[Element]:
+    def __iter__(self) -> Iterator[Element]:  # type: ignore[override]
         """Returns an iterator over the next epoch, which begins with its first element."""
         if gives_nothing():
             return iter(())
@@ -209,7 +193,7 @@ class TorchDataset(Adapter, IterableDataset):
         return ranks_of_process()
 
     def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
-        return self._agree if _initialized() else None
+        return _Agreement() if _initialized() else None
 
     def _find_seed(self) -> int | None:
         if not _initialized() or get_worker_info() is not None:  # its store is the parent's
@@ -218,22 +202,29 @@ class TorchDataset(Adapter, IterableDataset):
         drawn = str(secrets.randbits(64))
         return int(store.compare_set("feedmill/seed", "", drawn)) if store else None
 
-    def _agree(self, have: bool) -> tuple[bool, bool]:
+    def __getstate__(self) -> dict[str, Any]:
+        """For a copy, also in another process: its place, without its reader."""
+        state = Adapter.__getstate__(self)
+        if _initialized():  # which the other process may not be
+            state["_ranks"] = self._ranks or self._find_ranks()
+        if self._ahead and get_spawning_popen() is None:
+            state["_native"] = (token_of(self._ahead[0]), None, None, [])
+        return {**state, "_ahead": deque(maxlen=self._lookahead)}
+
+
+class _Agreement:
+    """The function ``agree`` of the ranks that torch.distributed connects."""
+
+    def __init__(self) -> None:
+        self._group: Any = None
+
+    def __call__(self, have: bool) -> tuple[bool, bool]:
         distributed = torch.distributed
         if self._group is None:
             self._group = distributed.new_group(backend="gloo")
         counts = torch.tensor([have, not have], dtype=torch.int32)
         distributed.all_reduce(counts, group=self._group)
         return bool(counts[1] == 0), bool(counts[0] > 0)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For a copy, also in another process: its place, without its reader."""
-        state = {**Adapter.__getstate__(self), "_group": None}
-        if _initialized():  # which the other process may not be
-            state["_ranks"] = self._ranks or self._find_ranks()
-        if self._ahead and get_spawning_popen() is None:
-            state["_state"] = self._ahead[0]
-        return {**state, "_ahead": deque(maxlen=self._lookahead)}
 
 
 def ranks_of_process() -> tuple[int, int]:

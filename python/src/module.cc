@@ -24,9 +24,7 @@
 #include "core/base/url_secrets.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
-#include "core/ops/plugin_functions.h"
 #include "core/python/example_call.h"
-#include "core/python/python_pool.h"
 #include "feedmill/dataset.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/token.h"
@@ -34,6 +32,7 @@
 #include "python/src/cluster.h"
 #include "python/src/function_names.h"
 #include "python/src/gil.h"
+#include "python/src/loader.h"
 #include "python/src/pipeline.h"
 #include "python/src/process.h"
 #include "python/src/reader.h"
@@ -117,97 +116,61 @@ std::function<void(const ReadWait&)> OnWaitOf(const nb::object& on_wait) {
   };
 }
 
-// The Python functions of several readers: each function is loaded once. A
-// forked child leaks them, because their threads are in the parent.
-class SharedFunctions {
- public:
-  SharedFunctions(std::string interpreter, std::string modules)
-      : registry_(Take(Allowed({std::move(interpreter), std::move(modules)}))) {
-  }
-  ~SharedFunctions() {
-    if (process_.foreign()) {
-      static_cast<void>(
-          new std::shared_ptr<const FunctionRegistry>(std::move(registry_)));
-      return;
-    }
-    const GilRelease release;
-    registry_.reset();
-  }
-  SharedFunctions(const SharedFunctions&) = delete;
-  SharedFunctions& operator=(const SharedFunctions&) = delete;
-
-  bool foreign() const { return process_.foreign(); }
-  const std::shared_ptr<const FunctionRegistry>& registry() const {
-    return registry_;
-  }
-
- private:
-  static absl::StatusOr<std::shared_ptr<const FunctionRegistry>> Allowed(
-      PythonOptions options) {
-    FM_ASSIGN_OR_RETURN(auto functions, DefaultFunctions());
-    return WithPython(std::move(functions), std::move(options));
-  }
-
-  ProcessMark process_;
-  std::shared_ptr<const FunctionRegistry> registry_;
-};
-
-// Converts keywords of Dataset.read to ReadOptions. The package has the
-// defaults.
-ReadOptions MakeReadOptions(
-    std::string service, std::string job, std::string consumer, uint64_t rank,
-    uint64_t ranks, std::optional<nb::bytes> token,
-    std::optional<uint64_t> epoch, std::optional<uint64_t> seed,
-    std::vector<std::pair<uint64_t, uint64_t>> skip_batches,
-    const std::string& even, const nb::object& agree, bool take_over,
-    std::optional<double> first_timeout, double timeout, uint64_t budget_bytes,
-    const std::string& transport, const std::string& compression,
-    uint32_t weight, int threads, std::string cluster_id, std::string keys,
-    std::string server_key, std::string allow_python, std::string python_path,
-    const SharedFunctions* functions, const nb::object& on_wait) {
+// Converts keywords of Dataset.read to ReadOptions. The package checks them and
+// has the defaults.
+ReadOptions MakeReadOptions(const nb::kwargs& given) {
+  const auto take = [&given]<class T>(const char* name, T& out) {
+    out = nb::cast<T>(given[name]);
+  };
+  const auto word = [&given](const char* name) {
+    return nb::cast<std::string>(given[name]);
+  };
   ReadOptions options;
-  options.hooks.on_wait = OnWaitOf(on_wait);
-  options.service = std::move(service);
-  options.job.name = std::move(job);
-  options.job.consumer = std::move(consumer);
-  options.rank.index = rank;
-  options.rank.count = ranks;
-  if (token) options.resume.token = std::string(token->c_str(), token->size());
-  options.epoch = epoch;
-  options.seed = seed;
-  options.resume.skip_batches = std::move(skip_batches);
+  take("service", options.service);
+  take("job", options.job.name);
+  take("consumer", options.job.consumer);
+  take("take_over", options.job.take_over);
+  take("weight", options.job.weight);
+  take("rank", options.rank.index);
+  take("ranks", options.rank.count);
   options.rank.even = ValueOfWord<Even>(
-      "even", even,
+      "even", word("even"),
       {{"exact", Even::kExact}, {"drop", Even::kDrop}, {"pad", Even::kPad}});
-  options.rank.agree = AgreeOf(agree);
-  options.job.take_over = take_over;
-  if (first_timeout) {
-    options.limits.first_timeout = absl::Seconds(*first_timeout);
+  options.rank.agree = AgreeOf(given["agree"]);
+  if (nb::bytes token; nb::try_cast(given["token"], token)) {
+    options.resume.token = std::string(token.c_str(), token.size());
   }
-  options.limits.timeout = absl::Seconds(timeout);
-  options.limits.budget_bytes = budget_bytes;
+  take("skip_batches", options.resume.skip_batches);
+  take("epoch", options.epoch);
+  take("seed", options.seed);
+  if (const nb::object first = given["first_timeout"]; !first.is_none()) {
+    options.limits.first_timeout = absl::Seconds(nb::cast<double>(first));
+  }
+  options.limits.timeout = absl::Seconds(nb::cast<double>(given["timeout"]));
+  take("budget_bytes", options.limits.budget_bytes);
+  take("threads", options.limits.threads);
   options.transport.kind =
-      ValueOfWord<Transport>("transport", transport,
+      ValueOfWord<Transport>("transport", word("transport"),
                              {{"auto", Transport::kAuto},
                               {"tcp", Transport::kTcp},
                               {"dispatcher", Transport::kRelay}});
   options.transport.compression =
-      ValueOfWord<LinkCompression>("compression", compression,
+      ValueOfWord<LinkCompression>("compression", word("compression"),
                                    {{"none", LinkCompression::kNone},
                                     {"lz4", LinkCompression::kLz4},
                                     {"zstd", LinkCompression::kZstd},
                                     {"auto", LinkCompression::kAuto}});
-  options.job.weight = weight;
-  options.limits.threads = threads;
-  options.cluster_id = std::move(cluster_id);
-  options.security = {std::move(keys), std::move(server_key)};
-  if (functions != nullptr) {
-    options.hooks.registry = functions->registry();
-    return options;
-  }
-  options.hooks.allow_python = std::move(allow_python);
-  options.hooks.python_path = std::move(python_path);
+  take("cluster_id", options.cluster_id);
+  take("keys", options.security.keys);
+  take("server_key", options.security.server_key);
+  take("allow_python", options.hooks.allow_python);
+  take("python_path", options.hooks.python_path);
+  options.hooks.on_wait = OnWaitOf(given["on_wait"]);
   return options;
+}
+
+nb::bytes BytesOf(std::string_view text) {
+  return nb::bytes(text.data(), text.size());
 }
 
 // Implements tp_iternext directly: a method call would double the cost of an
@@ -264,28 +227,12 @@ void BindReader(nb::module_& m) {
       {Py_tp_iter, reinterpret_cast<void*>(Itself)},
       {Py_tp_iternext, reinterpret_cast<void*>(NextOf)},
       {0, nullptr}};
-  nb::class_<SharedFunctions>(m, "SharedFunctions")
-      .def(nb::init<std::string, std::string>(), "allow_python"_a,
-           "python_path"_a)
-      .def_prop_ro("foreign", &SharedFunctions::foreign);
-  nb::class_<ReadOptions>(m, "ReadOptions")
-      .def(nb::new_(&MakeReadOptions), nb::kw_only(), "service"_a, "job"_a,
-           "consumer"_a, "rank"_a, "ranks"_a, "token"_a.none(),
-           "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "even"_a,
-           "agree"_a.none(), "take_over"_a, "first_timeout"_a.none(),
-           "timeout"_a, "budget_bytes"_a, "transport"_a, "compression"_a,
-           "weight"_a, "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a,
-           "allow_python"_a, "python_path"_a, "functions"_a.none(),
-           "on_wait"_a.none());
+  nb::class_<ReadOptions>(m, "ReadOptions").def(nb::new_(&MakeReadOptions));
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
       .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
            "options"_a)
       .def("next_columns", &PythonReader::NextColumns)
-      .def("save",
-           [](PythonReader& reader) {
-             const std::string token = reader.Save();
-             return nb::bytes(token.data(), token.size());
-           })
+      .def("save", [](PythonReader& reader) { return BytesOf(reader.Save()); })
       .def("spec", &PythonReader::Spec)
       .def("addresses", &PythonReader::Addresses)
       .def("close", &PythonReader::Close)
@@ -304,23 +251,56 @@ void BindReader(nb::module_& m) {
         for (const nb::bytes& part : parts) {
           tokens.emplace_back(part.c_str(), part.size());
         }
-        const std::string merged = Take(Token::Merge(tokens));
-        return nb::bytes(merged.data(), merged.size());
+        return BytesOf(Take(Token::Merge(tokens)));
       },
       "tokens"_a);
-  m.def(
-      "next_epoch_token",
-      [](const nb::bytes& token) {
-        const std::string next = NextEpochToken({token.c_str(), token.size()});
-        return nb::bytes(next.data(), next.size());
-      },
-      "token"_a);
   m.def(
       "describe_token",
       [](const nb::bytes& token) {
         return Take(Token::Describe({token.c_str(), token.size()}));
       },
       "token"_a);
+}
+
+void BindLoader(nb::module_& m) {
+  nb::class_<PythonLoader>(m, "Loader")
+      .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
+           "options"_a)
+      .def("next_epoch_reader", &PythonLoader::NextEpoch,
+           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
+      .def("close", &PythonLoader::Close)
+      .def(
+          "load",
+          [](PythonLoader& loader, const nb::bytes& token) {
+            loader.Load({token.c_str(), token.size()});
+          },
+          "token"_a)
+      .def("set_epoch", &PythonLoader::SetEpoch, "epoch"_a)
+      .def("save",
+           [](PythonLoader& loader) {
+             return BytesOf(loader.Call(&Loader::Save));
+           })
+      .def("done",
+           [](PythonLoader& loader) { return loader.Call(&Loader::Done); })
+      .def("size", &PythonLoader::Size)
+      .def("last",
+           [](PythonLoader& loader) {
+             const auto last = loader.Call(&Loader::Last);
+             return std::tuple(last.number, last.epoch, last.seed);
+           })
+      .def("next_place",
+           [](const PythonLoader& loader) {
+             const ReadOptions& next = loader.loader().options();
+             const std::string& token = next.resume.token;
+             return std::tuple(
+                 token.empty() ? std::nullopt : std::optional(BytesOf(token)),
+                 next.epoch, next.seed, next.resume.skip_batches);
+           })
+      .def_prop_ro("next_epoch",
+                   [](const PythonLoader& loader) {
+                     return loader.loader().next_epoch();
+                   })
+      .def_prop_ro("foreign", &PythonLoader::foreign);
 }
 
 void BindRegistry(nb::module_& m) {
@@ -456,6 +436,7 @@ NB_MODULE(_feedmill, m) {
   m.attr("version") = FEEDMILL_VERSION;
   BindPipeline(m);
   BindReader(m);
+  BindLoader(m);
   BindRegistry(m);
   BindServers(m);
   BindCluster(m);

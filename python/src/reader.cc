@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
-#include "client/read_token.h"
 #include "core/base/status.h"
 #include "python/src/gil.h"
+#include "python/src/loader.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {
@@ -19,21 +19,6 @@ namespace nb = nanobind;
 // ReadWait::what of a reader that has no elements left to return.
 constexpr std::string_view kWaitsForReaders = "the other readers of its job";
 
-// Marks a reader as in use by this thread. Any call into Python may give the
-// GIL to another thread, even to a waiting thread that closes the reader.
-class Use {
- public:
-  explicit Use(std::thread::id& by) : by_(by) {
-    by_ = std::this_thread::get_id();
-  }
-  ~Use() { by_ = std::thread::id(); }
-  Use(const Use&) = delete;
-  Use& operator=(const Use&) = delete;
-
- private:
-  std::thread::id& by_;
-};
-
 // The readers of all threads that share a job. Read and written with the GIL.
 std::set<const PythonReader*>& Sharers() {
   static auto* const sharers = new std::set<const PythonReader*>;
@@ -41,6 +26,13 @@ std::set<const PythonReader*>& Sharers() {
 }
 
 }  // namespace
+
+struct Waiting {
+  std::string service;
+  std::string job;
+  const PythonReader* reader = nullptr;
+  bool for_others = false;  // only other readers of the job can end it
+};
 
 bool PythonReader::MustEnd(const Waiting& waiting) {
   if (SignalRaised()) return true;
@@ -69,26 +61,36 @@ bool PythonReader::MustEnd(const Waiting& waiting) {
   return false;
 }
 
-std::unique_ptr<Reader> PythonReader::Open(
-    const Graph& graph, ReadOptions options,
-    const std::shared_ptr<Waiting>& waiting) {
+std::shared_ptr<Waiting> WaitInPython(ReadOptions& options) {
+  auto waiting = std::make_shared<Waiting>();
   waiting->service = options.service;
   waiting->job = options.job.name;
-  options.hooks.interrupted = [waiting] { return MustEnd(*waiting); };
+  options.hooks.interrupted = [waiting] {
+    return PythonReader::MustEnd(*waiting);
+  };
   options.hooks.on_wait =
       [waiting, also = std::move(options.hooks.on_wait)](const ReadWait& wait) {
         waiting->for_others = wait.what == kWaitsForReaders;
         if (also) also(wait);
       };
-  auto reader = WithoutGil([&] { return Read(graph, std::move(options)); });
-  if (PyErr_Occurred() != nullptr) throw nb::python_error();
-  return Take(std::move(reader));
+  return waiting;
 }
 
 PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
-    : shared_(pipeline.graph().options.order == Order::kAny),
-      waiting_(std::make_shared<Waiting>()),
-      reader_(Open(pipeline.graph(), std::move(options), waiting_)) {
+    : shared_(pipeline.unordered()), waiting_(WaitInPython(options)) {
+  own_ = Take(Interruptible(
+      [&] { return Read(pipeline.graph(), std::move(options)); }));
+  Begin(*own_);
+}
+
+PythonReader::PythonReader(PythonLoader& loader, Reader& reader, bool shared,
+                           std::shared_ptr<Waiting> waiting)
+    : shared_(shared), waiting_(std::move(waiting)), loader_(&loader) {
+  Begin(reader);
+}
+
+void PythonReader::Begin(Reader& reader) {
+  reader_ = &reader;
   waiting_->reader = this;
   if (shared_ && !waiting_->service.empty() && !waiting_->job.empty()) {
     Sharers().insert(this);
@@ -99,12 +101,21 @@ PythonReader::~PythonReader() {
   Sharers().erase(this);
   // Its threads exist only in the parent process and cannot be joined here.
   if (process_.foreign()) {
-    static_cast<void>(reader_.release());
+    static_cast<void>(own_.release());
     return;
   }
   arrays_ = {};
-  const GilRelease release;
-  reader_.reset();
+  End();
+}
+
+void PythonReader::End() {
+  if (std::exchange(reader_, nullptr) == nullptr) return;
+  if (loader_ != nullptr) {
+    loader_->EndEpoch();
+    return;
+  }
+  std::unique_ptr<Reader> closing = std::move(own_);
+  WithoutGil([&] { closing.reset(); });
 }
 
 Reader& PythonReader::Usable() {
@@ -209,21 +220,7 @@ void PythonReader::Close() {
   }
   at_ = {};
   arrays_ = {};
-  std::unique_ptr<Reader> closing = std::move(reader_);
-  const GilRelease release;
-  closing.reset();
-}
-
-std::string NextEpochToken(std::string_view token) {
-  const ReadToken last = Take(DecodeToken(token));
-  ReadToken next;
-  next.parts = last.parts;
-  next.fingerprint = last.fingerprint;
-  next.seed = last.seed;
-  next.iteration = last.iteration + 1;
-  next.incarnation = last.incarnation;
-  next.share = last.share;
-  return EncodeToken(next);
+  End();
 }
 
 }  // namespace feedmill::python

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,6 +17,29 @@
 #include "python/src/process.h"
 
 namespace feedmill::python {
+
+class PythonLoader;
+class PythonReader;
+
+// The state that a wait needs of its reader. It outlives both.
+struct Waiting;
+// Has waits of a reader with these options run signal handlers.
+std::shared_ptr<Waiting> WaitInPython(ReadOptions& options);
+
+// Marks an object as in use by this thread. Any call into Python may give the
+// GIL to another thread, even to a waiting thread that closes the object.
+class Use {
+ public:
+  explicit Use(std::thread::id& by) : by_(by) {
+    by_ = std::this_thread::get_id();
+  }
+  ~Use() { by_ = std::thread::id(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  std::thread::id& by_;
+};
 
 // A Reader for Python. It returns NumPy arrays and releases the GIL while it
 // waits. Ctrl-C ends a wait within 50 ms but does not end the reading.
@@ -32,6 +54,9 @@ class PythonReader {
  public:
   // Opens the reader. Waits as Read does.
   PythonReader(const PythonPipeline& pipeline, ReadOptions options);
+  // The reader of an epoch, which `loader` owns. `loader` outlives this object.
+  PythonReader(PythonLoader& loader, Reader& reader, bool shared,
+               std::shared_ptr<Waiting> waiting);
   ~PythonReader();
   PythonReader(const PythonReader&) = delete;
   PythonReader& operator=(const PythonReader&) = delete;
@@ -56,28 +81,23 @@ class PythonReader {
   // tests.
   std::vector<uintptr_t> Addresses() const { return arrays_.Addresses(); }
 
+  // Returns the reader. Raises unless this thread can use it now.
+  Reader& Usable();
   // Ends the reading. A call that waits in another thread ends with Cancelled.
   void Close();
   bool closed() const { return reader_ == nullptr; }
 
  private:
-  // State that a wait needs of its reader. It outlives both.
-  struct Waiting {
-    std::string service;
-    std::string job;
-    const PythonReader* reader = nullptr;
-    bool for_others = false;  // only other readers of the job can end it
-  };
-  static std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options,
-                                      const std::shared_ptr<Waiting>& waiting);
+  friend std::shared_ptr<Waiting> WaitInPython(ReadOptions& options);
   // True if a signal handler raised, or if another reader of this thread blocks
   // the wait. In both cases a Python exception is set.
   static bool MustEnd(const Waiting& waiting);
 
-  // Returns the reader. Raises unless this thread can use it now.
-  Reader& Usable();
   // Moves to the next element. Waits without the GIL. False at the end.
   bool Advance();
+  void Begin(Reader& reader);
+  // Destroys the reader, or has the loader do it, without the GIL.
+  void End();
   // Raises the reason for a call without a result, unless it is the end of the
   // data.
   static void CheckEnd(bool ended, const absl::Status& status);
@@ -85,7 +105,9 @@ class PythonReader {
   const bool shared_;  // each element goes to the first reader that asks
   const ProcessMark process_;
   const std::shared_ptr<Waiting> waiting_;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<Reader> own_;  // null: loader_ owns reader_
+  PythonLoader* const loader_ = nullptr;
+  Reader* reader_ = nullptr;  // null: closed
   Reader::Iterator at_;
   ChunkArrays arrays_;  // arrays of at_'s chunk
   size_t row_ = 0;      // last returned row of arrays_
@@ -96,10 +118,6 @@ class PythonReader {
   // written with the GIL.
   std::thread::id used_by_{};
 };
-
-// Returns the token for the beginning of the next epoch after `token`'s,
-// for the same rank. Raises InvalidArgument if the bytes are no token.
-std::string NextEpochToken(std::string_view token);
 
 }  // namespace feedmill::python
 

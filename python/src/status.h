@@ -16,6 +16,8 @@ inline void Check(const absl::Status& status) {
   if (!status.ok()) Raise(status);
 }
 
+inline void Take(const absl::Status& status) { Check(status); }
+
 template <class T>
 T Take(absl::StatusOr<T> value) {
   if (!value.ok()) Raise(value.status());

@@ -5,7 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -320,6 +323,140 @@ TEST_F(Epochs, ALoaderOfASharedJobReadsThePresentEpochOfTheJob) {
   }
   EXPECT_EQ(one.reader()->epoch(), 1);
   EXPECT_FALSE(one.Save().ok());
+}
+
+TEST_F(Epochs, ALoaderGoesToATokenAndToAnEpoch) {
+  const Graph graph = GraphOf(kPipelines[2]);
+  for (const Way way : kWays) {
+    Loader loader(graph, Of(way));
+    ReadNext(loader, 5);
+    const std::string token = Saved(loader);
+    ReadNext(loader, 2);
+    EXPECT_EQ(loader.Load("no token").code(),
+              absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(loader.next_epoch(), 2);
+    ASSERT_TRUE(loader.Load(token).ok());
+    EXPECT_EQ(loader.reader(), nullptr);
+    EXPECT_EQ(Saved(loader), token);
+    loader.SetEpoch(0);  // keeps the place
+    const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 0);
+    EXPECT_EQ(ReadNext(loader), Elements(whole.begin() + 5, whole.end()));
+    loader.SetEpoch(7);  // also when a token of the next epoch was saved
+    EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 7));
+    ReadNext(loader, 1);
+    loader.SetEpoch(4);
+    EXPECT_EQ(loader.next_epoch(), 4);
+    Rest(*loader.reader());
+    EXPECT_EQ(loader.next_epoch(), 9);
+    EXPECT_EQ(ReadNext(loader, 1).size(), 1);
+    loader.SetEpoch(5);
+    EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 5));
+    ASSERT_TRUE(loader.Load(token).ok());
+    loader.SetEpoch(3);
+    EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 3));
+  }
+}
+
+TEST_F(Epochs, AnotherLoaderBeginsWithTheOptionsOfALoader) {
+  const Graph graph = GraphOf(kPipelines[0], "{}");  // the seed is drawn
+  Loader loader(graph, Of(Way::kLocal));
+  ReadNext(loader, 3);
+  Loader broken_off(graph, loader.options());
+  const Elements second = ReadNext(loader);
+  EXPECT_EQ(ReadNext(broken_off), second);
+  loader.Close();
+  EXPECT_FALSE(loader.options().resume.token.empty());
+  Loader after(graph, loader.options());
+  EXPECT_EQ(ReadNext(after), ReadNext(loader));
+}
+
+TEST_F(Epochs, AClosedLoaderContinuesWithTheNextEpoch) {
+  const Graph graph = GraphOf(kPipelines[0]);
+  for (const Way way : kWays) {
+    Loader loader(graph, Of(way));
+    for (const uint64_t epoch : {0, 1, 2}) {
+      EXPECT_EQ(ReadNext(loader, epoch == 1 ? 4 : 10'000).size(),
+                epoch == 1 ? 4 : 34);
+      loader.Close();
+      loader.Close();
+      EXPECT_EQ(loader.reader(), nullptr);
+      EXPECT_EQ(loader.next_epoch(), epoch + 1);
+      const auto last = loader.Last();
+      ASSERT_TRUE(last.ok()) << last.status();
+      EXPECT_EQ(last->number, epoch == 1 ? 3 : 33);
+      EXPECT_EQ(last->epoch, epoch);
+      EXPECT_EQ(last->seed, 9);
+    }
+    EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 3));
+  }
+}
+
+TEST_F(Epochs, ALoaderCountsTheElementsOfItsRank) {
+  const Graph graph = GraphOf(kPipelines[0]);  // of 34 batches
+  for (const Way way : {Way::kLocal, Way::kService}) {
+    for (const uint64_t rank : {0, 1, 2}) {
+      ReadOptions options = Of(way);
+      if (way == Way::kLocal) options.rank = {.index = rank, .count = 3};
+      const uint64_t size = way == Way::kService ? 34 : rank == 0 ? 12 : 11;
+      Loader loader(graph, options);
+      EXPECT_EQ(loader.Last().status().code(), absl::StatusCode::kOutOfRange);
+      EXPECT_EQ(loader.Done().value_or(1), 0);
+      EXPECT_EQ(loader.Size().value(), size);
+      EXPECT_EQ(loader.reader(), nullptr);
+      ReadNext(loader, 2);
+      EXPECT_EQ(loader.Done().value(), 2);
+      EXPECT_EQ(loader.Size().value(), size);
+      Rest(*loader.reader());
+      EXPECT_EQ(loader.Done().value(), 0);
+    }
+  }
+  ReadOptions options;
+  options.rank = {.index = 2, .count = 3, .even = Even::kDrop};
+  EXPECT_EQ(Loader(graph, options).Size().value(), 11);
+  options.rank.even = Even::kPad;
+  EXPECT_EQ(Loader(graph, options).Size().value(), 12);
+  options.rank.count = 2;
+  EXPECT_FALSE(Loader(graph, options).Size().ok());
+  EXPECT_EQ(Loader(GraphOf(kPipelines[1])).Size().value(), std::nullopt);
+}
+
+TEST_F(Epochs, ALoaderContinuesFromATokenAfterAnError) {
+  Loader loader(GraphOf("[{map: '6 // (x - 3)'}]"));
+  ReadNext(loader, 2);
+  const std::string token = Saved(loader);
+  for (const Element element : *loader.reader()) static_cast<void>(element);
+  EXPECT_TRUE(loader.failed());
+  loader.Close();
+  EXPECT_FALSE(loader.begin() != loader.end());
+  EXPECT_TRUE(loader.failed());
+  ASSERT_TRUE(loader.Load(token).ok());
+  EXPECT_FALSE(loader.failed());
+  EXPECT_EQ(ReadNext(loader, 1), Elements({"-6"}));
+}
+
+TEST_F(Epochs, ALoaderOpensAnEpochAgainAfterAnError) {
+  const std::string path = testing::TempDir() + "/epochs_late.txt";
+  std::filesystem::remove(path);
+  Loader loader(Dataset::Text({path}));
+  EXPECT_FALSE(loader.begin() != loader.end());
+  EXPECT_EQ(loader.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(loader.failed());
+  std::ofstream(path) << "a line\n";
+  EXPECT_EQ(ReadNext(loader), Elements({"\"a line\""}));
+}
+
+TEST_F(Epochs, AnInterruptedLoopIsNoError) {
+  bool interrupted = true;
+  ReadOptions options;
+  options.hooks.interrupted = [&] { return interrupted; };
+  options.limits.threads = 1;
+  const Graph graph = GraphOf("[{repeat: 1000000000}, {filter: 'x > 99'}]");
+  Loader loader(graph, options);
+  EXPECT_FALSE(loader.begin() != loader.end());
+  EXPECT_EQ(loader.status().code(), absl::StatusCode::kCancelled);
+  EXPECT_FALSE(loader.failed());
+  EXPECT_FALSE(loader.begin() != loader.end());
+  EXPECT_EQ(loader.status().code(), absl::StatusCode::kCancelled);
 }
 
 // ---- ranks

@@ -102,20 +102,16 @@ class Dataset(feedmill.Dataset):
         A distributed dataset is read through its service. Raises InvalidArgumentError for
         a service, job or rank that contradicts ``distribute``.
         """
-        if self._distribution is None:
-            return super().read(service, job, **options)
-        service, job, rank, ranks = self._placed(
-            service, job, options.pop("rank", 0), options.pop("ranks", 1)
-        )
-        options.setdefault("compression", self._distribution.compression)
-        return super().read(service, job, rank=rank, ranks=ranks, **options)
+        return super().read(**self._completed({"service": service, "job": job, **options}))
 
-    def _placed(
-        self, service: str | None, job: str | None, rank: int, ranks: int
-    ) -> tuple[str | None, str | None, int, int]:
+    def _completed(self, options: dict[str, Any]) -> dict[str, Any]:
         if self._distribution is None:
-            return service, job, rank, ranks
-        return self._distribution.place(service, job, rank, ranks)
+            return options
+        keys = ("service", "job", "rank", "ranks")
+        given = options.get("service"), options.get("job"), options.get("rank", 0)
+        placed = self._distribution.place(*given, options.get("ranks", 1))
+        compression = self._distribution.compression
+        return {"compression": compression, **options, **dict(zip(keys, placed, strict=True))}
 
     # ---- new datasets
 
