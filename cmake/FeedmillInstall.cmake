@@ -62,9 +62,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
   DESTINATION ${package_folder} COMPONENT development)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/feedmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-# For programs in other languages, and for scripts.
-install(FILES ${PROJECT_SOURCE_DIR}/schemas/cluster.fbs ${PROJECT_SOURCE_DIR}/schemas/server.fbs
-  ${PROJECT_SOURCE_DIR}/tests/shell/lib/cluster.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/feedmill COMPONENT command)
+# For scripts.
+install(FILES ${PROJECT_SOURCE_DIR}/tests/shell/lib/cluster.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/feedmill COMPONENT command)
 if(TARGET feedmill)
   install(TARGETS feedmill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 endif()

@@ -20,7 +20,7 @@ namespace feedmill {
 using JobTasks = std::map<int64_t, std::string>;
 
 // A cluster as plain data, unchecked. ClusterSpec is made from it, and has its
-// text forms; schemas/server.fbs defines its bytes.
+// text forms.
 // Source: tf.train.ClusterDef.
 struct ClusterDef {
   struct Job {

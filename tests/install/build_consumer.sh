@@ -51,7 +51,7 @@ if [[ -e $folder/moved/bin/feedmill ]]; then
   "$folder/moved/bin/feedmill" --version
   for page in man/man1/feedmill.1 man/man1/feedmill-worker.1 \
     bash-completion/completions/feedmill zsh/site-functions/_feedmill \
-    feedmill/cluster.bash feedmill/cluster.fbs feedmill/server.fbs; do
+    feedmill/cluster.bash; do
     [[ -s $folder/moved/share/$page ]] || { echo "share/$page is not installed"; exit 1; }
   done
 fi
