@@ -162,15 +162,6 @@ absl::StatusOr<RiegeliChunk> ParseRiegeliChunk(std::span<const std::byte> bytes,
   return chunk;
 }
 
-class RiegeliDecoder::Memory {
- public:
-  RiegeliDecompressor decompressor;
-  std::string sizes;
-};
-
-RiegeliDecoder::RiegeliDecoder() : memory_(std::make_unique<Memory>()) {}
-RiegeliDecoder::~RiegeliDecoder() = default;
-
 absl::Status RiegeliDecoder::Decode(const RiegeliChunk& chunk,
                                     std::vector<uint64_t>& ends,
                                     BufferBuilder& values) {
@@ -183,8 +174,9 @@ absl::Status RiegeliDecoder::Decode(const RiegeliChunk& chunk,
     case RiegeliChunkType::kSimple:
       return DecodeSimple(chunk, ends, values);
     case RiegeliChunkType::kTransposed:
-      return DecodeRiegeliTransposed(chunk, memory_->decompressor, ends,
-                                     values);
+      return DataLoss(
+          "its records are transposed, which feedmill does not read: write the "
+          "file without the option 'transpose'");
     default:
       return DataLoss("it has the type {}, which holds no records",
                       static_cast<int>(chunk.type));
@@ -219,7 +211,7 @@ absl::Status RiegeliDecoder::DecodeSimple(const RiegeliChunk& chunk,
   const std::span<char> out(
       reinterpret_cast<char*>(values.Extend(chunk.decoded_bytes)),
       chunk.decoded_bytes);
-  return memory_->decompressor.Decompress(compression, packed_values, out);
+  return decompressor_.Decompress(compression, packed_values, out);
 }
 
 absl::Status RiegeliDecoder::DecodeSizes(const RiegeliChunk& chunk,
@@ -232,9 +224,9 @@ absl::Status RiegeliDecoder::DecodeSizes(const RiegeliChunk& chunk,
   if (buffer.size > kVarintBytesMax * chunk.records) {
     return DataLoss("the sizes of its records are damaged");
   }
-  std::string& sizes = memory_->sizes;
+  std::string& sizes = sizes_;
   sizes.resize(buffer.size);
-  FM_RETURN_IF_ERROR(memory_->decompressor.Decompress(kind, buffer, sizes));
+  FM_RETURN_IF_ERROR(decompressor_.Decompress(kind, buffer, sizes));
   std::string_view left = sizes;
   uint64_t end = 0;
   for (uint64_t k = 0; k < chunk.records; ++k) {

@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -65,35 +65,21 @@ absl::StatusOr<RiegeliChunk> ParseRiegeliChunk(std::span<const std::byte> bytes,
 // from one chunk to the next. Not thread-safe.
 class RiegeliDecoder {
  public:
-  RiegeliDecoder();
-  RiegeliDecoder(const RiegeliDecoder&) = delete;
-  RiegeliDecoder& operator=(const RiegeliDecoder&) = delete;
-  ~RiegeliDecoder();
-
   // Appends the records to `values`, and the end of each, counted from the
   // first, to `ends`. After an error, both may hold more than before.
   absl::Status Decode(const RiegeliChunk& chunk, std::vector<uint64_t>& ends,
                       BufferBuilder& values);
 
  private:
-  class Memory;
   absl::Status DecodeSimple(const RiegeliChunk& chunk,
                             std::vector<uint64_t>& ends, BufferBuilder& values);
   absl::Status DecodeSizes(const RiegeliChunk& chunk, uint8_t compression,
                            std::string_view packed,
                            std::vector<uint64_t>& ends);
 
-  const std::unique_ptr<Memory> memory_;
+  RiegeliDecompressor decompressor_;
+  std::string sizes_;
 };
-
-// Decodes a transposed chunk of Riegeli, in which the fields of protocol
-// buffers stand together by their path: appends the records to `values`, and
-// sets `ends` to the end of each. DataLoss if it is damaged. Memory and time
-// are bounded by multiples of the chunk's data and its decoded bytes.
-absl::Status DecodeRiegeliTransposed(const RiegeliChunk& chunk,
-                                     RiegeliDecompressor& decompressor,
-                                     std::vector<uint64_t>& ends,
-                                     BufferBuilder& values);
 
 }  // namespace feedmill
 

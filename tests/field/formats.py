@@ -277,6 +277,8 @@ def array_record_files(feedmill):
     everything = []
     for packed in sorted(ARRAY_RECORD.glob("*.array_record.gz")):
         name = packed.name.removesuffix(".gz")
+        if name == "transposed.array_record":
+            continue
         data, want = array_record(name.removesuffix(".array_record"))
         feedmill.write(f"data/{name}", data)
         everything += want
@@ -328,6 +330,8 @@ def array_record_damage(feedmill):
         feedmill.write(f"{name}.array_record", data)
         feedmill.refused(f"{{array_record: {name}.array_record}}", f"{name}.array_record", part)
         feedmill.refused(f"{{array_record: {name}.array_record}}", f"{name}.array_record", steps="steps: [{on_error: skip}]")
+    feedmill.write("transposed.array_record", array_record("transposed")[0])
+    feedmill.refused("{array_record: transposed.array_record}", "transposed.array_record", "its records are transposed")
     # A byte of a chunk's header or data is wrong: its records are lost, no others.
     lines = [64 + k for k in (0, 9, 17, 25, 33, 40, 60)]
     for at in lines:

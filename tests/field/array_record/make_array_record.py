@@ -29,45 +29,11 @@ FILES = [
     ("empty_records", "group_size:64", 200, 0),
     ("none", "", 0, 0),
     ("transposed", "group_size:4,transpose:true", 23, 40),
-    ("protos", "group_size:16,transpose:true", 50, -1),
 ]
-
-
-def varint(number):
-    out = b""
-    while number >= 0x80:
-        out += bytes([number & 0x7F | 0x80])
-        number >>= 7
-    return out + bytes([number])
-
-
-def proto(chance, depth=0):
-    """A protocol buffer with fields of all kinds."""
-    out = b""
-    for _ in range(chance.randrange(5)):
-        number = chance.choice((1, 2, 3, 15, 16, 1000, 100_000, 1 << 28))
-        kind = chance.choice((0, 0, 1, 2, 2, 5) if depth > 2 else (0, 0, 1, 2, 2, 3, 5, 6))
-        if kind == 6:
-            inner = proto(chance, depth + 1)
-            out += varint(number << 3 | 2) + varint(len(inner)) + inner
-        elif kind == 3:
-            out += varint(number << 3 | 3) + proto(chance, depth + 1) + varint(number << 3 | 4)
-        else:
-            out += varint(number << 3 | kind)
-            if kind == 0:
-                out += varint(chance.choice((0, 1, 3, 127, 128, 300, 1 << 20, 1 << 40, (1 << 64) - 1)))
-            elif kind == 2:
-                text = bytes(chance.choice(b"abc") for _ in range(chance.randrange(20)))
-                out += varint(len(text)) + text
-            else:
-                out += bytes(chance.randrange(256) for _ in range(8 if kind == 1 else 4))
-    return out
 
 
 def record(name, k, most):
     chance = random.Random(f"{name} {k}")
-    if most < 0:
-        return proto(chance)
     size = chance.randrange(most + 1)
     if size > 1000:  # so that files stay small
         return bytes([65 + k % 26]) * size
