@@ -10,14 +10,20 @@
 #include "absl/status/statusor.h"
 #include "broker/dispatcher_state.h"
 #include "core/storage/journal.h"
-#include "core/storage/state_store.h"
 
 namespace feedmill {
 
-// A store of the dispatcher's events that can replace them by a snapshot of the
-// state.
-class DispatcherStore : public StateStore<DispatcherEvent> {
+// Stores the dispatcher's events as one sequence; replaying them restores the
+// state. An event is appended before any of its consequences is sent. Has one
+// writer.
+class DispatcherStore {
  public:
+  virtual ~DispatcherStore() = default;
+  // Appends events. OK only when they are as durable as this store makes them.
+  // An event is safe only if all before it are.
+  virtual absl::Status Append(std::span<const DispatcherEvent> events) = 0;
+  // Number of events appended so far.
+  virtual uint64_t sequence() const = 0;
   // True if a snapshot of a state with this number of splits saves enough.
   virtual bool WorthCompacting(size_t splits) const = 0;
   // Replaces the events by a snapshot of `state`. REQUIRES: the events lead to
@@ -46,10 +52,6 @@ class StateJournal : public DispatcherStore {
   // DataLoss if the snapshot does not decode to `state`, or if the journal is
   // at another event; the journal is then unchanged.
   absl::Status Compact(const DispatcherState& state) override;
-  absl::Status CompactIfWorthwhile(const DispatcherState& state) {
-    return WorthCompacting(state.splits.size()) ? Compact(state)
-                                                : absl::OkStatus();
-  }
   // See Journal.
   absl::Status SayAddress(const std::string& address) {
     return journal_->SayAddress(address);

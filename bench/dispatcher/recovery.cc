@@ -43,7 +43,9 @@ class Author {
   absl::Status EndTurn() {
     FM_RETURN_IF_ERROR(journal_.Append(turn_));
     turn_.clear();
-    return journal_.CompactIfWorthwhile(state_);
+    return journal_.WorthCompacting(state_.splits.size())
+               ? journal_.Compact(state_)
+               : absl::OkStatus();
   }
   const DispatcherState& state() const { return state_; }
 
