@@ -6,6 +6,7 @@
 
 #include "cloud/google_cloud.h"
 #include "cloud/http_json.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/words.h"
@@ -63,7 +64,7 @@ absl::Status ReadZone(GoogleCloud& cloud, const std::string& project,
   const std::string path = fmt::format(
       "/compute/v1/projects/{}/zones/{}/instances?maxResults=500&"
       "filter=status%3DRUNNING",
-      PercentEncode(project), PercentEncode(zone));
+      PercentEncoded(project), PercentEncoded(zone));
   return cloud.ForEachPage(path, std::nullopt, [&](const Json& page) {
     auto items = Items(page, cloud.endpoint() + path);
     if (!items.ok()) return items.status();
@@ -87,15 +88,15 @@ GceResolver::GceResolver(CloudContext context, GceOptions options)
 
 absl::StatusOr<GceResolver::NamesByZone> GceResolver::ListGroup(
     GoogleCloud& cloud, const std::string& project) const {
-  std::string place = "regions/" + PercentEncode(options_.region);
+  std::string place = "regions/" + PercentEncoded(options_.region);
   if (options_.region.empty()) {
     FM_ASSIGN_OR_RETURN(const std::string zone, cloud.Zone(options_.zone));
-    place = "zones/" + PercentEncode(zone);
+    place = "zones/" + PercentEncoded(zone);
   }
   const std::string path = fmt::format(
       "/compute/v1/projects/{}/{}/instanceGroups/{}/listInstances?"
       "maxResults=500",
-      PercentEncode(project), place, PercentEncode(options_.group));
+      PercentEncoded(project), place, PercentEncoded(options_.group));
   NamesByZone names;
   size_t count = 0;
   const absl::Status status = cloud.ForEachPage(

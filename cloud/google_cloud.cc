@@ -1,6 +1,7 @@
 #include "cloud/google_cloud.h"
 
 #include "cloud/http_json.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/words.h"
 #include "feedmill/resolver.h"
@@ -139,7 +140,7 @@ absl::Status GoogleCloud::ForEachPage(
   for (int pages = 0; pages < kPagesMax; ++pages) {
     FM_ASSIGN_OR_RETURN(
         const nlohmann::json page,
-        Call(next.empty() ? path : path + "&pageToken=" + PercentEncode(next),
+        Call(next.empty() ? path : path + "&pageToken=" + PercentEncoded(next),
              body));
     FM_RETURN_IF_ERROR(take(page));
     next = TextAt(page, {"nextPageToken"});

@@ -1,11 +1,10 @@
 #include "cloud/kubernetes_access.h"
 
-#include <iterator>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "cloud/http_json.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/cluster_node.h"
 #include "core/cluster/words.h"
@@ -14,14 +13,6 @@ namespace feedmill {
 namespace {
 
 constexpr char kAccount[] = "/var/run/secrets/kubernetes.io/serviceaccount/";
-
-std::string Trimmed(std::string_view text) {
-  constexpr char kSpace[] = " \t\r\n";
-  const size_t from = text.find_first_not_of(kSpace);
-  if (from == std::string_view::npos) return "";
-  return std::string(
-      text.substr(from, text.find_last_not_of(kSpace) + 1 - from));
-}
 
 absl::Status NotDone(const std::string& where, std::string_view field,
                      std::string_view instead) {

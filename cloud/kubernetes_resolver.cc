@@ -6,6 +6,7 @@
 
 #include "cloud/http_json.h"
 #include "cloud/kubernetes_objects.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/words.h"
@@ -52,14 +53,14 @@ class KubernetesResolver::Lister {
                                            PageReader<Object> read) {
     const std::string url = fmt::format(
         "{}/api/v1/namespaces/{}/{}?limit={}&labelSelector={}", access_.server,
-        PercentEncode(namespace_), kind, kPageSize, PercentEncode(selector));
+        PercentEncoded(namespace_), kind, kPageSize, PercentEncoded(selector));
     std::vector<Object> all;
     std::string next;
     int restarts = 0;
     for (int page_count = 0; page_count < kListPagesMax; ++page_count) {
       FM_ASSIGN_OR_RETURN(
           const HttpResponse response,
-          Fetch(next.empty() ? url : url + "&continue=" + PercentEncode(next)));
+          Fetch(next.empty() ? url : url + "&continue=" + PercentEncoded(next)));
       if (response.status == kGone && restarts++ < kRestartsMax) {
         all.clear();
         next.clear();

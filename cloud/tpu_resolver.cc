@@ -4,6 +4,7 @@
 
 #include "cloud/google_cloud.h"
 #include "cloud/http_json.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/words.h"
@@ -125,8 +126,8 @@ absl::StatusOr<TpuResolver::Hosts> TpuResolver::FromApi(
                       cloud.Project(options_.project));
   FM_ASSIGN_OR_RETURN(const std::string zone, cloud.Zone(options_.zone));
   const auto node = cloud.Get(fmt::format(
-      "/v2/projects/{}/locations/{}/nodes/{}", PercentEncode(project),
-      PercentEncode(zone), PercentEncode(name)));
+      "/v2/projects/{}/locations/{}/nodes/{}", PercentEncoded(project),
+      PercentEncoded(zone), PercentEncoded(name)));
   if (!node.ok()) {
     return Annotate(node.status(), "cannot look up TPU '" + name + "'");
   }

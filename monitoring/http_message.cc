@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/ascii.h"
+#include "core/base/ascii_text.h"
 
 namespace feedmill {
 namespace {
@@ -74,12 +75,6 @@ bool IsHeaderValue(std::string_view text) {
   });
 }
 
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ') || text.starts_with('\t')) text.remove_prefix(1);
-  while (text.ends_with(' ') || text.ends_with('\t')) text.remove_suffix(1);
-  return text;
-}
-
 // Removes and returns the text before `mark`: all of it if there is no mark.
 std::string_view TakeUntil(std::string_view& text, std::string_view mark) {
   const size_t at = std::min(text.find(mark), text.size());
@@ -103,21 +98,7 @@ std::optional<std::string> PathOf(std::string_view target) {
     return std::nullopt;
   }
   target = target.substr(0, target.find('?'));
-  std::string path;
-  for (size_t k = 0; k < target.size(); ++k) {
-    if (target[k] != '%') {
-      path += target[k];
-      continue;
-    }
-    uint8_t byte = 0;
-    if (target.size() - k < 3 ||
-        !ParseWhole(target.substr(k + 1, 2), 16, byte)) {
-      return std::nullopt;
-    }
-    path += static_cast<char>(byte);
-    k += 2;
-  }
-  return path;
+  return PercentDecoded(target);
 }
 
 // True if a quality ("q=0.5") is above 0, or is missing.

@@ -7,6 +7,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+
 namespace feedmill {
 namespace {
 
@@ -140,30 +143,13 @@ void AppendString(std::string_view text, std::string& out) {
   out.push_back('"');
 }
 
-void AppendBase64(std::string_view bytes, std::string& out) {
-  constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  size_t k = 0;
-  auto byte = [&](size_t at) -> uint32_t {
-    return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0;
-  };
-  for (; k < bytes.size(); k += 3) {
-    const uint32_t group = byte(k) << 16 | byte(k + 1) << 8 | byte(k + 2);
-    out.push_back(kDigits[group >> 18]);
-    out.push_back(kDigits[group >> 12 & 63]);
-    out.push_back(k + 1 < bytes.size() ? kDigits[group >> 6 & 63] : '=');
-    out.push_back(k + 2 < bytes.size() ? kDigits[group & 63] : '=');
-  }
-}
-
 void AppendBytes(std::string_view bytes, std::string& out) {
   if (IsUtf8(bytes)) {
     AppendString(bytes, out);
     return;
   }
-  out += "{\"base64\":\"";
-  AppendBase64(bytes, out);
-  out += "\"}";
+  absl::StrAppend(&out, "{\"base64\":\"",
+                  absl::Base64Escape({bytes.data(), bytes.size()}), "\"}");
 }
 
 // Writes one value as nested lists of `dims`; `item` advances past it.

@@ -1,5 +1,7 @@
 #include "core/chunk/order_hash.h"
 
+#include <fmt/format.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -151,13 +153,6 @@ void OrderHash::Add(const Chunk& chunk, size_t begin, size_t end) {
   }
 }
 
-std::string OrderHash::Hex() const {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex(16, '0');
-  for (size_t k = 0; k < 16; ++k) {
-    hex[k] = kDigits[(value_ >> (60 - 4 * k)) & 15];
-  }
-  return hex;
-}
+std::string OrderHash::Hex() const { return fmt::format("{:016x}", value_); }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
 #include "core/cluster/words.h"
@@ -62,11 +63,11 @@ std::string RestOf(const ResolverUri& uri, ResolverParameters* parameters) {
   std::string text = uri.scheme + ":";
   for (const std::string_view word : SplitWords(uri.path, '/')) {
     if (text.back() != ':' || word.data() != uri.path.data()) text += '/';
-    text += PercentEncode(word);
+    text += PercentEncoded(word);
   }
   char separator = '?';
   for (const auto& [name, value] : parameters->Rest()) {
-    text += separator + PercentEncode(name) + "=" + PercentEncode(value);
+    text += separator + PercentEncoded(name) + "=" + PercentEncoded(value);
     separator = '&';
   }
   return text;

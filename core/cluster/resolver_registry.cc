@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/role_resolver.h"
 #include "core/cluster/union_resolver.h"
@@ -21,32 +22,13 @@ bool IsScheme(std::string_view text) {
              std::string_view::npos;
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 absl::StatusOr<std::string> DecodePercent(std::string_view text) {
-  std::string out;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0 || high + low == 0) {
-      return InvalidArgument(
-          "'{}': '%' begins a byte in hexadecimal, such as %3D, and none of 0; "
-          "write %25 for itself",
-          text);
-    }
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
+  auto decoded = PercentDecoded(text);
+  if (decoded && text.find("%00") == text.npos) return *std::move(decoded);
+  return InvalidArgument(
+      "'{}': '%' begins a byte in hexadecimal, such as %3D, and none of 0; "
+      "write %25 for itself",
+      text);
 }
 
 absl::Status ParseParameters(std::string_view query, ResolverUri* uri) {

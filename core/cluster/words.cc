@@ -1,7 +1,5 @@
 #include "core/cluster/words.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -43,18 +41,6 @@ bool NaturalLess(std::string_view a, std::string_view b) {
   }
   if (i < a.size() || j < b.size()) return i == a.size();
   return a < b;  // equal except for leading zeros
-}
-
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                       c == '_' || c == '~';
-    out += plain ? std::string(1, c)
-                 : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
 }
 
 }  // namespace feedmill

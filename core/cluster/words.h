@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -38,10 +37,6 @@ inline std::optional<int64_t> ParseDecimal(std::string_view text) {
 // Natural order: compares digits as numbers and other characters as text, so
 // that algo-9 precedes algo-10. A total order.
 bool NaturalLess(std::string_view a, std::string_view b);
-
-// Returns the text with all bytes but letters, digits, '-', '.', '_' and '~' as
-// %XX.
-std::string PercentEncode(std::string_view text);
 
 }  // namespace feedmill
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kTextRankMax = 8;
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view WithoutSpaces(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
@@ -20,7 +20,7 @@ std::string_view Trimmed(std::string_view text) {
 absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
                            Dims kind) {
   const size_t bracket = text.find('[');
-  const std::string_view name = Trimmed(text.substr(0, bracket));
+  const std::string_view name = WithoutSpaces(text.substr(0, bracket));
   const std::optional<DType> found = DTypeFromName(name);
   if (!found.has_value()) {
     return InvalidArgument(
@@ -31,14 +31,14 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
   dtype = *found;
   shape.clear();
   if (bracket == std::string_view::npos) return absl::OkStatus();
-  std::string_view dims = Trimmed(text.substr(bracket));
+  std::string_view dims = WithoutSpaces(text.substr(bracket));
   if (dims.back() != ']') {
     return InvalidArgument("the [ of \"{}\" is not closed", text.substr(0, 40));
   }
-  dims = Trimmed(dims.substr(1, dims.size() - 2));
+  dims = WithoutSpaces(dims.substr(1, dims.size() - 2));
   while (!dims.empty()) {
     const size_t comma = dims.find(',');
-    const std::string_view dim = Trimmed(dims.substr(0, comma));
+    const std::string_view dim = WithoutSpaces(dims.substr(0, comma));
     int64_t value = 0;
     const auto [stop, error] =
         std::from_chars(dim.data(), dim.data() + dim.size(), value);
@@ -55,7 +55,7 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
     }
     shape.push_back(value);
     if (comma == std::string_view::npos) break;
-    dims = Trimmed(dims.substr(comma + 1));
+    dims = WithoutSpaces(dims.substr(comma + 1));
     if (dims.empty()) {
       return InvalidArgument("\"{}\" ends in a comma", text.substr(0, 40));
     }
@@ -76,7 +76,7 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
         "length 0; leave the default out",
         text.substr(0, 40));
   }
-  default_text = Trimmed(text.substr(equals + 1));
+  default_text = WithoutSpaces(text.substr(equals + 1));
   return absl::OkStatus();
 }
 

@@ -9,13 +9,6 @@ bool IsOctalDigit(char c) { return c >= '0' && c <= '7'; }
 
 }  // namespace
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
 std::string ReadEscape(std::string_view text, size_t& at, std::string& value) {
   const char c = text[at++];
   constexpr std::string_view kFrom = "nrtabfv\\'\"";

@@ -4,10 +4,9 @@
 #include <string>
 #include <string_view>
 
-namespace feedmill {
+#include "core/base/ascii_text.h"
 
-// Returns the value of a hexadecimal digit; -1 for any other character.
-int HexDigit(char c);
+namespace feedmill {
 
 // Decodes an escape of a Python bytes literal whose backslash is just before
 // text[at], appends the result to `value` and moves `at` past it. Returns what

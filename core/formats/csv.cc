@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/formats/csv_text.h"
@@ -128,7 +129,7 @@ class CsvDecoder final : public RecordDecoder {
       column.offsets.Push(static_cast<int64_t>(column.values.size()));
       return absl::OkStatus();
     }
-    const std::string_view trimmed = TrimmedValue(text);
+    const std::string_view trimmed = Trimmed(text);
     if (IsMissing(trimmed)) {
       if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
       return DataLoss(

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "core/base/ascii_text.h"
 #include "core/base/data_warnings.h"
 #include "core/base/utf8.h"
 #include "core/formats/csv_text.h"
@@ -219,7 +220,7 @@ class CsvFieldFinder {
   void AddValue(std::string_view text, const FileSample& sample, size_t record,
                 size_t component) {
     if (component >= components_.size()) return;
-    const std::string_view trimmed = TrimmedValue(text);
+    const std::string_view trimmed = Trimmed(text);
     const std::vector<std::string>& missing = source_.missing;
     components_[component].guess.Add(
         trimmed,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 
@@ -11,12 +12,6 @@ namespace {
 constexpr int kDepthMax = 500;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
 
 // Returns the value of the four digits after "\u", or -1 if they are not
 // digits.

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
@@ -97,8 +98,7 @@ class TarDecoder final : public RecordDecoder {
     if (fields_[f].dtype == DType::kBytes) {
       column.values.Append(value.data(), value.size());
       column.offsets.Push(static_cast<int64_t>(column.values.size()));
-    } else if (!AppendNumber(TrimmedValue(value), fields_[f].dtype,
-                             column.values)) {
+    } else if (!AppendNumber(Trimmed(value), fields_[f].dtype, column.values)) {
       return DataLoss("the member {}.{}, \"{}\", is no {}", Shown(key),
                       fields_[f].name, Shown(value),
                       DTypeName(fields_[f].dtype));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -86,29 +87,6 @@ absl::StatusOr<std::string> ParseEndpoint(std::string_view text,
   }
   return InvalidArgument(
       "{} is the address of a server, such as http://localhost:9000", what);
-}
-
-std::optional<std::string> PercentDecoded(std::string_view text) {
-  const auto digit = [](char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-  };
-  std::string out;
-  out.reserve(text.size());
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != '%') {
-      out += text[at];
-      continue;
-    }
-    const int high = at + 1 < text.size() ? digit(text[at + 1]) : -1;
-    const int low = at + 2 < text.size() ? digit(text[at + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    at += 2;
-  }
-  return out;
 }
 
 }  // namespace feedmill

@@ -40,9 +40,6 @@ absl::StatusOr<std::string> ParseEndpoint(std::string_view text,
                                           std::string_view scheme,
                                           std::string_view what);
 
-// Decodes; nullopt if a '%' is not followed by two hex digits.
-std::optional<std::string> PercentDecoded(std::string_view text);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_IO_URL_OPTIONS_H_

@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
@@ -65,27 +66,9 @@ Buffer Part(std::string_view text) {
   return Buffer::CopyOf(std::as_bytes(std::span(text)));
 }
 
-std::string Hex(const Buffer& bytes) {
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    text += fmt::format("{:02x}", static_cast<unsigned>(bytes.data()[i]));
-  }
-  return text;
-}
-
-std::array<uint8_t, kKeyBytes> Bytes(const std::string& key) {
-  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
-  std::array<uint8_t, kKeyBytes> bytes{};
-  for (size_t i = 0; i < kKeyBytes; ++i) {
-    bytes[i] =
-        static_cast<uint8_t>(digit(key[2 * i]) * 16 + digit(key[2 * i + 1]));
-  }
-  return bytes;
-}
-
 bool SetKey(zmq::socket_t& socket, int option, const std::string& key) {
   if (!IsKeyText(key)) return false;
-  const auto bytes = Bytes(key);
+  const std::string bytes = absl::HexStringToBytes(key);
   return zmq_setsockopt(socket.handle(), option, bytes.data(), bytes.size()) ==
          0;
 }
@@ -344,7 +327,8 @@ std::vector<Buffer> ConnectionGuard::Answer(
       request[6].size() != kKeyBytes) {
     return answer("500", "not understood", "");
   }
-  const std::string key = Hex(request[6]);
+  const std::string key = absl::BytesToHexString(
+      {reinterpret_cast<const char*>(request[6].data()), request[6].size()});
   const auto allowed = allowed_.find(Text(request[2]));
   if (allowed != allowed_.end() && allowed->second->RoleOf(key).has_value()) {
     return answer("200", "OK", key);

@@ -24,15 +24,6 @@ bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values);
 bool AppendPlainNumber(std::string_view text, DType dtype,
                        BufferBuilder& values);
 
-// Returns `text` without surrounding spaces, tabs and line ends.
-inline std::string_view TrimmedValue(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t\r\n";
-  if (!text.empty() && text.front() > ' ' && text.back() > ' ') return text;
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
-}
-
 // Appends the item for a missing value: NaN, or an empty string if `dtype` is
 // kBytes. Returns false if the dtype has no such item.
 bool AppendMissing(DType dtype, BufferBuilder& values);

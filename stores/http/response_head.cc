@@ -4,8 +4,8 @@
 #include <array>
 #include <charconv>
 
-#include "absl/strings/ascii.h"
 #include "absl/time/civil_time.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -27,18 +27,6 @@ std::optional<uint64_t> Decimal(std::string_view text) {
   const auto [at, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || at != end) return std::nullopt;
   return value;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
-}
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  absl::AsciiStrToLower(&lower);
-  return lower;
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/io/url_options.h"
-#include "stores/s3/s3_url.h"
 
 namespace feedmill {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/io/url_options.h"
 #include "core/sources/crc32c.h"
@@ -104,7 +105,7 @@ std::string QueryText(
   std::string text;
   for (const auto& [name, value] : query) {
     text += fmt::format("{}{}={}", text.empty() ? '?' : '&', name,
-                        PercentEncoded(value, false));
+                        PercentEncoded(value));
   }
   return text;
 }
@@ -276,12 +277,12 @@ std::string S3Bucket::NameOf(std::string_view key) const {
 RemoteFile S3Bucket::Object(const std::string& key) {
   const std::string name = NameOf(key);
   return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
-                                                PercentEncoded(key, true))};
+                                                PercentEncoded(key, "/"))};
 }
 
 RemoteFile S3Bucket::Changed(const std::string& key, S3Change change) {
   const std::string name = NameOf(key);
-  std::string path = PercentEncoded(key, true) + QueryText(change.query);
+  std::string path = PercentEncoded(key, "/") + QueryText(change.query);
   return {name,
           std::make_shared<BucketRequest>(shared_from_this(), name,
                                           std::move(path), std::move(change))};

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "core/base/status.h"
@@ -166,23 +165,6 @@ std::string BucketUrl(const std::string& bucket, const S3Access& access) {
   }
   return path_style ? fmt::format("{}://{}/{}/", scheme, host, bucket)
                     : fmt::format("{}://{}.{}/", scheme, bucket, host);
-}
-
-std::string PercentEncoded(std::string_view text, bool keeps_slash) {
-  std::string out;
-  out.reserve(text.size());
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                       c == '_' || c == '~' || (c == '/' && keeps_slash);
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", byte);
-    }
-  }
-  return out;
 }
 
 }  // namespace feedmill

@@ -49,10 +49,6 @@ absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
 // is set.
 std::string BucketUrl(const std::string& bucket, const S3Access& access);
 
-// Percent-encodes all but letters, digits and "-._~", as AWS signs it; keeps
-// '/' if `keeps_slash`.
-std::string PercentEncoded(std::string_view text, bool keeps_slash);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_STORES_S3_S3_URL_H_

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
 #include "core/base/utf8.h"
@@ -30,24 +31,6 @@ constexpr size_t kRecordsShown = 64;
 constexpr int64_t kPictureSide = 96;  // at most
 constexpr int64_t kSideLeast = 4;     // smaller ones are numbers
 constexpr int64_t kChannelsMost = 3;
-
-std::string Base64(std::string_view bytes) {
-  constexpr char kDigits[] =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (size_t at = 0; at < bytes.size(); at += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group <<= 8;
-      if (at + k < bytes.size()) group |= static_cast<uint8_t>(bytes[at + k]);
-    }
-    for (size_t k = 0; k < 4; ++k) {
-      out +=
-          at + k > bytes.size() ? '=' : kDigits[(group >> (18 - 6 * k)) & 63];
-    }
-  }
-  return out;
-}
 
 std::string TypeText(const Column& column) {
   std::vector<std::string> dims;
@@ -147,7 +130,8 @@ Json PictureJson(const Column& column, const PictureLayout& layout,
       }
     }
   }
-  return {{"width", width}, {"height", height}, {"rgb", Base64(rgb)}};
+  return {
+      {"width", width}, {"height", height}, {"rgb", absl::Base64Escape(rgb)}};
 }
 
 // A text that JSON can hold, cut at the beginning of a character.

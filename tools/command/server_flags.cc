@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/role_resolver.h"
 #include "core/cluster/words.h"
@@ -74,7 +75,7 @@ void ClusterFlags::Declare(FlagSet& flags, const std::string& help) {
 std::string ClusterFlags::Uri() const {
   if (jobs.empty()) return uri;
   return fmt::format("{}{}roles={}", uri, uri.find('?') == uri.npos ? '?' : '&',
-                     PercentEncode(jobs));
+                     PercentEncoded(jobs));
 }
 
 absl::StatusOr<std::string> ClusterFlags::RenamedJob(

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "core/base/ascii_text.h"
 #include "core/io/url_options.h"
 
 namespace feedmill {
@@ -124,8 +125,8 @@ TEST(S3Url, AnAccessOfTheEnvironment) {
 }
 
 TEST(S3Url, PercentEncodesAsAwsSigns) {
-  EXPECT_EQ(PercentEncoded("a/b c+ü~", true), "a/b%20c%2B%C3%BC~");
-  EXPECT_EQ(PercentEncoded("a/b", false), "a%2Fb");
+  EXPECT_EQ(PercentEncoded("a/b c+ü~", "/"), "a/b%20c%2B%C3%BC~");
+  EXPECT_EQ(PercentEncoded("a/b"), "a%2Fb");
   EXPECT_EQ(PercentDecoded("a%2Fb+%c3%bc"), "a/b+ü");
   EXPECT_EQ(PercentDecoded("a%2"), std::nullopt);
 }
