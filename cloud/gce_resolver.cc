@@ -9,6 +9,7 @@
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
+#include "core/cluster/job_layout.h"
 #include "core/cluster/words.h"
 #include "feedmill/resolver.h"
 
@@ -83,9 +84,6 @@ absl::Status ReadZone(GoogleCloud& cloud, const std::string& project,
 
 }  // namespace
 
-GceResolver::GceResolver(CloudContext context, GceOptions options)
-    : context_(std::move(context)), options_(std::move(options)) {}
-
 absl::StatusOr<GceResolver::NamesByZone> GceResolver::ListGroup(
     GoogleCloud& cloud, const std::string& project) const {
   std::string place = "regions/" + PercentEncoded(options_.region);
@@ -158,12 +156,6 @@ absl::StatusOr<ClusterView> GceResolver::Resolve() const {
   view.environment = "google";
   ApplyOverrides(options_.overrides, &view);
   return view;
-}
-
-absl::StatusOr<AcceleratorCounts> GceResolver::NumAccelerators(
-    const TaskRequest& task) const {
-  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-  return LocalAccelerators(context_, view, task);
 }
 
 }  // namespace feedmill

@@ -8,8 +8,7 @@
 
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
-#include "core/cluster/job_layout.h"
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
@@ -34,22 +33,16 @@ struct GceOptions {
 // Errors as in google_cloud.h.
 //
 // Source: tf.distribute.cluster_resolver.GCEClusterResolver.
-class GceResolver : public ClusterResolver {
+class GceResolver : public LocalResolver<CloudContext, GceOptions> {
  public:
-  explicit GceResolver(CloudContext context, GceOptions options);
-
+  using LocalResolver::LocalResolver;
   absl::StatusOr<ClusterView> Resolve() const override;
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
 
  private:
   using NamesByZone = std::map<std::string, std::set<std::string>>;
 
   absl::StatusOr<NamesByZone> ListGroup(GoogleCloud& cloud,
                                         const std::string& project) const;
-
-  const CloudContext context_;
-  const GceOptions options_;
 };
 
 }  // namespace feedmill

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cloud/http_json.h"
+#include "cloud/kubernetes_access.h"
 #include "cloud/kubernetes_objects.h"
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
@@ -60,7 +61,8 @@ class KubernetesResolver::Lister {
     for (int page_count = 0; page_count < kListPagesMax; ++page_count) {
       FM_ASSIGN_OR_RETURN(
           const HttpResponse response,
-          Fetch(next.empty() ? url : url + "&continue=" + PercentEncoded(next)));
+          Fetch(next.empty() ? url
+                             : url + "&continue=" + PercentEncoded(next)));
       if (response.status == kGone && restarts++ < kRestartsMax) {
         all.clear();
         next.clear();
@@ -106,10 +108,6 @@ class KubernetesResolver::Lister {
   KubernetesAccess access_;
   std::string namespace_;
 };
-
-KubernetesResolver::KubernetesResolver(CloudContext context,
-                                       KubernetesOptions options)
-    : context_(std::move(context)), options_(std::move(options)) {}
 
 absl::StatusOr<std::vector<KubernetesResolver::Member>>
 KubernetesResolver::ListPods(Lister& lister,
@@ -194,12 +192,6 @@ absl::StatusOr<ClusterView> KubernetesResolver::Resolve() const {
   FM_ASSIGN_OR_RETURN(view.spec, ClusterSpec::FromJobs(jobs));
   ApplyOverrides(options_.overrides, &view);
   return view;
-}
-
-absl::StatusOr<AcceleratorCounts> KubernetesResolver::NumAccelerators(
-    const TaskRequest& task) const {
-  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-  return LocalAccelerators(context_, view, task);
 }
 
 }  // namespace feedmill

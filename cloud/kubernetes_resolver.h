@@ -9,8 +9,7 @@
 
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
-#include "cloud/kubernetes_access.h"
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
@@ -45,14 +44,11 @@ struct KubernetesOptions {
 // (403); Unavailable and DeadlineExceeded: the server.
 //
 // Source: tf.distribute.cluster_resolver.KubernetesClusterResolver.
-class KubernetesResolver : public ClusterResolver {
+class KubernetesResolver
+    : public LocalResolver<CloudContext, KubernetesOptions> {
  public:
-  explicit KubernetesResolver(CloudContext context,
-                              KubernetesOptions options = {});
-
+  using LocalResolver::LocalResolver;
   absl::StatusOr<ClusterView> Resolve() const override;
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
 
  private:
   class Lister;
@@ -65,9 +61,6 @@ class KubernetesResolver : public ClusterResolver {
       Lister& lister, const std::string& selector) const;
   absl::StatusOr<std::vector<Member>> ListServices(
       Lister& lister, const std::string& selector) const;
-
-  const CloudContext context_;
-  const KubernetesOptions options_;
 };
 
 }  // namespace feedmill

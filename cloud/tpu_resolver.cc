@@ -70,9 +70,6 @@ absl::StatusOr<std::vector<std::string>> ReadEndpoints(const Json& node,
 
 }  // namespace
 
-TpuResolver::TpuResolver(CloudContext context, TpuOptions options)
-    : context_(std::move(context)), options_(std::move(options)) {}
-
 absl::StatusOr<std::unique_ptr<TpuResolver>> TpuResolver::Create(
     CloudContext context, TpuOptions options) {
   if (options.coordinator.empty() != options.coordinator_address.empty()) {

@@ -5,11 +5,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
@@ -41,7 +42,7 @@ struct TpuOptions {
 // host 0, as in TensorFlow.
 //
 // Source: tf.distribute.cluster_resolver.TPUClusterResolver.
-class TpuResolver : public ClusterResolver {
+class TpuResolver : public LocalResolver<CloudContext, TpuOptions> {
  public:
   // InvalidArgument: addresses without a port, a coordinator without address.
   static absl::StatusOr<std::unique_ptr<TpuResolver>> Create(
@@ -66,16 +67,14 @@ class TpuResolver : public ClusterResolver {
     std::string type;            // v2-8; "" if unknown
   };
 
-  TpuResolver(CloudContext context, TpuOptions options);
+  TpuResolver(CloudContext context, TpuOptions options)
+      : LocalResolver(std::move(context), std::move(options)) {}
 
   absl::StatusOr<Hosts> FindHosts() const;
   absl::StatusOr<Hosts> FromHostnames(const std::string& hostnames) const;
   absl::StatusOr<Hosts> FromApi(const std::string& name) const;
   absl::StatusOr<Hosts> FromMetadata() const;
   absl::StatusOr<ClusterView> ViewOf(const Hosts& hosts) const;
-
-  const CloudContext context_;
-  const TpuOptions options_;
 };
 
 }  // namespace feedmill

@@ -1,7 +1,6 @@
 // Resolvers that use no network, by their URI schemes.
 
 #include "core/base/status.h"
-#include "core/cluster/env_resolver.h"
 #include "core/cluster/given_resolvers.h"
 #include "core/cluster/sagemaker_resolver.h"
 #include "core/cluster/slurm_resolver.h"

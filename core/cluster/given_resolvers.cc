@@ -3,6 +3,7 @@
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
 #include "core/cluster/master.h"
+#include "core/cluster/words.h"
 
 namespace feedmill {
 
@@ -10,28 +11,60 @@ absl::StatusOr<ClusterView> FileResolver::Resolve() const {
   FM_ASSIGN_OR_RETURN(const std::string text, context_.read_file(path_));
   auto view = ReadClusterDocument(text);
   if (!view.ok()) return Annotate(view.status(), path_);
-  ApplyOverrides(overrides_, &*view);
+  ApplyOverrides(options_, &*view);
   return view;
 }
 
-absl::StatusOr<AcceleratorCounts> FileResolver::NumAccelerators(
-    const TaskRequest& task) const {
-  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-  return LocalAccelerators(context_, view, task);
-}
-
-absl::StatusOr<AcceleratorCounts> SimpleResolver::NumAccelerators(
-    const TaskRequest&) const {
-  return accelerators_;
-}
-
-absl::StatusOr<std::string> SimpleResolver::MasterIn(
-    const ClusterView& view, const TaskRequest& request) const {
-  if (request.task_type.has_value() && request.task_id.has_value()) {
-    return ClusterResolver::MasterIn(view, request);
+absl::Status EnvResolver::ReadTask(ClusterView* view) const {
+  const auto job = context_.environment.Get("FEEDMILL_JOB");
+  const auto task = context_.environment.Get("FEEDMILL_TASK");
+  if (!job.has_value()) {
+    if (!task.has_value()) return absl::OkStatus();
+    return InvalidArgument(
+        "the variable FEEDMILL_TASK is set and FEEDMILL_JOB is not; set both");
   }
-  return MasterUrl(view.master.value_or(""),
-                   request.rpc_layer.value_or(view.rpc_layer));
+  const auto indices = view->spec.TaskIndices(*job);
+  if (!indices.ok()) {
+    return InvalidArgument("the variable FEEDMILL_JOB: {}",
+                           ErrorText(indices.status()));
+  }
+  view->task_type = job;
+  if (!task.has_value()) {
+    if (indices->size() != 1) {
+      return InvalidArgument(
+          "job '{}' has {} tasks, so the variable FEEDMILL_TASK must say which "
+          "of them this is",
+          *job, indices->size());
+    }
+    view->task_id = indices->front();
+    return absl::OkStatus();
+  }
+  view->task_id = ParseDecimal(*task);
+  if (!view->task_id.has_value()) {
+    return InvalidArgument(
+        "the variable FEEDMILL_TASK is an integer from 0 on, not '{}'", *task);
+  }
+  const auto address = view->spec.TaskAddress(*job, *view->task_id);
+  if (address.ok()) return absl::OkStatus();
+  return InvalidArgument("the variable FEEDMILL_TASK: {}",
+                         ErrorText(address.status()));
+}
+
+absl::StatusOr<ClusterView> EnvResolver::Resolve() const {
+  ClusterView view;
+  if (const auto text = context_.environment.Get("FEEDMILL_CLUSTER")) {
+    auto spec = ClusterSpec::FromJson(*text);
+    if (!spec.ok()) {
+      return Annotate(spec.status(), "the variable FEEDMILL_CLUSTER");
+    }
+    view.spec = *std::move(spec);
+  } else {
+    view.no_jobs_because = "the variable FEEDMILL_CLUSTER is not set";
+  }
+  FM_RETURN_IF_ERROR(ReadTask(&view));
+  view.rpc_layer = context_.environment.Get("FEEDMILL_RPC_LAYER").value_or("");
+  ApplyOverrides(options_, &view);
+  return view;
 }
 
 absl::StatusOr<ClusterView> TfConfigResolver::Resolve() const {
@@ -43,14 +76,8 @@ absl::StatusOr<ClusterView> TfConfigResolver::Resolve() const {
   } else {
     view.no_jobs_because = "the variable TF_CONFIG is not set";
   }
-  ApplyOverrides(overrides_, &view);
+  ApplyOverrides(options_, &view);
   return view;
-}
-
-absl::StatusOr<AcceleratorCounts> TfConfigResolver::NumAccelerators(
-    const TaskRequest& task) const {
-  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-  return LocalAccelerators(context_, view, task);
 }
 
 absl::StatusOr<std::string> TfConfigResolver::MasterIn(

@@ -4,51 +4,43 @@
 #include <string>
 #include <utility>
 
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
 // Reads the cluster from a YAML or JSON file (cluster_document.h) at each call.
 // Replace the file by a rename, so that no process reads half of it. Errors
 // begin with its path.
-class FileResolver : public ClusterResolver {
+class FileResolver : public LocalResolver<> {
  public:
   FileResolver(std::string path, ResolverContext context,
                ResolverOverrides overrides = {})
-      : path_(std::move(path)),
-        context_(std::move(context)),
-        overrides_(std::move(overrides)) {}
+      : LocalResolver(std::move(context), std::move(overrides)),
+        path_(std::move(path)) {}
 
   absl::StatusOr<ClusterView> Resolve() const override;
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
 
  private:
   const std::string path_;
-  const ResolverContext context_;
-  const ResolverOverrides overrides_;
 };
 
-// Returns the given view. Without a task in the request, Master() is the view's
-// master ("" by default); the process's own task is ignored.
+// The cluster in feedmill's own variables:
 //
-// Source: tf.distribute.cluster_resolver.SimpleClusterResolver.
-class SimpleResolver : public ClusterResolver {
+//   FEEDMILL_CLUSTER    {"dispatcher": ["d:5050"], "worker": ["w0:5051"]}
+//   FEEDMILL_JOB        this process's job
+//   FEEDMILL_TASK       its index; may be absent where its job has one task
+//   FEEDMILL_RPC_LAYER  tcp
+//
+// All may be absent; the cluster then has no jobs. InvalidArgument names a
+// variable that is malformed or contradicts another: an index without a job, a
+// task that the cluster does not have.
+class EnvResolver : public LocalResolver<> {
  public:
-  explicit SimpleResolver(ClusterView view, AcceleratorCounts accelerators = {})
-      : view_(std::move(view)), accelerators_(std::move(accelerators)) {}
-
-  absl::StatusOr<ClusterView> Resolve() const override { return view_; }
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
-
- protected:
-  absl::StatusOr<std::string> MasterIn(
-      const ClusterView& view, const TaskRequest& request) const override;
+  using LocalResolver::LocalResolver;
+  absl::StatusOr<ClusterView> Resolve() const override;
 
  private:
-  const ClusterView view_;
-  const AcceleratorCounts accelerators_;
+  absl::Status ReadTask(ClusterView* view) const;
 };
 
 // The cluster in the variable TF_CONFIG, which is JSON (cluster_document.h). If
@@ -59,23 +51,14 @@ class SimpleResolver : public ClusterResolver {
 // most one task; else the address of the requested task, or of this one.
 //
 // Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
-class TfConfigResolver : public ClusterResolver {
+class TfConfigResolver : public LocalResolver<> {
  public:
-  explicit TfConfigResolver(ResolverContext context,
-                            ResolverOverrides overrides = {})
-      : context_(std::move(context)), overrides_(std::move(overrides)) {}
-
+  using LocalResolver::LocalResolver;
   absl::StatusOr<ClusterView> Resolve() const override;
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
 
  protected:
   absl::StatusOr<std::string> MasterIn(
       const ClusterView& view, const TaskRequest& request) const override;
-
- private:
-  const ResolverContext context_;
-  const ResolverOverrides overrides_;
 };
 
 }  // namespace feedmill

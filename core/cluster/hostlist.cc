@@ -1,6 +1,5 @@
 #include "core/cluster/hostlist.h"
 
-#include <algorithm>
 #include <optional>
 
 #include "core/base/status.h"

@@ -1,6 +1,5 @@
 #include "core/cluster/job_layout.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "core/base/status.h"

@@ -6,6 +6,7 @@
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
+#include "core/cluster/local_resolver.h"
 #include "core/cluster/words.h"
 #include "core/plugins/shared_object.h"
 #include "feedmill/plugin.h"
@@ -22,14 +23,13 @@ void TakeText(void* sink, const char* text, size_t size) {
   if (text != nullptr) taken->assign(text, std::min(size, kTextMax + 1));
 }
 
-class PluginResolver : public ClusterResolver {
+class PluginResolver : public LocalResolver<> {
  public:
   PluginResolver(const feedmill_resolver_v1* plugin, std::string uri,
                  ResolverContext context, ResolverOverrides overrides)
-      : plugin_(plugin),
-        uri_(std::move(uri)),
-        context_(std::move(context)),
-        overrides_(std::move(overrides)) {}
+      : LocalResolver(std::move(context), std::move(overrides)),
+        plugin_(plugin),
+        uri_(std::move(uri)) {}
 
   absl::StatusOr<ClusterView> Resolve() const override {
     std::string text;
@@ -41,21 +41,13 @@ class PluginResolver : public ClusterResolver {
     }
     auto view = ReadClusterDocument(text);
     if (!view.ok()) return Annotate(view.status(), uri_);
-    ApplyOverrides(overrides_, &*view);
+    ApplyOverrides(options_, &*view);
     return view;
-  }
-
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task) const override {
-    FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-    return LocalAccelerators(context_, view, task);
   }
 
  private:
   const feedmill_resolver_v1* const plugin_;
   const std::string uri_;
-  const ResolverContext context_;
-  const ResolverOverrides overrides_;
 };
 
 // Returns the URI with only the plugin's own parameters.

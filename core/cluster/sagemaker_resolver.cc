@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
+#include "core/cluster/job_layout.h"
 #include "core/cluster/master.h"
 #include "core/cluster/words.h"
 
@@ -41,10 +42,6 @@ absl::StatusOr<std::vector<std::string>> ReadHosts(const std::string& text) {
 }
 
 }  // namespace
-
-SageMakerResolver::SageMakerResolver(ResolverContext context,
-                                     SageMakerOptions options)
-    : context_(std::move(context)), options_(std::move(options)) {}
 
 absl::StatusOr<ClusterView> SageMakerResolver::Resolve() const {
   const auto text = context_.environment.Get("SM_HOSTS");
@@ -81,12 +78,6 @@ absl::StatusOr<std::string> SageMakerResolver::MasterIn(
     const ClusterView& view, const TaskRequest& request) const {
   if (HasOneTaskAtMost(view.spec)) return std::string();
   return ClusterResolver::MasterIn(view, request);
-}
-
-absl::StatusOr<AcceleratorCounts> SageMakerResolver::NumAccelerators(
-    const TaskRequest& task) const {
-  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
-  return LocalAccelerators(context_, view, task);
 }
 
 }  // namespace feedmill

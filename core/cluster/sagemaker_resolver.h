@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/cluster/job_layout.h"
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
@@ -21,22 +20,15 @@ struct SageMakerOptions {
 // variable that is absent, malformed or contradicted by the other.
 //
 // Source: tf.distribute.cluster_resolver.SageMakerClusterResolver.
-class SageMakerResolver : public ClusterResolver {
+class SageMakerResolver
+    : public LocalResolver<ResolverContext, SageMakerOptions> {
  public:
-  explicit SageMakerResolver(ResolverContext context,
-                             SageMakerOptions options = {});
-
+  using LocalResolver::LocalResolver;
   absl::StatusOr<ClusterView> Resolve() const override;
-  absl::StatusOr<AcceleratorCounts> NumAccelerators(
-      const TaskRequest& task = {}) const override;
 
  protected:
   absl::StatusOr<std::string> MasterIn(
       const ClusterView& view, const TaskRequest& request) const override;
-
- private:
-  const ResolverContext context_;
-  const SageMakerOptions options_;
 };
 
 }  // namespace feedmill

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/cluster/accelerators.h"
 #include "core/cluster/hostlist.h"
+#include "core/cluster/job_layout.h"
 #include "core/cluster/words.h"
 
 namespace feedmill {
@@ -36,9 +37,6 @@ absl::StatusOr<int64_t> ReadCount(const Variable& variable) {
 }
 
 }  // namespace
-
-SlurmResolver::SlurmResolver(ResolverContext context, SlurmOptions options)
-    : context_(std::move(context)), options_(std::move(options)) {}
 
 absl::StatusOr<std::vector<int64_t>> SlurmResolver::ReadTasksPerHost(
     size_t hosts) const {

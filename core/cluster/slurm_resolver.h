@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/cluster/job_layout.h"
-#include "feedmill/resolver.h"
+#include "core/cluster/local_resolver.h"
 
 namespace feedmill {
 
@@ -39,9 +38,9 @@ struct SlurmOptions {
 // Does not set environment variables; VisibleGpus() gives the GPUs of a task.
 //
 // Source: tf.distribute.cluster_resolver.SlurmClusterResolver.
-class SlurmResolver : public ClusterResolver {
+class SlurmResolver : public LocalResolver<ResolverContext, SlurmOptions> {
  public:
-  explicit SlurmResolver(ResolverContext context, SlurmOptions options = {});
+  using LocalResolver::LocalResolver;
 
   absl::StatusOr<ClusterView> Resolve() const override;
   // Valid for any task of the step. FailedPrecondition if a host has too few
@@ -72,9 +71,6 @@ class SlurmResolver : public ClusterResolver {
   absl::StatusOr<int64_t> GpusPerTask(const Step& step) const;
   static std::vector<Placement> Place(std::vector<int64_t> tasks_per_host,
                                       int64_t plane_size);
-
-  const ResolverContext context_;
-  const SlurmOptions options_;
 };
 
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 
 #include "cloud/gce_resolver.h"
 #include "cloud/http_json.h"
+#include "cloud/kubernetes_access.h"
 #include "cloud/kubernetes_resolver.h"
 #include "cloud/tpu_resolver.h"
 #include "core/base/status.h"

@@ -4,6 +4,7 @@
 #include "core/cluster/given_resolvers.h"
 #include "core/cluster/union_resolver.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
+#include "tests/conformance/cluster/simple_resolver.h"
 
 namespace feedmill {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/cluster/host_context.h"
 #include "core/cluster/job_layout.h"
 #include "feedmill/resolver.h"
+#include "tests/conformance/cluster/simple_resolver.h"
 
 namespace feedmill {
 namespace {
