@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -17,6 +16,7 @@
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/io/file_systems.h"
+#include "core/process/owned_fd.h"
 #include "core/process/write_error.h"
 
 namespace feedmill {
@@ -42,25 +42,21 @@ std::string LineOf(const std::string& plan, const SkippedElement& skipped) {
 class QuarantineFile {
  public:
   explicit QuarantineFile(std::string path) : path_(std::move(path)) {}
-  QuarantineFile(const QuarantineFile&) = delete;
-  QuarantineFile& operator=(const QuarantineFile&) = delete;
-  ~QuarantineFile() {
-    if (fd_ >= 0) close(fd_);
-  }
 
   absl::Status Add(const std::string& plan, const SkippedElement& skipped) {
-    if (fd_ < 0) {
-      fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-      if (fd_ < 0) return Failed("open");
+    if (!file_.valid()) {
+      file_ = OwnedFd(
+          open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+      if (!file_.valid()) return Failed("open");
     }
-    while (flock(fd_, LOCK_EX) != 0) {
+    while (flock(file_.get(), LOCK_EX) != 0) {
       if (errno != EINTR) return Failed("lock");
     }
     absl::Status status = ReadNew(plan);
     if (status.ok() && !there_.contains(skipped.cursor)) {
       status = Append(plan, skipped);
     }
-    flock(fd_, LOCK_UN);
+    flock(file_.get(), LOCK_UN);
     return status;
   }
 
@@ -74,7 +70,7 @@ class QuarantineFile {
   absl::Status ReadNew(const std::string& plan) {
     std::string part(kReadBytes, '\0');
     for (;;) {
-      const ssize_t got = pread(fd_, part.data(), part.size(), read_);
+      const ssize_t got = pread(file_.get(), part.data(), part.size(), read_);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return Failed("read");
       if (got == 0) return absl::OkStatus();
@@ -108,7 +104,7 @@ class QuarantineFile {
     const std::string line =
         (line_.empty() ? "" : "\n") + LineOf(plan, skipped);
     for (std::string_view left = line; !left.empty();) {
-      const ssize_t written = write(fd_, left.data(), left.size());
+      const ssize_t written = write(file_.get(), left.data(), left.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) return Failed("write");
       left.remove_prefix(static_cast<size_t>(written));
@@ -120,7 +116,7 @@ class QuarantineFile {
   }
 
   const std::string path_;
-  int fd_ = -1;
+  OwnedFd file_;
   off_t read_ = 0;          // all before this offset was read
   std::string line_;        // a partial line at the end of the file
   std::set<Cursor> there_;  // elements that the file has a line for

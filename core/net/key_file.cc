@@ -11,8 +11,10 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/process/owned_fd.h"
 #include "core/process/write_error.h"
 #include "zmq.hpp"
 
@@ -22,36 +24,30 @@ namespace {
 constexpr size_t kCurveKeyBytes = 32;
 constexpr size_t kFileMax = 4'096;
 constexpr std::string_view kFirstLine = "feedmill key 1";
-constexpr std::array<Role, 4> kRoles = {Role::kDispatcher, Role::kWorker,
-                                        Role::kClient, Role::kOperator};
+struct RoleNames {
+  Role value;
+  std::string_view role;
+  std::string_view folder;
+};
+constexpr std::array<RoleNames, 4> kRoles = {{
+    {Role::kDispatcher, "dispatcher", "dispatchers"},
+    {Role::kWorker, "worker", "workers"},
+    {Role::kClient, "client", "clients"},
+    {Role::kOperator, "operator", "operators"},
+}};
 
-std::string Hex(const uint8_t* bytes, size_t size) {
-  std::string text;
-  for (size_t i = 0; i < size; ++i) text += fmt::format("{:02x}", bytes[i]);
-  return text;
+const RoleNames& NamesOf(Role role) {
+  return *std::find_if(
+      kRoles.begin(), kRoles.end(),
+      [role](const RoleNames& each) { return each.value == role; });
 }
 
 std::string KeyOfZ85(const char* z85) {
   uint8_t bytes[kCurveKeyBytes];
   FM_CHECK(zmq_z85_decode(bytes, z85) != nullptr);
-  return Hex(bytes, kCurveKeyBytes);
+  return absl::BytesToHexString(
+      {reinterpret_cast<const char*>(bytes), kCurveKeyBytes});
 }
-
-// A file descriptor, closed by the destructor.
-class File {
- public:
-  File(const std::string& path, int flags, mode_t mode = 0)
-      : fd_(open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 struct FileText {
   std::string text;
@@ -68,9 +64,9 @@ bool OthersMayRead(const FileText& file) {
 
 absl::StatusOr<FileText> ReadText(const std::string& path) {
   // O_NONBLOCK: a pipe in place of the file must not block the process.
-  const File file(path, O_RDONLY | O_NONBLOCK);
+  const OwnedFd file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (file.fd() < 0 || fstat(file.fd(), &status) != 0) {
+  if (file.get() < 0 || fstat(file.get(), &status) != 0) {
     const int error = errno;
     if (error == ENOENT || error == ENOTDIR) {
       return NotFound("{}: there is no such key file", path);
@@ -85,7 +81,7 @@ absl::StatusOr<FileText> ReadText(const std::string& path) {
   result.mode = status.st_mode;
   result.owner = status.st_uid;
   result.text.resize(kFileMax + 1);
-  const ssize_t got = read(file.fd(), result.text.data(), result.text.size());
+  const ssize_t got = read(file.get(), result.text.data(), result.text.size());
   if (got < 0) {
     return InvalidArgument("{}: cannot read it: {}", path,
                            std::strerror(errno));
@@ -108,40 +104,16 @@ absl::StatusOr<KeyFile> ParseFor(const std::string& path,
 
 }  // namespace
 
-std::string_view RoleName(Role role) {
-  switch (role) {
-    case Role::kDispatcher:
-      return "dispatcher";
-    case Role::kWorker:
-      return "worker";
-    case Role::kClient:
-      return "client";
-    case Role::kOperator:
-      return "operator";
-  }
-  return "";
-}
+std::string_view RoleName(Role role) { return NamesOf(role).role; }
 
 std::optional<Role> RoleNamed(std::string_view name) {
-  for (const Role role : kRoles) {
-    if (RoleName(role) == name) return role;
+  for (const RoleNames& each : kRoles) {
+    if (each.role == name) return each.value;
   }
   return std::nullopt;
 }
 
-std::string_view RoleFolder(Role role) {
-  switch (role) {
-    case Role::kDispatcher:
-      return "dispatchers";
-    case Role::kWorker:
-      return "workers";
-    case Role::kClient:
-      return "clients";
-    case Role::kOperator:
-      return "operators";
-  }
-  return "";
-}
+std::string_view RoleFolder(Role role) { return NamesOf(role).folder; }
 
 KeyPair DrawKeyPair() {
   char public_key[41];
@@ -245,8 +217,9 @@ absl::StatusOr<std::string> ReadPublicKey(const std::string& path, Role role) {
 
 absl::Status WriteKeyFile(const std::string& path, const KeyFile& key) {
   const mode_t mode = key.secret_key.has_value() ? 0600 : 0644;
-  const File file(path, O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (file.fd() < 0) {
+  const OwnedFd file(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.get() < 0) {
     if (errno == EEXIST) {
       return FailedPrecondition(
           "{}: is there already and was left alone; choose another --dir or "
@@ -258,9 +231,9 @@ absl::Status WriteKeyFile(const std::string& path, const KeyFile& key) {
   }
   const std::string text = KeyFileText(key);
   // A write this short is complete or fails.
-  if (write(file.fd(), text.data(), text.size()) !=
+  if (write(file.get(), text.data(), text.size()) !=
           static_cast<ssize_t>(text.size()) ||
-      fsync(file.fd()) != 0) {
+      fsync(file.get()) != 0) {
     const int error = errno;
     unlink(path.c_str());
     return Unavailable("{}: cannot write it: {}", path, WriteErrorText(error));

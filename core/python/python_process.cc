@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 
 #include "core/base/status.h"
 #include "core/io/read_stop.h"
+#include "core/process/spawn.h"
 #include "core/process/thread_limit.h"
 #include "core/process/write_error.h"
 #include "core/python/column_layout.h"
@@ -31,7 +31,6 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kMemoryBytesMin = 4096;
-constexpr int kFirstFreeFd = 10;  // above those that the process gets
 // Interval of checks whether the reading ends.
 constexpr absl::Duration kStopInterval = absl::Milliseconds(20);
 constexpr absl::Duration kExchangeTimeout = absl::Seconds(20);
@@ -155,49 +154,22 @@ std::vector<std::string> Environment(const std::string& modules) {
   return variables;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
 // Starts the interpreter in a process group of its own, with `fds` as
 // descriptors 3, 4, …
-absl::StatusOr<pid_t> Spawn(const std::string& interpreter,
-                            const std::string& modules,
-                            std::initializer_list<int> fds) {
-  std::vector<OwnedFd> moved;  // so that none is one of the targets
-  for (const int fd : fds) {
-    if (!moved.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd)).valid()) {
-      return ResourceExhausted("no descriptor for a Python process: {}",
-                               std::strerror(errno));
-    }
-  }
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, 2, 1);
-  int target = 3;
-  for (const OwnedFd& fd : moved) {
-    posix_spawn_file_actions_adddup2(&actions, fd.get(), target++);
-  }
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  std::vector<std::string> words{interpreter, "-c", kBootstrap};
-  std::vector<std::string> variables = Environment(modules);
+absl::StatusOr<pid_t> StartInterpreter(const std::string& interpreter,
+                                       const std::string& modules,
+                                       std::initializer_list<int> fds) {
+  SpawnOptions program{interpreter,
+                       {interpreter, "-c", kBootstrap},
+                       Environment(modules),
+                       {-1, STDERR_FILENO, STDERR_FILENO}};
+  program.fds.insert(program.fds.end(), fds);
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, interpreter.c_str(), &actions, &attributes,
-                  Pointers(words).data(), Pointers(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
+  const int error = Spawn(std::move(program), pid);
+  if (error == EMFILE || error == ENFILE) {
+    return ResourceExhausted("no descriptor for a Python process: {}",
+                             std::strerror(error));
+  }
   if (error == EAGAIN || error == ENOMEM) {
     return ResourceExhausted("cannot start {}: {}", interpreter,
                              ThreadLimitsText());
@@ -372,9 +344,10 @@ absl::StatusOr<std::shared_ptr<PythonZygote>> PythonZygote::StartProcess(
       MakeFile({{reinterpret_cast<const char*>(&size), sizeof size},
                 options.setup,
                 options.pickled}));
-  FM_ASSIGN_OR_RETURN(const pid_t pid,
-                      Spawn(options.interpreter, options.modules,
-                            {link.second.get(), script.get(), setup.get()}));
+  FM_ASSIGN_OR_RETURN(
+      const pid_t pid,
+      StartInterpreter(options.interpreter, options.modules,
+                       {link.second.get(), script.get(), setup.get()}));
   std::shared_ptr<PythonZygote> zygote(
       new PythonZygote(pid, std::move(link.first)));
   { const OwnedFd closed = std::move(link.second); }

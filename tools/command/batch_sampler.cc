@@ -1,6 +1,5 @@
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,8 @@
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "core/process/owned_fd.h"
+#include "core/process/spawn.h"
 #include "tools/command/batch_sample.h"
 
 namespace feedmill {
@@ -29,27 +30,22 @@ constexpr size_t kSampleBytesMax = size_t{8} << 20;
 class MemoryFile {
  public:
   MemoryFile() : fd_(memfd_create("feedmill-sample", MFD_CLOEXEC)) {}
-  ~MemoryFile() {
-    if (fd_ >= 0) close(fd_);
-  }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
 
-  int fd() const { return fd_; }
+  int fd() const { return fd_.get(); }
   bool Write(const std::string& text) const {
-    return write(fd_, text.data(), text.size()) ==
+    return write(fd(), text.data(), text.size()) ==
                static_cast<ssize_t>(text.size()) &&
-           lseek(fd_, 0, SEEK_SET) == 0;
+           lseek(fd(), 0, SEEK_SET) == 0;
   }
   std::string Read() const {
     std::string text(kSampleBytesMax, '\0');
-    const ssize_t got = pread(fd_, text.data(), text.size(), 0);
+    const ssize_t got = pread(fd(), text.data(), text.size(), 0);
     text.resize(got < 0 ? 0 : static_cast<size_t>(got));
     return text;
   }
 
  private:
-  const int fd_;
+  const OwnedFd fd_;
 };
 
 // The graph with the run's seed, as `feedmill read` takes it.
@@ -63,25 +59,13 @@ std::string PipelineOf(const ExportedRun& run) {
 absl::StatusOr<pid_t> Start(std::vector<std::string> words,
                             const MemoryFile& in, const MemoryFile& out,
                             const MemoryFile& errors) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, in.fd(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&files, out.fd(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, errors.fd(), STDERR_FILENO);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, "/proc/self/exe", &files, &attributes,
-                                pointers.data(), environ);
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
+  const int error = Spawn({.path = "/proc/self/exe",
+                           .words = std::move(words),
+                           .variables = {},
+                           .fds = {in.fd(), out.fd(), errors.fd()},
+                           .own_group = false},
+                          pid);
   if (error == 0) return pid;
   return Unavailable("cannot start a process: {}", std::strerror(error));
 }

@@ -60,6 +60,11 @@ absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
   _exit(127);
 }
 
+ChildExit ExitOf(pid_t pid, int status) {
+  if (WIFSIGNALED(status)) return {pid, 0, WTERMSIG(status)};
+  return {pid, WEXITSTATUS(status), 0};
+}
+
 std::string Describe(const ChildExit& exit) {
   if (exit.signal != 0) {
     return fmt::format("was killed by signal {} ({})", exit.signal,
@@ -72,13 +77,7 @@ std::optional<ChildExit> ReapChild() {
   int status = 0;
   const pid_t pid = waitpid(-1, &status, WNOHANG);
   if (pid <= 0) return std::nullopt;
-  ChildExit exit{.pid = pid};
-  if (WIFSIGNALED(status)) {
-    exit.signal = WTERMSIG(status);
-  } else {
-    exit.code = WEXITSTATUS(status);
-  }
-  return exit;
+  return ExitOf(pid, status);
 }
 
 }  // namespace feedmill

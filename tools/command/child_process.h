@@ -27,6 +27,8 @@ struct ChildExit {
   int code = 0;    // its exit status, if no signal killed it
   int signal = 0;  // the signal that killed it, or 0
 };
+// `status`: as of waitpid.
+ChildExit ExitOf(pid_t pid, int status);
 // "exited with status 1", "was killed by signal 9 (Killed)".
 std::string Describe(const ChildExit& exit);
 // Returns a child that has ended and was not returned before; never waits.

@@ -1,7 +1,5 @@
 #include "tools/command/scale_actor.h"
 
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +20,7 @@
 #include "core/base/status.h"
 #include "core/io/folder_file.h"
 #include "core/net/log.h"
+#include "core/process/spawn.h"
 #include "tools/command/child_process.h"
 
 namespace feedmill {
@@ -57,37 +56,14 @@ std::vector<std::string> EnvironmentFor(uint64_t workers) {
   return variables;
 }
 
-std::vector<char*> Pointers(std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// Starts it in a process group of its own, with no signal blocked. What it
-// prints goes to the log.
-absl::StatusOr<pid_t> Spawn(const std::string& command, uint64_t workers) {
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY,
-                                   0);
-  posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  std::vector<std::string> words{"sh", "-c", WithWorkers(command, workers)};
-  std::vector<std::string> variables = EnvironmentFor(workers);
+// Starts it in a process group of its own. What it prints goes to the log.
+absl::StatusOr<pid_t> StartShell(const std::string& command, uint64_t workers) {
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, "/bin/sh", &files, &attributes, Pointers(words).data(),
-                  Pointers(variables).data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
+  const int error = Spawn({"/bin/sh",
+                           {"sh", "-c", WithWorkers(command, workers)},
+                           EnvironmentFor(workers),
+                           {-1, STDERR_FILENO, STDERR_FILENO}},
+                          pid);
   if (error == 0) return pid;
   return Unavailable("cannot start /bin/sh: {}", std::strerror(error));
 }
@@ -96,13 +72,7 @@ absl::StatusOr<pid_t> Spawn(const std::string& command, uint64_t workers) {
 std::optional<ChildExit> Ended(pid_t pid) {
   int status = 0;
   if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
-  ChildExit exit{.pid = pid};
-  if (WIFSIGNALED(status)) {
-    exit.signal = WTERMSIG(status);
-  } else {
-    exit.code = WEXITSTATUS(status);
-  }
-  return exit;
+  return ExitOf(pid, status);
 }
 
 void KillGroup(pid_t pid) {
@@ -124,7 +94,7 @@ void KillGroup(pid_t pid) {
 absl::Status RunScaleCommand(const std::string& command, uint64_t workers,
                              absl::Duration timeout,
                              const std::function<bool()>& stopped) {
-  FM_ASSIGN_OR_RETURN(const pid_t pid, Spawn(command, workers));
+  FM_ASSIGN_OR_RETURN(const pid_t pid, StartShell(command, workers));
   const absl::Time deadline = absl::Now() + timeout;
   while (true) {
     if (const auto exit = Ended(pid)) {
