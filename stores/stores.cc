@@ -76,7 +76,7 @@ absl::Status AddStoresTo(FileSystems& file_systems) {
       std::clamp(AvailableMemory() / 16, kAheadBytesLeast, kAheadBytesMost);
   // Both share one thread and one memory limit.
   const auto store = std::make_shared<HttpStore>(options);
-  FM_RETURN_IF_ERROR(AddHttpFilesOf(store, file_systems));
+  FM_RETURN_IF_ERROR(AddHttpFiles(store, file_systems));
   const CloudSettings settings{options.patience, &ReadStop::Asked};
   const auto load_keys = [settings]() -> absl::StatusOr<AwsKeys> {
     FM_ASSIGN_OR_RETURN(const AwsKeySource* const source, LoadAwsKeySource());

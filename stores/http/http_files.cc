@@ -49,13 +49,8 @@ class HttpFiles final : public HttpFileSystem {
 
 }  // namespace
 
-absl::Status AddHttpFiles(const HttpOptions& options,
+absl::Status AddHttpFiles(std::shared_ptr<HttpStore> store,
                           FileSystems& file_systems) {
-  return AddHttpFilesOf(std::make_shared<HttpStore>(options), file_systems);
-}
-
-absl::Status AddHttpFilesOf(std::shared_ptr<HttpStore> store,
-                            FileSystems& file_systems) {
   const auto files = std::make_shared<const HttpFiles>(std::move(store));
   FM_RETURN_IF_ERROR(file_systems.Add("http", files));
   return file_systems.Add("https", files);

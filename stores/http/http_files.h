@@ -16,18 +16,10 @@ class HttpStore;
 // web server cannot list files, so each file is named; a pattern or a folder is
 // an error. See docs/storage.md.
 //
-// Call once, before the first file is read. The thread that drives requests
-// starts with the first request and ends with the process.
-//
-//   FM_RETURN_IF_ERROR(AddHttpFiles());
-//   Loader loader(Dataset::Csv({"https://host/houses.csv"}));
-absl::Status AddHttpFiles(const HttpOptions& options = {},
-                          FileSystems& file_systems = ProcessFileSystems());
-
-// Adds the file system with a store that other file systems share. The store's
-// bounds apply to all of them together.
-absl::Status AddHttpFilesOf(std::shared_ptr<HttpStore> store,
-                            FileSystems& file_systems = ProcessFileSystems());
+// Call once, before the first file is read. Other file systems may share the
+// store; its bounds apply to all of them together.
+absl::Status AddHttpFiles(std::shared_ptr<HttpStore> store,
+                          FileSystems& file_systems);
 
 // The defaults, overridden by the environment: FEEDMILL_HTTP_PATIENCE sets
 // HttpOptions::patience, e.g. 90s. The seed of pauses differs between

@@ -6,24 +6,29 @@
 #include <cstdlib>
 
 #include "core/base/status.h"
+#include "stores/http/http_store.h"
 
 namespace feedmill {
 namespace {
 
 using ::testing::HasSubstr;
 
+absl::Status AddFiles(FileSystems& systems) {
+  return AddHttpFiles(std::make_shared<HttpStore>(HttpOptions{}), systems);
+}
+
 TEST(HttpFiles, AreAddedForBothSchemesOnce) {
   FileSystems systems;
   EXPECT_FALSE(systems.Find("http://h/a").ok());
-  ASSERT_TRUE(AddHttpFiles({}, systems).ok());
+  ASSERT_TRUE(AddFiles(systems).ok());
   EXPECT_TRUE(systems.Find("http://h/a").ok());
   EXPECT_TRUE(systems.Find("https://h/a").ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(AddHttpFiles({}, systems)));
+  EXPECT_TRUE(absl::IsInvalidArgument(AddFiles(systems)));
 }
 
 TEST(HttpFiles, AKnownFileIsOpenedWithoutARequest) {
   FileSystems systems;
-  ASSERT_TRUE(AddHttpFiles({}, systems).ok());
+  ASSERT_TRUE(AddFiles(systems).ok());
   const auto files = systems.Find("http://h/a");
   ASSERT_TRUE(files.ok());
   const FileIdentity known{100, 0, "\"v\""};
@@ -37,7 +42,7 @@ TEST(HttpFiles, AKnownFileIsOpenedWithoutARequest) {
 
 TEST(HttpFiles, NamesThatAreNoFileCostNoRequest) {
   FileSystems systems;
-  ASSERT_TRUE(AddHttpFiles({}, systems).ok());
+  ASSERT_TRUE(AddFiles(systems).ok());
   const FileSystem& files = **systems.Find("http://h/a");
   for (const absl::Status& status :
        {files.Glob("http://nowhere.invalid/*").status(),
