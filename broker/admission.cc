@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "absl/status/statusor.h"
 #include "broker/run_choice.h"
 #include "core/base/status.h"
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <variant>
 
 #include "core/dataset/step_kind.h"

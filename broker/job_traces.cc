@@ -1,7 +1,6 @@
 #include "broker/job_traces.h"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include "broker/status_report.h"

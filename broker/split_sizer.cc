@@ -1,7 +1,6 @@
 #include "broker/split_sizer.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/base/gain.h"
-#include "core/dataset/graph_text.h"
 
 namespace feedmill {
 namespace {

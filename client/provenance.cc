@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "client/read_token.h"
 #include "client/reader_parts.h"

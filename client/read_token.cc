@@ -9,7 +9,6 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/operators/registry.h"
-#include "core/plan/plan_id.h"
 
 namespace feedmill {
 namespace {

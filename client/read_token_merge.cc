@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <optional>
-#include <utility>
 #include <vector>
 
 #include "client/read_token.h"

@@ -1,7 +1,5 @@
 #include "client/session_rules.h"
 
-#include <utility>
-
 namespace feedmill {
 
 absl::Time SessionRules::RenewedFrom(absl::Time sent, absl::Time) const {

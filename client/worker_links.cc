@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/net/clock.h"
 #include "core/net/log.h"
 #include "core/pipeline/read_profile.h"
 

@@ -8,7 +8,6 @@
 #include <thread>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "broker/dispatcher_snapshot.h"
 #include "core/base/status.h"

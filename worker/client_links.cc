@@ -1,8 +1,5 @@
 #include "worker/client_links.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace feedmill {
 namespace {
 

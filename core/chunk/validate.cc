@@ -1,6 +1,5 @@
 // Validation of columns, chunks and pieces that came from outside.
 #include <algorithm>
-#include <limits>
 
 #include "core/base/status.h"
 #include "core/chunk/cursor.h"

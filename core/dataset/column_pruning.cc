@@ -1,7 +1,5 @@
 #include "core/dataset/column_pruning.h"
 
-#include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "core/base/check.h"

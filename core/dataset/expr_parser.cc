@@ -3,7 +3,6 @@
 // height and size.
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>

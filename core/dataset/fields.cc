@@ -1,7 +1,5 @@
 #include "core/dataset/fields.h"
 
-#include "core/dataset/graph.h"
-
 namespace feedmill {
 
 std::vector<std::string_view> YamlKeysOf(const Field& field) {

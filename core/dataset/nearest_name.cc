@@ -1,7 +1,6 @@
 #include "core/dataset/nearest_name.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 
 namespace feedmill {

@@ -1,7 +1,6 @@
 #include "core/dataset/plugin_pins.h"
 
 #include <string>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"

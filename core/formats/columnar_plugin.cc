@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 
 #include "core/base/status.h"
 #include "core/plugins/shared_object.h"

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/formats/npy_header.h"

@@ -1,7 +1,6 @@
 #include "core/formats/tar_sparse.h"
 
 #include <charconv>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/sources/framing.h"

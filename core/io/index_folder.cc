@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "core/base/little_endian.h"

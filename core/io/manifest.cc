@@ -3,7 +3,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/base/little_endian.h"
 #include "core/base/status.h"

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
-#include <utility>
 
 #include "core/base/status.h"
 

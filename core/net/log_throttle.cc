@@ -1,7 +1,6 @@
 #include "core/net/log_throttle.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace feedmill {
 

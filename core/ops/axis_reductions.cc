@@ -1,9 +1,7 @@
 #include "core/ops/axis_reductions.h"
 
-#include <algorithm>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/ops/convert_items.h"

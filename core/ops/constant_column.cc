@@ -1,6 +1,5 @@
 #include "core/ops/constant_column.h"
 
-#include <string>
 #include <type_traits>
 #include <variant>
 

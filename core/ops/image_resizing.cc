@@ -3,7 +3,6 @@
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/ops/function_families.h"

@@ -2,10 +2,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <numbers>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.h"

@@ -8,7 +8,6 @@
 #include <variant>
 
 #include "core/base/status.h"
-#include "core/ops/promotion.h"
 
 namespace feedmill {
 namespace {

@@ -1,13 +1,10 @@
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
 #include "core/base/status.h"
-#include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 #include "core/ops/map_bytes.h"
 #include "core/ops/row_items.h"

@@ -1,7 +1,5 @@
 #include "core/ops/promotion.h"
 
-#include <algorithm>
-#include <limits>
 #include <optional>
 #include <type_traits>
 #include <variant>

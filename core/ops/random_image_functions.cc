@@ -1,9 +1,7 @@
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <opencv2/imgproc.hpp>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/base/status.h"

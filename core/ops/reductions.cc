@@ -1,11 +1,9 @@
-#include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
 
 #include "core/base/status.h"
 #include "core/ops/axis_reductions.h"
-#include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 
 namespace feedmill {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/chunk/piece.h"
 #include "core/ops/function_families.h"
 #include "core/ops/map_bytes.h"
 #include "core/ops/row_items.h"

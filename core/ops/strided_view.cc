@@ -1,6 +1,5 @@
 #include "core/ops/strided_view.h"
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 

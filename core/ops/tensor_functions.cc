@@ -1,10 +1,8 @@
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
-#include "core/ops/promotion.h"
 #include "core/ops/row_items.h"
 #include "core/ops/strided_view.h"
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/byte_budget.h"
-#include "core/base/check.h"
 #include "core/base/float_modes.h"
 #include "core/base/status.h"
 #include "core/dataset/step_kind.h"

@@ -9,7 +9,6 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/stage_input.h"

@@ -1,7 +1,6 @@
 #include "core/pipeline/fused_items.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/ops/selected_rows.h"
 

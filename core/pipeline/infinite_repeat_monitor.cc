@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 
 #include "core/base/status.h"
 #include "core/dataset/step_kind.h"

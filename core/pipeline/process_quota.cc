@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <limits>
 #include <memory>
 #include <sstream>
 #include <string_view>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "core/base/status.h"
 #include "core/pipeline/read_profile.h"

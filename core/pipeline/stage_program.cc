@@ -8,7 +8,6 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/pipeline/read_profile.h"
 

@@ -14,8 +14,6 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/row_states.h"
 #include "core/dataset/generator_source.h"
-#include "core/dataset/graph_text.h"
-#include "core/dataset/source_types.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"

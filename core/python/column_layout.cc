@@ -1,6 +1,5 @@
 #include "core/python/column_layout.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string_view>
 

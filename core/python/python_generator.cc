@@ -1,9 +1,7 @@
 #include "core/python/python_generator.h"
 
-#include <algorithm>
 #include <array>
 #include <cstring>
-#include <vector>
 
 #include "absl/time/time.h"
 #include "core/base/status.h"

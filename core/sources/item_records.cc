@@ -1,6 +1,5 @@
 #include "core/sources/item_records.h"
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>

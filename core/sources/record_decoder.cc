@@ -1,8 +1,6 @@
 #include "core/sources/record_decoder.h"
 
-#include <algorithm>
 #include <cstring>
-#include <utility>
 
 #if defined(__x86_64__)
 #include <immintrin.h>

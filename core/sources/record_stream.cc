@@ -7,7 +7,6 @@
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/io/file_errors.h"
-#include "core/sources/compression_inference.h"
 #include "core/sources/line_framing.h"
 
 namespace feedmill {

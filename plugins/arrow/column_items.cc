@@ -8,7 +8,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include "absl/numeric/int128.h"

@@ -1,7 +1,6 @@
 #include "plugins/arrow/file_adapter.h"
 
 #include <algorithm>
-#include <span>
 
 #include "core/base/status.h"
 #include "plugins/arrow/bounded_pool.h"

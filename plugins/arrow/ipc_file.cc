@@ -9,7 +9,6 @@
 #include <arrow/record_batch.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <span>

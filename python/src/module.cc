@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/base/url_secrets.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/python/example_call.h"

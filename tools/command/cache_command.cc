@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

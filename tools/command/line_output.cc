@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <cstring>
 
 #include "absl/time/clock.h"
 #include "core/base/status.h"
