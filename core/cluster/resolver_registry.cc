@@ -2,6 +2,7 @@
 
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
+#include "core/cluster/job_layout.h"
 #include "core/cluster/role_resolver.h"
 #include "core/cluster/union_resolver.h"
 #include "core/cluster/words.h"

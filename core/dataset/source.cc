@@ -1,5 +1,7 @@
 #include "core/dataset/source.h"
 
+#include "core/dataset/source_kind.h"
+
 namespace feedmill {
 
 std::string_view Source::name() const {

@@ -14,6 +14,7 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/row_states.h"
 #include "core/dataset/generator_source.h"
+#include "core/dataset/source_kind.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"

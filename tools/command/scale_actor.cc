@@ -1,5 +1,6 @@
 #include "tools/command/scale_actor.h"
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
