@@ -63,6 +63,10 @@ absl::StatusOr<ClientStage::Output*> AwaitOutput(ReaderParts& parts) {
       if (parts.shared == nullptr) Leave(parts);
       continue;
     }
+    if (sequence.has_rows()) {
+      InStage(parts, [&] { sequence.RunRows(*parts.source); });
+      continue;
+    }
     if (absl::Now() >= next_check) {
       FM_RETURN_IF_ERROR(CheckWait(parts, begun));
       next_check = absl::Now() + kCheckInterval;

@@ -144,4 +144,14 @@ Piece Piece::From(Cursor from) const {
   return rest;
 }
 
+Piece Piece::First(size_t rows) const {
+  FM_CHECK(rows < chunk.rows);
+  Piece first;
+  first.begin = begin;
+  first.end = CursorOf(rows);
+  first.cursors = CursorsBefore(cursors, begin, first.end);
+  first.chunk = chunk.Slice(0, rows);
+  return first;
+}
+
 }  // namespace feedmill

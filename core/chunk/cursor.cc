@@ -171,6 +171,28 @@ RowCursors CursorsFrom(const RowCursors& cursors, Cursor begin, Cursor from) {
       cursors);
 }
 
+RowCursors CursorsBefore(const RowCursors& cursors, Cursor begin, Cursor to) {
+  RowCursors before = cursors;
+  if (auto* bitmap = std::get_if<BitmapRows>(&before)) {
+    const uint64_t count = FirstWhole(to) - begin.p;
+    bitmap->bits.resize((count + 7) / 8);
+    if (count % 8 > 0) {
+      const unsigned kept = (1U << count % 8) - 1;
+      bitmap->bits.back() = static_cast<uint8_t>(bitmap->bits.back() & kept);
+    }
+  } else if (auto* form = std::get_if<RunRows>(&before)) {
+    while (!form->runs.empty()) {
+      CursorRun& last = form->runs.back();
+      if (Cursor{last.p, last.i} < to) {
+        if (last.p == to.p) last.count = std::min(last.count, to.i - last.i);
+        break;
+      }
+      form->runs.pop_back();
+    }
+  }
+  return before;
+}
+
 absl::Status ValidateCursors(const RowCursors& cursors, size_t rows,
                              Cursor begin, Cursor end) {
   constexpr uint64_t kMax = std::numeric_limits<uint64_t>::max();

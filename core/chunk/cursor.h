@@ -59,6 +59,8 @@ Cursor CursorOfRow(const RowCursors& cursors, Cursor begin, size_t row);
 // Returns the cursors of the rows at or after `from`, relative to an interval
 // that begins at `from`.
 RowCursors CursorsFrom(const RowCursors& cursors, Cursor begin, Cursor from);
+// Returns the cursors of the rows before `to`.
+RowCursors CursorsBefore(const RowCursors& cursors, Cursor begin, Cursor to);
 // Checks that `cursors` names exactly `rows` rows, in order, within [begin,
 // end). DenseRows is valid for any interval without rows.
 absl::Status ValidateCursors(const RowCursors& cursors, size_t rows,

@@ -30,6 +30,8 @@ struct Piece {
   // Returns the elements at or after `from`. REQUIRES: begin <= from < end, or
   // from == end for an empty piece.
   Piece From(Cursor from) const;
+  // Returns the first `rows` rows, without the error. REQUIRES: there are more.
+  Piece First(size_t rows) const;
   Cursor CursorOf(size_t row) const { return CursorOfRow(cursors, begin, row); }
   // Runs Chunk::Validate and checks that the rows' cursors lie in [begin, end).
   // For pieces from the network.

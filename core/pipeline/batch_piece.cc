@@ -57,11 +57,10 @@ class BatchPiece {
 
 absl::Status BatchPiece::Run() const {
   uint64_t p = draft_.begin.p;
-  bool first = true;
+  const uint64_t begin = p;
   uint64_t alone_until =
       0;  // batches up to here failed together; make each alone
-  while (p < draft_.end.p && (first || !draft_.full()) && !draft_.failed) {
-    first = false;
+  while (p < draft_.end.p && (p == begin || !draft_.due()) && !draft_.failed) {
     scratch_.at = {p, 0};
     const uint64_t records = program_.plan->RecordsAt(scratch_.PlaceOf(p));
     if (const absl::Status fits =
@@ -127,7 +126,7 @@ absl::StatusOr<bool> BatchPiece::RunBlockOfBatches(uint64_t p, size_t batches,
   if (read < batches * records) return false;
   reading_.SetNames(p, 0, read);
   scratch_.records_in.direct.clear();
-  reading_.RunSteps(0, read);
+  FM_RETURN_IF_ERROR(reading_.RunSteps(0, read));
   if (!scratch_.records_out.error.ok()) return false;
   scratch_.groups.assign(batches, static_cast<size_t>(records));
   size_t failed = 0;
@@ -216,9 +215,9 @@ absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
     const size_t bytes = scratch_.rows_max == 1 ? 1 : kReadBytes;
     FM_ASSIGN_OR_RETURN(const size_t read, reading_.ReadAhead(at, bytes));
     reading_.SetNames(p, at, read);
-    const size_t step =
-        std::min(program_.records->rows_together(), scratch_.rows_max);
+    size_t step = 0;
     for (size_t row = 0; row < read; row += step) {
+      step = reading_.RowsTogether(read - row);
       std::vector<std::byte*>& direct = scratch_.records_in.direct;
       direct.clear();
       for (size_t c = 0; heavy && c < targets.in_place.size(); ++c) {
@@ -227,7 +226,7 @@ absl::Status BatchPiece::RunOneBatch(uint64_t p, uint64_t records) const {
                              ? to + (at + row) * targets.row_bytes[c]
                              : nullptr);
       }
-      reading_.RunSteps(row, std::min(step, read - row));
+      FM_RETURN_IF_ERROR(reading_.RunSteps(row, step));
       const BlockProgram::Output& out = scratch_.records_out;
       if (!out.error.ok()) {
         draft_.FailStep({p, 0}, out, scratch_.RefAt(at + row + out.failed_row),

@@ -18,8 +18,7 @@ void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
   }
 }
 
-// Most rows read for one piece, even if filters drop all of them. A position
-// may be infinite, and must not occupy a thread for ever.
+// Most rows read for one piece if no time ends it.
 constexpr uint64_t kSeenMax = uint64_t{1} << 20;
 
 class BlockPiece {
@@ -45,16 +44,18 @@ class BlockPiece {
 absl::Status BlockPiece::Run() const {
   const Cursor end = draft_.end;
   Cursor at = draft_.begin;
-  bool first = true;
+  // A position may be infinite, and must not occupy a thread for ever even if
+  // filters drop all its rows.
   uint64_t seen = 0;
-  const auto full = [&] { return draft_.full() || seen >= kSeenMax; };
-  while (at < end && (first || !full())) {
-    first = false;
+  const auto ends = [&] {
+    return draft_.begin < at && (draft_.due() || seen >= kSeenMax);
+  };
+  while (at < end && !ends()) {
     scratch_.refs.clear();
     program_.plan->Records(at.p, at.p + 1, scratch_.refs);
     const uint64_t last = at.p == end.p ? end.i : kInfinite;
     bool more = true;
-    while (more && at.i < last && !full() && !draft_.failed) {
+    while (more && at.i < last && !ends() && !draft_.failed) {
       scratch_.at = at;
       FM_ASSIGN_OR_RETURN(more, reading_.ReadBlock(at.i, draft_.BytesAhead()));
       const uint64_t before = at.i;
@@ -86,18 +87,16 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
     }
   }
   const uint64_t base = at.i;
-  const size_t step =
-      program_.records->empty()
-          ? std::clamp<size_t>(rows, 1, scratch_.rows_max)
-          : std::min(program_.records->rows_together(), scratch_.rows_max);
+  size_t step = 0;
   size_t row = 0;
-  for (; row < rows && (row == 0 || !draft_.full()); row += step) {
+  for (; row < rows && (row == 0 || !draft_.due()); row += step) {
+    step = reading_.RowsTogether(rows - row);
     if (step == 1 && scratch_.block.dropped && !scratch_.block.Has(row)) {
       continue;
     }
     scratch_.at = {at.p, base + row};
-    draft_.sink.Prepare(std::min(step, rows - row));
-    reading_.RunSteps(row, std::min(step, rows - row));
+    draft_.sink.Prepare(step);
+    FM_RETURN_IF_ERROR(reading_.RunSteps(row, step));
     const BlockProgram::Output& out = scratch_.records_out;
     const bool all = row + step >= rows;
     draft_.AddRecords(at.p, all && Cursor{at.p, base + rows} == draft_.end);
@@ -112,9 +111,8 @@ absl::Status BlockPiece::RunBlock(uint64_t last, bool& more, Cursor& at) const {
     draft_.FailStep({at.p, bad}, out, scratch_.refs[0], bad);
     return absl::OkStatus();
   }
-  const size_t done = std::min(row, rows);
-  at.i = base + done;
-  if (done < scratch_.block.rows) {
+  at.i = base + row;
+  if (row < scratch_.block.rows) {
     more = true;
   } else if (!scratch_.block.error.ok() && at.i < last) {
     draft_.Fail(at, scratch_.block, scratch_.refs[0], at.i);

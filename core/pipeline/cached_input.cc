@@ -98,6 +98,7 @@ class CachedInput final : public StageInput {
       if (shown) return MoreBehind(*rows, row, out);
     }
     own.stage->rows_max = own.rows_max;
+    own.stage->ends = own.ends;
     FM_ASSIGN_OR_RETURN(
         auto made, stage_->MakeInBlock(ref.index, row, bytes_max, *own.stage));
     CachedRows rows;
@@ -175,6 +176,7 @@ class CachedInput final : public StageInput {
     FindMissing(own);
     if (own.missing.empty()) return absl::OkStatus();
     own.stage->rows_max = own.rows_max;
+    own.stage->ends = own.ends;
     FM_ASSIGN_OR_RETURN(auto made,
                         stage_->MakeAt(own.missing, bytes_max, *own.stage));
     const auto chunk = static_cast<uint32_t>(own.found.chunks.size());

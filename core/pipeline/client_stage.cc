@@ -28,6 +28,8 @@ class ProgramRows final : public ClientStep {
     place = ReadProfile::kChunks;  // the program reports its steps itself
   }
 
+  bool heavy() const override { return program_->heavy(); }
+
   absl::Status OnPush(Flow flow) override {
     Flow out;
     ChunkBuilder builder(output_);
@@ -232,6 +234,11 @@ absl::Status ClientStage::Restore(const StageState& state, Cursor next) {
     if (step->pass_length > 0) step->epoch = position_ / step->pass_length;
   }
   return absl::OkStatus();
+}
+
+bool ClientStage::heavy() const {
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const auto& step) { return step->heavy(); });
 }
 
 bool ClientStage::done() const { return needed_from() >= plan_->size(); }

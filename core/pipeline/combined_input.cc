@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/dataset/source_types.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/stage_input.h"
 
@@ -210,10 +211,11 @@ class CombinedInput final : public StageInput {
     Ask(refs, own);
     for (size_t b = 0; b < branches_.size(); ++b) {
       if (own.branches[b].refs.empty()) continue;
+      own.branches[b].source->ends = own.ends;
       FM_RETURN_IF_ERROR(branches_[b].Read(bytes_max, own.branches[b]));
     }
     if (heavy_) {
-      MakeOneByOne(refs.size(), bytes_max, own, out);
+      FM_RETURN_IF_ERROR(MakeOneByOne(refs.size(), bytes_max, own, out));
       return out.rows;
     }
     for (size_t b = 0; b < branches_.size(); ++b) {
@@ -366,11 +368,14 @@ class CombinedInput final : public StageInput {
   }
 
   // For heavy steps: makes row by row, so that every row that is made is used.
-  void MakeOneByOne(size_t count, size_t bytes_max, CombinedScratch& own,
-                    InputBlock& out) const {
+  absl::Status MakeOneByOne(size_t count, size_t bytes_max,
+                            CombinedScratch& own, InputBlock& out) const {
     ChunkBuilder builder(spec_, out.blocks());
     for (size_t k = 0; k < count; ++k) {
-      if (builder.rows() > 0 && builder.bytes() >= bytes_max) break;
+      if (builder.rows() > 0 && (builder.bytes() >= bytes_max || own.due())) {
+        break;
+      }
+      if (ReadStop::Asked()) return Cancelled("these elements are not needed");
       bool whole = true;
       size_t component = 0;
       const size_t first = zip_ ? 0 : own.places[k].input;
@@ -387,6 +392,7 @@ class CombinedInput final : public StageInput {
     }
     out.rows = builder.rows();
     out.Show(std::move(builder).Finish().columns);
+    return absl::OkStatus();
   }
 
   // Appends the next row of input b to the components from `component` on.

@@ -49,6 +49,7 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
     const std::shared_ptr<const AnalyzedGraph>& graph,
     std::shared_ptr<const Manifest> manifest, const StageContext& context,
     uint64_t seed, uint64_t iteration, bool keeps_place,
+    std::chrono::nanoseconds piece_time,
     const std::optional<StreamPlace>& place) {
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*graph, *manifest, seed, iteration));
@@ -72,6 +73,7 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
                                            std::move(options)));
   auto stream = std::unique_ptr<InputStream>(
       new InputStream(std::move(stage), std::move(sequence), keeps_place));
+  stream->scratch_->piece_time = piece_time;
   if (place) stream->at_ = place->at;
   if (keeps_place) stream->NotePlace();
   if (place) FM_RETURN_IF_ERROR(stream->PassOver(place->taken));

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_INPUT_STREAM_H_
 #define FEEDMILL_CORE_PIPELINE_INPUT_STREAM_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,11 +29,13 @@ class InputStream {
   // A Status that a function returns is an error of this machine, or
   // InvalidArgument as of Plan::Make. `place`: continues there; InvalidArgument
   // if it does not fit the steps. `keeps_place`: place() works. It costs a copy
-  // of the client steps' state for each piece.
+  // of the client steps' state for each piece. `piece_time`: Look makes slow
+  // elements for about this time.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
       std::shared_ptr<const Manifest> manifest, const StageContext& context,
       uint64_t seed, uint64_t iteration, bool keeps_place,
+      std::chrono::nanoseconds piece_time,
       const std::optional<StreamPlace>& place = {});
 
   enum class Next {

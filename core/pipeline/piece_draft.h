@@ -49,6 +49,8 @@ struct PieceDraft : BadRow {
     return most <= read_bytes + read_bytes / 4 ? most : read_bytes;
   }
   bool full() const { return sink.closed() || sink.bytes() >= bytes_target; }
+  // True if the piece ends once it has an element or completes a position.
+  bool due() const { return full() || scratch_.source->due(); }
 
   // Returns how many records to read for the rest of the piece, at most `left`.
   size_t RowsAhead(uint64_t left) const;

@@ -278,6 +278,7 @@ absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Buffer& buffer) {
       scratch = stage_->NewScratch();
       scratch->blocks = blocks_;
       scratch->takes_views = true;
+      scratch->piece_time = WorkerStage::kPieceTime;
     }
     Announce(buffer, *scratch);
     return stage_->Run(buffer.next, buffer.end, options_.piece_bytes, *scratch);

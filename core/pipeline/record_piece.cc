@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <limits>
 
 #include "core/base/status.h"
 #include "core/pipeline/piece_draft.h"
@@ -11,13 +10,9 @@ absl::Status MakeFromRecords(const StageProgram& program, StageScratch& scratch,
                              PieceDraft& draft) {
   const RecordReading reading(program, scratch);
   uint64_t p = draft.begin.p;
-  const size_t most =
-      program.records->heavy()
-          ? std::min(program.records->rows_together(), scratch.rows_max)
-          : std::numeric_limits<size_t>::max();
-  bool first = true;
-  while (p < draft.end.p && (first || !draft.full())) {
-    first = false;
+  const bool heavy = program.records->heavy();
+  const uint64_t begin = p;
+  while (p < draft.end.p && (p == begin || !draft.due())) {
     scratch.at = {p, 0};
     const size_t ahead = draft.full() ? 1 : draft.RowsAhead(draft.end.p - p);
     reading.Ask(p, p + ahead);
@@ -26,14 +21,14 @@ absl::Status MakeFromRecords(const StageProgram& program, StageScratch& scratch,
     reading.SetNames(p, 0, read);
     size_t step = 0;
     size_t row = 0;
-    for (; row < read && (row == 0 || !draft.full()); row += step) {
-      step = std::min(most, read - row);
+    for (; row < read && (row == 0 || !draft.due()); row += step) {
+      step = heavy ? reading.RowsTogether(read - row) : read - row;
       scratch.at = {p + row, 0};
-      if (most == 1 && scratch.block.dropped && !scratch.block.Has(row)) {
+      if (step == 1 && scratch.block.dropped && !scratch.block.Has(row)) {
         continue;
       }
       draft.sink.Prepare(step);
-      reading.RunSteps(row, step);
+      FM_RETURN_IF_ERROR(reading.RunSteps(row, step));
       draft.AddRecords(p + row, p + row + step == draft.end.p);
       const BlockProgram::Output& out = scratch.records_out;
       if (out.error.ok()) continue;

@@ -1,9 +1,11 @@
 #include "core/pipeline/record_reading.h"
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 
 #include "core/base/status.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/read_profile.h"
 
 namespace feedmill {
@@ -156,7 +158,27 @@ absl::StatusOr<bool> RecordReading::ReadBlock(uint64_t row,
   }
 }
 
-void RecordReading::RunSteps(size_t first, size_t count) const {
+size_t RecordReading::RowsTogether(size_t left) const {
+  const BlockProgram& records = *program_.records;
+  size_t most = std::min(left, scratch_.rows_max);
+  if (!records.empty()) most = std::min(most, records.rows_together());
+  if (records.heavy()) most = std::min(most, scratch_.pace.rows());
+  return std::max<size_t>(most, 1);
+}
+
+absl::Status RecordReading::RunSteps(size_t first, size_t count) const {
+  if (ReadStop::Asked()) return Cancelled("these elements are not needed");
+  if (count == 0 || !program_.records->heavy()) {
+    RunRows(first, count);
+    return absl::OkStatus();
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  RunRows(first, count);
+  scratch_.pace.Observe(count, std::chrono::steady_clock::now() - begin);
+  return absl::OkStatus();
+}
+
+void RecordReading::RunRows(size_t first, size_t count) const {
   BlockProgram::Input& in = scratch_.records_in;
   InputBlock& block = scratch_.block;
   size_t begin = first;

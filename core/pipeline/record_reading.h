@@ -33,9 +33,14 @@ class RecordReading {
   // Runs rows [first, first + count) of the block through the steps. The output
   // is scratch.records_out. REQUIRES: records_in.direct, counters and passes
   // are set.
-  void RunSteps(size_t first, size_t count) const;
+  // Cancelled if a ReadStop of this thread stops.
+  absl::Status RunSteps(size_t first, size_t count) const;
+  // Returns how many of `left` rows the next RunSteps should have, so that a
+  // piece of slow rows can end soon.
+  size_t RowsTogether(size_t left) const;
 
  private:
+  void RunRows(size_t first, size_t count) const;
   void AskRun(uint64_t begin, uint64_t end) const;
   absl::StatusOr<size_t> ReadRecords(size_t from, size_t bytes) const;
   absl::Status MakePlain() const;

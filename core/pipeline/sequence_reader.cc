@@ -1,6 +1,7 @@
 #include "core/pipeline/sequence_reader.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "core/base/status.h"
@@ -44,6 +45,7 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
 
 absl::Status SequenceReader::Restart() {
   returned_ = false;
+  rows_.reset();
   FM_ASSIGN_OR_RETURN(stage_, ClientStage::Make(plan_, registry_,
                                                 {.passes = options_.keeps_place,
                                                  .trace = options_.trace}));
@@ -58,12 +60,10 @@ void SequenceReader::Accept(PieceSource& source,
                             absl::StatusOr<PieceSource::TakeResult> taken,
                             Piece piece) {
   if (!taken.ok()) return EndWith(std::move(taken).status());
-  const uint64_t end = piece.end.p;
   switch (*taken) {
     case PieceSource::TakeResult::kPiece:
-      Push(std::move(piece));
-      if (!options_.shared && !done() && needed_ > end) source.SkipTo(needed_);
-      return;
+      rows_ = std::move(piece);
+      return RunRows(source);
     case PieceSource::TakeResult::kPassed:
       return Pass(piece.begin, piece.end);
     case PieceSource::TakeResult::kIdle:
@@ -75,6 +75,26 @@ void SequenceReader::Accept(PieceSource& source,
     case PieceSource::TakeResult::kTimedOut:
       return;
   }
+}
+
+void SequenceReader::RunRows(PieceSource& source) {
+  using Clock = std::chrono::steady_clock;
+  Piece piece = *std::exchange(rows_, std::nullopt);
+  const uint64_t end = piece.end.p;
+  if (!stage_->heavy() || piece.chunk.rows == 0) {
+    Push(std::move(piece));
+  } else {
+    if (piece.chunk.rows > pace_.rows()) {
+      rows_ = piece.From(piece.CursorOf(pace_.rows()));
+      piece = piece.First(pace_.rows());
+    }
+    const size_t rows = piece.chunk.rows;
+    const Clock::time_point begin = Clock::now();
+    Push(std::move(piece));
+    pace_.Observe(rows, Clock::now() - begin);
+  }
+  if (has_rows() || options_.shared || done()) return;
+  if (needed_ > end) source.SkipTo(needed_);
 }
 
 void SequenceReader::Push(Piece piece) {

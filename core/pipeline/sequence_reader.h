@@ -18,6 +18,7 @@
 #include "core/pipeline/infinite_repeat_monitor.h"
 #include "core/pipeline/piece_source.h"
 #include "core/pipeline/read_place.h"
+#include "core/pipeline/row_pace.h"
 #include "core/pipeline/skip_count.h"
 #include "core/plan/plan.h"
 
@@ -30,8 +31,9 @@ namespace feedmill {
 //   - keeps the place for tokens
 //   - detects passes of an infinite sequence that make no element
 // Accepts the pieces of a PieceSource. An owner of both asks Next for an
-// output; if there is none, it takes a piece and lets the sequence accept it,
-// until end(), or calls Finish if the sequence is done().
+// output. If there is none, it calls RunRows if has_rows(), or takes a piece
+// and lets the sequence accept it, until end(). If the sequence is done(), it
+// calls Finish.
 //
 // Callers that make the pieces themselves push them instead: input_stream.h for
 // an input of another pipeline, provenance.h for a search for one element.
@@ -78,6 +80,12 @@ class SequenceReader {
   // positions are not needed. REQUIRES: Next returned null; no end().
   void Accept(PieceSource& source,
               absl::StatusOr<PieceSource::TakeResult> taken, Piece piece);
+  // True if rows of the last piece wait for the client's steps. Slow steps run
+  // a few rows at a time, so that the first outputs need not wait for the last.
+  bool has_rows() const { return rows_.has_value(); }
+  // Runs the next of these rows. REQUIRES: has_rows(); Next returned null; no
+  // end().
+  void RunRows(PieceSource& source);
   // Adds the next piece. Positions before needed() are ignored.
   // REQUIRES: Next returned null; no end().
   void Push(Piece piece);
@@ -152,6 +160,8 @@ class SequenceReader {
   PlaceTracker tracker_;
   SkipCount skips_;
   uint64_t needed_ = 0;
+  std::optional<Piece> rows_;    // of the last piece: not pushed yet
+  RowPace pace_;                 // of slow steps
   Cursor pushed_;                // end of the last piece
   GeneratorStatePtr generator_;  // the last state of a generator that came
   size_t outputs_ = 0;           // chunks made that watch_ has not counted

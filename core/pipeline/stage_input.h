@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -61,8 +62,15 @@ class StageInput {
   class Scratch {
    public:
     virtual ~Scratch() = default;
+    using Clock = std::chrono::steady_clock;
     // Most rows to compute together, if the input computes any.
     size_t rows_max = std::numeric_limits<size_t>::max();
+    // A read may end early, with one row at least, after this time.
+    Clock::time_point ends = Clock::time_point::max();
+
+    bool due() const {
+      return ends != Clock::time_point::max() && Clock::now() >= ends;
+    }
   };
 
   // Returns the input of `plan`'s stage, for the files of `manifest` (null if

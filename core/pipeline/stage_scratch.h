@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/row_pace.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
 
@@ -55,6 +56,7 @@ struct StageScratch final : WorkerStage::Scratch {
   Cursor at;
   size_t rows_together = std::numeric_limits<size_t>::max();
 
+  RowPace pace;          // of slow record steps
   double row_bytes = 0;  // average of the output so far, for reading ahead
   std::vector<size_t> appended;  // bytes of each column of the last chunk
 };

@@ -4,6 +4,7 @@
 // The state has the places of all inputs, with the states of their generators.
 
 #include <algorithm>
+#include <chrono>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -27,6 +28,8 @@ namespace {
 // Most interrupted passes that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
 constexpr size_t kStatesMax = 64;
+// Time for which all inputs make elements in turn, if each is asked.
+constexpr std::chrono::nanoseconds kInputTime = std::chrono::milliseconds(40);
 
 // True if a generator makes elements of the pipeline.
 bool HasGenerator(const AnalyzedGraph& graph) {
@@ -45,6 +48,10 @@ struct Recipe {
   bool has_states = false;  // states are worth their cost
 
   const AnalyzedGraph& graph() const { return plan->graph(); }
+  // Time of a piece of one input: short, because a row may need all of them.
+  std::chrono::nanoseconds PieceTime() const {
+    return kInputTime / graph().inputs.size();
+  }
 
   absl::StatusOr<std::unique_ptr<InputStream>> Begin(
       size_t input, uint64_t pass, uint64_t turn,
@@ -59,8 +66,9 @@ struct Recipe {
     // Each begin of an input is an iteration of its own.
     const RandomKey key =
         MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
-    auto stream = InputStream::Make(graph().inputs[input], files, context,
-                                    plan->seed(), key.low, has_states, place);
+    auto stream =
+        InputStream::Make(graph().inputs[input], files, context, plan->seed(),
+                          key.low, has_states, PieceTime(), place);
     if (stream.ok()) return stream;
     return Annotate(stream.status(), fmt::format("inputs[{}]", input));
   }
@@ -115,15 +123,17 @@ class Pass final : SelectableInputs {
   const absl::Status& error() const { return error_; }
 
   // Makes the following rows, about `bytes_max` bytes, up to the next skipped
-  // element. Makes none once the pass has ended.
-  absl::Status Next(size_t bytes_max) {
+  // element; fewer if `scratch` is due. Makes none once the pass has ended.
+  absl::Status Next(size_t bytes_max, const StageInput::Scratch& scratch) {
     first_row_ = next_row();
     left_out_.reset();
     ChunkBuilder builder(recipe_.spec);
     builder_ = &builder;
     while (!ended_ && !left_out_ && made_ < kBlockRows &&
            (made_ == 0 || builder.bytes() < bytes_max)) {
+      fed_ = false;
       FM_RETURN_IF_ERROR(selector_ == nullptr ? AddAlike() : AddInTurn());
+      if (fed_ && made_ > 0 && scratch.due()) break;
     }
     Append();
     builder.FinishRows(made_);
@@ -183,6 +193,7 @@ class Pass final : SelectableInputs {
     if (stream.left() == 0) {
       Append();
       AnnounceFor(input);
+      fed_ = true;
     }
     FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
     switch (next) {
@@ -363,7 +374,8 @@ class Pass final : SelectableInputs {
   // Used while rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;
-  TakenRows taken_;  // not appended yet
+  TakenRows taken_;   // not appended yet
+  bool fed_ = false;  // an input made rows, which may have taken long
 };
 
 class StreamedInput final : public StageInput {
@@ -380,7 +392,7 @@ class StreamedInput final : public StageInput {
   }
 
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
-                                 size_t bytes_max, Scratch&,
+                                 size_t bytes_max, Scratch& scratch,
                                  InputBlock& out) const override {
     std::unique_ptr<Pass> pass = TakeParked(ref.pass, row);
     if (pass == nullptr) {
@@ -390,7 +402,7 @@ class StreamedInput final : public StageInput {
       FM_ASSIGN_OR_RETURN(pass, Pass::Begin(recipe_, ref.pass));
     }
     while (pass->next_row() <= row && !pass->ended()) {
-      FM_RETURN_IF_ERROR(pass->Next(bytes_max));
+      FM_RETURN_IF_ERROR(pass->Next(bytes_max, scratch));
       if (recipe_.has_states) Keep(*pass);
     }
     Show(*pass, row, out);

@@ -157,6 +157,10 @@ absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
                                        size_t bytes_target, Scratch& scratch,
                                        bool& outer) const {
   auto& own = static_cast<StageScratch&>(scratch);
+  using Clock = std::chrono::steady_clock;
+  own.ends = own.piece_time == std::chrono::nanoseconds::max()
+                 ? Clock::time_point::max()
+                 : Clock::now() + own.piece_time;
   return part_ ? RunShare(begin, end, bytes_target, own, outer)
                : RunAgain(begin, end, bytes_target, own, outer);
 }
@@ -285,6 +289,7 @@ absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
   const DefaultFloatModes modes;
   const StageProgram& program = *program_;
   scratch.source->rows_max = scratch.rows_max;
+  scratch.source->ends = scratch.ends;
   // Without steps, the read columns may become the piece themselves.
   if (!program.records->empty()) draft.sink.Reserve();
   if (program.naming == Naming::kRuns) {

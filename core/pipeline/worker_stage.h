@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
 #define FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,6 +39,10 @@ struct StageScratch;
 // Scratch.
 class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
  public:
+  // For Scratch::piece_time, if a reader may wait for the piece.
+  static constexpr std::chrono::nanoseconds kPieceTime =
+      std::chrono::milliseconds(50);
+
   // Memory that one thread reuses between calls: decoders, read buffers,
   // blocks in cache.
   class Scratch {
@@ -49,9 +54,14 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
     // True if pieces may be views of mapped files, because they stay in this
     // process.
     bool takes_views = false;
-    // Most rows to compute together. Run sets it; MakeAt and MakeInBlock leave
-    // it to the caller.
+    // Time after which a piece ends, so that its reader need not wait for slow
+    // elements behind it.
+    std::chrono::nanoseconds piece_time = std::chrono::nanoseconds::max();
+    // Most rows to compute together, and when the piece ends. Run sets them;
+    // MakeAt and MakeInBlock leave them to the caller.
     size_t rows_max = std::numeric_limits<size_t>::max();
+    std::chrono::steady_clock::time_point ends =
+        std::chrono::steady_clock::time_point::max();
   };
 
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
@@ -74,8 +84,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   std::unique_ptr<Scratch> NewScratch() const;
 
   // Makes the elements of [begin, end), and stops early once `bytes_target`
-  // bytes are made. Then piece.end is the end of a position, or a cursor inside
-  // a position that makes several elements.
+  // bytes are made or scratch.piece_time is over. Then piece.end is the end of
+  // a position, or a cursor inside a position that makes several elements.
+  // Cancelled soon after a ReadStop of this thread stops.
   // A data error ends the piece: piece.error is set, and the piece has
   // everything before it. A returned error Status concerns this machine only
   // (I/O, a changed file): running the stage elsewhere may succeed.

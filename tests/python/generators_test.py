@@ -4,6 +4,7 @@ import itertools
 import os
 import signal
 import sys
+import time
 
 import cloudpickle
 import feedmill as fm
@@ -56,6 +57,24 @@ def test_elements_equal_a_plain_loops(shards, threads):
     made = list(dataset.read(threads=threads))
     assert len(made) == len(expected)
     assert all(map(equal, made, expected))
+
+
+def test_an_element_does_not_wait_for_the_slow_one_behind_it(tmp_path):
+    taken = tmp_path / "taken"
+
+    def slow():
+        end = time.monotonic() + 0.1
+        while time.monotonic() < end:
+            pass
+        yield 0
+        while not taken.exists():
+            pass
+        yield 1
+
+    reader = fm.Dataset.from_generator(slow, output=("int64", ())).read()
+    assert next(reader) == 0
+    taken.touch()
+    assert [int(x) for x in reader] == [1]
 
 
 def test_types_are_found_out_from_the_first_elements():

@@ -2,11 +2,16 @@
 
 import socket
 import struct
+import time
 
 from feedmill_process.error_text import cut, formatted, place_of, summary
 from feedmill_process.generator_state import STATE_ROW, GeneratorStates, StateFailed
 from feedmill_process.output_columns import Output, Unfit
 from feedmill_process.map_process import Here
+
+# An answer ends with the element that is made after this time, so that a reader need not
+# wait for the slow ones behind it.
+ANSWER_SECONDS = 0.05
 
 
 class GeneratorProcess:
@@ -97,6 +102,7 @@ class GeneratorProcess:
     def make(self, row, rows, bytes_max):
         """Returns the next elements, and whether the shard continues after them."""
         made, size = [], 0
+        end = time.monotonic() + ANSWER_SECONDS
         while self.failure is None and len(made) < rows and size < bytes_max:
             self.output.row[0] = row + len(made)
             try:
@@ -113,6 +119,8 @@ class GeneratorProcess:
             else:
                 made.append(values)
                 size += sum(map(size_of, values))
+                if time.monotonic() >= end:
+                    break
         return made, True
 
     def checked(self, element):

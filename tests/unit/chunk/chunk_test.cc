@@ -174,6 +174,12 @@ TEST(Cursor, CuttingAnywhereKeepsTheNames) {
           EXPECT_EQ(CursorOfRow(rest, from, row - below), cursor);
         }
       }
+      const RowCursors before = CursorsBefore(form, begin, from);
+      EXPECT_TRUE(ValidateCursors(before, below, begin, from).ok());
+      for (size_t row = 0; row < below; ++row) {
+        EXPECT_EQ(CursorOfRow(before, begin, row),
+                  CursorOfRow(form, begin, row));
+      }
     }
   }
 }
@@ -304,6 +310,22 @@ TEST(Piece, FromKeepsNamesAndError) {
   EXPECT_EQ(rest.error, piece.error);
   EXPECT_TRUE(rest.Validate().ok());
   EXPECT_EQ(piece.From(piece.end).chunk.rows, 0u);
+}
+
+TEST(Piece, FirstIsWhatFromLeaves) {
+  Piece piece;
+  piece.begin = {4, 0};
+  piece.end = {8, 0};
+  piece.cursors = BitmapRows{{0b1011}};
+  piece.chunk = Numbers({40, 50, 70});
+  piece.error = DataLoss("bad record");
+  const Piece first = piece.First(2);
+  EXPECT_TRUE(first.Validate().ok()) << first.Validate();
+  EXPECT_EQ(first.begin, piece.begin);
+  EXPECT_EQ(first.end, (Cursor{7, 0}));
+  EXPECT_THAT(Rows(first.chunk), ElementsAre("=40,;", "=50,;"));
+  EXPECT_TRUE(first.error.ok());
+  EXPECT_THAT(Rows(piece.From(first.end).chunk), ElementsAre("=70,;"));
 }
 
 // Each corruption of a valid chunk, as a wire could bring it, must be detected.

@@ -46,6 +46,10 @@ class LocalReader {
         local_.sequence->Finish();
         continue;
       }
+      if (local_.sequence->has_rows()) {
+        local_.sequence->RunRows(*local_.maker);
+        continue;
+      }
       Piece piece;
       auto taken = local_.maker->Take(deadline, piece);
       if (taken.ok() && *taken == PieceSource::TakeResult::kTimedOut) {
