@@ -70,6 +70,30 @@ void ComputeSchedule::Measure(absl::Time now, const ComputeTask& task,
   plan->cost.Add(positions, bytes, busy);
 }
 
+void ComputeSchedule::StopUnneeded() {
+  for (auto& [id, task] : tasks_) {
+    if (task.stopped || Needed(id, task)) continue;
+    task.stopped = true;
+    if (task.shared_key) {
+      context_.shared.Abandon(*task.shared_key, task.begin, id);
+    }
+    context_.effects.stop.push_back(id);
+  }
+}
+
+// Another rank of the plan may still ask for a piece that ranks share.
+bool ComputeSchedule::Needed(TaskId id, const ComputeTask& task) const {
+  if (task.shared_key) {
+    return std::any_of(context_.leases.begin(), context_.leases.end(),
+                       [&](const auto& entry) {
+                         return entry.second.lease.plan == task.plan;
+                       });
+  }
+  const auto held = context_.leases.find(task.split);
+  return held != context_.leases.end() && held->second.stream &&
+         held->second.stream->Awaits(id);
+}
+
 std::vector<PlanCost> ComputeSchedule::TakeCosts() {
   std::vector<PlanCost> taken;
   for (auto& [plan, cost] : costs_) taken.push_back(std::move(cost));

@@ -27,6 +27,9 @@ class ComputeSchedule {
   void ReadInPlace(bool in_place) { in_place_ = in_place; }
   // Starts as many tasks as threads, memory and streams allow.
   void Schedule(absl::Time now);
+  // Stops the tasks that no stream waits for: their reader or its job ended, or
+  // another attempt took their place.
+  void StopUnneeded();
   // A task ended. Returns it, and measures its cost. A piece that is not what
   // was requested becomes an error. `costs`, `times`: as in
   // WorkerAgent::OnComputed.
@@ -45,6 +48,7 @@ class ComputeSchedule {
  private:
   void Measure(absl::Time now, const ComputeTask& task, const Piece& piece,
                absl::Duration busy);
+  bool Needed(TaskId id, const ComputeTask& task) const;
   // ---- the choice
   LeasedSplit* NextToCompute(absl::Time now);
   bool Wants(absl::Time now, const LeasedSplit& held) const;

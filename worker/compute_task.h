@@ -101,6 +101,7 @@ struct ComputeTask {
   uint64_t trace = 0;  // 0: not traced
   Attempt attempt{};   // of the lease that is traced
   absl::Time started{};
+  bool stopped = false;  // by WorkerEffects::stop
 };
 
 // Actions for the shell after a call: start work, then send.
@@ -109,11 +110,14 @@ struct WorkerEffects {
   // For each Frame of `sends`, in order: dropped when the transport has sent or
   // lost the frame, on the agent's thread and before the agent.
   std::vector<std::shared_ptr<const void>> unsent;
-  std::vector<PlanDefinition> define;    // compile these; failures: OnDefined
-  std::vector<PlanId> forget;            // plans that no lease needs
-  std::vector<ComputeRequest> compute;   // each answered by one OnComputed
+  std::vector<PlanDefinition> define;   // compile these; failures: OnDefined
+  std::vector<PlanId> forget;           // plans that no lease needs
+  std::vector<ComputeRequest> compute;  // each answered by one OnComputed
+  std::vector<TaskId> stop;  // no stream waits for these; they are answered
   std::vector<ManifestRequest> resolve;  // each answered by one OnResolved
-  bool drained = false;                  // the process may exit
+  // Fingerprints of `resolve` that the dispatcher does not ask for any more.
+  std::vector<std::string> stop_resolving;
+  bool drained = false;  // the process may exit
 };
 
 }  // namespace feedmill

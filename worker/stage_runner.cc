@@ -12,6 +12,7 @@
 #include "core/definition/pipeline_text.h"
 #include "core/io/announced_wait.h"
 #include "core/io/manifest.h"
+#include "core/io/read_stop.h"
 #include "core/net/clock.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/read_profile.h"
@@ -115,7 +116,10 @@ StageRunner::StageRunner(int threads,
       element_bytes_max_(element_bytes_max),
       executor_(threads) {}
 
-StageRunner::~StageRunner() = default;
+StageRunner::~StageRunner() {
+  for (const auto& [task, stop] : stops_) *stop = true;
+  for (const auto& [fingerprint, stop] : resolving_) *stop = true;
+}
 
 void StageRunner::Define(PlanDefinition definition) {
   auto compiled = std::make_shared<CompiledStage>();
@@ -165,8 +169,12 @@ void StageRunner::Compute(ComputeRequest request,
     return;
   }
   const bool at_once = request.at_once;
+  auto stop = std::make_shared<std::atomic<bool>>(false);
+  stops_.emplace(request.task, stop);
   Work work = [this, compiled = found->second, request = std::move(request),
-               blocks = std::move(blocks), codec](int thread) {
+               blocks = std::move(blocks), codec,
+               stop = std::move(stop)](int thread) {
+    const ReadStop stops(*stop);
     const BusyTime busy;
     const absl::Duration waited = AnnouncedWait::Total();
     const absl::Time begun = request.trace ? SteadyNow() : absl::InfinitePast();
@@ -196,6 +204,7 @@ void StageRunner::Compute(ComputeRequest request,
           TaskTimes{begun, SteadyNow(), static_cast<uint32_t>(thread)};
     }
     post_([this, computed = std::move(computed)]() mutable {
+      stops_.erase(computed.task);
       Refill();
       results_.computed(std::move(computed));
     });
@@ -205,13 +214,20 @@ void StageRunner::Compute(ComputeRequest request,
   at_once_.push_back(std::move(work));
 }
 
+void StageRunner::StopTask(TaskId task) {
+  const auto found = stops_.find(task);
+  if (found != stops_.end()) *found->second = true;
+}
+
 absl::StatusOr<Piece> StageRunner::Run(
     CompiledStage& compiled, const ComputeRequest& request,
     const std::shared_ptr<BlockSource>& blocks, int thread) const {
   const ByteBudget budget(element_bytes_max_);
   auto& scratch = compiled.scratches[static_cast<size_t>(thread)];
   auto piece = OrStatus([&]() -> absl::StatusOr<Piece> {
+    FM_RETURN_IF_ERROR(ReadStop::Check("the elements of a task"));
     if (scratch == nullptr) scratch = compiled.stage->NewScratch();
+    scratch->piece_time = WorkerStage::kPieceTime;
     scratch->blocks = blocks;
     const auto stage = compiled.stage->ForShare(request.share);
     if (request.state != nullptr) stage->Restore(*request.state);
@@ -251,15 +267,24 @@ void StageRunner::SubmitQueued() {
 }
 
 void StageRunner::Resolve(ManifestRequest request) {
-  Submit([this, request = std::move(request)](int) {
+  auto stop = std::make_shared<std::atomic<bool>>(false);
+  resolving_.insert_or_assign(request.graph_fingerprint, stop);
+  Submit([this, request = std::move(request), stop = std::move(stop)](int) {
+    const ReadStop stops(*stop);
     auto found = OrStatus([&] { return FindFiles(request.graph, registry_); });
     ManifestResult result{request.graph_fingerprint, found.status(), ""};
     if (found.ok()) result.manifest = *std::move(found);
     post_([this, result = std::move(result)] {
+      resolving_.erase(result.graph_fingerprint);
       Refill();
       results_.resolved(result);
     });
   });
+}
+
+void StageRunner::StopResolving(const std::string& graph_fingerprint) {
+  const auto found = resolving_.find(graph_fingerprint);
+  if (found != resolving_.end()) *found->second = true;
 }
 
 void StageRunner::Submit(Work work) {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_WORKER_STAGE_RUNNER_H_
 #define FEEDMILL_WORKER_STAGE_RUNNER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -65,7 +66,7 @@ class StageRunner {
   StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
               std::function<void(std::function<void()>)> post, Results results,
               uint64_t element_bytes_max = kElementBytesMax);
-  // Waits for running work; drops queued work.
+  // Stops running work, and waits for its end; drops queued work.
   ~StageRunner();
 
   int threads() const { return executor_.threads(); }
@@ -77,7 +78,10 @@ class StageRunner {
   // for packing the piece's parts; never kAuto.
   void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks,
                LinkCompression codec);
+  // Ends the task soon: its result is Cancelled, unless it is made already.
+  void StopTask(TaskId task);
   void Resolve(ManifestRequest request);
+  void StopResolving(const std::string& graph_fingerprint);
   // Runs the `at_once` requests on the calling thread, which must not be inside
   // an iteration of the reactor. Thread: one, always the same.
   void MakeAtOnce();
@@ -103,6 +107,11 @@ class StageRunner {
   const Results results_;
   const uint64_t element_bytes_max_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
+  // Tasks, and searches for files by fingerprint, that have no result yet;
+  // true: it is to end.
+  using Stop = std::shared_ptr<std::atomic<bool>>;
+  std::map<TaskId, Stop> stops_;
+  std::map<std::string, Stop> resolving_;
   // Used when the executor's queue is full; the agent bounds its requests.
   std::deque<Work> waiting_;
   std::mutex at_once_mu_;

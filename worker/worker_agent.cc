@@ -40,6 +40,7 @@ WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
   } else if (const auto* grant = std::get_if<Grant>(&message)) {
     OnGrant(now, from, *grant);
   }
+  schedule_.StopUnneeded();
   schedule_.Schedule(now);
   return TakeEffects();
 }
@@ -88,10 +89,13 @@ WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
 
 WorkerEffects WorkerAgent::OnResolved(absl::Time now, ManifestResult result) {
   const auto found = manifests_.find(result.graph_fingerprint);
-  if (found != manifests_.end()) {
-    found->second = std::move(result);
-    context_.clock.BeatSoon(now);
+  if (found == manifests_.end()) return {};
+  if (found->second.stopped) {  // begun again if it is asked for again
+    manifests_.erase(found);
+  } else {
+    found->second.result = std::move(result);
   }
+  context_.clock.BeatSoon(now);
   return {};
 }
 
@@ -113,6 +117,7 @@ WorkerEffects WorkerAgent::TakeName(absl::Time now, WorkerId worker,
   seen_ = {};
   python_known_ = false;
   context_.clock.BeatWithin(now, absl::ZeroDuration());
+  schedule_.StopUnneeded();
   schedule_.Schedule(now);
   return TakeEffects();
 }
@@ -192,8 +197,13 @@ void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer) {
     asked[request.graph_fingerprint] = &request;
   }
   std::erase_if(manifests_, [&](const auto& entry) {
-    return entry.second.has_value() && !asked.contains(entry.first);
+    return entry.second.result.has_value() && !asked.contains(entry.first);
   });
+  for (auto& [fingerprint, manifest] : manifests_) {
+    if (asked.contains(fingerprint) || manifest.stopped) continue;
+    manifest.stopped = true;
+    context_.effects.stop_resolving.push_back(fingerprint);
+  }
   for (const auto& [fingerprint, request] : asked) {
     if (manifests_.try_emplace(fingerprint).second) {
       context_.effects.resolve.push_back(*request);
@@ -301,8 +311,8 @@ void WorkerAgent::Beat(absl::Time now) {
   beat.costs = schedule_.TakeCosts();
   if (context_.load.TakeDue(now)) beat.load = context_.load.TakeNews(Load(now));
   beat.spans = context_.spans.Take(now);
-  for (const auto& [fingerprint, result] : manifests_) {
-    if (result) beat.manifests.push_back(*result);
+  for (const auto& [fingerprint, manifest] : manifests_) {
+    if (manifest.result) beat.manifests.push_back(*manifest.result);
   }
   context_.effects.sends.push_back({kDispatcherPeer, std::move(beat)});
 }

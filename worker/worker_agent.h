@@ -107,8 +107,11 @@ class WorkerAgent {
   bool draining_ = false;
   bool python_known_ = false;  // the dispatcher has settings.python
   EarlyGrants early_;
-  // Requested manifests by fingerprint; nullopt while being resolved.
-  std::map<std::string, std::optional<ManifestResult>> manifests_;
+  struct AskedManifest {
+    std::optional<ManifestResult> result{};  // nullopt while it is resolved
+    bool stopped = false;                    // it was not asked for any more
+  };
+  std::map<std::string, AskedManifest> manifests_;  // by fingerprint
 };
 
 }  // namespace feedmill

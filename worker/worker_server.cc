@@ -619,6 +619,10 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     const LinkCompression codec = links_->CodecFor(reactor_->now(), request);
     runner_->Compute(std::move(request), Blocks(), codec);
   }
+  for (const TaskId task : effects.stop) runner_->StopTask(task);
+  for (const std::string& fingerprint : effects.stop_resolving) {
+    runner_->StopResolving(fingerprint);
+  }
   for (const PlanId& plan : effects.forget) {
     runner_->Forget(plan);
     places_.erase(plan);

@@ -340,6 +340,10 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
   for (const ComputeRequest& request : effects.compute) {
     Compute(worker, request);
   }
+  for (const TaskId task : effects.stop) {
+    ++result_.totals["tasks stopped"];
+    worker.stopped.insert(task);
+  }
   for (Outgoing& outgoing : effects.sends) {
     CheckState(outgoing.message);
     network_->Send(worker.name, outgoing.to.value(),
@@ -415,6 +419,7 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   timeline_.At(free, [this, name = worker.name, life = worker.life,
                       task = request.task, shared, busy, times] {
     OnWorker(name, life, [this, task, shared, busy, times](WorkerProcess& w) {
+      if (w.stopped.erase(task) > 0) *shared = Cancelled("it was stopped");
       StepWorker(w,
                  w.core->OnComputed(ClockOf(w), task, *shared, TaskCost{busy},
                                     nullptr, nullptr, times));

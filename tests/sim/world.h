@@ -54,6 +54,7 @@ class World {
     std::vector<absl::Time> free_at;     // each thread
     std::map<PlanId, uint64_t> defined;  // its iteration
     std::set<Cursor> states;             // of the generator
+    std::set<TaskId> stopped;
   };
   struct ReaderProcess {
     std::string name;  // its transport's address

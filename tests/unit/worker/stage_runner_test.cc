@@ -62,6 +62,7 @@ class StageRunnerTest : public ::testing::Test {
   std::vector<std::thread::id> posted_by_;    // guarded by mu_
   std::function<void()> then_;  // guarded by mu_: run once by the next poster
   std::vector<uint64_t> made_;
+  int cancelled_ = 0;
   std::vector<std::string> places_;
   std::unique_ptr<StageRunner> runner_ = std::make_unique<StageRunner>(
       1, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
@@ -77,6 +78,10 @@ class StageRunnerTest : public ::testing::Test {
         if (then != nullptr) then();
       },
       StageRunner::Results{[this](Computed computed) {
+                             if (absl::IsCancelled(computed.piece.status())) {
+                               ++cancelled_;
+                               return;
+                             }
                              ASSERT_TRUE(computed.piece.ok())
                                  << computed.piece.status();
                              EXPECT_EQ(computed.piece->chunk.rows, 10U);
@@ -119,6 +124,16 @@ TEST_F(StageRunnerTest, WhileTheCallerIsBusyAnotherThreadMakesTheRest) {
   ExpectMade({10, 20});
   EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
   runner_->SubmitQueued();  // nothing is queued
+}
+
+TEST_F(StageRunnerTest, AStoppedTaskIsCancelled) {
+  Ask(10, true);
+  Ask(20, true);
+  runner_->StopTask(TaskId{11});
+  runner_->StopTask(TaskId{999});  // unknown: it has its result
+  runner_->MakeAtOnce();
+  ExpectMade({20});
+  EXPECT_EQ(cancelled_, 1);
 }
 
 // Computes one piece of a pipeline with a runner.

@@ -196,6 +196,26 @@ TEST_F(WorkerAgentTest, ResultsOfDroppedLeasesAreDiscarded) {
   EXPECT_EQ(agent_.buffered_bytes(), 0);
 }
 
+TEST_F(WorkerAgentTest, TasksThatNoStreamWaitsForAreStopped) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  ASSERT_THAT(tasks_, SizeIs(2));
+  const TaskId first = tasks_[0].task;
+  const TaskId second = tasks_[1].task;
+  EXPECT_THAT(Answer({lease}).stop, IsEmpty());
+  Lease again = lease;  // the attempt was lost
+  again.attempt = Attempt{2};
+  EXPECT_THAT(Answer({again}).stop, ElementsAre(first, second));
+  EXPECT_THAT(Answer({}).stop, IsEmpty());
+  for (const TaskId task : {first, second}) {
+    Keep(agent_.OnComputed(now_, task, absl::CancelledError("stopped"),
+                           TaskCost{absl::Microseconds(1)}));
+  }
+  EXPECT_THAT(frames_, IsEmpty());
+  EXPECT_THAT(Beat().failures, IsEmpty());
+}
+
 TEST_F(WorkerAgentTest, AStreamWithoutGrantsIsParked) {
   const Lease lease = LeaseOf(1, 0, 100);
   GivenLeases({lease});
@@ -437,6 +457,24 @@ TEST_F(WorkerAgentTest, ResolvesAManifestOnceWhileItIsAskedFor) {
   answer.manifests.clear();
   agent_.Handle(now_, kDispatcherPeer, answer);
   EXPECT_THAT(Beat().manifests, IsEmpty());
+}
+
+TEST_F(WorkerAgentTest, AManifestThatIsNotAskedForIsStopped) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.manifests.push_back({"fp", "graph"});
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).resolve, SizeIs(1));
+  answer.manifests.clear();
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).stop_resolving,
+              ElementsAre("fp"));
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).stop_resolving,
+              IsEmpty());
+  // Asked again before it has ended: it begins again when it has.
+  answer.manifests.push_back({"fp", "graph"});
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).resolve, IsEmpty());
+  agent_.OnResolved(now_, {"fp", absl::CancelledError("stopped"), ""});
+  EXPECT_THAT(Beat().manifests, IsEmpty());
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).resolve, SizeIs(1));
 }
 
 // ---- heartbeats
