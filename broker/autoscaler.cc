@@ -280,7 +280,8 @@ Autoscaler::Measured Autoscaler::Measure(absl::Time now,
   measured.busy_workers = job.busy_workers;
   measured.part = figures.busy <= 0 ? 0 : job.busy_workers / figures.busy;
   measured.wishes = measured.waits > settings_.wait_target &&
-                    figures.busy >= kBusyToGrow && measured.rate > 0;
+                    figures.busy >= kBusyToGrow && measured.rate > 0 &&
+                    job.bound_by != BoundBy::kPositions;
   return measured;
 }
 
@@ -347,6 +348,12 @@ void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
   } else if (measured.waits <= settings_.wait_target) {
     scale.reason = fmt::format("{}, which is no more than {}", waits,
                                PercentText(settings_.wait_target));
+  } else if (measured.job->bound_by == BoundBy::kPositions) {
+    scale.more_workers_help = false;
+    scale.reason = fmt::format(
+        "{}, and all positions of its source are being made: more workers do "
+        "not help; bound by positions",
+        waits);
   } else if (!measured.wishes) {
     scale.more_workers_help = false;
     const char* bound = BoundName(measured.job->bound_by);

@@ -95,6 +95,7 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
   input.waits_for = WaitsFor(job);
   input.dispatcher_busy = shell_.busy;
   if (input.over || !input.planned) return input;
+  input.positions = job.positions;
   for (const auto& [consumer, session] : job.sessions) {
     const SessionKey key{job.name, consumer};
     for (const SplitId& split : session.waiting) {

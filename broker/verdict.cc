@@ -64,6 +64,7 @@ struct FleetLoad {
   double streams = 0;
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
+  double threads = 0;
   double share = 1;                 // this job's part of their work
   const Worker* busiest = nullptr;  // busiest worker that works for the job
   double others_busy = 0;           // average of all workers but the busiest
@@ -101,6 +102,7 @@ FleetLoad FleetOf(const std::vector<Worker>& workers) {
   }
   if (fleet.busy > 0) fleet.share = share / fleet.busy;
   if (fleet.streams > 0) fleet.progress /= fleet.streams;
+  fleet.threads = threads;
   if (threads > 0) {
     fleet.busy /= threads;
     fleet.worked /= threads;
@@ -276,6 +278,42 @@ Verdict SlowLink(const Reader& reader, const std::string& waits, double gain) {
                         waits, GainText(gain)));
 }
 
+// Returns the step that took most of the workers' time; null if none is known.
+const Step* LongestStep(const VerdictInput& input, double& total) {
+  const Step* most = nullptr;
+  for (const Step& step : input.steps) {
+    total += step.wall_s;
+    if (most == nullptr || step.wall_s > most->wall_s) most = &step;
+  }
+  return most;
+}
+
+// True if there are no more positions than threads, and about as many threads
+// are busy for the job as it has positions.
+bool LacksPositions(const VerdictInput& input, const FleetLoad& fleet) {
+  const auto positions = static_cast<double>(input.positions);
+  return input.positions > 0 && positions <= fleet.threads &&
+         fleet.busy * fleet.threads * fleet.share >= kBusy * positions;
+}
+
+Verdict FewPositions(const VerdictInput& input, const std::string& waits,
+                     double gain) {
+  double total = 0;
+  const Step* const most = LongestStep(input, total);
+  return Of(
+      BoundBy::kPositions, most == nullptr ? "" : most->name, gain,
+      fmt::format(
+          "{}: its source has {} position{}, and one thread makes each, "
+          "so that more workers do not help{}; inputs that can be "
+          "counted (record formats without compression, filters and "
+          "packing) are made by all threads ({})",
+          waits, input.positions, input.positions == 1 ? "" : "s",
+          most == nullptr ? ""
+                          : fmt::format("; {} takes {} of the time", most->name,
+                                        Percent(most->wall_s / total)),
+          GainText(gain)));
+}
+
 // The verdict if the workers are busy: names the main use of their time.
 Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
                     const FleetLoad& fleet, const std::string& waits,
@@ -302,11 +340,7 @@ Verdict BusyWorkers(const VerdictInput& input, const Reader& reader,
   }
   if (IsSkewed(reader, fleet)) return CostlyRecords(reader, waits, gain);
   double total = 0;
-  const Step* most = nullptr;
-  for (const Step& step : input.steps) {
-    total += step.wall_s;
-    if (most == nullptr || step.wall_s > most->wall_s) most = &step;
-  }
+  const Step* const most = LongestStep(input, total);
   if (most == nullptr || most->wall_s < kDominant * total) {
     return Of(
         BoundBy::kWorkers, "", gain,
@@ -335,6 +369,7 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
     return Of(BoundBy::kWorkers, "", gain,
               fmt::format("{}: there are no workers; start some", waits));
   }
+  if (LacksPositions(input, fleet)) return FewPositions(input, waits, gain);
   // Tasks that end, and have hardly worked: they wait for cores.
   if (fleet.worked < kHardlyWorked && fleet.progress >= kEnding &&
       WaitForCredit(fleet) && !IsStuck(reader, fleet) &&
@@ -452,6 +487,8 @@ const char* BoundName(BoundBy bound) {
       return "source";
     case BoundBy::kStep:
       return "step";
+    case BoundBy::kPositions:
+      return "positions";
     case BoundBy::kWorkers:
       return "workers";
     case BoundBy::kLink:

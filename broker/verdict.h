@@ -14,6 +14,7 @@ enum class BoundBy : uint8_t {
   kNone,  // no reader reads now, or too little is known
   kSource,
   kStep,
+  kPositions,  // each is made by one thread, and there are too few
   kWorkers,
   kLink,
   kClientStage,
@@ -76,6 +77,7 @@ struct VerdictInput {
   std::vector<Reader> readers;
   std::vector<Worker> workers;
   std::vector<Step> steps;
+  uint64_t positions = 0;  // of the plan; 0: not known
   uint64_t splits_without_lease = 0;
   double dispatcher_busy = 0;  // part of its thread, 0 to 1
 };

@@ -281,16 +281,20 @@ std::string AnalyzedGraph::Explain() const {
       fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
                   source.written.ToString());
   const Positions positions = PropertiesOf(graph.source).positions;
-  out += needs_index       ? "        positions are records (indexed, for the "
-                             "shuffle)\n"
-         : source.streamed ? "        positions are passes over the inputs, "
-                             "which are read as streams\n"
-         : !inputs.empty() ? "        positions are elements of the inputs\n"
-         : positions == Positions::kRecords ? "        positions are records\n"
-         : graph.source.Is<GeneratorSource>() ? "        positions are shards\n"
-         : positions == Positions::kBlocks
-             ? "        positions are blocks of 4 MiB\n"
-             : "        positions are files\n";
+  out +=
+      needs_index ? "        positions are records (indexed, for the "
+                    "shuffle)\n"
+      : source.streamed
+          ? "        positions are passes over the inputs, which are read as "
+            "streams: one thread makes each.\n"
+            "        All threads make inputs that can be counted: record "
+            "formats, without compression, filters and packing\n"
+      : !inputs.empty() ? "        positions are elements of the inputs\n"
+      : positions == Positions::kRecords   ? "        positions are records\n"
+      : graph.source.Is<GeneratorSource>() ? "        positions are shards\n"
+      : positions == Positions::kBlocks
+          ? "        positions are blocks of 4 MiB\n"
+          : "        positions are files\n";
   for (size_t i = 0; i < inputs.size(); ++i) {
     out += fmt::format(
         "  inputs[{}]{}\n", i,

@@ -36,6 +36,7 @@ struct Situation {
   // Lumps that a worker takes at a time. They are numbered, and readers take
   // them in order, while workers work ahead. 0: readers take any.
   size_t lease = 0;
+  BoundBy bound = BoundBy::kStep;
 };
 
 double CapacityOf(const Situation& at, uint64_t workers) {
@@ -136,7 +137,7 @@ class Service {
           {at.name, 1, sums.reader_s, sums.waited_s,
            static_cast<uint64_t>(sums.elements),
            Average(sums.parts, part) * static_cast<double>(workers_),
-           BoundBy::kStep});
+           at.bound});
     }
     figures.busy = Average(busy_, std::clamp(busy, 0.0, 1.0));
     if (scaler_.Due(now_, workers_) && scaler_.Look(now_, figures)) {
@@ -572,6 +573,19 @@ TEST(Autoscaler, SaysThatMoreWorkersDoNotHelpWhereTheSourceIsTheBound) {
   EXPECT_THAT(job->reason,
               HasSubstr("was not faster with more than 5 workers"));
   EXPECT_EQ(service.workers(), 5u);
+}
+
+TEST(Autoscaler, StartsNoWorkerForAPositionThatIsBeingMade) {
+  Service service(1, 1, Settings());
+  Situation one{.name = "stream", .trainer = 4000, .worker = 100};
+  one.bound = BoundBy::kPositions;
+  service.Set({one});
+  service.Run(absl::Minutes(5));
+  const JobScale* job = service.scaler().FindJob("stream");
+  ASSERT_NE(job, nullptr);
+  EXPECT_FALSE(job->more_workers_help);
+  EXPECT_THAT(job->reason, HasSubstr("all positions of its source are being"));
+  EXPECT_LE(service.workers(), 2u);
 }
 
 TEST(Autoscaler, StaysWithinItsBounds) {

@@ -60,6 +60,29 @@ TEST(Verdict, NamesTheStepThatTakesMostOfBusyWorkers) {
   EXPECT_FALSE(verdict.evidence.empty());
 }
 
+TEST(Verdict, SaysThatMoreWorkersDoNotHelpOnePosition) {
+  VerdictInput input = Busy();
+  input.positions = 1;
+  input.workers = {Worker(0.5, 1), Worker(0, 0, "tcp://w1:1")};
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kPositions);
+  EXPECT_EQ(verdict.where, "steps[1] decode_image");
+  EXPECT_THAT(verdict.sentence,
+              HasSubstr("its source has 1 position, and one thread makes each, "
+                        "so that more workers do not help; steps[1] "
+                        "decode_image takes 73 % of the time"));
+  // One worker of one thread is no reason for more of them.
+  input.workers = {Worker(0.95, 1)};
+  input.workers[0].threads = 1;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kPositions);
+  // The threads have time left: it is something else.
+  input.workers[0].busy = 0.2;
+  EXPECT_NE(Judge(input).bound_by, BoundBy::kPositions);
+  input.positions = 100;
+  input.workers[0].busy = 0.95;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
 TEST(Verdict, NamesAWorkerThatAReaderCannotReach) {
   VerdictInput input = Busy();
   input.readers.push_back(Waiting(0.1, "1/2"));
