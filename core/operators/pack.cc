@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -10,19 +13,67 @@
 #include "core/operators/type_checks.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/combining_step.h"
+#include "core/pipeline/row_parts.h"
 
 namespace feedmill {
 namespace {
 
 constexpr int64_t kPackLengthMax = int64_t{1} << 31;
 constexpr int64_t kPackBinsMax = int64_t{1} << 20;
+constexpr int64_t kPackWindowMax = int64_t{1} << 16;
 
-class PackedRows final : public CombiningStep {
+// The rows after a cut differ in length.
+ElementSpec OfAnyLength(ElementSpec spec) {
+  for (ComponentSpec& c : spec.components) c.shape[0] = kUnknownDim;
+  return spec;
+}
+
+// The sequences that best_fit may choose from, by their arrival.
+class SequenceWindow {
+ public:
+  size_t size() const { return numbers_.size(); }
+  uint64_t LengthAt(size_t place) const { return lengths_[place]; }
+
+  void Add(uint64_t length) {
+    lengths_.push_back(length);
+    numbers_.push_back(next_);
+    by_length_.emplace(length, next_++);
+  }
+  // Returns the place of the longest sequence of at most `length`; of several,
+  // of the oldest.
+  std::optional<size_t> Longest(uint64_t length) const {
+    auto after = by_length_.upper_bound({length, UINT64_MAX});
+    if (after == by_length_.begin()) return std::nullopt;
+    const auto found = by_length_.lower_bound({std::prev(after)->first, 0});
+    const auto place =
+        std::lower_bound(numbers_.begin(), numbers_.end(), found->second);
+    return static_cast<size_t>(place - numbers_.begin());
+  }
+  void Remove(size_t place) {
+    const auto at = static_cast<ptrdiff_t>(place);
+    by_length_.erase({lengths_[place], numbers_[place]});
+    lengths_.erase(lengths_.begin() + at);
+    numbers_.erase(numbers_.begin() + at);
+  }
+
+ private:
+  std::vector<uint64_t> lengths_;
+  std::vector<uint64_t> numbers_;                      // ascending
+  std::set<std::pair<uint64_t, uint64_t>> by_length_;  // and by number
+  uint64_t next_ = 0;
+};
+
+// Cuts sequences that are too long, and joins the sequences of a row. The
+// methods choose them.
+class PackedRows : public CombiningStep {
  public:
   PackedRows(const Plan& plan, size_t s, const PackStep& step)
-      : CombiningStep(plan, s),
+      : CombiningStep(plan, s, OfAnyLength(plan.graph().InputOf(s))),
         length_(static_cast<uint64_t>(step.length)),
-        bins_(static_cast<size_t>(step.bins)) {
+        most_(std::min(length_, static_cast<uint64_t>(
+                                    step.sequences.value_or(step.length)))),
+        longer_(step.longer),
+        align_(static_cast<uint64_t>(step.align)) {
     for (const ComponentSpec& c : plan.graph().InputOf(s).components) {
       double& fill = fills_.emplace_back(0);
       for (const Padding& p : step.padding) {
@@ -31,45 +82,77 @@ class PackedRows final : public CombiningStep {
     }
   }
 
-  // Each group is an open row; the oldest row comes first.
-  bool Restore(const StageState::Step& state) override {
-    if (!CombiningStep::Restore(state) || rows_.groups.size() > bins_) {
-      return false;
-    }
-    for (const auto& group : rows_.groups) {
-      uint64_t& used = used_.emplace_back(0);
-      for (const RowRef row : group) {
-        uint64_t length = 0;
-        if (!Length(row, length).ok() || length > length_ - used) return false;
-        used += length;
-      }
-      if (group.empty() || group.size() > length_) return false;
-    }
-    return true;
-  }
-
  protected:
-  absl::Status Take(RowRef row) override {
-    uint64_t length = 0;
-    FM_RETURN_IF_ERROR(Length(row, length));
-    size_t bin = 0;
-    while (bin < used_.size() && (used_[bin] + length > length_ ||
-                                  rows_.groups[bin].size() >= length_)) {
-      ++bin;
+  // Cuts sequences that are longer than a row.
+  absl::Status Prepare(Flow& flow) override {
+    parts_.clear();
+    dropped_.clear();
+    if (longer_ == PackStep::Longer::kError) return absl::OkStatus();
+    bool cuts = false;
+    for (size_t row = 0; row < flow.chunk.rows; ++row) {
+      FM_ASSIGN_OR_RETURN(int64_t left, LengthOf(flow.chunk, row));
+      bool first = true;
+      do {
+        const int64_t part = std::min(left, static_cast<int64_t>(length_));
+        parts_.push_back({row, part});
+        dropped_.push_back(!first && longer_ == PackStep::Longer::kTruncate);
+        left -= part;
+        cuts = cuts || left > 0;
+        first = false;
+      } while (left > 0);
     }
-    if (bin == used_.size()) {
-      rows_.groups.push_back({row});
-      used_.push_back(length);
-      if (used_.size() > bins_) QueueOldest();
-      return absl::OkStatus();
+    if (cuts) {
+      CutRows(parts_, flow);
+    } else {
+      parts_.clear();
     }
-    rows_.groups[bin].push_back(row);
-    used_[bin] += length;
     return absl::OkStatus();
   }
-  void QueueIncomplete() override {
-    while (!used_.empty()) QueueOldest();
+  bool Continues(size_t row) const override {
+    return row + 1 < parts_.size() && parts_[row + 1].row == parts_[row].row;
   }
+  // True if the row is the rest of a truncated sequence.
+  bool Dropped(RowRef row) const {
+    return !parts_.empty() && dropped_[row.row];
+  }
+
+  absl::Status Length(RowRef row, uint64_t& length) const {
+    for (size_t c = 0; c < fills_.size(); ++c) {
+      const auto dim =
+          static_cast<uint64_t>(rows_.ColumnOf(row, c).RowDims(row.row)[0]);
+      if (c > 0 && dim != length) return Unequal(length, dim);
+      length = dim;
+    }
+    if (length <= length_) return absl::OkStatus();
+    return DataLoss(
+        "pack: a sequence of {} does not fit {}; say longer: truncate or "
+        "longer: split, or filter it before",
+        length, length_);
+  }
+  absl::StatusOr<int64_t> LengthOf(const Chunk& chunk, size_t row) const {
+    const int64_t length = chunk.columns[0].RowDims(row)[0];
+    for (const Column& column : chunk.columns) {
+      const int64_t other = column.RowDims(row)[0];
+      if (other != length) return Unequal(length, other);
+    }
+    return length;
+  }
+  // Returns where a sequence begins after `used` items of its row.
+  uint64_t Begin(uint64_t used) const {
+    return (used + align_ - 1) / align_ * align_;
+  }
+  uint64_t length() const { return length_; }
+  uint64_t most() const { return most_; }  // sequences of a row
+  std::vector<RowPart> parts_;             // of the flow; empty: none is cut
+  std::vector<bool> dropped_;              // by part
+
+ private:
+  template <class A, class B>
+  static absl::Status Unequal(A length, B other) {
+    return DataLoss("pack: the components of an element have lengths {} and {}",
+                    length, other);
+  }
+
   absl::Status Combine(const Chunk& rows, std::span<const size_t> groups,
                        std::shared_ptr<const ElementSpec> spec, Chunk& out,
                        size_t& count) const override {
@@ -88,31 +171,6 @@ class PackedRows final : public CombiningStep {
   }
   uint64_t CountsAs(size_t) const override { return 1; }
 
- private:
-  absl::Status Length(RowRef row, uint64_t& length) const {
-    for (size_t c = 0; c < fills_.size(); ++c) {
-      const auto dim =
-          static_cast<uint64_t>(rows_.ColumnOf(row, c).RowDims(row.row)[0]);
-      if (c > 0 && dim != length) {
-        return DataLoss(
-            "pack: the components of an element have lengths {} and {}", length,
-            dim);
-      }
-      length = dim;
-    }
-    if (length <= length_) return absl::OkStatus();
-    return DataLoss(
-        "pack: a sequence of {} does not fit {}; slice or filter it before",
-        length, length_);
-  }
-
-  void QueueOldest() {
-    const std::vector<RowRef> oldest = std::move(rows_.groups.front());
-    rows_.groups.erase(rows_.groups.begin());
-    used_.erase(used_.begin());
-    Queue(oldest);
-  }
-
   absl::Status PackColumns(const Chunk& rows, std::span<const size_t> groups,
                            Chunk& out, size_t& failed) const {
     const auto length = static_cast<int64_t>(length_);
@@ -120,7 +178,8 @@ class PackedRows final : public CombiningStep {
     for (const size_t group : groups) used += group;
     const Chunk part = rows.Slice(0, used);
     for (size_t c = 0; c < fills_.size(); ++c) {
-      FM_RETURN_IF_ERROR(PackRows(part.columns[c], groups, length, fills_[c],
+      FM_RETURN_IF_ERROR(PackRows(part.columns[c], groups, length,
+                                  static_cast<int64_t>(align_), fills_[c],
                                   out.columns.emplace_back(), failed));
     }
     ByteBudget::Check(groups.size(), length_ * sizeof(int32_t));
@@ -128,12 +187,13 @@ class PackedRows final : public CombiningStep {
     std::vector<int32_t> positions(segments.size());
     size_t row = 0;
     for (size_t k = 0; k < groups.size(); ++k) {
-      size_t at = k * length_;
+      uint64_t at = 0;
       for (size_t segment = 1; segment <= groups[k]; ++segment, ++row) {
+        at = Begin(at);
         const int64_t items = part.columns[0].RowDims(row)[0];
         for (int64_t item = 0; item < items; ++item, ++at) {
-          segments[at] = static_cast<int32_t>(segment);
-          positions[at] = static_cast<int32_t>(item);
+          segments[k * length_ + at] = static_cast<int32_t>(segment);
+          positions[k * length_ + at] = static_cast<int32_t>(item);
         }
       }
     }
@@ -143,8 +203,152 @@ class PackedRows final : public CombiningStep {
   }
 
   const uint64_t length_;
+  const uint64_t most_;
+  const PackStep::Longer longer_;
+  const uint64_t align_;
+  std::vector<double> fills_;  // by component
+};
+
+// A row begins with the oldest sequence of the window. The longest one that
+// still fits is added, until none does.
+class BestFitRows final : public PackedRows {
+ public:
+  BestFitRows(const Plan& plan, size_t s, const PackStep& step)
+      : PackedRows(plan, s, step),
+        most_held_(static_cast<size_t>(step.window)) {
+    rows_.groups.resize(1);
+  }
+
+  // The only group is the window, in order of arrival.
+  bool Restore(const StageState::Step& state) override {
+    if (!CombiningStep::Restore(state) || rows_.groups.size() > 1) return false;
+    rows_.groups.resize(1);
+    for (const RowRef row : rows_.groups[0]) {
+      uint64_t length = 0;
+      if (!Length(row, length).ok()) return false;
+      window_.Add(length);
+    }
+    return window_.size() <= most_held_;
+  }
+
+ protected:
+  absl::Status Take(RowRef row) override {
+    if (Dropped(row)) return absl::OkStatus();
+    uint64_t length = 0;
+    FM_RETURN_IF_ERROR(Length(row, length));
+    rows_.groups[0].push_back(row);
+    window_.Add(length);
+    if (window_.size() > most_held_) QueueRow();
+    return absl::OkStatus();
+  }
+  void QueueIncomplete() override {
+    while (window_.size() > 0) QueueRow();
+  }
+
+ private:
+  void QueueRow() {
+    chosen_.clear();
+    uint64_t used = 0;
+    for (std::optional<size_t> at = 0; at;) {
+      used = Begin(used) + window_.LengthAt(*at);
+      chosen_.push_back(rows_.groups[0][*at]);
+      rows_.groups[0].erase(rows_.groups[0].begin() +
+                            static_cast<ptrdiff_t>(*at));
+      window_.Remove(*at);
+      const bool full = chosen_.size() == most() || Begin(used) >= length();
+      at = full ? std::nullopt : window_.Longest(length() - Begin(used));
+    }
+    Queue(chosen_);
+  }
+
+  const size_t most_held_;
+  SequenceWindow window_;
+  std::vector<RowRef> chosen_;
+};
+
+// A sequence goes to the first of several open rows where it fits. With one
+// open row and sequences that are cut where it ends, they are concatenated.
+class FirstFitRows final : public PackedRows {
+ public:
+  FirstFitRows(const Plan& plan, size_t s, const PackStep& step)
+      : PackedRows(plan, s, step),
+        bins_(static_cast<size_t>(step.bins)),
+        concatenates_(step.method == PackStep::Method::kConcatenate) {}
+
+  // Each group is an open row; the oldest row comes first.
+  bool Restore(const StageState::Step& state) override {
+    if (!CombiningStep::Restore(state) || rows_.groups.size() > bins_) {
+      return false;
+    }
+    for (const auto& group : rows_.groups) {
+      uint64_t& used = used_.emplace_back(0);
+      for (const RowRef row : group) {
+        uint64_t sequence = 0;
+        if (!Length(row, sequence).ok()) return false;
+        used = Begin(used) + sequence;
+      }
+      if (group.empty() || group.size() > most() || used > length()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+ protected:
+  absl::Status Prepare(Flow& flow) override {
+    if (!concatenates_) return PackedRows::Prepare(flow);
+    parts_.clear();
+    uint64_t used = used_.empty() ? 0 : used_[0];
+    for (size_t row = 0; row < flow.chunk.rows; ++row) {
+      FM_ASSIGN_OR_RETURN(int64_t left, LengthOf(flow.chunk, row));
+      do {
+        if (used == length()) used = 0;
+        const int64_t part =
+            std::min(left, static_cast<int64_t>(length() - used));
+        parts_.push_back({row, part});
+        used += static_cast<uint64_t>(part);
+        left -= part;
+      } while (left > 0);
+    }
+    // An empty sequence adds nothing.
+    dropped_.clear();
+    for (const RowPart& part : parts_) dropped_.push_back(part.length == 0);
+    CutRows(parts_, flow);
+    return absl::OkStatus();
+  }
+  absl::Status Take(RowRef row) override {
+    if (Dropped(row)) return absl::OkStatus();
+    uint64_t sequence = 0;
+    FM_RETURN_IF_ERROR(Length(row, sequence));
+    size_t bin = 0;
+    while (bin < used_.size() && (Begin(used_[bin]) + sequence > length() ||
+                                  rows_.groups[bin].size() >= most())) {
+      ++bin;
+    }
+    if (bin == used_.size()) {
+      rows_.groups.push_back({row});
+      used_.push_back(sequence);
+      if (used_.size() > bins_) QueueOldest();
+      return absl::OkStatus();
+    }
+    rows_.groups[bin].push_back(row);
+    used_[bin] = Begin(used_[bin]) + sequence;
+    return absl::OkStatus();
+  }
+  void QueueIncomplete() override {
+    while (!used_.empty()) QueueOldest();
+  }
+
+ private:
+  void QueueOldest() {
+    const std::vector<RowRef> oldest = std::move(rows_.groups.front());
+    rows_.groups.erase(rows_.groups.begin());
+    used_.erase(used_.begin());
+    Queue(oldest);
+  }
+
   const size_t bins_;
-  std::vector<double> fills_;   // by component
+  const bool concatenates_;
   std::vector<uint64_t> used_;  // by group
 };
 
@@ -154,12 +358,14 @@ struct PackOperator : NeedsAllComponents {
   static constexpr Description kDescription = {
       .summary = "Puts sequences one after another in rows of one length.",
       .yaml = R"(pack: 2048
-pack: {length: 2048, bins: 4})",
+pack: {length: 2048, window: 1000, longer: split}
+pack: {length: 2048, method: concatenate})",
       .element = "sequences joined to rows of one length",
       .details = "Adds `segment_ids` and `positions`, both int32.",
       .errors =
-          "Reading raises DataLossError for a sequence that is longer than "
-          "`length`, or whose components differ in length.",
+          "Reading raises DataLossError for a sequence whose components differ "
+          "in length, or, unless `longer` is truncate or split, that is longer "
+          "than `length`.",
       .example = R"-(
 >>> import numpy as np
 >>> ds = fm.Dataset.text("notes.txt").map(ids="sentencepiece(x, 'pieces.model')")
@@ -169,17 +375,35 @@ array([ 6,  8, 10,  8])
 )-"};
 
   static FieldList Fields(PackStep& s) {
-    return {{"length", &s.length, Field::kRequired | Field::kShort,
-             "Items of a row."},
-            {"bins", &s.bins, Field::kOptional,
-             "Number of rows that are open at once."},
-            {"padding", PaddingList{&s.padding, false}, Field::kOptional,
-             "Values to pad with."}};
+    return {
+        {"length", &s.length, Field::kRequired | Field::kShort,
+         "Items of a row."},
+        {"method", Word(s.method, {"best_fit", "first_fit", "concatenate"}),
+         Field::kOptional,
+         "best_fit: the oldest sequence of a window, then the longest that "
+         "fits; first_fit: the first open row with room; concatenate: one "
+         "after another, cut where a row ends."},
+        {"window", &s.window, Field::kOptional,
+         "Sequences that best_fit chooses from."},
+        {"bins", &s.bins, Field::kOptional,
+         "Rows that first_fit has open at once."},
+        {"longer", Word(s.longer, {"error", "truncate", "split"}),
+         Field::kOptional,
+         "What becomes of a sequence that is longer than a row; concatenate "
+         "always splits."},
+        {"sequences", &s.sequences, Field::kSparse, "Most sequences in a row.",
+         "any number"},
+        {"align", &s.align, Field::kOptional,
+         "Sequences begin at multiples of this number."},
+        {"padding", PaddingList{&s.padding, false}, Field::kOptional,
+         "Values to pad with."}};
   }
   static StepTraits Traits(const PackStep& s) {
+    const bool chooses = s.method == PackStep::Method::kBestFit;
     uint64_t open = 0;
-    if (__builtin_mul_overflow(static_cast<uint64_t>(s.length),
-                               static_cast<uint64_t>(s.bins), &open)) {
+    if (__builtin_mul_overflow(
+            static_cast<uint64_t>(s.length),
+            static_cast<uint64_t>(chooses ? s.window : s.bins), &open)) {
       open = UINT64_MAX;
     }
     return {.needs = StepNeeds::kSequence,
@@ -188,7 +412,15 @@ array([ 6,  8, 10,  8])
             .next_after = static_cast<uint64_t>(s.length)};
   }
   static std::string Describe(const PackStep& s) {
-    return fmt::format("to {}, {} open", s.length, s.bins);
+    switch (s.method) {
+      case PackStep::Method::kBestFit:
+        return fmt::format("to {}, from {} sequences", s.length, s.window);
+      case PackStep::Method::kFirstFit:
+        return fmt::format("to {}, {} open", s.length, s.bins);
+      case PackStep::Method::kConcatenate:
+        break;
+    }
+    return fmt::format("to {}, concatenated", s.length);
   }
   static absl::StatusOr<ElementSpec> Output(const PackStep& s,
                                             const StepInput& in) {
@@ -197,11 +429,7 @@ array([ 6,  8, 10,  8])
       return InvalidArgument("length must be at most {}, not {}",
                              kPackLengthMax, s.length);
     }
-    FM_RETURN_IF_ERROR(CheckSize("bins", s.bins));
-    if (s.bins > kPackBinsMax) {
-      return InvalidArgument("bins must be at most {}, not {}", kPackBinsMax,
-                             s.bins);
-    }
+    FM_RETURN_IF_ERROR(CheckMethod(s));
     FM_RETURN_IF_ERROR(CheckPadding(s.padding, in.spec));
     ElementSpec out = in.spec;
     for (ComponentSpec& c : out.components) {
@@ -224,6 +452,35 @@ array([ 6,  8, 10,  8])
     FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
   }
+  // An option of another method has no effect, and is refused.
+  static absl::Status CheckMethod(const PackStep& s) {
+    const PackStep defaults;
+    FM_RETURN_IF_ERROR(CheckAtMost("window", s.window, kPackWindowMax));
+    FM_RETURN_IF_ERROR(CheckAtMost("bins", s.bins, kPackBinsMax));
+    FM_RETURN_IF_ERROR(CheckAtMost("align", s.align, s.length));
+    if (s.sequences) FM_RETURN_IF_ERROR(CheckSize("sequences", *s.sequences));
+    if (s.bins != defaults.bins && s.method != PackStep::Method::kFirstFit) {
+      return InvalidArgument(
+          "bins is an option of method: first_fit; best_fit has `window`");
+    }
+    if (s.window != defaults.window && s.method != PackStep::Method::kBestFit) {
+      return InvalidArgument("window is an option of method: best_fit");
+    }
+    if (s.method != PackStep::Method::kConcatenate) return absl::OkStatus();
+    if (s.longer == PackStep::Longer::kTruncate || s.sequences ||
+        s.align != defaults.align) {
+      return InvalidArgument(
+          "concatenate cuts sequences where a row ends: leave out `longer`, "
+          "`sequences` and `align`");
+    }
+    return absl::OkStatus();
+  }
+  static absl::Status CheckAtMost(std::string_view name, int64_t value,
+                                  int64_t most) {
+    FM_RETURN_IF_ERROR(CheckSize(name, value));
+    if (value <= most) return absl::OkStatus();
+    return InvalidArgument("{} must be at most {}, not {}", name, most, value);
+  }
   static ComponentMask Made(const PackStep&, const ElementSpec&,
                             const ComponentMask& made, const ComponentMask&) {
     ComponentMask out = made;
@@ -233,7 +490,10 @@ array([ 6,  8, 10,  8])
   static ClientSteps MakeClientSteps(const PackStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    return ClientStepsOf(std::make_unique<PackedRows>(*plan, step, s));
+    if (s.method == PackStep::Method::kBestFit) {
+      return ClientStepsOf(std::make_unique<BestFitRows>(*plan, step, s));
+    }
+    return ClientStepsOf(std::make_unique<FirstFitRows>(*plan, step, s));
   }
 };
 

@@ -324,7 +324,7 @@ absl::Status BatchStacker::Stack(const Chunk& rows,
 }
 
 absl::Status PackRows(const Column& rows, std::span<const size_t> groups,
-                      int64_t length, double fill, Column& out,
+                      int64_t length, int64_t align, double fill, Column& out,
                       size_t& failed_group) {
   RowsOut made(rows.dtype, rows.shape.size(), fill);
   size_t begin = 0;
@@ -338,7 +338,16 @@ absl::Status PackRows(const Column& rows, std::span<const size_t> groups,
     if (BoundedItems(shape) < 0) return TooLarge(shape);
     made.Begin(shape);
     const int64_t first = rows.RowStart(begin);
-    made.Put(rows, first, rows.RowStart(end) - first, 0);
+    if (align == 1) {
+      made.Put(rows, first, rows.RowStart(end) - first, 0);
+    } else {
+      const int64_t each = NumItems(shape) / length;
+      int64_t at = 0;
+      for (size_t row = begin; row < end; ++row) {
+        made.Put(rows, rows.RowStart(row), rows.RowItems(row), at * each);
+        at += (rows.RowDims(row)[0] + align - 1) / align * align;
+      }
+    }
     made.End();
     begin = end;
   }

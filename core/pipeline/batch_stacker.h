@@ -52,10 +52,11 @@ class BatchStacker {
   std::vector<Component> components_;
 };
 
-// Joins rows of shape [n, …] along the first axis, then appends `fill` up to
-// `length`. DataLoss as for Stack.
+// Joins rows of shape [n, …] along the first axis; each begins at a multiple of
+// `align`. `fill` stands between them and after them, up to `length`. DataLoss
+// as for Stack.
 absl::Status PackRows(const Column& rows, std::span<const size_t> groups,
-                      int64_t length, double fill, Column& out,
+                      int64_t length, int64_t align, double fill, Column& out,
                       size_t& failed_group);
 
 }  // namespace feedmill

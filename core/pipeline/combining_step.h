@@ -19,13 +19,17 @@ namespace feedmill {
 class CombiningStep : public ClientStep {
  public:
   CombiningStep(const Plan& plan, size_t s)
-      : rows_(plan.graph().InputOf(s)), output_(plan.graph().steps[s].output) {}
+      : CombiningStep(plan, s, plan.graph().InputOf(s)) {}
+  // `spec`: of the rows after Prepare.
+  CombiningStep(const Plan& plan, size_t s, const ElementSpec& spec)
+      : rows_(spec), output_(plan.graph().steps[s].output) {}
 
   absl::Status OnPush(Flow flow) final {
+    FM_RETURN_IF_ERROR(Prepare(flow));
     rows_.Begin(flow);
     absl::Status error;
     for (size_t row = 0; row < flow.chunk.rows && error.ok(); ++row) {
-      fed_ = flow.InputOf(row);
+      fed_ = flow.InputOf(row) - (Continues(row) ? 1 : 0);
       error = Take(rows_.At(row));
       if (error.ok() && queued_.size() >= kQueuedRows) error = Send();
     }
@@ -59,6 +63,10 @@ class CombiningStep : public ClientStep {
   }
 
  protected:
+  // Changes rows before they are taken.
+  virtual absl::Status Prepare(Flow&) { return absl::OkStatus(); }
+  // True if the next row is a part of the same input row.
+  virtual bool Continues(size_t) const { return false; }
   // Adds the next row to a group, and queues groups that are complete.
   virtual absl::Status Take(RowRef row) = 0;
   // Queues all groups that have to be emitted although more rows may come.

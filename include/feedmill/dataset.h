@@ -569,8 +569,9 @@ class Dataset {
   // Sequences joined to rows of step.length tokens (dataset_options.h).
   // Input: T [n, …], with one n for all components.
   // Output: T [length, …], and segment_ids and positions, int32 [length].
-  // Errors: InvalidArgument if a component is a scalar. DataLoss if a sequence
-  // is longer than a row, or components differ in n.
+  // Errors: InvalidArgument if a component is a scalar, or for an option of
+  // another method. DataLoss if a sequence is longer than a row and step.longer
+  // is kError, or if components differ in n.
   // Example:
   //   Dataset::Range(2).Window(2, {.shift = 1}).Pack({.length = 4})
   //   // → {"x":[0,1,1,0],"segment_ids":[1,1,2,0],"positions":[0,1,0,0]}

@@ -405,12 +405,25 @@ struct TokenBatchStep {
 };
 // Joins sequences along the components' first axes into rows of `length`, and
 // pads the rows. Adds two int32 components: segment_ids (1, 2, …; 0: padding)
-// and positions within the segment. A sequence goes to the first of at most
-// `bins` open rows with room. If no row has room, the oldest row is returned.
+// and positions within the segment.
 struct PackStep {
-  int64_t length = 0;
+  enum class Method {
+    kBestFit,   // the oldest of `window` sequences, then the longest that fit
+    kFirstFit,  // the first of `bins` open rows with room
+    kConcatenate,  // one after another, cut where a row ends
+  };
+  enum class Longer { kError, kTruncate, kSplit };
+
+  int64_t length = 0;  // items of a row
+  Method method = Method::kBestFit;
+  int64_t window = 256;
   int64_t bins = 1;
-  std::vector<Padding> padding{};  // values only
+  // For a sequence that is longer than a row: an error, its first items, or
+  // parts.
+  Longer longer = Longer::kError;
+  std::optional<int64_t> sequences{};  // most in a row; absent: any number
+  int64_t align = 1;                   // sequences begin at multiples of it
+  std::vector<Padding> padding{};      // values only
 };
 
 // ---- steps, as the arguments of Dataset's methods

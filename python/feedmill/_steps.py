@@ -283,7 +283,12 @@ class Steps(StepMethods):
         self,
         length: int,
         *,
+        method: Literal["best_fit", "first_fit", "concatenate"] | None = None,
+        window: int | None = None,
         bins: int | None = None,
+        longer: Literal["error", "truncate", "split"] | None = None,
+        sequences: int | None = None,
+        align: int | None = None,
         values: Mapping[str, float] | None = None,
     ) -> Self:
         """Puts sequences one after another in rows of one length.
@@ -292,11 +297,19 @@ class Steps(StepMethods):
 
         Args:
           length: Items of a row.
-          bins: Number of rows that are open at once. Default: 1.
+          method: best_fit: the oldest sequence of a window, then the longest that fits; first_fit:
+            the first open row with room; concatenate: one after another, cut where a row ends.
+            Default: best_fit.
+          window: Sequences that best_fit chooses from. Default: 256.
+          bins: Rows that first_fit has open at once. Default: 1.
+          longer: What becomes of a sequence that is longer than a row; concatenate always splits.
+            Default: error.
+          sequences: Most sequences in a row. Default: any number.
+          align: Sequences begin at multiples of this number. Default: 1.
           values: Values with which rows are padded. Default: 0, and "" for bytes.
 
-        Reading raises DataLossError for a sequence that is longer than ``length``, or whose
-        components differ in length.
+        Reading raises DataLossError for a sequence whose components differ in length, or, unless
+        ``longer`` is truncate or split, that is longer than ``length``.
 
         >>> import feedmill as fm
         >>> import numpy as np
@@ -305,7 +318,17 @@ class Steps(StepMethods):
         >>> np.bincount(row["segment_ids"])
         array([ 6,  8, 10,  8])
         """
-        return self._step("pack", length=required("length", length), bins=bins, values=values)
+        return self._step(
+            "pack",
+            length=required("length", length),
+            method=method,
+            window=window,
+            bins=bins,
+            longer=longer,
+            sequences=sequences,
+            align=align,
+            values=values,
+        )
 
     def parse_example(self, features: Types) -> Self:
         """Reads tf.train.Example messages: a component for each feature.

@@ -107,11 +107,23 @@ Step RandomSequenceStep(Random& random) {
       }
       return MakeStep(tokens);
     }
-    default:
-      return MakeStep(PackStep{
-          3 + Small(random, 12),
-          Small(random, 3),
-          {{"x", std::nullopt, static_cast<double>(Below(random, 2))}}});
+    default: {
+      PackStep pack;
+      pack.length = 3 + Small(random, 12);
+      pack.method = static_cast<PackStep::Method>(Below(random, 3));
+      pack.padding = {
+          {"x", std::nullopt, static_cast<double>(Below(random, 2))}};
+      if (pack.method == PackStep::Method::kConcatenate) return MakeStep(pack);
+      pack.longer = static_cast<PackStep::Longer>(Below(random, 3));
+      if (Below(random, 3) == 0) pack.sequences = Small(random, 4);
+      if (Below(random, 3) == 0) pack.align = Small(random, 3);
+      if (pack.method == PackStep::Method::kFirstFit) {
+        pack.bins = Small(random, 3);
+      } else {
+        pack.window = Small(random, 6);
+      }
+      return MakeStep(pack);
+    }
   }
 }
 

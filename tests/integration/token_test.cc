@@ -82,7 +82,7 @@ constexpr Case kCases[] = {
      "{token_batch: {tokens: 40}}]",
      true},
     {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
-     "{pack: {length: 16, bins: 3}}, {batch: 2}]",
+     "{pack: {length: 16, method: first_fit, bins: 3}}, {batch: 2}]",
      true},
     {"[{batch: 4}]", false, kMixed},
     {"[{filter: 'x % 3 != 0'}, {repeat: 2}, {batch: 5}]", true, kMixed},

@@ -43,6 +43,22 @@ Tensor Join(const std::vector<Tensor>& rows) {
   return out;
 }
 
+// Items [begin, end) of the first axis.
+Tensor SliceFirst(const Tensor& row, uint64_t begin, uint64_t end) {
+  Tensor out{row.dtype, row.shape, {}, {}};
+  out.shape[0] = 1;
+  const auto each = static_cast<ptrdiff_t>(Product(out.shape));
+  out.shape[0] = static_cast<int64_t>(end - begin);
+  const auto cut = [&](const auto& from, auto& to) {
+    if (from.empty()) return;
+    to.assign(from.begin() + static_cast<ptrdiff_t>(begin) * each,
+              from.begin() + static_cast<ptrdiff_t>(end) * each);
+  };
+  cut(row.numbers, out.numbers);
+  cut(row.strings, out.strings);
+  return out;
+}
+
 long double FillOf(DType dtype, double value) {
   return dtype == DType::kFloat32 ? static_cast<float>(value) : value;
 }
@@ -318,15 +334,24 @@ class Runner {
     Item out;
     for (size_t c = 0; c < rows[0].element.size(); ++c) {
       const std::string& name = rows[0].element[c].name;
-      Tensor joined = Join(ComponentOf(rows, c));
+      const double fill = PaddingOf(name, step.padding).value;
+      std::vector<Tensor> sequences = ComponentOf(rows, c);
+      for (size_t k = 0; k + 1 < sequences.size(); ++k) {
+        Shape shape = sequences[k].shape;
+        while (shape[0] % step.align != 0) ++shape[0];
+        sequences[k] = Pad(sequences[k], shape, fill);
+      }
+      Tensor joined = Join(sequences);
       Shape shape = joined.shape;
       shape[0] = step.length;
-      out.element.push_back(
-          {Named(name),
-           Pad(joined, shape, PaddingOf(name, step.padding).value)});
+      out.element.push_back({Named(name), Pad(joined, shape, fill)});
     }
     std::vector<long double> segments, positions;
     for (size_t k = 0; k < rows.size(); ++k) {
+      while (segments.size() % Size(step.align) != 0) {
+        segments.push_back(0);
+        positions.push_back(0);
+      }
       for (uint64_t at = 0; at < SequenceLength(rows[k]); ++at) {
         segments.push_back(static_cast<long double>(k + 1));
         positions.push_back(static_cast<long double>(at));
@@ -339,30 +364,114 @@ class Runner {
     return out;
   }
 
+  // Items [begin, end) of all components.
+  static Item Cut(const Item& item, uint64_t begin, uint64_t end) {
+    Item part = item;
+    for (Component& c : part.element) {
+      c.value = SliceFirst(c.value, begin, end);
+    }
+    return part;
+  }
+
+  // The sequences that a row may hold, of an item. `room`: items left in the
+  // row that concatenate fills.
+  static std::vector<Item> SequencesOf(const Item& item, const PackStep& step,
+                                       uint64_t& room) {
+    const auto length = Size(step.length);
+    const uint64_t own = SequenceLength(item);
+    const bool joins = step.method == PackStep::Method::kConcatenate;
+    if (joins && own == 0) return {};
+    if (!joins && own <= length) return {item};
+    if (!joins && step.longer == PackStep::Longer::kError) {
+      throw DataError("a sequence does not fit");
+    }
+    if (!joins && step.longer == PackStep::Longer::kTruncate) {
+      return {Cut(item, 0, length)};
+    }
+    std::vector<Item> parts;
+    for (uint64_t at = 0; at < own;) {
+      if (room == 0) room = length;
+      const uint64_t size = std::min(own - at, joins ? room : length);
+      parts.push_back(Cut(item, at, at + size));
+      if (joins) room -= size;
+      at += size;
+    }
+    return parts;
+  }
+
+  static uint64_t UsedBy(const std::vector<Item>& row, const PackStep& step) {
+    uint64_t used = 0;
+    for (const Item& item : row) {
+      while (used % Size(step.align) != 0) ++used;
+      used += SequenceLength(item);
+    }
+    return used;
+  }
+  static bool HasRoom(std::vector<Item> row, const Item& item,
+                      const PackStep& step) {
+    if (row.size() >= Size(step.sequences.value_or(step.length)) ||
+        row.size() >= Size(step.length)) {
+      return false;
+    }
+    row.push_back(item);
+    return UsedBy(row, step) <= Size(step.length);
+  }
+
+  void EmitRow(const std::vector<Item>& row, const PackStep& step) {
+    out_.items.push_back(Packed(row, step));
+    out_.items.back().counters = {{made_++, 0}};
+  }
+
+  // The oldest sequence, then again and again the longest that fits.
+  void EmitBestFit(std::vector<Item>& window, const PackStep& step) {
+    std::vector<Item> row{window.front()};
+    window.erase(window.begin());
+    for (;;) {
+      auto best = window.end();
+      if (UsedBy(row, step) < Size(step.length)) {
+        for (auto at = window.begin(); at != window.end(); ++at) {
+          if (HasRoom(row, *at, step) &&
+              (best == window.end() ||
+               SequenceLength(*at) > SequenceLength(*best))) {
+            best = at;
+          }
+        }
+      }
+      if (best == window.end()) return EmitRow(row, step);
+      row.push_back(*best);
+      window.erase(best);
+    }
+  }
+
   void Do(const PackStep& step) {
-    const auto length = static_cast<uint64_t>(step.length);
+    std::vector<Item> window;
     std::vector<std::vector<Item>> bins;  // oldest first
-    const auto emit = [&] {
-      out_.items.push_back(Packed(bins[0], step));
-      out_.items.back().counters = {{made_++, 0}};
+    const auto emit_bin = [&] {
+      EmitRow(bins[0], step);
       bins.erase(bins.begin());
     };
+    const bool best_fit = step.method == PackStep::Method::kBestFit;
+    uint64_t room = 0;
     for (const Item& item : in_) {
-      const uint64_t own = SequenceLength(item);
-      if (own > length) throw DataError("a sequence does not fit");
-      bool placed = false;
-      for (std::vector<Item>& bin : bins) {
-        uint64_t used = 0;
-        for (const Item& other : bin) used += SequenceLength(other);
-        if (placed || used + own > length || bin.size() >= length) continue;
-        bin.push_back(item);
-        placed = true;
+      for (const Item& sequence : SequencesOf(item, step, room)) {
+        if (best_fit) {
+          window.push_back(sequence);
+          if (window.size() > Size(step.window)) EmitBestFit(window, step);
+          continue;
+        }
+        const auto found = std::find_if(
+            bins.begin(), bins.end(),
+            [&](const auto& bin) { return HasRoom(bin, sequence, step); });
+        if (found != bins.end()) {
+          found->push_back(sequence);
+          continue;
+        }
+        bins.push_back({sequence});
+        if (bins.size() > Size(step.bins)) emit_bin();
       }
-      if (placed) continue;
-      bins.push_back({item});
-      if (bins.size() > Size(step.bins)) emit();
     }
-    while (ended_ && !bins.empty()) emit();
+    while (ended_ && !window.empty()) EmitBestFit(window, step);
+    while (ended_ && !bins.empty()) emit_bin();
   }
 
   std::vector<Item> in_;

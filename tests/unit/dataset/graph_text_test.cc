@@ -100,7 +100,7 @@ steps:
   - window: {size: 4, shift: 2, stride: 3}
   - bucket_by_sequence_length: {component: a, boundaries: [2, 5], batch_sizes: [3, 2, 1]}
   - token_batch: {tokens: 64, layout: ragged}
-  - pack: {length: 128, bins: 4, values: {a: 7}}
+  - pack: {length: 128, method: first_fit, bins: 4, values: {a: 7}}
 )");
   ASSERT_EQ(graph.steps.size(), 12u);
   EXPECT_EQ(graph.steps[0].Get<ShuffleStep>().window, 100);

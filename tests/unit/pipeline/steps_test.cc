@@ -302,24 +302,78 @@ TEST(TokenBatch, KeepsToTheBudget) {
                        HasSubstr("an element of 3 tokens does not fit 2")));
 }
 
-TEST(Pack, JoinsSequencesInRows) {
-  const std::string lists = "{map: 'List(x % 4)'}, ";
+// Returns a row as GivesAnywhere prints it.
+std::string Row(const std::string& x, const std::string& segments,
+                const std::string& positions) {
+  return "{\"x\":[" + x + "],\"segment_ids\":[" + segments +
+         "],\"positions\":[" + positions + "]}\n";
+}
+const char* const kLists = "{map: 'List(x % 4)'}, ";
+
+TEST(Pack, BestFitTakesTheOldestAndThenTheLongestThatFits) {
+  const std::string lists = kLists;
   GivesAnywhere(lists + "{pack: 4}", 5,
-                "{\"x\":[1,2,2,0],\"segment_ids\":[2,3,3,0],\"positions\":[0,0,"
-                "1,0]}\n"
-                "{\"x\":[3,3,3,0],\"segment_ids\":[1,1,1,0],\"positions\":[0,1,"
-                "2,0]}\n");
-  GivesAnywhere("{skip: 1}, " + lists + "{pack: {length: 4, bins: 2}}", 6,
-                "{\"x\":[1,2,2,5],\"segment_ids\":[1,2,2,4],\"positions\":[0,0,"
-                "1,0]}\n"
-                "{\"x\":[3,3,3,0],\"segment_ids\":[1,1,1,0],\"positions\":[0,1,"
-                "2,0]}\n");
+                Row("3,3,3,1", "2,2,2,3", "0,1,2,0") +
+                    Row("2,2,0,0", "1,1,0,0", "0,1,0,0"));
+  GivesAnywhere(lists + "{pack: {length: 4, window: 1}}", 4,
+                Row("1,0,0,0", "2,0,0,0", "0,0,0,0") +
+                    Row("2,2,0,0", "1,1,0,0", "0,1,0,0") +
+                    Row("3,3,3,0", "1,1,1,0", "0,1,2,0"));
   GivesAnywhere(lists + "{pack: 4}", 0, "");
   GivesAnywhere(lists + "{pack: {length: 2, values: {x: 7}}}", 1,
-                "{\"x\":[7,7],\"segment_ids\":[0,0],\"positions\":[0,0]}\n");
-  EXPECT_THAT(LinesOf("[" + lists + "{pack: 2}]", 4, 100),
-              HasSubstr("a sequence of 3 does not fit 2"));
+                Row("7,7", "0,0", "0,0"));
+  GivesAnywhere("{skip: 1}, " + lists + "{pack: {length: 4, sequences: 1}}", 3,
+                Row("1,0,0,0", "1,0,0,0", "0,0,0,0") +
+                    Row("2,2,0,0", "1,1,0,0", "0,1,0,0"));
+}
+
+TEST(Pack, FirstFitTakesTheFirstOpenRowWithRoom) {
+  const std::string lists = kLists;
+  GivesAnywhere(lists + "{pack: {length: 4, method: first_fit}}", 5,
+                Row("1,2,2,0", "2,3,3,0", "0,0,1,0") +
+                    Row("3,3,3,0", "1,1,1,0", "0,1,2,0"));
+  GivesAnywhere(
+      "{skip: 1}, " + lists + "{pack: {length: 4, method: first_fit, bins: 2}}",
+      6,
+      Row("1,2,2,5", "1,2,2,4", "0,0,1,0") +
+          Row("3,3,3,0", "1,1,1,0", "0,1,2,0"));
+  GivesAnywhere(lists + "{pack: {length: 4, method: first_fit, align: 2}}", 4,
+                Row("1,0,2,2", "2,0,3,3", "0,0,0,1") +
+                    Row("3,3,3,0", "1,1,1,0", "0,1,2,0"));
+}
+
+TEST(Pack, ConcatenateCutsWhereARowEnds) {
+  GivesAnywhere(
+      kLists + std::string("{pack: {length: 4, method: concatenate}}"), 5,
+      Row("1,2,2,3", "1,2,2,3", "0,0,1,0") +
+          Row("3,3,0,0", "1,1,0,0", "0,1,0,0"));
+}
+
+TEST(Pack, LongerSequencesAreCutOnDemand) {
+  const std::string lists = kLists;
+  GivesAnywhere(lists + "{pack: {length: 2, longer: truncate}}", 4,
+                Row("2,2", "2,2", "0,1") + Row("1,0", "1,0", "0,0") +
+                    Row("3,3", "1,1", "0,1"));
+  GivesAnywhere(lists + "{pack: {length: 2, longer: split}}", 4,
+                Row("2,2", "2,2", "0,1") + Row("1,3", "1,2", "0,0") +
+                    Row("3,3", "1,1", "0,1"));
+  EXPECT_THAT(
+      LinesOf("[" + lists + "{pack: 2}]", 4, 100),
+      HasSubstr("a sequence of 3 does not fit 2; say longer: truncate"));
+}
+
+TEST(Pack, RefusesWhatItCannotJoin) {
   EXPECT_THAT(LinesOf("[{pack: 2}]", 4, 100), HasSubstr("which has no axis"));
+  EXPECT_THAT(
+      LinesOf("[" + std::string(kLists) + "{pack: {length: 4, bins: 2}}]", 4,
+              100),
+      HasSubstr("bins is an option of method: first_fit"));
+  EXPECT_THAT(
+      LinesOf("[" + std::string(kLists) +
+                  "{pack: {length: 4, method: concatenate, longer: split, "
+                  "sequences: 2}}]",
+              4, 100),
+      HasSubstr("concatenate cuts sequences where a row ends"));
 }
 
 }  // namespace
