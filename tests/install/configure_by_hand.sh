@@ -19,7 +19,9 @@ grep -q '^FEEDMILL_QUICK_JPEG:BOOL=OFF$' "$folder/build/CMakeCache.txt" || fail 
   fail "build.ninja has ccache, mold or GTest: $(grep -mE1 'ccache|mold|gtest|googletest' "$folder/build/build.ninja")"
 grep -q -- '-O2 -DNDEBUG' "$folder/build/build.ninja" || fail "it does not optimise"
 # All that the command and the libraries need can be built, in order.
-"$cmake" --build "$folder/build" -- -n > "$folder/plan.log" || fail "there is no way to build all"
+# Without the rule that configures again: a dry run would end with it.
+sed '/^build build\.ninja /,/^$/d' "$folder/build/build.ninja" > "$folder/build/plan.ninja"
+"$cmake" --build "$folder/build" -- -f plan.ninja -n > "$folder/plan.log" || fail "there is no way to build all"
 for made in bin/feedmill client/libfeedmill_client_reader.a; do
   grep -q " $made\$" "$folder/plan.log" || fail "$made is not built"
 done
