@@ -64,6 +64,7 @@ absl::StatusOr<ClientStage::Output*> AwaitOutput(ReaderParts& parts) {
       continue;
     }
     if (sequence.has_rows()) {
+      FM_RETURN_IF_ERROR(parts.cancellation.Check());
       InStage(parts, [&] { sequence.RunRows(*parts.source); });
       continue;
     }

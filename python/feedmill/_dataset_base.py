@@ -14,11 +14,12 @@ from feedmill import _feedmill
 from feedmill._arguments import Even
 from feedmill._component_spec import ComponentSpec
 from feedmill._dataset_html import dataset_html
+from feedmill._look import table_of
 from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
 from feedmill._steps import Steps
 from feedmill._values import options
-from feedmill.errors import InvalidArgumentError, NotFoundError
+from feedmill.errors import InvalidArgumentError, NotFoundError, UnknownLengthError
 from feedmill.reader import Reader
 
 if TYPE_CHECKING:
@@ -174,6 +175,59 @@ class DatasetBase(Sources, Steps):
         """
         return _element_spec(self._pipeline().element_spec())
 
+    # ---- a look at the elements
+
+    def head(self, count: int = 5) -> list[Any]:
+        """Reads the first elements, in this process.
+
+        Raises as :meth:`read` does.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(9).filter("x % 4 == 1").head(3)]
+        [1, 5]
+        """
+        with self._with_step("take", check.count("count", count)).read() as reader:
+            return list(reader)
+
+    def show(self, count: int = 5) -> None:
+        """Prints the first elements as a table.
+
+        Large arrays are shown by dtype and shape, and images by kind and size.
+
+        Raises as :meth:`read` does.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.range(3).map(n="x", half="x / 2", name="to_string(x)").show(2)
+        n  half  name
+        -  ----  ----
+        0   0.0  0
+        1   0.5  1
+        """
+        print(table_of(self.head(count)))
+
+    def count(self) -> int:
+        """Returns the number of elements.
+
+        Reads them all, unless the number follows from the files' indexes and the steps.
+
+        Raises InvalidArgumentError for a ``repeat`` without end, and as :meth:`read` does.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.range(100).filter("x % 3 == 0").batch(10).count()
+        4
+        """
+        names = [(name, value) for place, name, value in self._native.parts() if place != "options"]
+        endless = [k for k, (name, value) in enumerate(names) if name == "repeat" and not value]
+        if endless and not any(name == "take" for name, _ in names[endless[-1] :]):
+            raise InvalidArgumentError(
+                "count: the dataset repeats without end; count it before repeat(), or take(n) first"
+            )
+        with self.read() as reader:
+            try:
+                return len(reader)
+            except UnknownLengthError:
+                return sum(map(_rows_of, reader.chunks()))
+
     # ---- options
 
     def with_options(
@@ -316,6 +370,10 @@ class DatasetBase(Sources, Steps):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self)._of, (self._native,))
+
+
+def _rows_of(chunk: Any) -> int:
+    return len(next(iter(chunk.values())) if isinstance(chunk, dict) else chunk)
 
 
 def _element_spec(
