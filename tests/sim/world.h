@@ -65,6 +65,7 @@ class World {
     absl::Time wake = absl::InfiniteFuture();
     bool zombie = false;    // replaced: its output is ignored
     bool intruder = false;  // joined without taking over
+    bool let_in = false;    // an intruder that is the main reader now
     bool side = false;      // of the other job
     bool take_over = false;
     bool follows = false;      // a process's second reader, which was admitted
@@ -216,6 +217,7 @@ class World {
   void StartSharerLater(size_t member, absl::Duration delay);
   bool OtherSharerLives(size_t member) const;
   void KillLateSharer();
+  void TakeBackFromIntruder(ReaderProcess& opener, bool side);
   void CheckOpened(const SessionOpened& event);
   void CheckRunStarted(const RunStarted& event);
   bool MayBeLeftBehind(const JobState& job, size_t member, RunNumber run) const;

@@ -387,7 +387,17 @@ void World::CheckOpened(const SessionOpened& event) {
   for (auto& [name, reader] : readers_) {
     if (reader.life == event.incarnation.value()) opener = &reader;
   }
-  if (opener == nullptr) return;
+  if (opener == nullptr) {
+    // A late hello of a reader that is gone took the job from an intruder.
+    const auto main = readers_.find(main_);
+    if (!side && main != readers_.end() && main->second.let_in &&
+        main->second.life < event.incarnation.value()) {
+      ++result_.totals["intruders superseded"];
+      main->second.zombie = true;
+      StartMainLater(true, absl::Milliseconds(500));
+    }
+    return;
+  }
   if (opener->take_over ||
       opener->resumed) {  // the earlier reader was given up by its user
     for (auto& [name, reader] : readers_) {
@@ -403,7 +413,10 @@ void World::CheckOpened(const SessionOpened& event) {
     }
     return;
   }
-  if (opener->zombie) return;  // reached a dispatcher with an empty store first
+  if (opener->zombie) {  // reached a dispatcher with an empty store first
+    TakeBackFromIntruder(*opener, side);
+    return;
+  }
   if (opener->core->state() == ReadSession::State::kFailed) {
     // The refusal came from another dispatcher; its leave is on its way.
     if (refused_[opener->life] != dispatcher_life_) return;
@@ -429,8 +442,23 @@ void World::CheckOpened(const SessionOpened& event) {
       reader.zombie = true;
       main_ = opener->name;
       opener->intruder = false;
+      opener->let_in = true;
     }
   }
+}
+
+// An intruder was let in because the former reader's leave had not come. When
+// it has come, the main reader begins the next iteration, and the intruder
+// ends.
+void World::TakeBackFromIntruder(ReaderProcess& opener, bool side) {
+  const auto main = readers_.find(main_);
+  if (side || main == readers_.end() || !main->second.let_in) return;
+  const std::optional<RunInfo>& run = main->second.core->run();
+  if (run && replica_.FindJob(kReadersJob)->run <= run->run) return;
+  ++result_.totals["intruders superseded"];
+  main->second.zombie = true;
+  opener.zombie = false;
+  main_ = opener.name;
 }
 
 // True if everything is bound and not everything handed out.
