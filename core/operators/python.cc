@@ -180,7 +180,8 @@ struct PythonOperator {
     in.push_back(program.NewValue());
     program.Emit(MakeRandomBits(program.step(), 0, program.plan(), in.back()));
     program.SetRandom();
-    program.SetHeavyRows(kPythonRows);
+    // A function of many elements may have a cost of its own, such as a model.
+    program.SetHeavyRows(kPythonRows, s.call == PythonStep::Call::kBatch);
     std::vector<ValueId> out;
     std::vector<size_t> components;
     const size_t count = call.output.components.size();

@@ -178,6 +178,7 @@ void BlockProgram::Run(const Input& input, Scratch& scratch,
 
 bool BlockProgram::empty() const { return code_->passes; }
 bool BlockProgram::heavy() const { return code_->heavy; }
+bool BlockProgram::paced() const { return code_->heavy && !code_->by_call; }
 size_t BlockProgram::rows_together() const { return code_->rows; }
 bool BlockProgram::filters() const { return code_->filters; }
 bool BlockProgram::random() const { return code_->random; }

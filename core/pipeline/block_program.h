@@ -95,6 +95,7 @@ class BlockProgram {
 
   bool empty() const;  // passes its input through
   bool heavy() const;  // takes microseconds or more for a row
+  bool paced() const;  // heavy, and fewer rows take less time
   // Most rows of a run: more would take too long, or too much memory.
   size_t rows_together() const;
   bool filters() const;  // may drop rows

@@ -28,7 +28,7 @@ class ProgramRows final : public ClientStep {
     place = ReadProfile::kChunks;  // the program reports its steps itself
   }
 
-  bool heavy() const override { return program_->heavy(); }
+  bool paced() const override { return program_->paced(); }
 
   absl::Status OnPush(Flow flow) override {
     Flow out;
@@ -236,9 +236,9 @@ absl::Status ClientStage::Restore(const StageState& state, Cursor next) {
   return absl::OkStatus();
 }
 
-bool ClientStage::heavy() const {
+bool ClientStage::paced() const {
   return std::any_of(steps_.begin(), steps_.end(),
-                     [](const auto& step) { return step->heavy(); });
+                     [](const auto& step) { return step->paced(); });
 }
 
 bool ClientStage::done() const { return needed_from() >= plan_->size(); }

@@ -72,8 +72,9 @@ class ClientStage final {
   // the state does not fit this stage.
   StageState Save() const;
   absl::Status Restore(const StageState& state, Cursor next);
-  // True if a row of a piece may take microseconds or more.
-  bool heavy() const;
+  // True if a row of a piece may take microseconds or more, and fewer rows less
+  // time.
+  bool paced() const;
   // True if no further piece can change the output, e.g. because a take is
   // full.
   bool done() const;

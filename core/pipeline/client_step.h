@@ -94,8 +94,8 @@ class ClientStep {
   // Save and Restore handle the state between two pieces.
   virtual void Save(StageState::Step&) const {}
   virtual bool Restore(const StageState::Step&) { return true; }
-  // True if a row takes microseconds or more.
-  virtual bool heavy() const { return false; }
+  // True if a row takes microseconds or more, and fewer rows less time.
+  virtual bool paced() const { return false; }
   // True if the step counts its rows over the whole iteration.
   virtual bool counts() const { return false; }
 

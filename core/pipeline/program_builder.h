@@ -63,8 +63,10 @@ class ProgramBuilder {
   // ---- properties of the program from now on
   void SetHeavy() { SetHeavyRows(1); }
   // The same for a step that costs less if up to `rows` rows run together.
-  void SetHeavyRows(size_t rows) {
+  // `by_call`: a call costs much, however few rows it has.
+  void SetHeavyRows(size_t rows, bool by_call = false) {
     code_.heavy = true;
+    code_.by_call = code_.by_call || by_call;
     code_.rows = std::min(code_.rows, rows);
   }
   void SetFilters() { code_.filters = true; }

@@ -25,6 +25,7 @@ struct ProgramCode {
   std::vector<ValueId> outputs;  // by component
   bool passes = false;           // the outputs are the inputs
   bool heavy = false;
+  bool by_call = false;
   size_t rows = kBlockRows;  // most rows of a run
   bool filters = false;
   bool random = false;

@@ -162,13 +162,13 @@ size_t RecordReading::RowsTogether(size_t left) const {
   const BlockProgram& records = *program_.records;
   size_t most = std::min(left, scratch_.rows_max);
   if (!records.empty()) most = std::min(most, records.rows_together());
-  if (records.heavy()) most = std::min(most, scratch_.pace.rows());
+  if (records.paced()) most = std::min(most, scratch_.pace.rows());
   return std::max<size_t>(most, 1);
 }
 
 absl::Status RecordReading::RunSteps(size_t first, size_t count) const {
   if (ReadStop::Asked()) return Cancelled("these elements are not needed");
-  if (count == 0 || !program_.records->heavy()) {
+  if (count == 0 || !program_.records->paced()) {
     RunRows(first, count);
     return absl::OkStatus();
   }

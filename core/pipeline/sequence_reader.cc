@@ -81,7 +81,7 @@ void SequenceReader::RunRows(PieceSource& source) {
   using Clock = std::chrono::steady_clock;
   Piece piece = *std::exchange(rows_, std::nullopt);
   const uint64_t end = piece.end.p;
-  if (!stage_->heavy() || piece.chunk.rows == 0) {
+  if (!stage_->paced() || piece.chunk.rows == 0) {
     Push(std::move(piece));
   } else {
     if (piece.chunk.rows > pace_.rows()) {
