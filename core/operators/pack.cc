@@ -138,7 +138,7 @@ class PackedRows : public CombiningStep {
     return length;
   }
   // Returns where a sequence begins after `used` items of its row.
-  uint64_t Begin(uint64_t used) const {
+  uint64_t BeginAfter(uint64_t used) const {
     return (used + align_ - 1) / align_ * align_;
   }
   uint64_t length() const { return length_; }
@@ -189,7 +189,7 @@ class PackedRows : public CombiningStep {
     for (size_t k = 0; k < groups.size(); ++k) {
       uint64_t at = 0;
       for (size_t segment = 1; segment <= groups[k]; ++segment, ++row) {
-        at = Begin(at);
+        at = BeginAfter(at);
         const int64_t items = part.columns[0].RowDims(row)[0];
         for (int64_t item = 0; item < items; ++item, ++at) {
           segments[k * length_ + at] = static_cast<int32_t>(segment);
@@ -250,13 +250,14 @@ class BestFitRows final : public PackedRows {
     chosen_.clear();
     uint64_t used = 0;
     for (std::optional<size_t> at = 0; at;) {
-      used = Begin(used) + window_.LengthAt(*at);
+      used = BeginAfter(used) + window_.LengthAt(*at);
       chosen_.push_back(rows_.groups[0][*at]);
       rows_.groups[0].erase(rows_.groups[0].begin() +
                             static_cast<ptrdiff_t>(*at));
       window_.Remove(*at);
-      const bool full = chosen_.size() == most() || Begin(used) >= length();
-      at = full ? std::nullopt : window_.Longest(length() - Begin(used));
+      const bool full =
+          chosen_.size() == most() || BeginAfter(used) >= length();
+      at = full ? std::nullopt : window_.Longest(length() - BeginAfter(used));
     }
     Queue(chosen_);
   }
@@ -285,7 +286,7 @@ class FirstFitRows final : public PackedRows {
       for (const RowRef row : group) {
         uint64_t sequence = 0;
         if (!Length(row, sequence).ok()) return false;
-        used = Begin(used) + sequence;
+        used = BeginAfter(used) + sequence;
       }
       if (group.empty() || group.size() > most() || used > length()) {
         return false;
@@ -321,8 +322,9 @@ class FirstFitRows final : public PackedRows {
     uint64_t sequence = 0;
     FM_RETURN_IF_ERROR(Length(row, sequence));
     size_t bin = 0;
-    while (bin < used_.size() && (Begin(used_[bin]) + sequence > length() ||
-                                  rows_.groups[bin].size() >= most())) {
+    while (bin < used_.size() &&
+           (BeginAfter(used_[bin]) + sequence > length() ||
+            rows_.groups[bin].size() >= most())) {
       ++bin;
     }
     if (bin == used_.size()) {
@@ -332,7 +334,7 @@ class FirstFitRows final : public PackedRows {
       return absl::OkStatus();
     }
     rows_.groups[bin].push_back(row);
-    used_[bin] = Begin(used_[bin]) + sequence;
+    used_[bin] = BeginAfter(used_[bin]) + sequence;
     return absl::OkStatus();
   }
   void QueueIncomplete() override {
