@@ -48,8 +48,10 @@ void CutRows(std::span<const RowPart> parts, Flow& flow) {
     column = CutColumn(column, parts);
     spec->components[c].shape[0] = kUnknownDim;
   }
-  for (uint64_t row = 0; flow.inputs.empty() && row < flow.chunk.rows; ++row) {
-    flow.inputs.push_back(flow.first_input + row);
+  if (flow.inputs.empty()) {
+    for (size_t row = 0; row < flow.chunk.rows; ++row) {
+      flow.inputs.push_back(flow.first_input + row);
+    }
   }
   flow.chunk.spec = std::move(spec);
   flow.chunk.rows = parts.size();

@@ -31,7 +31,9 @@ std::string MethodName(std::string_view name) {
   std::string method;
   bool upper = true;
   for (const char c : name) {
-    if (c != '_') method += upper ? absl::ascii_toupper(c) : c;
+    if (c != '_') {
+      method += upper ? absl::ascii_toupper(static_cast<unsigned char>(c)) : c;
+    }
     upper = c == '_';
   }
   return method;
