@@ -374,7 +374,7 @@ TEST_F(Epochs, AClosedLoaderContinuesWithTheNextEpoch) {
   const Graph graph = GraphOf(kPipelines[0]);
   for (const Way way : kWays) {
     Loader loader(graph, Of(way));
-    for (const uint64_t epoch : {0, 1, 2}) {
+    for (const uint64_t epoch : {0U, 1U, 2U}) {
       EXPECT_EQ(ReadNext(loader, epoch == 1 ? 4 : 10'000).size(),
                 epoch == 1 ? 4 : 34);
       loader.Close();
@@ -394,7 +394,7 @@ TEST_F(Epochs, AClosedLoaderContinuesWithTheNextEpoch) {
 TEST_F(Epochs, ALoaderCountsTheElementsOfItsRank) {
   const Graph graph = GraphOf(kPipelines[0]);  // of 34 batches
   for (const Way way : {Way::kLocal, Way::kService}) {
-    for (const uint64_t rank : {0, 1, 2}) {
+    for (const uint64_t rank : {0U, 1U, 2U}) {
       ReadOptions options = Of(way);
       if (way == Way::kLocal) options.rank = {.index = rank, .count = 3};
       const uint64_t size = way == Way::kService ? 34 : rank == 0 ? 12 : 11;
