@@ -20,7 +20,7 @@
 #include "core/net/process_limits.h"
 #include "core/ops/plugin_functions.h"
 #include "core/pipeline/local_sequence.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 #include "core/python/python_pool.h"
 #include "core/sources/field_inference.h"
 #include "feedmill/reader.h"

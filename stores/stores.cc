@@ -17,7 +17,7 @@
 #include "core/io/forwarding_files.h"
 #include "core/io/read_stop.h"
 #include "core/net/log.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 #include "stores/http/http_files.h"
 #include "stores/http/http_store.h"
 #include "stores/s3/s3_files.h"

@@ -11,7 +11,7 @@
 #include "core/io/file_systems.h"
 #include "core/pipeline/cache_folder.h"
 #include "core/pipeline/cache_objects.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 
 namespace feedmill {
 namespace {

@@ -34,10 +34,6 @@ class Executor {
   std::shared_ptr<State> state_;
 };
 
-// Number of CPUs that this process may use, by its cgroup's quota and its
-// affinity mask.
-int AvailableCpus();
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_PIPELINE_EXECUTOR_H_

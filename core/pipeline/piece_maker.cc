@@ -7,7 +7,7 @@
 #include "absl/time/clock.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 #include "core/process/thread_limit.h"
 
 namespace feedmill {

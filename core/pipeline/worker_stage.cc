@@ -13,10 +13,10 @@
 #include "core/base/status.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/piece_draft.h"
-#include "core/pipeline/process_quota.h"
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/stage_program.h"
 #include "core/pipeline/stage_scratch.h"
+#include "core/process/process_quota.h"
 #include "core/sources/value_cache.h"
 
 namespace feedmill {

@@ -20,7 +20,7 @@
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/security.h"
-#include "core/pipeline/executor.h"
+#include "core/process/process_quota.h"
 #include "core/process/thread_limit.h"
 #include "core/wire/message.h"
 #include "feedmill/reader.h"

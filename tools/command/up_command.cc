@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/net/log.h"
-#include "core/pipeline/executor.h"
+#include "core/process/process_quota.h"
 #include "core/python/python_pool.h"
 #include "server/address_file.h"
 #include "tools/command/child_process.h"

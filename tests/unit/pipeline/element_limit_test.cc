@@ -14,7 +14,7 @@
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 #include "core/sources/field_inference.h"
 #include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"

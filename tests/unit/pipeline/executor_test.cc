@@ -15,8 +15,8 @@
 #include "core/chunk/chunk_builder.h"
 #include "core/io/read_stop.h"
 #include "core/pipeline/piece_sizer.h"
-#include "core/pipeline/process_quota.h"
 #include "core/pipeline/stacking.h"
+#include "core/process/process_quota.h"
 #include "feedmill/element.h"
 #include "tests/unit/sources/test_folder.h"
 

@@ -10,7 +10,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/pipeline/local_sequence.h"
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 
 namespace feedmill {
 

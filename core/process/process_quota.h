@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PIPELINE_PROCESS_QUOTA_H_
-#define FEEDMILL_CORE_PIPELINE_PROCESS_QUOTA_H_
+#ifndef FEEDMILL_CORE_PROCESS_PROCESS_QUOTA_H_
+#define FEEDMILL_CORE_PROCESS_PROCESS_QUOTA_H_
 
 #include <cstdint>
 #include <optional>
@@ -19,6 +19,9 @@ std::optional<int> CgroupCpus(const std::string& proc_cgroup,
 std::optional<uint64_t> CgroupMemory(const std::string& proc_cgroup,
                                      const std::string& root);
 
+// Number of CPUs that this process may use, by its cgroup's quota and its
+// affinity mask.
+int AvailableCpus();
 // Bytes of memory that this process may use: the least of the machine's memory,
 // its cgroups' limit and its address space (ulimit -v).
 uint64_t AvailableMemory();
@@ -42,4 +45,4 @@ absl::StatusOr<uint64_t> ElementBytesMax(uint64_t given,
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PIPELINE_PROCESS_QUOTA_H_
+#endif  // FEEDMILL_CORE_PROCESS_PROCESS_QUOTA_H_

@@ -1,4 +1,4 @@
-#include "core/pipeline/process_quota.h"
+#include "core/process/process_quota.h"
 
 #include <sched.h>
 #include <sys/resource.h>
@@ -14,7 +14,6 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
-#include "core/pipeline/executor.h"
 
 namespace feedmill {
 namespace {
