@@ -27,6 +27,7 @@
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
 #include "core/net/reactor_question.h"
+#include "core/net/release_thread.h"
 #include "core/net/shared_memory_server.h"
 #include "core/net/split_log.h"
 #include "core/ops/plugin_functions.h"
@@ -49,6 +50,9 @@ constexpr absl::Duration kAnswerLost = absl::Seconds(5);
 constexpr absl::Duration kWaitLogInterval = absl::Seconds(10);
 // Time to send the last messages.
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
+// Elements that have left and wait to be freed have this part of the memory of
+// elements beside it.
+constexpr uint64_t kReleaseShare = 4;
 constexpr uint32_t kSlotsPerThread = 2;
 // Threads of the reactor and of libzmq, the maker thread, and the program's
 // own.
@@ -268,6 +272,7 @@ absl::Status WorkerServer::Shell::Begin() {
   config_.memory_bytes =
       ElementMemory(config_.memory_bytes,
                     config_.threads > 0 ? config_.threads : AvailableCpus());
+  BoundReleases(config_.memory_bytes / kReleaseShare);
   memory_ = std::make_unique<SharedMemoryServer>(
       *reactor_, config_.shared_bytes.value_or(config_.memory_bytes),
       std::move(on_message));

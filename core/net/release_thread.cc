@@ -17,12 +17,15 @@
 #include <utility>
 
 #include "core/chunk/large_blocks.h"
+#include "core/process/process_quota.h"
 
 namespace feedmill {
 namespace {
 
-// Memory that waits is used, as is the memory of new elements.
-constexpr size_t kWaitingBytesMax = size_t{3} << 30;
+// Memory that waits is used, as is the memory of new elements. Without
+// BoundReleases, a share of the process's memory may wait.
+constexpr uint64_t kShareOfMemory = 32;
+constexpr uint64_t kWaitingBytesMost = uint64_t{3} << 30;
 constexpr size_t kSliceBytes = size_t{8} << 20;
 constexpr uintptr_t kPageBytes = 4096;
 constexpr std::chrono::seconds kIdleThreadTimeout(1);  // then the thread ends
@@ -41,10 +44,15 @@ class ReleaseThread {
     return *one;
   }
 
+  void Bound(uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    waiting_bytes_max_ = std::min(bytes, kWaitingBytesMost);
+  }
+
   // Returns false if the caller must drop the owner itself.
   bool Take(std::shared_ptr<const void>& owner, size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (waiting_bytes_ > 0 && waiting_bytes_ + bytes > kWaitingBytesMax) {
+    if (waiting_bytes_ > 0 && waiting_bytes_ + bytes > waiting_bytes_max_) {
       return false;
     }
     try {
@@ -83,7 +91,9 @@ class ReleaseThread {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::deque<std::pair<std::shared_ptr<const void>, size_t>> waiting_;
-  size_t waiting_bytes_ = 0;
+  uint64_t waiting_bytes_ = 0;
+  uint64_t waiting_bytes_max_ =
+      std::min(AvailableMemory() / kShareOfMemory, kWaitingBytesMost);
   bool runs_ = false;
 };
 
@@ -114,6 +124,8 @@ void Release(void* block, size_t bytes) {
 }  // namespace
 
 void InstallReleaseThread() { SetBlockReleaser(&Release); }
+
+void BoundReleases(uint64_t bytes) { ReleaseThread::Of().Bound(bytes); }
 
 void ReleaseElsewhere(std::shared_ptr<const void> owner, size_t bytes) {
   if (!ReleaseThread::Of().Take(owner, bytes)) owner.reset();

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_NET_RELEASE_THREAD_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 namespace feedmill {
@@ -13,6 +14,11 @@ namespace feedmill {
 // Makes buffers use it (FreesElsewhere), and makes other threads free large
 // blocks in slices. Any thread, any number of times.
 void InstallReleaseThread();
+
+// Bounds the memory that waits to be released: the thread that drops more
+// releases it itself. One block may always wait. Default: 1/32 of
+// AvailableMemory() (core/process/process_quota.h). Never above 3 GiB.
+void BoundReleases(uint64_t bytes);
 
 // Drops `owner` on that thread. `bytes`: size of the memory that this releases.
 // If much memory waits already, or the thread cannot start, drops it here.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/io/read_stop.h"
+#include "core/process/process_quota.h"
 
 namespace feedmill {
 namespace {

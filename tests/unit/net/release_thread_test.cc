@@ -83,6 +83,57 @@ TEST(ReleaseThread, AChildOfForkHasOneOfItsOwn) {
   EXPECT_EQ(status, 0);
 }
 
+// Blocks the thread until it is destroyed.
+class BusyThread {
+ public:
+  BusyThread() {
+    ReleaseElsewhere(std::shared_ptr<int>(new int(1),
+                                          [this](int* own) {
+                                            delete own;
+                                            begun_.set_value();
+                                            go_.get_future().wait();
+                                          }),
+                     1);
+    begun_.get_future().wait();
+  }
+  ~BusyThread() { go_.set_value(); }
+
+ private:
+  std::promise<void> begun_;
+  std::promise<void> go_;
+};
+
+TEST(ReleaseThread, TheThreadThatDropsMoreThanTheBoundReleasesItItself) {
+  BoundReleases(uint64_t{5} * kMiB);
+  std::atomic<int> here = 0;
+  const std::thread::id own = std::this_thread::get_id();
+  const auto drop = [&] {
+    ReleaseElsewhere(std::shared_ptr<int>(new int(1),
+                                          [&here, own](int* block) {
+                                            delete block;
+                                            here += own ==
+                                                    std::this_thread::get_id();
+                                          }),
+                     size_t{2} * kMiB);
+  };
+  {
+    const BusyThread busy;
+    drop();
+    drop();
+    EXPECT_EQ(here, 0);
+    drop();
+    EXPECT_EQ(here, 1);
+  }
+  EXPECT_TRUE(DropsElsewhere());  // after both that wait
+  EXPECT_EQ(here, 1);
+}
+
+TEST(ReleaseThread, OneBlockMayAlwaysWait) {
+  BoundReleases(0);
+  while (!DropsElsewhere()) std::this_thread::yield();  // an earlier one waits
+  BoundReleases(UINT64_MAX);
+}
+
 // Number of threads of this process by the name of a release thread.
 int ReleaseThreads() {
   int found = 0;
