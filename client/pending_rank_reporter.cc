@@ -33,9 +33,9 @@ void PendingRankReporter::Log(absl::Time now, uint64_t count,
   LogWarning("consumer {} of job \"{}\" waits for {} to {}", rank_, job_, text,
              reason == Reason::kIteration
                  ? "finish the iteration before its own"
-                 : "report their positions to the dispatcher, which is new or "
-                   "was restarted: it then settles how many passes the "
-                   "iteration has (processing_mode off)");
+                 : "report their positions: the dispatcher was restarted, or "
+                   "consumers continue from tokens, and it then settles how "
+                   "many passes the iteration has (processing_mode off)");
   logged_ = std::move(text);
   next_log_ = now + kRankLogInterval;
 }
@@ -49,8 +49,9 @@ absl::Status PendingRankReporter::TooLong(uint64_t count,
   if (reason == Reason::kPasses) {
     return DeadlineExceeded(
         "consumer {} of job \"{}\" has waited {} for {} to report their "
-        "positions to the dispatcher, which is new or was restarted. Start "
-        "them, each from its token if it has one. The dispatcher waits at most "
+        "positions, since the dispatcher was restarted or consumers continue "
+        "from tokens. Start them, each from its token if it has one. The "
+        "dispatcher waits at most "
         "its client timeout for consumers that have ended. Then start this "
         "consumer again, from its token if it has one",
         rank_, job_, time, Text(count, first));

@@ -15,8 +15,9 @@ namespace feedmill {
 class PendingRankReporter {
  public:
   // kIteration: the ranks have not finished the previous iteration. kPasses: a
-  // dispatcher that is new or was restarted has not heard of the ranks; they
-  // may know how many passes the iteration has (processing_mode off).
+  // dispatcher that was restarted, or whose readers continue a run that it does
+  // not know, has not heard of the ranks; they may know how many passes the
+  // iteration has (processing_mode off).
   enum class Reason { kIteration, kPasses };
   // `joins`: the dispatcher's last answer had no run.
   static Reason Why(bool joins) {

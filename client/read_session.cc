@@ -150,7 +150,7 @@ void ReadSession::TakeFacts(absl::Time now, const ClientAnswer& answer) {
   NoteAnswered(now);
   workers_ = answer.workers;
   awaited_ = answer.awaited;
-  joins_ = !answer.run.has_value();
+  joins_ = rules_->AwaitsIteration(answer, run_.info().has_value());
   awaited_ranks_ = answer.awaited_ranks;
   TakeTraceOrder(now, answer);
 }

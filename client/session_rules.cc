@@ -37,4 +37,9 @@ bool SessionRules::EndKnown(const RunInfo& run) const {
 
 bool SessionRules::WaitsToSettle() const { return true; }
 
+bool SessionRules::AwaitsIteration(const ClientAnswer& answer,
+                                   bool /*has_run*/) const {
+  return !answer.run.has_value();
+}
+
 }  // namespace feedmill

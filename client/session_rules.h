@@ -38,6 +38,11 @@ class SessionRules {
   // True if elements of the second pass are released only when the number
   // of passes is final (P-190).
   virtual bool WaitsToSettle() const;
+  // True if ranks that an answer names have not finished the iteration before
+  // this session's own. False: the dispatcher asks them how far they are, since
+  // it was restarted, or readers continue a run that it does not know.
+  // `has_run`: this session had a run before.
+  virtual bool AwaitsIteration(const ClientAnswer& answer, bool has_run) const;
 };
 
 }  // namespace feedmill

@@ -149,6 +149,14 @@ class BeginEjects : public DeliveryRules {
   }
 };
 
+// Takes a rank that has a run for one whose dispatcher was restarted (P-188).
+class RunMeansRestart : public SessionRules {
+ public:
+  bool AwaitsIteration(const ClientAnswer&, bool has_run) const override {
+    return !has_run;
+  }
+};
+
 template <class Bug>
 PlantedBug ClientBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
@@ -302,6 +310,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       UsesAWholeChunk(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<ReadsOnUnsettled>("reads-on-unsettled", "P-190"),
+      ClientBug<RunMeansRestart>("run-means-restart", "P-188"),
       NoFormerLeaves(),
       DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
       DispatcherBug<BeginEjects>("begin-ejects", "P-188"),

@@ -493,6 +493,14 @@ void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
     network_->Send(reader.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }
+  if (reader.core->awaited() > 0 && !reader.core->joins() &&
+      result_.totals["dispatchers wiped"] == 0 &&
+      result_.totals["dispatcher crashes"] == 0 &&
+      result_.totals["readers resumed"] == 0) {
+    Fail(reader.name +
+         " waits for positions of ranks, and neither the "
+         "dispatcher nor a reader was restarted");
+  }
   const uint64_t bound = budget_ + FrameMax() + plan_.position_bytes_max();
   if (reader.core->buffered_bytes() > bound) {
     Fail(fmt::format("{} buffers {} bytes, its bound is {}", reader.name,

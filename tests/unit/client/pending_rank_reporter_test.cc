@@ -49,7 +49,7 @@ TEST(PendingRankReporterTest, ATimeoutNamesThemAndTheRemedy) {
       1, {2}, absl::Seconds(60), PendingRankReporter::Reason::kPasses);
   EXPECT_THAT(ErrorText(passes),
               AllOf(HasSubstr("consumer 2 of 3 to report their"),
-                    HasSubstr("is new or was restarted")));
+                    HasSubstr("continue from tokens")));
 }
 
 }  // namespace
