@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "core/base/utf8.h"
@@ -28,6 +29,27 @@ std::string PrintableText(std::string_view text) {
     text.remove_prefix(bytes);
   }
   return shown;
+}
+
+namespace {
+
+bool BeginsCharacter(char c) { return (c & 0xC0) != 0x80; }
+
+}  // namespace
+
+size_t CharactersOf(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(text, BeginsCharacter));
+}
+
+std::string CutText(std::string_view text, size_t most) {
+  size_t characters = 0;
+  size_t end = 0;  // of the first most - 1 characters
+  for (size_t k = 0; k < text.size(); ++k) {
+    if (!BeginsCharacter(text[k])) continue;
+    if (++characters == most) end = k;
+    if (characters > most) return std::string(text.substr(0, end)) + "…";
+  }
+  return std::string(text);
 }
 
 }  // namespace feedmill

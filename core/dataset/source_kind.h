@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_DATASET_SOURCE_KIND_H_
 #define FEEDMILL_CORE_DATASET_SOURCE_KIND_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -19,6 +20,9 @@ namespace feedmill {
 
 class InputCombiner;  // core/plan/input_combiner.h
 class RecordFormat;   // core/sources/record_format.h
+
+// Bytes of a file that SourceKind::Begins looks at.
+inline constexpr size_t kFileHeadBytes = 512;
 
 // The positions of a source if no step needs its records counted.
 enum class Positions {
@@ -67,8 +71,11 @@ class SourceKind {
   virtual std::string_view name() const = 0;  // in YAML
   virtual const std::type_info& options_type() const = 0;
   virtual const Description& description() const = 0;
-  // Ends of the names of its files, as ".csv", for `feedmill index`.
+  // Ends of the names of its files, as ".csv" or "/index.json".
   virtual std::vector<std::string_view> endings() const { return {}; }
+  // True if only files of this kind begin with these bytes: the first
+  // kFileHeadBytes of a file, uncompressed, or all of a shorter file.
+  virtual bool Begins(std::string_view) const { return false; }
   virtual Source New() const = 0;  // with all defaults
 
   // The fields point into `options`.

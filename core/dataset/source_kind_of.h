@@ -17,7 +17,7 @@ namespace feedmill {
 
 // The required members of every kind of source. `S` is a struct of static
 // members around a plain struct of options. Optional members: kEndings (an
-// array of SourceKind::endings), Describe and DescribeInput.
+// array of SourceKind::endings), Begins, Describe and DescribeInput.
 template <class S>
 concept DescribesSource =
     requires(const typename S::Options& options, typename S::Options& writable,
@@ -48,6 +48,13 @@ class SourceKindOf : public SourceKind {
       return {S::kEndings.begin(), S::kEndings.end()};
     } else {
       return {};
+    }
+  }
+  bool Begins(std::string_view head) const override {
+    if constexpr (requires { S::Begins(head); }) {
+      return S::Begins(head);
+    } else {
+      return false;
     }
   }
   Source New() const override { return Source(*this, Options{}); }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,6 +26,12 @@ bool IsArrayRecordName(const FoundFile& file) {
 struct ArrayRecordFormat {
   using Options = ArrayRecordSource;
   static constexpr std::string_view kName = "array_record";
+  static constexpr std::array<std::string_view, 2> kEndings = {".array_record",
+                                                               ".arrayrecord"};
+  // The hash in the first block header of a Riegeli file.
+  static bool Begins(std::string_view head) {
+    return head.starts_with("\x83\xaf\x70\xd1\x0d\x88\x4a\x3f");
+  }
   static constexpr Description kDescription = {
       .summary =
           "Reads ArrayRecord files: one unnamed bytes component a record.",

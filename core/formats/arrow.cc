@@ -1,3 +1,6 @@
+#include <array>
+#include <string_view>
+
 #include "core/formats/columnar_source.h"
 #include "feedmill/dataset_options.h"
 
@@ -6,6 +9,12 @@ namespace {
 
 struct ArrowFormat : ColumnarSourceOf<ArrowSource, ColumnarFormat::kArrowIpc> {
   static constexpr std::string_view kName = "arrow";
+  static constexpr std::array<std::string_view, 4> kEndings = {
+      ".arrow", ".feather", ".arrows", ".ipc"};
+  // An IPC file, or the first message of a stream.
+  static bool Begins(std::string_view head) {
+    return head.starts_with("ARROW1") || head.starts_with("\xff\xff\xff\xff");
+  }
   static constexpr Description kDescription = {
       .summary =
           "Reads the rows of Arrow IPC files (Feather) and streams, their "

@@ -215,7 +215,7 @@ absl::Status CheckText(const CsvSource& s) {
 struct CsvFormat {
   using Options = CsvSource;
   static constexpr std::string_view kName = "csv";
-  static constexpr std::array<std::string_view, 1> kEndings = {".csv"};
+  static constexpr std::array<std::string_view, 2> kEndings = {".csv", ".tsv"};
   static constexpr Description kDescription = {
       .summary =
           "Reads records of comma-separated values, their columns by name.",

@@ -65,16 +65,11 @@ absl::Status LookAtHeads(std::span<const FoundFile> files,
 }  // namespace
 
 bool HasImageSuffix(std::string_view name) {
-  static constexpr std::string_view kSuffixes[] = {
-      ".jpg",  ".jpeg", ".jpe",  ".jfif", ".png", ".webp", ".gif",
-      ".bmp",  ".tif",  ".tiff", ".ppm",  ".pgm", ".pnm",  ".pbm",
-      ".avif", ".heic", ".heif", ".jp2",  ".jxl"};
   std::string suffix(SuffixOf(name));
   for (char& c : suffix) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  return std::find(std::begin(kSuffixes), std::end(kSuffixes), suffix) !=
-         std::end(kSuffixes);
+  return std::ranges::find(kImageSuffixes, suffix) != kImageSuffixes.end();
 }
 
 bool BeginsAsImage(std::string_view head) {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_FORMATS_IMAGE_FILES_H_
 #define FEEDMILL_CORE_FORMATS_IMAGE_FILES_H_
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,10 @@
 namespace feedmill {
 
 // True if the name ends like an image's: ".jpg", ".PNG", …
+inline constexpr std::array<std::string_view, 19> kImageSuffixes = {
+    ".jpg",  ".jpeg", ".jpe",  ".jfif", ".png", ".webp", ".gif",
+    ".bmp",  ".tif",  ".tiff", ".ppm",  ".pgm", ".pnm",  ".pbm",
+    ".avif", ".heic", ".heif", ".jp2",  ".jxl"};
 bool HasImageSuffix(std::string_view name);
 
 // True if a file with these first bytes is a JPEG, PNG, WebP, GIF, BMP or TIFF.

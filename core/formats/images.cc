@@ -134,6 +134,8 @@ class ImageFiles final : public RecordSource {
 struct ImagesFormat {
   using Options = ImagesSource;
   static constexpr std::string_view kName = "images";
+  static constexpr auto kEndings = kImageSuffixes;
+  static bool Begins(std::string_view head) { return BeginsAsImage(head); }
   static constexpr Description kDescription = {
       .summary =
           "Reads a file an element: image (bytes), label (int64), path "

@@ -1,3 +1,4 @@
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -15,6 +16,10 @@ namespace {
 struct LmdbFormat {
   using Options = LmdbSource;
   static constexpr std::string_view kName = "lmdb";
+  static constexpr std::array<std::string_view, 2> kEndings = {".mdb", ".lmdb"};
+  static bool Begins(std::string_view head) {
+    return head.size() >= 20 && head.substr(16).starts_with("\xde\xc0\xef\xbe");
+  }
   static constexpr Description kDescription = {
       .summary =
           "Reads the entries of LMDB files by their keys: key and value, "

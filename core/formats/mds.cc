@@ -1,3 +1,4 @@
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,8 @@ namespace {
 struct MdsFormat {
   using Options = MdsSource;
   static constexpr std::string_view kName = "mds";
+  static constexpr std::array<std::string_view, 2> kEndings = {".mds",
+                                                               "/index.json"};
   static constexpr Description kDescription = {
       .summary =
           "Reads the samples of MDS shards (MosaicML Streaming), columns by "

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -157,6 +158,10 @@ absl::StatusOr<std::vector<SourceField>> FieldsOf(
 struct NpyFormat {
   using Options = NpySource;
   static constexpr std::string_view kName = "npy";
+  static constexpr std::array<std::string_view, 2> kEndings = {".npy", ".npz"};
+  static bool Begins(std::string_view head) {
+    return head.starts_with("\x93NUMPY");
+  }
   static constexpr Description kDescription = {
       .summary =
           "Reads the rows of NumPy's arrays: a component for each array of a "

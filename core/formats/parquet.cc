@@ -1,3 +1,6 @@
+#include <array>
+#include <string_view>
+
 #include "core/formats/columnar_source.h"
 #include "feedmill/dataset_options.h"
 
@@ -7,6 +10,9 @@ namespace {
 struct ParquetFormat
     : ColumnarSourceOf<ParquetSource, ColumnarFormat::kParquet> {
   static constexpr std::string_view kName = "parquet";
+  static constexpr std::array<std::string_view, 2> kEndings = {".parquet",
+                                                               ".pq"};
+  static bool Begins(std::string_view head) { return head.starts_with("PAR1"); }
   static constexpr Description kDescription = {
       .summary = "Reads the rows of Parquet files, their columns by name.",
       .yaml = R"(parquet: table.parquet

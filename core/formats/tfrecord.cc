@@ -126,6 +126,13 @@ struct TfRecordFormat {
   static constexpr std::string_view kName = "tfrecord";
   static constexpr std::array<std::string_view, 2> kEndings = {".tfrecord",
                                                                ".tfrecords"};
+  static bool Begins(std::string_view head) {
+    const std::string path;
+    return head.size() >= kTfRecordHeaderBytes &&
+           ParseTfRecordHeader(std::as_bytes(std::span(head)),
+                               std::numeric_limits<uint64_t>::max(), {path})
+               .ok();
+  }
   static constexpr Description kDescription = {
       .summary = "Reads TFRecord files: one unnamed bytes component a record.",
       .yaml = R"(tfrecord: "examples-*.tfrecord")",

@@ -147,6 +147,9 @@ struct WebDatasetFormat {
   using Options = WebDatasetSource;
   static constexpr std::string_view kName = "webdataset";
   static constexpr std::array<std::string_view, 1> kEndings = {".tar"};
+  static bool Begins(std::string_view head) {
+    return head.size() > 262 && head.substr(257).starts_with("ustar");
+  }
   static constexpr Description kDescription = {
       .summary =
           "Reads tar files; the members of one name without its extension are "

@@ -94,7 +94,7 @@ YAML
 
 @test "the command has help, a manual page and completion" {
   expect 0 feedmill index --help
-  [[ $output == *"by-name: from"*".csv, .jsonl, .ndjson, .txt, .tfrecord, .tfrecords, .tar"* ]]
+  [[ $output == *"by-name: from"*".csv, .tsv, .jsonl, .ndjson, .txt, .tfrecord, .tfrecords, .tar"* ]]
   [[ $output == *"Examples:"*"feedmill index train.yaml"* ]]
   expect 0 feedmill --help
   [[ $output == *"  index "* ]]

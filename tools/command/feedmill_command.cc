@@ -31,6 +31,9 @@ constexpr Command kCommands[] = {
     {"worker", "reads, decodes and batches for a dispatcher", RunWorker},
     {"server", "one task of a cluster: dispatcher, worker or other", RunServer},
     {"read", "runs a pipeline and prints its elements", RunRead},
+    {"head", "shows the first elements of a file or a pipeline", RunHead},
+    {"schema", "shows the names and types of their components", RunSchema},
+    {"count", "counts their elements", RunCount},
     {"steps", "lists sources, steps and their options", RunSteps},
     {"index", "builds indexes of record files before a read needs them",
      RunIndex},
@@ -63,6 +66,7 @@ std::string Help() {
       "'feedmill COMMAND --help' has each command's flags and examples.\n"
       "\n"
       "Examples:\n"
+      "  feedmill head photos/\n"
       "  feedmill read squares.yaml --local\n"
       "  feedmill up --workers 2 --port 5050 &\n"
       "  feedmill read squares.yaml --service localhost:5050\n"

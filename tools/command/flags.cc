@@ -68,10 +68,12 @@ struct FlagSet::App {
 
   void Add(Flag flag) {
     const size_t index = flags.size();
+    const std::string names = flag.entry.name;  // "-n,--elements"
+    flag.entry.name = names.substr(names.find(',') + 1);
     flags.push_back(std::move(flag));
     const FlagEntry& entry = flags.back().entry;
     CLI::Option* const option = cli.add_option_function<std::string>(
-        entry.name,
+        names,
         [this, index](const std::string& text) {
           Flag& taken = flags[index];
           const absl::Status status = taken.take(text);

@@ -58,7 +58,8 @@ class FlagSet {
   void Positionals(const std::string& name, const std::string& help,
                    std::vector<std::string>* values);
   void Bool(const std::string& name, const std::string& help, bool* value);
-  // `type`: placeholder for the value in --help, e.g. "HOST:PORT".
+  // `type`: placeholder for the value in --help, e.g. "HOST:PORT". The name of
+  // a flag with a value may have a short form before it: "-n,--elements".
   void Text(const std::string& name, const std::string& type,
             const std::string& help, std::string* value);
   void OneOf(const std::string& name, const std::vector<std::string>& choices,

@@ -27,6 +27,7 @@
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/read_watch.h"
+#include "tools/command/source_guess.h"
 
 namespace feedmill {
 namespace {
@@ -95,23 +96,14 @@ struct IndexFlags {
   }
 };
 
-bool IsPipeline(const std::string& word) {
-  return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml");
-}
-
 // ---- files to index
 
 // Returns the kind of a record file, from its name or from --as; null if
 // unknown.
 const SourceKind* KindOf(const std::string& path, const std::string& as) {
-  for (const SourceKind* const kind : IndexedKinds()) {
-    if (as == kind->name()) return kind;
-    if (as != "by-name") continue;
-    for (const std::string_view ending : kind->endings()) {
-      if (path.ends_with(ending)) return kind;
-    }
-  }
-  return nullptr;
+  const SourceKind* const kind =
+      as == "by-name" ? KindByName(path) : FindSourceKind(as);
+  return kind != nullptr && MayNeedIndex(*kind) ? kind : nullptr;
 }
 
 absl::Status AddFile(const std::string& path, const std::string& as,
@@ -155,7 +147,7 @@ std::vector<IndexedFile> FindFiles(const IndexFlags& flags,
     if (!status.ok()) errors.push_back(status);
   };
   for (const std::string& word : flags.words) {
-    if (IsPipeline(word)) {
+    if (IsPipelineName(word)) {
       note(AddPipeline(word, functions, files, errors));
       continue;
     }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
+#include "core/base/printable_text.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
 #include "core/definition/pipeline_text.h"
@@ -91,12 +92,6 @@ void ForEachOption(const Configured<Kind>& one, F f) {
       for (const std::string_view key : YamlKeysOf(field)) f(field, key);
     }
   });
-}
-
-// Number of characters of UTF-8 text.
-size_t CharactersOf(std::string_view text) {
-  return static_cast<size_t>(std::count_if(
-      text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
 // Appends words to `text`, whose last line has `column` characters. Lines that

@@ -21,5 +21,13 @@ TEST(PrintableText, EscapesControlCharactersAndBytesThatAreNoText) {
   }
 }
 
+TEST(CutText, KeepsWholeCharacters) {
+  EXPECT_EQ(CharactersOf("té€😀"), 4U);
+  EXPECT_EQ(CutText("té€😀", 4), "té€😀");
+  EXPECT_EQ(CutText("té€😀", 3), "té…");
+  EXPECT_EQ(CutText("té€😀", 1), "…");
+  EXPECT_EQ(CutText("", 1), "");
+}
+
 }  // namespace
 }  // namespace feedmill
