@@ -320,6 +320,10 @@ class CombinedInput final : public StageInput {
       rows = branch.made.rows;
       out.error = ErrorAfter(b, branch);
     }
+    if (rows == 0) {  // an input that failed may have no columns
+      out.Show(ChunkBuilder(spec_, out.blocks()).Finish().columns);
+      return 0;
+    }
     std::vector<Column> columns;
     for (const BranchScratch& branch : own.branches) {
       AddColumns(branch, rows, columns);

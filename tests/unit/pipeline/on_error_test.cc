@@ -288,6 +288,19 @@ TEST_F(OnError, CoversInputsThatAreStreams) {
   }
 }
 
+TEST_F(OnError, CoversTheFirstElementOfAnInputOfTwoSteps) {
+  const std::string zip =
+      "source:\n  zip:\n"
+      "    - {source: {range: 3}, steps: [{map: {a: x}}]}\n"
+      "    - {source: {range: 3}, steps: [{map: '12 // x'}, {map: {b: x}}]}\n";
+  EXPECT_THAT(std::string(ReadAll(zip).status.message()),
+              HasSubstr("integer division by zero"));
+  const SkippingRead read =
+      ReadAll(zip + "steps: [{on_error: {policy: skip, cap: 1}}]");
+  EXPECT_TRUE(read.status.ok()) << read.status;
+  EXPECT_THAT(read.lines, ElementsAre(R"({"a":1,"b":12})", R"({"a":2,"b":6})"));
+}
+
 TEST_F(OnError, InAnInputLeavesOutElementsOfThatInput) {
   const std::string own =
       "source:\n  zip:\n"
