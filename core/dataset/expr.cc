@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "core/base/status.h"
@@ -138,19 +139,50 @@ class ExprWriter {
     }
   }
 
-  // Appends a list or an item; returns false if the call is neither.
+  // Appends a list, an item or a slice; returns false if the call is none.
   bool AppendBrackets(const Expr::Call& call) {
     const std::vector<Expr>& arguments = call.arguments;
-    const bool list = call.function == "list";
-    if (!list && (call.function != "getitem" || arguments.size() != 2)) {
+    if (call.function == "list") {
+      out_ += '[';
+      AppendList(arguments);
+      out_ += ']';
+      return true;
+    }
+    const bool slice = call.function == "getslice" && arguments.size() == 5;
+    const bool item = call.function == "getitem" &&
+                      (arguments.size() == 2 || arguments.size() == 3);
+    if (!slice && !item) return false;
+    constexpr int64_t kAxisMax = 32;
+    const auto axis = slice || arguments.size() == 3
+                          ? SliceBound(arguments.back())
+                          : std::optional<int64_t>(0);
+    const auto step = slice ? SliceBound(arguments[3]) : 1;
+    if (!axis || std::abs(*axis) > kAxisMax || step.value_or(0) == 0) {
       return false;
     }
-    if (!list) Append(arguments[0], kPrimaryLevel);
-    out_ += '[';
-    if (list) AppendList(arguments);
-    if (!list) Append(arguments[1], kAnyLevel);
+    if (item && arguments.size() == 3 && *axis == 0) return false;
+    Append(arguments[0], kPrimaryLevel);
+    out_ += *axis < 0 ? "[..., " : "[";
+    for (int64_t k = 0; k < *axis; ++k) out_ += ":, ";
+    if (slice) {
+      AppendSlice(arguments, *step);
+    } else {
+      Append(arguments[1], kAnyLevel);
+    }
+    for (int64_t k = -1; k > *axis; --k) out_ += ", :";
     out_ += ']';
     return true;
+  }
+
+  void AppendSlice(const std::vector<Expr>& arguments, int64_t step) {
+    if (SliceBound(arguments[1]) != SliceStart(step)) {
+      Append(arguments[1], kAnyLevel);
+    }
+    out_ += ':';
+    if (SliceBound(arguments[2]) != SliceStop(step)) {
+      Append(arguments[2], kAnyLevel);
+    }
+    if (step != 1) out_ += fmt::format(":{}", step);
   }
 
   // Appends an operator with its operands; returns false if the call is none.
@@ -236,6 +268,13 @@ Expr Expr::Named(std::string component) {
 
 Expr Expr::Apply(std::string function, std::vector<Expr> arguments) {
   return Expr(Node(Call{std::move(function), std::move(arguments)}));
+}
+
+std::optional<int64_t> SliceBound(const Expr& expr) {
+  const auto* literal = std::get_if<Expr::Literal>(&expr.node());
+  const auto* integer =
+      literal == nullptr ? nullptr : std::get_if<int64_t>(&literal->value);
+  return integer == nullptr ? std::nullopt : std::optional(*integer);
 }
 
 std::string Expr::ToString() const { return TextOfExpr(*this, true); }

@@ -2,6 +2,9 @@
 #define FEEDMILL_CORE_DATASET_EXPR_OPERATORS_H_
 
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,8 +46,20 @@ inline constexpr std::array<ExprOperator, 19> kExprOperators = {{
     {"*", "multiply", 10},
     {"/", "divide", 10},
     {"%", "remainder", 10},
-    {"@", "", 10},
+    {"@", "matmul", 10},
 }};
+
+// a[start:stop:step] is getslice(a, start, stop, step, axis). A bound that is
+// left out is one of these constants.
+inline constexpr int64_t kSliceToEnd = std::numeric_limits<int64_t>::max();
+inline constexpr int64_t SliceStart(int64_t step) {
+  return step < 0 ? kSliceToEnd : 0;
+}
+inline constexpr int64_t SliceStop(int64_t step) {
+  return step < 0 ? std::numeric_limits<int64_t>::min() : kSliceToEnd;
+}
+// Returns an integer literal; nullopt for another expression.
+std::optional<int64_t> SliceBound(const Expr& expr);
 
 // Returns an expression as people write it, with the fewest parentheses.
 // Expr::Parse takes it back.

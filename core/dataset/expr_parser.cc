@@ -21,6 +21,7 @@ namespace {
 // operand in parentheses, its sign, and the operand of the sign.
 constexpr size_t kNestingMax = 3 * Expr::kHeightMax + 20;
 constexpr size_t kArgumentsMax = 1000;
+constexpr size_t kIndexesMax = 32;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 bool IsNameStart(char c) {
@@ -176,9 +177,6 @@ class Parser {
         continue;
       }
       const size_t position = at_;
-      if (op->function.empty()) {
-        return ErrorAt(position, "there is no operator \"@\"");
-      }
       at_ += op->symbol.size();
       if (StartsWith(op->symbol) && (op->symbol == "&" || op->symbol == "|")) {
         return ErrorAt(position, op->symbol == "&" ? "write and for &&"
@@ -293,20 +291,126 @@ class Parser {
         return ErrorAt(position, "only a function's name can be called");
       }
       if (!Take('[')) return value;
-      if (Take(':')) return ErrorAt(at_ - 1, "slices are not available");
-      FM_ASSIGN_OR_RETURN(Expr index, ParseBinary(kOrLevel));
-      if (Take(':')) return ErrorAt(at_ - 1, "slices are not available");
-      if (Take(',')) {
-        return ErrorAt(at_ - 1, "write a[i][j] for a[i, j]");
-      }
-      if (!Take(']')) {
-        return ErrorAt(at_, fmt::format("expected ] for the [ in column {}, "
-                                        "found {}",
-                                        position + 1, Found()));
-      }
-      FM_ASSIGN_OR_RETURN(value,
-                          Make(position, "getitem", {std::move(value), index}));
+      FM_ASSIGN_OR_RETURN(value, ParseIndex(position, std::move(value)));
     }
+  }
+
+  // One of the indexes in brackets: an integer, a slice or an ellipsis.
+  struct Index {
+    enum Kind { kItem, kSlice, kEllipsis } kind = kItem;
+    Expr first = 0;  // of a slice: its start
+    Expr stop = 0;
+    Expr step = 1;
+
+    bool KeepsAll() const { return kind == kSlice && IsWholeAxis(*this); }
+  };
+  static bool IsWholeAxis(const Index& slice) {
+    return SliceBound(slice.first) == 0 && SliceBound(slice.step) == 1 &&
+           SliceBound(slice.stop) == kSliceToEnd;
+  }
+
+  // Parses the indexes of `value`; the bracket is open at `open`. a[i, :, j:k]
+  // is a chain of calls: an index takes an axis away, and a slice keeps it.
+  Result ParseIndex(size_t open, Expr value) {
+    std::vector<Index> indexes;
+    size_t ellipsis = std::string_view::npos;
+    do {
+      if (indexes.size() >= kIndexesMax) {
+        return ErrorAt(at_, fmt::format("more than {} indexes", kIndexesMax));
+      }
+      FM_ASSIGN_OR_RETURN(Index index, ParseOneIndex());
+      if (index.kind == Index::kEllipsis) {
+        if (ellipsis != std::string_view::npos) {
+          return ErrorAt(at_ - 3, "a second \"...\"");
+        }
+        ellipsis = indexes.size();
+      }
+      indexes.push_back(std::move(index));
+      SkipSpace();
+    } while (Take(',') && !StartsWith("]"));
+    if (!Take(']')) {
+      return ErrorAt(at_, fmt::format("expected ] for the [ in column {}, "
+                                      "found {}",
+                                      open + 1, Found()));
+    }
+    const size_t front = std::min(ellipsis, indexes.size());
+    bool copied = false;
+    int64_t axis = 0;
+    for (size_t k = 0; k < front; ++k) {
+      FM_ASSIGN_OR_RETURN(value,
+                          At(open, std::move(value), indexes[k], axis, copied));
+      axis += indexes[k].kind == Index::kSlice ? 1 : 0;
+    }
+    axis = -1;
+    for (size_t k = indexes.size(); k-- > front + 1;) {
+      FM_ASSIGN_OR_RETURN(value,
+                          At(open, std::move(value), indexes[k], axis, copied));
+      axis -= indexes[k].kind == Index::kSlice ? 1 : 0;
+    }
+    if (copied) return value;
+    return SliceOf(open, std::move(value), Index{.stop = kSliceToEnd}, 0);
+  }
+
+  // Applies an index to an axis; a slice of the whole axis changes nothing.
+  Result At(size_t open, Expr value, const Index& index, int64_t axis,
+            bool& changed) {
+    if (index.KeepsAll()) return value;
+    changed = true;
+    if (index.kind == Index::kSlice) {
+      return SliceOf(open, std::move(value), index, axis);
+    }
+    std::vector<Expr> arguments{std::move(value), index.first};
+    if (axis != 0) arguments.emplace_back(axis);
+    return Make(open, "getitem", std::move(arguments));
+  }
+  Result SliceOf(size_t open, Expr value, const Index& slice, int64_t axis) {
+    return Make(open, "getslice",
+                {std::move(value), slice.first, slice.stop, slice.step, axis});
+  }
+
+  absl::StatusOr<Index> ParseOneIndex() {
+    Index index;
+    SkipSpace();
+    if (StartsWith("...")) {
+      at_ += 3;
+      index.kind = Index::kEllipsis;
+      return index;
+    }
+    std::optional<Expr> start;
+    std::optional<Expr> stop;
+    if (!StartsWith(":")) {
+      FM_ASSIGN_OR_RETURN(start, ParseBinary(kOrLevel));
+    }
+    if (!Take(':')) {
+      index.first = *std::move(start);
+      return index;
+    }
+    FM_ASSIGN_OR_RETURN(stop, ParseBound());
+    const size_t position = at_;
+    if (Take(':')) {
+      FM_ASSIGN_OR_RETURN(const std::optional<Expr> step, ParseBound());
+      if (step) index.step = *step;
+    }
+    const std::optional<int64_t> step = SliceBound(index.step);
+    if (!step || *step == 0) {
+      return ErrorAt(position,
+                     "the step of a slice is an integer constant, "
+                     "and not 0");
+    }
+    index.kind = Index::kSlice;
+    index.first = start ? *start : Expr(SliceStart(*step));
+    index.stop = stop ? *stop : Expr(SliceStop(*step));
+    return index;
+  }
+
+  // Parses a bound of a slice; nullopt if it is left out.
+  absl::StatusOr<std::optional<Expr>> ParseBound() {
+    SkipSpace();
+    if (StartsWith(":") || StartsWith("]") || StartsWith(",")) {
+      return std::nullopt;
+    }
+    FM_ASSIGN_OR_RETURN(Expr bound, ParseBinary(kOrLevel));
+    return bound;
   }
 
   // Parses items up to `close`; the opening bracket is at `open`.

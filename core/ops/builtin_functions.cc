@@ -21,8 +21,10 @@ FunctionRegistry BuiltinFunctions() {
   AddReductions(registry);
   AddPlaceFunctions(registry);
   AddShapingFunctions(registry);
+  AddSlicingFunctions(registry);
   AddTensorFunctions(registry);
   AddJoiningFunctions(registry);
+  AddMatrixFunctions(registry);
   AddImageFunctions(registry);
   AddImageResizing(registry);
   AddImageDecoding(registry);

@@ -348,10 +348,6 @@ void AddElementwiseFunctions(FunctionRegistry& registry) {
         }));
   }
   registry.Add("where", MakeElementwise("where", 3, ResolveWhere));
-  registry.Add("length", MakeElementwise("length", 1, [](const Types& types) {
-                 return ResolveBytes("length", DType::kInt64, LengthLoop,
-                                     types);
-               }));
   registry.Add("lower", MakeCaseFunction("lower", 'A'));
   registry.Add("upper", MakeCaseFunction("upper", 'a'));
   registry.Add("cast", MakeCast());

@@ -1,6 +1,7 @@
 #include "core/ops/row_items.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/status.h"
 #include "core/ops/promotion.h"
@@ -67,6 +68,31 @@ int64_t Product(std::span<const int64_t> dims) {
   int64_t product = 1;
   for (int64_t dim : dims) product *= dim;
   return product;
+}
+
+AxisSplit SplitAtAxis(std::span<const int64_t> dims, size_t axis) {
+  return {Product(dims.first(axis)), dims[axis],
+          Product(dims.subspan(axis + 1))};
+}
+
+std::vector<int64_t> IntegersOf(const Argument& argument, size_t rows) {
+  std::vector<int64_t> integers(argument.constant ? 1 : rows);
+  if (integers.empty()) return integers;
+  const Column& from = *argument.column;
+  ConvertItems(from.dtype, from.values.data(), DType::kInt64, integers.data(),
+               integers.size());
+  if (from.dtype == DType::kUInt64) {
+    for (int64_t& value : integers) {
+      if (value < 0) value = std::numeric_limits<int64_t>::max();
+    }
+  }
+  return integers;
+}
+
+absl::Status CheckIsInteger(std::string_view where, const ValueType& type) {
+  if (IsInteger(type.dtype) && type.shape.empty()) return absl::OkStatus();
+  return InvalidArgument("{} is {}{}, not an integer", where,
+                         DTypeName(type.dtype), ShapeToString(type.shape));
 }
 
 void StartRows(const ValueType& type, bool ragged, OutputColumn& out) {

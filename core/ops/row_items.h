@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
@@ -53,6 +54,20 @@ T NumberAt(const Argument& argument, size_t row) {
       DTypeOf<T>(), &value, 1);
   return value;
 }
+
+// Dims before an axis, the axis itself, and the dims after it: products. A row
+// is `outer` blocks of `dim` parts of `inner` items.
+struct AxisSplit {
+  int64_t outer = 1, dim = 1, inner = 1;
+};
+AxisSplit SplitAtAxis(std::span<const int64_t> dims, size_t axis);
+
+// Returns an integer scalar of each row; one value for all rows if the argument
+// is constant. A uint64 above the int64 range gives the largest int64.
+std::vector<int64_t> IntegersOf(const Argument& argument, size_t rows);
+// InvalidArgument unless the type is one integer a row. The message begins with
+// `where`.
+absl::Status CheckIsInteger(std::string_view where, const ValueType& type);
 
 // Empties `out` for a result of that type with ragged or uniform rows.
 void StartRows(const ValueType& type, bool ragged, OutputColumn& out);

@@ -169,67 +169,10 @@ absl::Status ComputeFull(std::span<const Argument> arguments, size_t rows,
   return absl::OkStatus();
 }
 
-// ---- getitem
-
-absl::StatusOr<ValueType> InferGetItem(const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments("getitem", given.size(), 2));
-  const ValueType& from = given[0];
-  if (from.shape.empty()) {
-    return InvalidArgument("a scalar {} cannot be indexed",
-                           DTypeName(from.dtype));
-  }
-  FM_ASSIGN_OR_RETURN(const int64_t index,
-                      ConstantInteger("an index", given[1]));
-  const int64_t dim = from.shape[0];
-  if (dim != kUnknownDim && (index >= dim || index < -dim)) {
-    return InvalidArgument("index {} is out of range for shape {}", index,
-                           ShapeToString(from.shape));
-  }
-  ValueType result;
-  result.dtype = from.dtype;
-  result.shape.assign(from.shape.begin() + 1, from.shape.end());
-  return result;
-}
-
-absl::Status ComputeGetItem(std::span<const Argument> arguments, size_t rows,
-                            const ValueType& type, OutputColumn& out) {
-  const Column& from = *arguments[0].column;
-  const int64_t index = std::get<int64_t>(arguments[1].type->literal->value);
-  out.Reset(type.dtype, type.shape);
-  if (type.dtype == DType::kBytes) out.offsets.Push(int64_t{0});
-  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
-  if (!from.ragged() && rows > 0) {
-    out.shape.assign(from.shape.begin() + 1, from.shape.end());
-  }
-  int64_t total = 0;
-  if (ragged) out.row_starts.Push(total);
-  Shape shape = from.shape;
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t from_row = arguments[0].constant ? 0 : row;
-    if (from.ragged()) shape = from.RowShape(from_row);
-    const int64_t dim = shape[0];
-    if (index >= dim || index < -dim) {
-      out.failed_row = row;
-      return DataLoss("index {} is out of range for shape {}", index,
-                      ShapeToString(shape));
-    }
-    const int64_t items = from.RowItems(from_row) / dim;
-    const int64_t place = index < 0 ? index + dim : index;
-    AppendItems(from, from.RowStart(from_row) + place * items, items, out);
-    if (!ragged) continue;
-    total += items;
-    out.row_starts.Push(total);
-    out.row_shapes.Append(shape.data() + 1,
-                          (shape.size() - 1) * sizeof(int64_t));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void AddShapingFunctions(FunctionRegistry& registry) {
   registry.Add("full", {InferFull, ComputeFull});
-  registry.Add("getitem", {InferGetItem, ComputeGetItem});
 }
 
 }  // namespace feedmill

@@ -19,30 +19,6 @@ void CopyRuns(const std::byte* from, int64_t stride, int64_t count,
   }
 }
 
-// Runs whose size is known at compile time are moved in registers.
-void CopyRunsOf(size_t bytes, const std::byte* from, int64_t stride,
-                int64_t count, std::byte* to) {
-  switch (bytes) {
-    case 1:
-      return CopyRuns<1>(from, stride, count, to);
-    case 2:
-      return CopyRuns<2>(from, stride, count, to);
-    case 3:
-      return CopyRuns<3>(from, stride, count, to);
-    case 4:
-      return CopyRuns<4>(from, stride, count, to);
-    case 8:
-      return CopyRuns<8>(from, stride, count, to);
-    case 12:
-      return CopyRuns<12>(from, stride, count, to);
-    default:
-      for (int64_t i = 0; i < count; ++i) {
-        std::memcpy(to + static_cast<size_t>(i) * bytes, from + i * stride,
-                    bytes);
-      }
-  }
-}
-
 // A view with as few axes as possible: runs of adjacent items, rows of such
 // runs, and the outer axes.
 struct Walk {
@@ -128,6 +104,30 @@ void CopyRow(const Column& from, int64_t start, const Walk& walk, Shape& index,
 }
 
 }  // namespace
+
+// Runs whose size is known at compile time are moved in registers.
+void CopyRunsOf(size_t bytes, const std::byte* from, int64_t stride,
+                int64_t count, std::byte* to) {
+  switch (bytes) {
+    case 1:
+      return CopyRuns<1>(from, stride, count, to);
+    case 2:
+      return CopyRuns<2>(from, stride, count, to);
+    case 3:
+      return CopyRuns<3>(from, stride, count, to);
+    case 4:
+      return CopyRuns<4>(from, stride, count, to);
+    case 8:
+      return CopyRuns<8>(from, stride, count, to);
+    case 12:
+      return CopyRuns<12>(from, stride, count, to);
+    default:
+      for (int64_t i = 0; i < count; ++i) {
+        std::memcpy(to + static_cast<size_t>(i) * bytes, from + i * stride,
+                    bytes);
+      }
+  }
+}
 
 StridedView StridedView::Whole(std::span<const int64_t> whole) {
   StridedView view;

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_OPS_STRIDED_VIEW_H_
 #define FEEDMILL_CORE_OPS_STRIDED_VIEW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -26,6 +27,11 @@ struct StridedView {
   // Axis k becomes the old axis order[k].
   void Permute(std::span<const size_t> order);
 };
+
+// Copies `count` runs of `bytes` each to adjacent memory; runs begin `stride`
+// bytes apart.
+void CopyRunsOf(size_t bytes, const std::byte* from, int64_t stride,
+                int64_t count, std::byte* to);
 
 // Computes a function's view of its first argument from the dims of one row and
 // from constants in `types`. When the expression is compiled, dims may be

@@ -12,7 +12,7 @@ from feedmill.expressions import Expr, call, join, literal
 
 _OPERATORS = {
     "add": "+", "subtract": "-", "multiply": "*", "divide": "/", "true_divide": "/",
-    "floor_divide": "//", "remainder": "%", "power": "**",
+    "floor_divide": "//", "remainder": "%", "power": "**", "matmul": "@",
     "bitwise_and": "&", "bitwise_or": "|", "bitwise_xor": "^",
     "left_shift": "<<", "right_shift": ">>",
     "less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=",
@@ -107,6 +107,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "round": _round,
     "around": _round,
     "cumsum": _cumsum,
+    "shape": lambda a: call("shape", a),
     "reshape": lambda a, shape: literal(a).reshape(shape),
     "transpose": lambda a, axes=(): literal(a).transpose(*(axes or ())),
 }

@@ -30,6 +30,7 @@ _LEVELS = {
     "<": _COMPARE, "<=": _COMPARE, ">": _COMPARE, ">=": _COMPARE, "==": _COMPARE, "!=": _COMPARE,
     "|": _BIT_OR, "^": _BIT_XOR, "&": _BIT_AND, "<<": _SHIFT, ">>": _SHIFT,
     "+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _PRODUCT, "//": _PRODUCT, "%": _PRODUCT,
+    "@": _PRODUCT,
 }  # fmt: skip
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -199,6 +200,12 @@ class Expr:
     def __rmod__(self, other: Operand) -> Expr:
         return literal(other)._then("%", self)
 
+    def __matmul__(self, other: Operand) -> Expr:
+        return self._then("@", other)
+
+    def __rmatmul__(self, other: Operand) -> Expr:
+        return literal(other)._then("@", self)
+
     def __pow__(self, other: Operand) -> Expr:
         return Expr(f"{self._at(_ATOM)} ** {literal(other)._at(_SIGN)}", _POWER)
 
@@ -276,17 +283,8 @@ class Expr:
         return call("round", self)
 
     def __getitem__(self, index: Any) -> Expr:
-        if isinstance(index, tuple):
-            found = self
-            for one in index:
-                found = found[one]
-            return found
-        if isinstance(index, (bool, np.bool_)) or not isinstance(index, (int, np.integer)):
-            raise trace_error(
-                "only an integer can be an index; write fm.functions.slice(x, [start], [size]) for "
-                "x[start:start + size], fm.functions.gather(x, indices) for x[indices]"
-            )
-        return Expr(f"{self._at(_ATOM)}[{int(index)}]", _ATOM)
+        indexes = index if isinstance(index, tuple) else (index,)
+        return Expr(f"{self._at(_ATOM)}[{', '.join(map(_index_text, indexes))}]", _ATOM)
 
     # ---- methods of NumPy's arrays
 
@@ -345,6 +343,11 @@ class Expr:
         return call("transpose", self, list(order)) if order else call("transpose", self)
 
     @property
+    def shape(self) -> Expr:
+        """``shape(x)``: an array of the dimensions."""
+        return call("shape", self)
+
+    @property
     def T(self) -> Expr:  # noqa: N802
         """``transpose(x)``."""
         return call("transpose", self)
@@ -389,7 +392,10 @@ class Expr:
         raise trace_error("expressions have no complex numbers")
 
     def __len__(self) -> NoReturn:
-        raise trace_error("len(x) needs a value now; fm.functions.length(x) is the length of bytes")
+        raise trace_error(
+            "len(x) needs a value now, because Python's len is an int; fm.functions.len(x) is the "
+            "number of items of an array, fm.functions.length(x) the bytes of each text"
+        )
 
     def __iter__(self) -> NoReturn:
         raise trace_error(
@@ -411,11 +417,6 @@ class Expr:
     def __divmod__(self, other: object) -> NoReturn:
         raise trace_error("divmod(a, b) is two values; write a // b and a % b")
 
-    def __matmul__(self, other: object) -> NoReturn:
-        raise trace_error("expressions have no matrix product; write (a * b).sum(axis)")
-
-    __rmatmul__ = __matmul__
-
     def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
         """Raises TraceError: an expression is no function."""
         raise trace_error(
@@ -429,6 +430,39 @@ class Expr:
         raise trace_error(
             f"an expression has no .{name}; fm.functions has the functions that there are"
         )
+
+
+def _index_text(index: Any) -> str:
+    """Returns one of the indexes in brackets, as expressions write it."""
+    if index is Ellipsis:
+        return "..."
+    if isinstance(index, slice):
+        text = f"{_bound_text(index.start)}:{_bound_text(index.stop)}"
+        if index.step is None:
+            return text
+        if isinstance(index.step, (Expr, Element)):
+            raise trace_error("the step of a slice is an integer, and not computed")
+        return f"{text}:{_bound_text(index.step)}"
+    if index is None or isinstance(index, (bool, np.bool_, list, np.ndarray)):
+        raise trace_error(
+            "an index is an integer, a slice or ...; fm.functions.gather(x, indices) is "
+            "x[indices], and x.reshape(…) is x[None]"
+        )
+    return _bound_text(index)
+
+
+def _bound_text(bound: Any) -> str:
+    if bound is None:
+        return ""
+    if isinstance(bound, Element):
+        bound = bound._whole()
+    if isinstance(bound, Expr):
+        return bound._text
+    if isinstance(bound, (bool, np.bool_)) or not isinstance(bound, (int, np.integer)):
+        raise trace_error(
+            f"an index or a bound of a slice is an integer, not a {type(bound).__name__}"
+        )
+    return str(int(bound))
 
 
 def call(function: str, *arguments: Operand) -> Expr:

@@ -472,29 +472,9 @@ Tensor Where(const Value& c, const Value& a, const Value& b) {
   return out;
 }
 
-Tensor GetItem(const Tensor& a, int64_t index) {
-  const int64_t n = a.shape.at(0);
-  if (index < 0) index += n;
-  if (index < 0 || index >= n) throw DataError("index out of range");
-  Tensor out{a.dtype, Shape(a.shape.begin() + 1, a.shape.end()), {}, {}};
-  const size_t each = Count(out.shape),
-               from = each * static_cast<size_t>(index);
-  for (size_t k = from; k < from + each; ++k) {
-    if (a.dtype == DType::kBytes)
-      out.strings.push_back(a.strings[k]);
-    else
-      out.numbers.push_back(a.numbers[k]);
-  }
-  return out;
-}
-
 Tensor OfBytes(const std::string& f, const Tensor& a) {
-  Tensor out{f == "length" ? DType::kInt64 : DType::kBytes, a.shape, {}, {}};
+  Tensor out{DType::kBytes, a.shape, {}, {}};
   for (std::string s : a.strings) {
-    if (f == "length") {
-      out.numbers.push_back(static_cast<long double>(s.size()));
-      continue;
-    }
     for (char& ch : s) {
       if (f == "lower" && ch >= 'A' && ch <= 'Z')
         ch = static_cast<char>(ch + 32);
@@ -503,6 +483,42 @@ Tensor OfBytes(const std::string& f, const Tensor& a) {
     }
     out.strings.push_back(s);
   }
+  return out;
+}
+
+Tensor Matmul(const Value& a, const Value& b) {
+  const DType t = CommonType(a, b);
+  const Tensor x = Cast(a.tensor, t), y = Cast(b.tensor, t);
+  const int64_t depth = y.shape.at(0);
+  if (x.shape.back() != depth) throw DataError("matmul");
+  const size_t columns = Count(y.shape) / std::max<size_t>(Size(depth), 1);
+  Tensor out{t, x.shape, {}, {}};
+  out.shape.pop_back();
+  const size_t lines = Count(out.shape);
+  if (y.shape.size() == 2) out.shape.push_back(y.shape[1]);
+  const size_t width = y.shape.size() == 2 ? Size(y.shape[1]) : 1;
+  for (size_t line = 0; line < lines; ++line)
+    for (size_t j = 0; j < width; ++j) {
+      long double sum = 0;
+      for (size_t k = 0; k < Size(depth); ++k) {
+        const long double p = x.numbers[line * Size(depth) + k],
+                          q = y.numbers[k * columns + j];
+        if (t == DType::kFloat32)
+          sum = Floats(
+              "add", static_cast<float>(sum),
+              Floats("multiply", static_cast<float>(p), static_cast<float>(q)));
+        else if (t == DType::kFloat64)
+          sum = Floats("add", static_cast<double>(sum),
+                       Floats("multiply", static_cast<double>(p),
+                              static_cast<double>(q)));
+        else
+          sum = Integers(
+              "add", t, static_cast<Wide>(sum),
+              static_cast<Wide>(Integers("multiply", t, static_cast<Wide>(p),
+                                         static_cast<Wide>(q))));
+      }
+      out.numbers.push_back(sum);
+    }
   return out;
 }
 
@@ -523,16 +539,11 @@ Value Call(const Expr::Call& call, const Element& element) {
     return {Cast(arg(0).tensor, *DTypeFromName(DTypeArgument(args[1]))),
             Weak::kNo};
   if (f == "full") return {Full(args[0], arg(1)), Weak::kNo};
+  if (f == "matmul") return {Matmul(arg(0), arg(1)), Weak::kNo};
   if (f == "where") return {Where(arg(0), arg(1), arg(2)), Weak::kNo};
   if (f == "clip") {
     const Value low{MinMax(false, arg(0), arg(1)), Weak::kNo};
     return {MinMax(true, low, arg(2)), Weak::kNo};
-  }
-  if (f == "getitem") {
-    const Value index = arg(1);
-    return {
-        GetItem(arg(0).tensor, static_cast<int64_t>(index.tensor.numbers[0])),
-        Weak::kNo};
   }
   static const char* const kReductions[] = {"sum",  "prod", "min", "max",
                                             "mean", "any",  "all"};
@@ -545,7 +556,7 @@ Value Call(const Expr::Call& call, const Element& element) {
   if (auto made = TensorFunction(
           call, [&](size_t k) { return PartOf(call, k, element); }))
     return {*made, Weak::kNo};
-  if (f == "length" || f == "lower" || f == "upper")
+  if (f == "lower" || f == "upper")
     return {OfBytes(f, arg(0).tensor), Weak::kNo};
   if (auto made = RandomFunction(
           call, [&](size_t k) { return arg(k).tensor; },

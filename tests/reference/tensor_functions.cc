@@ -1,6 +1,8 @@
 #include "tests/reference/tensor_functions.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include "tests/reference/expression.h"
@@ -73,6 +75,102 @@ Tensor SliceOf(const Tensor& a, std::vector<int64_t> starts,
       at[axis] += starts[axis];
     return at;
   });
+}
+
+int64_t IntegerOf(const Tensor& a) {
+  return static_cast<int64_t>(std::clamp(
+      a.numbers.at(0),
+      static_cast<long double>(std::numeric_limits<int64_t>::min()),
+      static_cast<long double>(std::numeric_limits<int64_t>::max())));
+}
+
+// Returns the axis that the last argument names; 0 if it is left out.
+size_t AxisOf(const Expr::Call& call, size_t place, const Tensor& a) {
+  if (call.arguments.size() <= place) return 0;
+  const int64_t axis = IntegersOf(call.arguments[place]).at(0);
+  return Size(axis < 0 ? axis + static_cast<int64_t>(a.shape.size()) : axis);
+}
+
+Tensor GetItemOf(const Tensor& a, int64_t index, size_t axis) {
+  const int64_t n = a.shape.at(axis);
+  if (index < 0) index += n;
+  if (index < 0 || index >= n) throw DataError("index out of range");
+  Shape shape = a.shape;
+  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  return Rearranged(a, shape, [&](std::vector<int64_t> at) {
+    at.insert(at.begin() + static_cast<std::ptrdiff_t>(axis), index);
+    return at;
+  });
+}
+
+// Returns the places that range(n)[start:stop:step] has in Python.
+std::vector<int64_t> PlacesOfSlice(int64_t n, int64_t start, int64_t stop,
+                                   int64_t step) {
+  const __int128 from_end = n;
+  const __int128 begin = start < 0 ? start + from_end : start;
+  const __int128 end = stop < 0 ? stop + from_end : stop;
+  std::vector<int64_t> places;
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t place = step > 0 ? k : n - 1 - k;
+    const __int128 first =
+        step > 0 ? std::max<__int128>(begin, 0) : std::min(begin, from_end - 1);
+    const bool within = step > 0 ? place >= first && place < end
+                                 : place <= first && place > end;
+    if (within && (place - first) % step == 0) places.push_back(place);
+  }
+  return places;
+}
+
+Tensor GetSliceOf(const Tensor& a, int64_t start, int64_t stop, int64_t step,
+                  size_t axis) {
+  if (a.shape.empty()) {  // a text
+    Tensor out{a.dtype, {}, {}, {""}};
+    const auto size = static_cast<int64_t>(a.strings.at(0).size());
+    for (int64_t place : PlacesOfSlice(size, start, stop, step))
+      out.strings[0] += a.strings[0][Size(place)];
+    return out;
+  }
+  const auto places = PlacesOfSlice(a.shape[axis], start, stop, step);
+  Shape shape = a.shape;
+  shape[axis] = static_cast<int64_t>(places.size());
+  return Rearranged(a, shape, [&](std::vector<int64_t> at) {
+    at[axis] = places[Size(at[axis])];
+    return at;
+  });
+}
+
+Tensor PadToOf(const Tensor& a, int64_t length, const Tensor& value,
+               size_t axis) {
+  if (a.shape.at(axis) > length) throw DataError("pad_to");
+  Tensor out{a.dtype, a.shape, {}, {}};
+  out.shape[axis] = length;
+  for (int64_t k = 0; k < CountOf(out.shape); ++k) {
+    const auto at = CoordinatesOf(out.shape, k);
+    if (at[axis] < a.shape[axis])
+      Copy(a, PlaceOf(a.shape, at), out);
+    else
+      Copy(value, 0, out);
+  }
+  return out;
+}
+
+Tensor LengthOf(const std::string& f, const Tensor& a) {
+  Tensor out{DType::kInt64, {}, {}, {}};
+  if (f == "shape") {
+    out.shape = {static_cast<int64_t>(a.shape.size())};
+    out.numbers.assign(a.shape.begin(), a.shape.end());
+    return out;
+  }
+  if (f == "length" && a.dtype == DType::kBytes) {
+    out.shape = a.shape;
+    for (const std::string& s : a.strings)
+      out.numbers.push_back(static_cast<long double>(s.size()));
+    return out;
+  }
+  out.numbers = {a.shape.empty()
+                     ? static_cast<long double>(a.strings.at(0).size())
+                     : static_cast<long double>(a.shape[0])};
+  return out;
 }
 
 Tensor TransposeOf(const Tensor& a, std::vector<int64_t> axes) {
@@ -272,6 +370,18 @@ std::optional<Tensor> TensorFunction(
     return Joined(call, argument);
   if (f == "reshape") return Reshape(argument(0), integers(1));
   if (f == "slice") return SliceOf(argument(0), integers(1), integers(2));
+  if (f == "getitem")
+    return GetItemOf(argument(0), IntegerOf(argument(1)),
+                     AxisOf(call, 2, argument(0)));
+  if (f == "getslice")
+    return GetSliceOf(argument(0), IntegerOf(argument(1)),
+                      IntegerOf(argument(2)), integers(3).at(0),
+                      AxisOf(call, 4, argument(0)));
+  if (f == "pad_to")
+    return PadToOf(argument(0), IntegerOf(argument(1)), argument(2),
+                   AxisOf(call, 3, argument(0)));
+  if (f == "len" || f == "length" || f == "shape")
+    return LengthOf(f, argument(0));
   if (f == "transpose")
     return TransposeOf(argument(0), call.arguments.size() > 1
                                         ? integers(1)

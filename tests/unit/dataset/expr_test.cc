@@ -70,6 +70,26 @@ TEST(ExprTest, ReadsCallsListsAndIndexes) {
   EXPECT_EQ(Canonical("x\n + 1"), "(x + 1)");
 }
 
+TEST(ExprTest, ReadsSlices) {
+  EXPECT_EQ(Canonical("x[1:]"), "x[1:]");
+  EXPECT_EQ(Canonical("x[0:a:1]"), "x[:a]");
+  EXPECT_EQ(Canonical("x[a+1 : -2 : 3]"), "x[(a + 1):-2:3]");
+  EXPECT_EQ(Canonical("x[::-1]"), "x[::-1]");
+  EXPECT_EQ(Canonical("x[0::-1]"), "x[0::-1]");
+  EXPECT_EQ(Canonical("x[:]"), "x[:]");
+  EXPECT_EQ(Canonical("x[:, :]"), "x[:]");
+  EXPECT_EQ(Canonical("x[1, 2]"), "x[1][2]");
+  EXPECT_EQ(Canonical("x[:, 1]"), "x[:, 1]");
+  EXPECT_EQ(Canonical("x[1, :, 2:3, 4]"), "x[1][:, 2:3][:, :, 4]");
+  EXPECT_EQ(Canonical("x[..., 1, :, 2:3]"), "x[..., 2:3][..., 1, :, :]");
+  EXPECT_EQ(Canonical("x[1:, ...]"), "x[1:]");
+  EXPECT_EQ(Canonical("x[:5][2]"), "x[:5][2]");
+  EXPECT_EQ(Canonical("(-x)[:5] @ y"), "((-x)[:5] @ y)");
+  EXPECT_EQ(Canonical("getslice(x, 1, 2, 1, 0)"), "x[1:2]");
+  EXPECT_EQ(Canonical("getslice(x, 1, 2, y, 0)"), "getslice(x, 1, 2, y, 0)");
+  EXPECT_EQ(Canonical("getitem(x, 1, 0)"), "getitem(x, 1, 0)");
+}
+
 TEST(ExprTest, ReadsNumbers) {
   EXPECT_EQ(LiteralOf<int64_t>("1_000"), 1000);
   EXPECT_EQ(LiteralOf<int64_t>("0xfF"), 255);
@@ -103,6 +123,12 @@ TEST(ExprTest, CanonicalTextIsReadBackEqual) {
         Expr::Apply("add", {Expr(1), Expr(2), Expr(3)}),
         Expr::Apply("list", {}), !Expr(true), -Expr(-3), !Expr::Named("a/b"),
         Expr::Apply("getitem", {Expr("q'\"\\"), Expr(-1)}), Expr(1.0),
+        Expr::Apply("getitem", {Expr::Named("x"), Expr(1), Expr(-3)}),
+        Expr::Apply("getitem", {Expr::Named("x"), Expr(1), Expr(99)}),
+        Expr::Apply("getslice", {Expr::Named("x"), Expr(INT64_MIN),
+                                 Expr(INT64_MAX), Expr(-1), Expr(-2)}),
+        Expr::Apply("getslice",
+                    {-Expr::Named("x"), Expr(0), Expr(0), Expr(0), Expr(0)}),
         Expr(Expr::Literal{uint64_t{1} << 63})}) {
     const auto again = Expr::Parse(expr.ToString());
     ASSERT_TRUE(again.ok()) << ErrorText(again.status());
@@ -125,11 +151,13 @@ TEST(ExprTest, ErrorsNameTheColumnAndTheWayOut) {
       {"x <> y", "write != for <>"},
       {"a if b else c", "where(condition, a, b)"},
       {"x in y", "\"in\" is not available"},
-      {"x[1:2]", "slices are not available"},
-      {"x[1, 2]", "write a[i][j]"},
+      {"x[1:2:y]", "the step of a slice is an integer constant, and not 0"},
+      {"x[::0]", "the step of a slice is an integer constant, and not 0"},
+      {"x[..., 1, ...]", "column 11: a second \"...\""},
+      {"x[1:2", "column 6: expected ] for the [ in column 2"},
+      {"x[]", "expected a value, found \"]\""},
       {"x.shape", "expected \"(\" after it"},
       {"f(a=1)", "arguments have no names"},
-      {"x @ y", "no operator \"@\""},
       {"12x", "\"12x\" is not a number"},
       {"1j", "\"1j\" is not a number"},
       {"007", "must not begin with 0"},

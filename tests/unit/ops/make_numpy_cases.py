@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 
+from array_cases import array_cases
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import decode_cases, image_cases, rotate_cases
 from image_format_cases import image_format_cases
@@ -459,6 +460,7 @@ view_cases()
 join_cases()
 gather_cases()
 axis_cases()
+array_cases()
 reduction_cases()
 cast_cases()
 selection_cases()
