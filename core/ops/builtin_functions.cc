@@ -25,6 +25,7 @@ FunctionRegistry BuiltinFunctions() {
   AddTensorFunctions(registry);
   AddJoiningFunctions(registry);
   AddMatrixFunctions(registry);
+  AddOrderingFunctions(registry);
   AddImageFunctions(registry);
   AddImageResizing(registry);
   AddImageDecoding(registry);

@@ -93,6 +93,15 @@ def _cumsum(a: Any) -> Expr:
     return call("cumsum", a)
 
 
+def _last_axis(name: str) -> Callable[..., Expr]:
+    def ordered(a: Any, axis: int = -1) -> Expr:
+        if axis != -1:
+            raise trace_error(f"np.{name} needs axis=-1, the last one, in an expression")
+        return call(name, a)
+
+    return ordered
+
+
 _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     **{name: _reduction(name) for name in ("sum", "prod", "mean", "min", "max", "any", "all")},
     "amin": _reduction("min"),
@@ -107,6 +116,11 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "round": _round,
     "around": _round,
     "cumsum": _cumsum,
+    "sort": _last_axis("sort"),
+    "argsort": _last_axis("argsort"),
+    "unique": lambda ar: call("unique", ar),
+    "isin": lambda element, test_elements: call("isin", element, test_elements),
+    "digitize": lambda x, bins: call("bucketize", x, bins),
     "shape": lambda a: call("shape", a),
     "reshape": lambda a, shape: literal(a).reshape(shape),
     "transpose": lambda a, axes=(): literal(a).transpose(*(axes or ())),

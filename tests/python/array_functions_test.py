@@ -61,6 +61,15 @@ def rows(request, tmp_path):
         lambda a, b, i: a[size(a) // 2 :],
         lambda a, b, i: np.stack([a, a])[..., i[0] :: 2],
         lambda a, b, i: np.shape(a),
+        lambda a, b, i: np.sort(a),
+        lambda a, b, i: np.sort(np.stack([a, -a]))[:, ::-1],
+        lambda a, b, i: np.unique(a),
+        lambda a, b, i: np.isin(a, b),
+        lambda a, b, i: np.isin(a, [1, 2, -2.25]),
+        lambda a, b, i: np.isin(i, [1, 2, 3, 4, 5]),
+        lambda a, b, i: np.digitize(a, [-2, 0, 1.5]),
+        lambda a, b, i: np.digitize(i, np.arange(-20, 20)),
+        lambda a, b, i: np.digitize(i, np.sort(i)),
         lambda a, b, i: np.stack([a, a]) @ a,
     ],
 )
@@ -73,6 +82,13 @@ def test_arrays_as_numpy(rows, function):
             expected = np.asarray(function(**row))
             assert value.dtype == expected.dtype
             np.testing.assert_array_equal(value, expected, strict=True)
+
+
+def test_argsort_is_stable(rows):
+    made, dataset = rows
+    got = dataset.map(lambda e: np.argsort(e.a)).read()
+    for row, value in zip(made, got, strict=True):
+        np.testing.assert_array_equal(value, np.argsort(row["a"], kind="stable"), strict=True)
 
 
 def test_rows_are_padded(rows):
@@ -113,6 +129,9 @@ def test_wrong_dtypes_and_ranks_are_refused():
         (lambda x: (x + np.zeros(3)) @ np.zeros((2, 3)), r"do not fit: 3 columns, 2 rows"),
         (lambda x: F.pad_to(x + np.zeros(3), 2, 0), r"a slice x\[:2\] cuts them"),
         (lambda x: F.pad_to(x + np.zeros(3, int), 4, 0.5), "does not fit items of int64"),
+        (lambda x: np.sort(x), "sort: a scalar int64 has no items"),
+        (lambda x: np.isin(x, [b"a"]), "isin"),
+        (lambda x: np.digitize(x, [2, 1]), "the boundaries do not increase"),
     ):
         with pytest.raises(fm.InvalidArgumentError, match=message):
             numbers.map(function).read()

@@ -486,6 +486,40 @@ Tensor OfBytes(const std::string& f, const Tensor& a) {
   return out;
 }
 
+// True if the call's argument is a list of numbers, which adapt to a float.
+bool IsListOfLiterals(const Expr& expr) {
+  const auto* list = std::get_if<Expr::Call>(&expr.node());
+  if (list == nullptr || list->function != "list") return false;
+  for (const Expr& item : list->arguments)
+    if (!std::holds_alternative<Expr::Literal>(item.node())) return false;
+  return true;
+}
+
+// isin and bucketize: each item beside all items of the list.
+Tensor BesideList(const Expr::Call& call, const Value& x, const Value& list) {
+  const bool isin = call.function == "isin";
+  Tensor out{isin ? DType::kBool : DType::kInt64, x.tensor.shape, {}, {}};
+  for (const std::string& s : x.tensor.strings)
+    out.numbers.push_back(std::count(list.tensor.strings.begin(),
+                                     list.tensor.strings.end(), s) > 0);
+  if (x.tensor.dtype == DType::kBytes) return out;
+  const DType tx = x.tensor.dtype, tl = list.tensor.dtype;
+  DType t = CommonType(x, list);
+  if (IsFloat(tx) && IsListOfLiterals(call.arguments[1])) t = tx;
+  const bool exact = isin && !IsFloat(tx) && !IsFloat(tl);
+  const Tensor a = exact ? x.tensor : Cast(x.tensor, t);
+  const Tensor b = exact ? list.tensor : Cast(list.tensor, t);
+  for (size_t k = 1; k < b.numbers.size() && !isin; ++k)
+    if (!(b.numbers[k - 1] <= b.numbers[k])) throw DataError("bucketize");
+  for (const long double v : a.numbers)
+    out.numbers.push_back(static_cast<long double>(std::count_if(
+        b.numbers.begin(), b.numbers.end(),
+        [&](long double w) { return isin ? v == w : !(v < w); })));
+  for (long double& v : out.numbers)
+    if (isin) v = v != 0;
+  return out;
+}
+
 Tensor Matmul(const Value& a, const Value& b) {
   const DType t = CommonType(a, b);
   const Tensor x = Cast(a.tensor, t), y = Cast(b.tensor, t);
@@ -539,6 +573,8 @@ Value Call(const Expr::Call& call, const Element& element) {
     return {Cast(arg(0).tensor, *DTypeFromName(DTypeArgument(args[1]))),
             Weak::kNo};
   if (f == "full") return {Full(args[0], arg(1)), Weak::kNo};
+  if (f == "isin" || f == "bucketize")
+    return {BesideList(call, arg(0), arg(1)), Weak::kNo};
   if (f == "matmul") return {Matmul(arg(0), arg(1)), Weak::kNo};
   if (f == "where") return {Where(arg(0), arg(1), arg(2)), Weak::kNo};
   if (f == "clip") {

@@ -173,6 +173,57 @@ Tensor LengthOf(const std::string& f, const Tensor& a) {
   return out;
 }
 
+// Compares items a and b of one tensor; a NaN is the greatest.
+bool IsLess(const Tensor& t, size_t a, size_t b) {
+  if (t.dtype == DType::kBytes) return t.strings[a] < t.strings[b];
+  return std::isnan(t.numbers[b]) ? !std::isnan(t.numbers[a])
+                                  : t.numbers[a] < t.numbers[b];
+}
+bool IsNegativeZero(const Tensor& t, size_t k) {
+  return t.dtype != DType::kBytes && t.numbers[k] == 0 &&
+         std::signbit(t.numbers[k]);
+}
+
+// Returns the places of a line's items in increasing order: insertion sort.
+std::vector<size_t> PlacesInOrder(const Tensor& line, bool zeros) {
+  const size_t count = Size(CountOf(line.shape));
+  std::vector<size_t> places;
+  for (size_t k = 0; k < count; ++k) {
+    size_t at = places.size();
+    while (at > 0 && (IsLess(line, k, places[at - 1]) ||
+                      (zeros && IsNegativeZero(line, k) &&
+                       !IsNegativeZero(line, places[at - 1]) &&
+                       !IsLess(line, places[at - 1], k))))
+      --at;
+    places.insert(places.begin() + static_cast<std::ptrdiff_t>(at), k);
+  }
+  return places;
+}
+
+Tensor SortOf(const std::string& f, const Tensor& a) {
+  Tensor out{f == "argsort" ? DType::kInt64 : a.dtype, a.shape, {}, {}};
+  for (const Tensor& line : LinesAlong(a, -1))
+    for (size_t place : PlacesInOrder(line, f == "sort"))
+      if (f == "argsort")
+        out.numbers.push_back(static_cast<long double>(place));
+      else
+        Copy(line, static_cast<int64_t>(place), out);
+  return out;
+}
+
+Tensor UniqueOf(Tensor a) {
+  a.shape = {CountOf(a.shape)};
+  Tensor out{a.dtype, {0}, {}, {}};
+  size_t last = 0;
+  for (size_t place : PlacesInOrder(a, true)) {
+    if (out.shape[0] > 0 && !IsLess(a, last, place)) continue;
+    last = place;
+    Copy(a, static_cast<int64_t>(place), out);
+    ++out.shape[0];
+  }
+  return out;
+}
+
 Tensor TransposeOf(const Tensor& a, std::vector<int64_t> axes) {
   const auto rank = static_cast<int64_t>(a.shape.size());
   if (axes.empty())
@@ -370,6 +421,8 @@ std::optional<Tensor> TensorFunction(
     return Joined(call, argument);
   if (f == "reshape") return Reshape(argument(0), integers(1));
   if (f == "slice") return SliceOf(argument(0), integers(1), integers(2));
+  if (f == "sort" || f == "argsort") return SortOf(f, argument(0));
+  if (f == "unique") return UniqueOf(argument(0));
   if (f == "getitem")
     return GetItemOf(argument(0), IntegerOf(argument(1)),
                      AxisOf(call, 2, argument(0)));

@@ -10,11 +10,9 @@
 
 namespace feedmill::reference {
 
-// Evaluates a function that rearranges items (reshape, slice, transpose,
-// gather, one_hot, cumsum, argmin, argmax, list, concat, stack, getitem,
-// getslice, pad_to) or gives their number; nullopt for other functions.
-// `argument` evaluates an argument; for list, concat and stack all parts have
-// their common dtype. Throws DataError.
+// Evaluates a function that rearranges or counts items; nullopt for other
+// functions. `argument` evaluates an argument; for list, concat and stack
+// all parts have their common dtype. Throws DataError.
 std::optional<Tensor> TensorFunction(
     const Expr::Call& call, const std::function<Tensor(size_t)>& argument);
 

@@ -153,7 +153,67 @@ def matmul_cases():
         emit("matmul", bad, "build-error")
 
 
+def one_of(items, values):
+    """np.isin, without its way to join large int64 with floats."""
+    return np.any([np.zeros(np.shape(items), bool)] + [items == v for v in values], 0)
+
+
+def ordering_cases():
+    rng = np.random.default_rng(25)
+    for d in ALL:
+        v = values(d)
+        if np.dtype(d).kind == "f":
+            v = np.where(v == 0, 0, v)  # NumPy puts zeros of either sign in any order
+        v = np.concatenate([rng.permutation(v), rng.permutation(v)]).astype(d)
+        for shape in ((2, 12), (4, 6), (2, 3, 4), (24, 1), (1, 24)):
+            a = v.reshape(shape)
+            emit("sort", [column(a)], np.sort(a))
+            emit("argsort", [column(a)], np.argsort(a, kind="stable"))
+            emit("unique", [column(a)], ragged([np.unique(r) for r in a]))
+        rows = [v[:5], v[:0], v[5:], v[:1]]
+        emit("sort", [ragged(rows)], ragged([np.sort(r) for r in rows]))
+        emit("argsort", [ragged(rows)], ragged([np.argsort(r, kind="stable") for r in rows]))
+        emit("unique", [ragged(rows)], ragged([np.unique(r) for r in rows]))
+        emit("sort", [column(v)], "build-error")
+        for e in ALL:
+            w = values(e)
+            wide = np.tile(np.concatenate([w, np.arange(12).astype(e)]), (4, 1))
+            a = v.reshape(4, 6)
+            emit("isin", [column(a), "const " + column(w[None])], one_of(a, w))
+            emit("isin", [column(a), column(wide)], one_of(a, wide[0]))
+            emit("isin", [column(a), column(wide[:, 1])], a == wide[0, 1])
+            bins = np.unique(w[~np.isnan(w)]) if np.dtype(e).kind == "f" else np.unique(w)
+            more = np.unique(np.concatenate([bins, np.arange(20).astype(e)]))
+            for b in (bins, bins[:0], more):
+                emit("bucketize", [column(v.reshape(4, 6)), "const " + column(b[None])],
+                     np.searchsorted(b.astype(np.result_type(v, b)), v.reshape(4, 6).astype(np.result_type(v, b)), "right"))
+        emit("isin", [ragged(rows), "const " + ragged([v[:2]])], ragged([one_of(r, v[:2]) for r in rows]))
+        emit("isin", [ragged(rows), ragged(rows[::-1])], ragged([one_of(r, s) for r, s in zip(rows, rows[::-1])]))
+        emit("isin", [column(v), literal([1, 2, 300, -1])], one_of(v, [1, 2, 300, -1]))
+        emit("bucketize", [column(v), literal([-1, 2, 2, 300])], np.digitize(v, [-1, 2, 2, 300]))
+        emit("bucketize", [column(v), column(np.array([[1, 2], [2, 1]] * 12).astype(d))],
+             "data-error 1" if d != "bool" else np.digitize(v, [1, 1]))
+        emit("bucketize", [column(v), literal([2, 1])], "build-error")
+        emit("bucketize", [column(v), literal(2)], "build-error")
+        emit("bucketize", [column(v), literal(b"a")], "build-error")
+        emit("isin", [column(v), literal(b"a")], "build-error")
+    emit("bucketize", [column(np.zeros(2)), "const " + column(np.array([[0, np.nan]]))], "data-error 0")
+    t = [b"b", b"", b"a\xff", b"ab", b"b", b"\x00", b"a"]
+    texts = [strings(t), strings([]), strings(t[::-1]), strings(t[:1])]
+    emit("sort", [ragged(texts)], ragged([strings(sorted(r)) for r in texts]))
+    emit("argsort", [ragged(texts)], ragged([np.array(sorted(range(len(r)), key=lambda k: r[k]), np.int64) for r in texts]))
+    emit("unique", [ragged(texts)], ragged([strings(sorted(set(r))) for r in texts]))
+    emit("isin", [column(strings(t)), literal(b"b")], np.array([w == b"b" for w in t]))
+    few = strings([b"a", b"b", b"zz"])
+    emit("isin", [ragged(texts), "const " + column(few[None])], ragged([np.array([w in list(few) for w in r], bool) for r in texts]))
+    many = strings([b"%d" % k for k in range(40)] + t[1:3])
+    emit("isin", [ragged(texts), "const " + column(many[None])], ragged([np.array([w in list(many) for w in r], bool) for r in texts]))
+    emit("bucketize", [column(strings(t)), "const " + column(few[None])], "build-error")
+    emit("sort", [column(strings(t))], "build-error")
+
+
 def array_cases():
+    ordering_cases()
     matmul_cases()
     slice_cases()
     item_cases()

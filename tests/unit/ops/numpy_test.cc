@@ -183,6 +183,7 @@ CallArgument ListOf(const Shape& integers) {
   CallArgument list = Constant(ColumnOf(
       DType::kInt64, {static_cast<int64_t>(integers.size())}, integers));
   list.type.list = integers;
+  list.type.constants.assign(integers.begin(), integers.end());
   return list;
 }
 
