@@ -34,6 +34,7 @@ FunctionRegistry BuiltinFunctions() {
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);
   AddStringFunctions(registry);
+  AddUnicodeFunctions(registry);
   AddParsingFunctions(registry);
   AddRegexFunctions(registry);
   AddLookupFunctions(registry, std::make_shared<const LoadedFiles>());

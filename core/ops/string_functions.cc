@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <string>
 #include <string_view>
 
@@ -57,6 +58,23 @@ struct Find {
   static int64_t Apply(string_view s, string_view t) {
     const size_t at = s.find(t);
     return at == string_view::npos ? -1 : static_cast<int64_t>(at);
+  }
+};
+
+struct Contains {
+  static uint8_t Apply(string_view s, string_view t) {
+    return s.find(t) != string_view::npos ? 1 : 0;
+  }
+};
+struct Occurrences {
+  static int64_t Apply(string_view s, string_view t) {
+    if (t.empty()) return static_cast<int64_t>(s.size()) + 1;
+    int64_t count = 0;
+    for (size_t at = s.find(t); at != string_view::npos;
+         at = s.find(t, at + t.size())) {
+      ++count;
+    }
+    return count;
   }
 };
 
@@ -283,6 +301,88 @@ absl::Status ComputeSplit(std::span<const Argument> arguments, size_t rows,
   return absl::OkStatus();
 }
 
+// ---- join
+
+absl::StatusOr<ValueType> InferJoinTexts(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("join", given.size(), 2));
+  FM_ASSIGN_OR_RETURN(ValueType result,
+                      BytesLike("join", given[0], DType::kBytes));
+  if (result.shape.empty()) {
+    return InvalidArgument("join takes an array of texts, not one text");
+  }
+  if (given[1].dtype != DType::kBytes || !given[1].shape.empty()) {
+    return InvalidArgument("join: the separator is {}{}, not one text",
+                           DTypeName(given[1].dtype),
+                           ShapeToString(given[1].shape));
+  }
+  result.shape.pop_back();
+  return result;
+}
+
+absl::Status ComputeJoinTexts(std::span<const Argument> arguments, size_t rows,
+                              const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  const Column& separators = *arguments[1].column;
+  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
+  StartRows(type, ragged, out);
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[0], row);
+    const auto dims = from.RowDims(from_row);
+    const auto outer = dims.first(dims.size() - 1);
+    const string_view separator =
+        separators.BytesAt(separators.RowStart(RowOf(arguments[1], row)));
+    int64_t item = from.RowStart(from_row);
+    for (int64_t line = Product(outer); line > 0; --line) {
+      for (const int64_t end = item + dims.back(); item < end; ++item) {
+        const string_view text = from.BytesAt(item);
+        out.values.Append(text.data(), text.size());
+        if (item + 1 == end) continue;
+        out.values.Append(separator.data(), separator.size());
+      }
+      out.offsets.Push(static_cast<int64_t>(out.values.size()));
+    }
+    if (ragged) {
+      EndRaggedRow(outer, out);
+    } else if (row == 0) {
+      out.shape.assign(outer.begin(), outer.end());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- zfill
+
+constexpr int64_t kWidthMax = int64_t{1} << 20;
+
+absl::StatusOr<ValueType> InferZFill(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("zfill", given.size(), 2));
+  FM_ASSIGN_OR_RETURN(const int64_t width,
+                      ConstantInteger("zfill: the width", given[1]));
+  if (width > kWidthMax) {
+    return InvalidArgument("zfill: the width {} is above {}", width, kWidthMax);
+  }
+  return BytesLike("zfill", given[0], DType::kBytes);
+}
+
+absl::Status ComputeZFill(std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) {
+  const int64_t width = std::get<int64_t>(arguments[1].type->literal->value);
+  return MapBytesToBytes(
+      arguments[0], rows, type, out,
+      [width](string_view text, BufferBuilder& to) -> absl::Status {
+        const bool sign = text.starts_with('-') || text.starts_with('+');
+        to.Append(text.data(), sign ? 1 : 0);
+        const int64_t zeros = width - static_cast<int64_t>(text.size());
+        if (zeros > 0) {
+          const auto count = static_cast<size_t>(zeros);
+          std::memset(to.Extend(count), '0', count);
+        }
+        text.remove_prefix(sign ? 1 : 0);
+        to.Append(text.data(), text.size());
+        return absl::OkStatus();
+      });
+}
+
 }  // namespace
 
 void AddStringFunctions(FunctionRegistry& registry) {
@@ -297,6 +397,8 @@ void AddStringFunctions(FunctionRegistry& registry) {
   add("startswith", 2, TwoOfBytes(DType::kBool, BinaryLoop<StartsWith, S>));
   add("endswith", 2, TwoOfBytes(DType::kBool, BinaryLoop<EndsWith, S>));
   add("find", 2, TwoOfBytes(DType::kInt64, BinaryLoop<Find, S>));
+  add("contains", 2, TwoOfBytes(DType::kBool, BinaryLoop<Contains, S>));
+  add("count", 2, TwoOfBytes(DType::kInt64, BinaryLoop<Occurrences, S>));
   add("substr", 3,
       {{DType::kBytes, DType::kInt64, DType::kInt64},
        DType::kBytes,
@@ -306,6 +408,8 @@ void AddStringFunctions(FunctionRegistry& registry) {
   registry.Add("hash_bucket", {InferHashBucket, ComputeHashBucket});
   registry.Add("to_string", {InferToString, ComputeToString});
   registry.Add("split", {InferSplit, ComputeSplit});
+  registry.Add("join", {InferJoinTexts, ComputeJoinTexts});
+  registry.Add("zfill", {InferZFill, ComputeZFill});
 }
 
 }  // namespace feedmill

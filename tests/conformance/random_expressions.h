@@ -76,6 +76,15 @@ inline constexpr std::array kMaps = {
     "replace(x, 'a', 'bcd')",
     "substr(x, -3, 2)",
     "to_string(x)",
+    "zfill(to_string(x - 5), 4)",
+    "contains(x, 'ab')",
+    "count(path, '/')",
+    "join(split(path, '/'), '::')",
+    "join([x, 'b', x], to_string(len(x)))",
+    "utf8_length(x)",
+    "utf8_upper(replace(x, 'a', 'stra\u00dfe \u0436'))",
+    "utf8_lower(replace(x, 'b', '\u00c9\u0416'))",
+    "utf8_length(image)",              // a data error
     "to_number(to_string(x), uint8)",  // a data error below 0
     "hash_bucket(x, 10)",
     "vocabulary(x, 'words.txt', -1)",

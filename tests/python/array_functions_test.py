@@ -11,17 +11,19 @@ F = fm.functions
 FLOATS = [0.0, -0.0, 1.5, -2.25, np.inf, -np.inf, np.nan, 1e300]
 
 
-def write_rows(path, rows):
-    """Writes rows {name: array} to a tar of raw bytes, and returns the dataset of it."""
+def write_rows(path, rows, raw=False):
+    """Writes rows {name: array} to a tar, and returns their dataset; raw: of bytes."""
     with tarfile.open(path, "w") as tar:
         for number, row in enumerate(rows):
             for name, value in row.items():
                 info = tarfile.TarInfo(f"{number:04}.{name}")
                 info.size = value.nbytes
                 tar.addfile(info, io.BytesIO(value.tobytes()))
-    names = {name: value.dtype for name, value in rows[0].items()}
-    return fm.Dataset.webdataset(str(path), fields=dict.fromkeys(names, "bytes")).map(
-        {name: F.decode_raw(fm.col(name), str(dtype)) for name, dtype in names.items()}
+    dataset = fm.Dataset.webdataset(str(path), fields=dict.fromkeys(rows[0], "bytes"))
+    if raw:
+        return dataset
+    return dataset.map(
+        {name: F.decode_raw(fm.col(name), str(a.dtype)) for name, a in rows[0].items()}
     )
 
 

@@ -1,5 +1,6 @@
 #include "tests/reference/text_functions.h"
 
+#include <locale.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -7,6 +8,8 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <cwchar>
+#include <cwctype>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -96,6 +99,63 @@ std::string Substr(const std::string& s, int64_t start, int64_t length) {
         start < 0 ? start + static_cast<int64_t>(s.size()) : start;
     if (at >= begin && at - begin < length) out += s[k];
   }
+  return out;
+}
+
+Tensor JoinOf(const Tensor& a, const std::string& separator) {
+  Tensor out{DType::kBytes, WithoutAxis(a.shape, -1), {}, {}};
+  for (const Tensor& line : LinesAlong(a, -1))
+    out.strings.push_back(Joined(line.strings, separator));
+  return out;
+}
+
+long double CountOf(const std::string& s, const std::string& t) {
+  if (t.empty()) return static_cast<long double>(s.size() + 1);
+  return static_cast<long double>(Parts(s, t).size() - 1);
+}
+
+std::string ZFill(const std::string& s, int64_t width) {
+  const size_t sign = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
+  std::string zeros;
+  for (auto k = static_cast<int64_t>(s.size()); k < width; ++k) zeros += '0';
+  return s.substr(0, sign) + zeros + s.substr(sign);
+}
+
+// The characters of UTF-8, by the C library.
+std::vector<wchar_t> Characters(const std::string& s) {
+  static locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", nullptr);
+  const locale_t before = uselocale(utf8);
+  std::vector<wchar_t> out;
+  std::mbstate_t state{};
+  for (size_t at = 0; at < s.size();) {
+    wchar_t character = 0;
+    const size_t bytes =
+        std::mbrtowc(&character, &s[at], s.size() - at, &state);
+    if (bytes > 4) out.clear();
+    if (bytes > 4) break;
+    out.push_back(character);
+    at += std::max<size_t>(bytes, 1);
+  }
+  uselocale(before);
+  if (out.empty() && !s.empty()) throw DataError("no UTF-8");
+  return out;
+}
+
+// Only cases of one character, and of the letter sharp s.
+std::string OtherCase(const std::string& s, bool upper) {
+  static locale_t utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", nullptr);
+  std::string out;
+  const locale_t before = uselocale(utf8);
+  for (const wchar_t c : Characters(s)) {
+    char bytes[16];
+    std::mbstate_t state{};
+    const wint_t made = upper ? std::towupper(static_cast<wint_t>(c))
+                              : std::towlower(static_cast<wint_t>(c));
+    const size_t size = std::wcrtomb(bytes, static_cast<wchar_t>(made), &state);
+    out += upper && c == 0xdf ? "SS"
+                              : std::string(bytes, std::min<size_t>(size, 4));
+  }
+  uselocale(before);
   return out;
 }
 
@@ -239,6 +299,24 @@ std::optional<Tensor> TextFunction(
           const size_t at = s.find(t);
           return at == std::string::npos ? -1 : static_cast<long double>(at);
         });
+  if (f == "contains" || f == "count")
+    return EachNumber(argument(0), f == "count" ? DType::kInt64 : DType::kBool,
+                      [&](const std::string& s) {
+                        const long double found = CountOf(s, text(1));
+                        return f == "count" ? found : found > 0;
+                      });
+  if (f == "join") return JoinOf(argument(0), argument(1).strings.at(0));
+  if (f == "zfill")
+    return EachText(argument(0),
+                    [&](const std::string& s) { return ZFill(s, integer(1)); });
+  if (f == "utf8_length")
+    return EachNumber(argument(0), DType::kInt64, [](const std::string& s) {
+      return static_cast<long double>(Characters(s).size());
+    });
+  if (f == "utf8_lower" || f == "utf8_upper")
+    return EachText(argument(0), [&](const std::string& s) {
+      return OtherCase(s, f == "utf8_upper");
+    });
   if (f == "split") return Split(call, argument(0));
   if (f == "replace")
     return EachText(argument(0), [&](const std::string& s) {

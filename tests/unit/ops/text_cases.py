@@ -56,9 +56,58 @@ def text_cases():
     emit("to_string", [column(np.float32([1]))], "build-error")
     # XXH3 with seed 0, from the xxHash project's own test vectors.
     emit("hash_bucket", [column(strings([b""])), literal(1000003)], np.array([0x2D06800538D394C2 % 1000003]))
+    more_cases(s, words)
+    unicode_cases()
     regex_cases(s, words)
     number_cases()
     json_cases()
+
+
+def more_cases(s, words):
+    """contains, count, zfill, join."""
+    back = words[::-1]
+    for t in (b"a", b"", b"XX", b"ab", b"aa", b"\xff", b"\x00"):
+        emit("contains", [column(s), literal(t)], np.array([t in w for w in words]))
+        emit("count", [column(s), literal(t)], np.array([w.count(t) for w in words]))
+    emit("contains", [column(s), column(strings(back))], np.array([t in w for w, t in zip(words, back)]))
+    emit("count", [column(s.reshape(3, 4)), column(strings(back).reshape(3, 4))],
+         np.array([w.count(t) for w, t in zip(words, back)]).reshape(3, 4))
+    signed = words + [b"-", b"+1", b"-12", b"--1", b"12345"]
+    for width in (-1, 0, 1, 3, 5, 9):
+        emit("zfill", [column(strings(signed)), literal(width)], strings([w.zfill(width) for w in signed]))
+    rows = [strings(words[:3]), strings([]), strings(words[3:4]), strings(words)]
+    for t in (b"", b", ", b"\x00"):
+        emit("join", [ragged(rows), literal(t)], strings([t.join(r) for r in rows]))
+        emit("join", [column(s.reshape(2, 2, 3)), literal(t)],
+             strings([t.join(r) for r in s.reshape(4, 3)]).reshape(2, 2))
+    emit("join", [ragged(rows), column(strings(words[3:7]))], strings([t.join(r) for r, t in zip(rows, words[3:7])]))
+    emit("join", [column(s[:0].reshape(0, 3)), literal(b"a")], strings([]))
+    for bad in ([column(s), literal(b"a")], [ragged(rows), literal(1)], [column(np.arange(3)), literal(b"a")],
+                [ragged(rows), ragged(rows)], [ragged(rows)]):
+        emit("join", bad, "build-error")
+    for bad in ([literal(b"a")], [literal(2.0)], [column(np.arange(12))], [literal(2**40)]):
+        emit("zfill", [column(s), *bad], "build-error")
+    for name in ("contains", "count"):
+        emit(name, [column(s), literal(1)], "build-error")
+        emit(name, [column(np.arange(3)), literal(b"a")], "build-error")
+
+
+def unicode_cases():
+    """Python's str; the final sigma is the only case that differs."""
+    texts = ["", "a", "Stra\u00dfe", "\u00c9t\u00e9 \u0416\u0436", "\u0130\u0131\u01c5\ufb03", "\U00010400\U00010428\U0001f600",
+             "\u1e9e\u0149\u1f52", "ABC xyz" * 20, "\x00\x7f\x80\u07ff\u0800\uffff\U0010ffff", "\u03a3\u03c2\u03c3"]
+    x = strings([t.encode() for t in texts])
+    for name, f in (("utf8_lower", str.lower), ("utf8_upper", str.upper)):
+        emit(name, [column(x)], strings([f(t).encode() for t in texts]))
+        emit(name, [column(x.reshape(5, 2))], strings([f(t).encode() for t in texts]).reshape(5, 2))
+        emit(name, [ragged([x[:3], x[:0], x[3:]])],
+             ragged([strings([f(t).encode() for t in r]) for r in (texts[:3], [], texts[3:])]))
+    emit("utf8_length", [column(x)], np.array([len(t) for t in texts]))
+    for name in ("utf8_lower", "utf8_upper", "utf8_length"):
+        for bad in (b"\xff", b"a\x80", b"\xc3", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82"):
+            emit(name, [column(strings([b"ok", bad]))], "data-error 1")
+        emit(name, [column(np.arange(3))], "build-error")
+        emit(name, [column(x), literal(1)], "build-error")
 
 
 def regex_cases(s, words):

@@ -1,0 +1,85 @@
+"""Functions of texts on random bytes, beside Python's bytes and str."""
+
+import sys
+import unicodedata
+
+import feedmill as fm
+import numpy as np
+import pytest
+from array_functions_test import write_rows
+
+F = fm.functions
+PIECES = [b"a", b"B", b" ", b"-", b"+", b"\x00", b"aa", b"\xff", "\u00e9\u00df".encode(), b"0"]
+
+
+@pytest.fixture
+def texts(tmp_path):
+    """Random texts s and t, as bytes; most are no UTF-8."""
+    rng = np.random.default_rng(9)
+    made = [
+        (b"".join(rng.choice(PIECES, rng.integers(0, 12))), b"".join(rng.choice(PIECES, count % 3)))
+        for count in range(60)
+    ]
+    rows = [
+        {name: np.frombuffer(v, np.uint8) for name, v in zip("st", r, strict=True)} for r in made
+    ]
+    return made, write_rows(tmp_path / "texts.tar", rows, raw=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "python"),
+    [
+        (lambda e: F.contains(e.s, e.t), lambda s, t: t in s),
+        (lambda e: F.contains(e.s, b"aa"), lambda s, t: b"aa" in s),
+        (lambda e: F.count(e.s, e.t), lambda s, t: s.count(t)),
+        (lambda e: F.count(e.s, "a"), lambda s, t: s.count(b"a")),
+        (lambda e: F.zfill(e.s, 9), lambda s, t: s.zfill(9)),
+        (lambda e: F.join([e.s, e.t, "x"], e.t), lambda s, t: t.join([s, t, b"x"])),
+        (lambda e: F.join(F.split(e.s), "\xe9"), lambda s, t: "\xe9".encode().join(s.split())),
+        (lambda e: e.s[F.len(e.t) :], lambda s, t: s[len(t) :]),
+        (lambda e: e.s[::-2], lambda s, t: s[::-2]),
+        (lambda e: F.where(F.len(e.s) > 9, e.s, e.t), lambda s, t: s if len(s) > 9 else t),
+        (lambda e: F.sort([e.s, e.t])[0], lambda s, t: min(s, t)),
+    ],
+)
+def test_texts_as_python(texts, function, python):
+    made, dataset = texts
+    got = list(dataset.map(function).read())
+    assert got == [python(*row) for row in made]
+
+
+def test_only_utf8_has_characters(texts):
+    made, dataset = texts
+    for function, python in (
+        (F.utf8_length, len),
+        (F.utf8_lower, str.lower),
+        (F.utf8_upper, str.upper),
+    ):
+        skipping = dataset.map(lambda e, f=function: f(e.s)).on_error(policy="skip", cap=60)
+        expected = []
+        for s, _ in made:
+            try:
+                value = python(s.decode())
+            except UnicodeDecodeError:
+                continue
+            expected.append(value.encode() if isinstance(value, str) else value)
+        assert list(skipping.read()) == expected
+        with pytest.raises(fm.DataLossError, match=r"byte \d+ is not UTF-8 \(0xff\)"):
+            list(dataset.map(lambda e, f=function: f(e.s)).read())
+
+
+def test_every_character_has_pythons_case(tmp_path):
+    """Characters that this Python's version of Unicode lacks may have a case."""
+    codes = [c for c in range(sys.maxunicode + 1) if not 0xD800 <= c < 0xE000]
+    known = [c for c in codes if unicodedata.category(chr(c)) != "Cn"]
+    lines = ["\u2028".join(map(chr, known[k : k + 1000])) for k in range(0, len(known), 1000)]
+    rows = [{"s": np.frombuffer(line.encode(), np.uint8)} for line in lines]
+    dataset = write_rows(tmp_path / "lines.tar", rows, raw=True)
+    got = dataset.map(
+        lambda e: {"n": F.utf8_length(e.s), "l": F.utf8_lower(e.s), "u": F.utf8_upper(e.s)}
+    ).read()
+    for line, value in zip(lines, got, strict=True):
+        assert value["n"] == len(line)
+        assert value["u"].decode() == line.upper()
+        lower = "\u2028".join(map(str.lower, line.split("\u2028")))
+        assert value["l"].decode() == lower
