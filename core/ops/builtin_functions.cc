@@ -35,6 +35,7 @@ FunctionRegistry BuiltinFunctions() {
   AddRandomImageFunctions(registry);
   AddStringFunctions(registry);
   AddUnicodeFunctions(registry);
+  AddDateFunctions(registry);
   AddParsingFunctions(registry);
   AddRegexFunctions(registry);
   AddLookupFunctions(registry, std::make_shared<const LoadedFiles>());

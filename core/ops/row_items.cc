@@ -60,6 +60,18 @@ absl::StatusOr<size_t> ConstantAxis(std::string_view function,
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+std::vector<const ValueType*> TypesOf(const std::vector<ValueType>& given) {
+  std::vector<const ValueType*> types;
+  for (const ValueType& type : given) types.push_back(&type);
+  return types;
+}
+
+std::vector<const ValueType*> TypesOf(std::span<const Argument> arguments) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  return types;
+}
+
 bool HasUnknownDim(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), kUnknownDim) != shape.end();
 }

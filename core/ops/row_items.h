@@ -34,6 +34,10 @@ absl::StatusOr<DType> ConstantDType(std::string_view where,
 absl::StatusOr<size_t> ConstantAxis(std::string_view function,
                                     const ValueType& type, size_t rank);
 
+// Returns the types of all arguments.
+std::vector<const ValueType*> TypesOf(const std::vector<ValueType>& given);
+std::vector<const ValueType*> TypesOf(std::span<const Argument> arguments);
+
 bool HasUnknownDim(const Shape& shape);
 // Returns the product of dims. REQUIRES: all are known.
 int64_t Product(std::span<const int64_t> dims);

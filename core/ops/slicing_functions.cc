@@ -28,17 +28,6 @@ absl::StatusOr<size_t> AxisAt(std::string_view function, size_t count,
   return ConstantAxis(function, *types[count - 1], types[0]->shape.size());
 }
 
-std::vector<const ValueType*> TypesOf(const std::vector<ValueType>& given) {
-  std::vector<const ValueType*> types;
-  for (const ValueType& type : given) types.push_back(&type);
-  return types;
-}
-std::vector<const ValueType*> TypesOf(std::span<const Argument> arguments) {
-  std::vector<const ValueType*> types;
-  for (const Argument& argument : arguments) types.push_back(argument.type);
-  return types;
-}
-
 // Sets the dims of a result row: `dims` with `dim` at `axis`. `scratch` is
 // memory.
 void EndRow(std::span<const int64_t> dims, size_t axis, int64_t dim,

@@ -78,6 +78,13 @@ inline constexpr std::array kMaps = {
     "to_string(x)",
     "zfill(to_string(x - 5), 4)",
     "contains(x, 'ab')",
+    "parse_date(join([to_string(2000 + x % 30), zfill(to_string(x % 12 + 1), "
+    "2), '28'], '-'))",
+    "parse_date(join([to_string(x % 28 + 1), 'Mar', '1999'], ' '), "
+    "'%d %b %Y', 'ms')",
+    "date_part(x * 86399, 'weekday')",
+    "date_part(x * 36000, 'hour')",
+    "date_part(x * 40, 'yearday', 'd')",
     "count(path, '/')",
     "join(split(path, '/'), '::')",
     "join([x, 'b', x], to_string(len(x)))",

@@ -1,5 +1,6 @@
 """Functions of texts on random bytes, beside Python's bytes and str."""
 
+import datetime
 import sys
 import unicodedata
 
@@ -83,3 +84,40 @@ def test_every_character_has_pythons_case(tmp_path):
         assert value["u"].decode() == line.upper()
         lower = "\u2028".join(map(str.lower, line.split("\u2028")))
         assert value["l"].decode() == lower
+
+
+def test_dates_as_python(tmp_path):
+    rng = np.random.default_rng(10)
+    epoch = datetime.datetime(1970, 1, 1)
+    seconds = [int(s) for s in rng.integers(-(2**35), 2**35, 50)]
+    times = [epoch + datetime.timedelta(seconds=s) for s in seconds]
+    forms = ["%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M:%S", "%I:%M:%S %p, %b %d %Y", "%j/%Y %H %M %S"]
+    rows = [
+        {
+            f"f{k}": np.frombuffer(time.strftime(form).encode(), np.uint8)
+            for k, form in enumerate(forms)
+        }
+        for time in times
+    ]
+    dataset = write_rows(tmp_path / "times.tar", rows, raw=True)
+    for k, form in enumerate(forms):
+        parsed = dataset.map(lambda e, k=k, form=form: F.parse_date(e[f"f{k}"], form, "ms"))
+        assert list(parsed.read()) == [1000 * s for s in seconds]
+    parts = dataset.map(lambda e: {"t": F.parse_date(e.f0)}).map(
+        lambda e: {
+            "hour": F.date_part(e.t, "hour"),
+            "weekday": F.date_part(e.t, "weekday"),
+            "tomorrow": F.date_part(e.t + 86400, "yearday"),
+        }
+    )
+    for time, value in zip(times, parts.read(), strict=True):
+        later = time + datetime.timedelta(days=1)
+        assert value == {
+            "hour": time.hour,
+            "weekday": time.weekday(),
+            "tomorrow": later.timetuple().tm_yday,
+        }
+    with pytest.raises(fm.DataLossError, match=r'parse_date: ".*" is no time as \'%Y\''):
+        next(dataset.map(lambda e: F.parse_date(e.f0, "%Y")).read())
+    with pytest.raises(fm.InvalidArgumentError, match=r"has %q; there are %Y"):
+        dataset.map(lambda e: F.parse_date(e.f0, "%q")).read()

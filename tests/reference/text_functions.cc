@@ -16,6 +16,8 @@
 #include <sstream>
 #include <string>
 
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/records.h"
 #include "tests/reference/sentence_piece_ids.h"
@@ -157,6 +159,64 @@ std::string OtherCase(const std::string& s, bool upper) {
   }
   uselocale(before);
   return out;
+}
+
+long double InUnits(absl::Time time, const std::string& unit) {
+  const int64_t seconds = absl::ToUnixSeconds(time);
+  if (unit == "d")
+    return static_cast<long double>(
+        std::floor(static_cast<double>(seconds) / 86400));
+  if (unit == "s") return static_cast<long double>(seconds);
+  if (unit == "ms") return static_cast<long double>(absl::ToUnixMillis(time));
+  if (unit == "us") return static_cast<long double>(absl::ToUnixMicros(time));
+  return static_cast<long double>(absl::ToUnixNanos(time));
+}
+
+// Reads dates by Abseil, which takes more than the product does.
+long double ParseDate(const std::string& s, const std::string& format,
+                      const std::string& unit) {
+  std::vector<std::string> formats = {format};
+  if (format == "iso") {
+    formats = {"%Y-%m-%d"};
+    for (const char* between : {"T", " "})
+      for (const char* time : {"%H:%M", "%H:%M:%E*S"})
+        for (const char* zone : {"", "%Ez"})
+          formats.push_back(std::string("%Y-%m-%d") + between + time + zone);
+  }
+  for (std::string one : formats) {
+    one = Joined(Parts(one, "%f"), "%E*f");
+    absl::Time time;
+    std::string error;
+    if (absl::ParseTime(Joined(Parts(one, "%z"), "%Ez"), s, absl::UTCTimeZone(),
+                        &time, &error))
+      return InUnits(time, unit);
+  }
+  throw DataError("parse_date");
+}
+
+long double DatePart(long double value, const std::string& part,
+                     const std::string& unit) {
+  const absl::Duration one = unit == "d"    ? absl::Hours(24)
+                             : unit == "s"  ? absl::Seconds(1)
+                             : unit == "ms" ? absl::Milliseconds(1)
+                             : unit == "us" ? absl::Microseconds(1)
+                                            : absl::Nanoseconds(1);
+  const absl::Time time = absl::UnixEpoch() + one * static_cast<int64_t>(value);
+  const absl::CivilSecond civil =
+      absl::ToCivilSecond(time, absl::UTCTimeZone());
+  const bool whole = part == "hour" || part == "minute" || part == "second";
+  if (!(whole && unit == "d") &&
+      (!whole && (civil.year() < 1 || civil.year() > 9999)))
+    throw DataError("date_part");
+  if (part == "year") return static_cast<long double>(civil.year());
+  if (part == "month") return civil.month();
+  if (part == "day") return civil.day();
+  if (part == "hour") return civil.hour();
+  if (part == "minute") return civil.minute();
+  if (part == "second") return civil.second();
+  if (part == "weekday")
+    return static_cast<int>(absl::GetWeekday(absl::CivilDay(civil)));
+  return absl::GetYearDay(absl::CivilDay(civil));
 }
 
 long double ToNumber(const std::string& s, DType dtype) {
@@ -309,6 +369,19 @@ std::optional<Tensor> TextFunction(
   if (f == "zfill")
     return EachText(argument(0),
                     [&](const std::string& s) { return ZFill(s, integer(1)); });
+  if (f == "parse_date")
+    return EachNumber(argument(0), DType::kInt64, [&](const std::string& s) {
+      return ParseDate(s, call.arguments.size() > 1 ? text(1) : "iso",
+                       call.arguments.size() > 2 ? text(2) : "s");
+    });
+  if (f == "date_part") {
+    const Tensor a = argument(0);
+    Tensor out{DType::kInt64, a.shape, {}, {}};
+    for (const long double v : a.numbers)
+      out.numbers.push_back(
+          DatePart(v, text(1), call.arguments.size() > 2 ? text(2) : "s"));
+    return out;
+  }
   if (f == "utf8_length")
     return EachNumber(argument(0), DType::kInt64, [](const std::string& s) {
       return static_cast<long double>(Characters(s).size());

@@ -1,4 +1,5 @@
 """Cases of bytes: Python's own bytes, re and json are the oracles."""
+import datetime
 import json
 import re
 
@@ -58,6 +59,7 @@ def text_cases():
     emit("hash_bucket", [column(strings([b""])), literal(1000003)], np.array([0x2D06800538D394C2 % 1000003]))
     more_cases(s, words)
     unicode_cases()
+    date_cases()
     regex_cases(s, words)
     number_cases()
     json_cases()
@@ -108,6 +110,84 @@ def unicode_cases():
             emit(name, [column(strings([b"ok", bad]))], "data-error 1")
         emit(name, [column(np.arange(3))], "build-error")
         emit(name, [column(x), literal(1)], "build-error")
+
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+UNITS = {"d": 86400 * 10**6, "s": 10**6, "ms": 1000, "us": 1}
+
+
+def moment(text, form=None):
+    """The microseconds of a time, UTC if it has no zone."""
+    time = datetime.datetime.strptime(text, form) if form else datetime.datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        time = time.replace(tzinfo=datetime.timezone.utc)
+    return (time - EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def date_cases():
+    """Python's datetime; it has no nanoseconds, and reads more forms of ISO 8601."""
+    iso = ["1970-01-01", "2024-02-29", "1969-12-31 23:59", "2024-02-29T12:30:45", "2024-02-29T12:30:45.5",
+           "1900-03-01 00:00:00,25", "2000-01-01T00:00:00.123456Z", "2000-01-01T00:00+05:30", "2000-01-01 00:00:59.9-01:00",
+           "0001-01-01", "9999-12-31T23:59:59.999999"]
+    forms = {
+        "%Y-%m-%d": ["2024-02-29", "1-1-01", "2024-2-9", "0001-01-01"],
+        "%d/%m/%y %H:%M": ["29/02/24 23:59", "1/1/69 0:0", "31/12/68 7:05"],
+        "%b %d, %Y": ["Mar 01, 1999", "dec 31, 2000", "MAY 5, 0999"],
+        "%A %d %B %Y": ["Monday 5 February 1990", "sunday 05 may 2024"],
+        "%I:%M %p %j %Y": ["12:00 AM 366 2024", "12:30 pm 001 1999", "1:05 PM 60 2023"],
+        "%I %Y": ["12 2000", "11 2000"],
+        "%Y%m%dT%H%M%S%z": ["20240229T010203+0530", "20240229T010203-01:00", "20240229T010203Z"],
+        "%H:%M:%S.%f": ["01:02:03.5", "23:59:59.000001"],
+        "%%%Y%%": ["%1999%"],
+        "%Y  %m": ["2000 \t 3"],
+    }
+    for unit, size in UNITS.items():
+        x = [t.replace(",", ".") for t in iso]
+        emit("parse_date", [column(strings([t.encode() for t in iso])), literal(b"iso"), literal(unit.encode())],
+             np.array([moment(t) // size for t in x]))
+        for form, texts in forms.items():
+            texts = [t for t in texts if t[0] != "1" or form != "%Y-%m-%d"]
+            emit("parse_date", [column(strings([t.encode() for t in texts])), literal(form.encode()), literal(unit.encode())],
+                 np.array([moment(t, form) // size for t in texts]))
+    x = column(strings([t.encode() for t in iso[:4]]).reshape(2, 2))
+    emit("parse_date", [x], np.array([moment(t) // 10**6 for t in iso[:4]]).reshape(2, 2))
+    emit("parse_date", [column(strings([b"2024-02-29T00:00:00.123456789Z"])), literal(b"iso"), literal(b"ns")],
+         np.array([moment("2024-02-29T00:00:00") * 1000 + 123456789]))
+    for bad in ("", "2024", "2024-2-29", "2023-02-29", "2024-13-01", "2024-01-32", "2024-01-01T", "2024-01-01T24:00", "0000-01-01",
+                "2024-01-01T1:00", "2024-01-01T01:00:60", "2024-01-01T01:00:00.", "2024-01-01 01:00+", " 2024-01-01",
+                "2024-01-01 ", "2024-01-01Z", "2024-01-01T01:00Zx", "\xff"):
+        emit("parse_date", [column(strings([b"2024-01-01", bad.encode("latin-1")]))], "data-error 1")
+    for form, bad in (("%Y", "24"), ("%Y", "20245"), ("%b", "Foo"), ("%p", "xm"), ("%j %Y", "366 2023"), ("%d %m %Y", "31 4 2024"),
+                      ("%Y %m", "20241"), ("%I", "13"), ("%M", "60"), ("%z", "0530"), ("%a", "Mo"), ("x", "y"), ("%f", "")):
+        emit("parse_date", [column(strings([bad.encode()])), literal(form.encode())], "data-error 0")
+    emit("parse_date", [column(strings([b"1677-09-21T00:12:44Z", b"1677-09-21T00:12:43Z"])), literal(b"iso"), literal(b"ns")], "data-error 1")
+    for bad in ([literal(b"%Q")], [literal(b"%")], [literal(b"")], [literal(1)], [literal(b"iso"), literal(b"min")],
+                [literal(b"iso"), literal(1)], [literal(b"iso"), literal(b"s"), literal(b"s")]):
+        emit("parse_date", [x, *bad], "build-error")
+    emit("parse_date", [column(np.arange(3))], "build-error")
+    part_cases()
+
+
+def part_cases():
+    rng = np.random.default_rng(12)
+    parts = {"year": lambda t: t.year, "month": lambda t: t.month, "day": lambda t: t.day, "hour": lambda t: t.hour,
+             "minute": lambda t: t.minute, "second": lambda t: t.second, "weekday": lambda t: t.weekday(),
+             "yearday": lambda t: t.timetuple().tm_yday}
+    low, high = moment("0001-01-01"), moment("9999-12-31T23:59:59.999999")
+    for unit, size in UNITS.items():
+        times = [low // size, high // size, 0, -1, 1] + [int(v) for v in rng.integers(low // size, high // size, 20)]
+        days = [EPOCH + datetime.timedelta(microseconds=t * size) for t in times]
+        for part, f in parts.items():
+            emit("date_part", [column(np.array(times)), literal(part.encode()), literal(unit.encode())],
+                 np.array([f(t) for t in days]))
+    small = np.array([[0, 100], [127, -128]], np.int8)
+    emit("date_part", [column(small), literal(b"day"), literal(b"d")],
+         np.array([[(EPOCH + datetime.timedelta(days=int(v))).day for v in r] for r in small]))
+    emit("date_part", [column(np.array([0, 2**62])), literal(b"year")], "data-error 1")
+    emit("date_part", [column(np.array([0, -719163])), literal(b"month"), literal(b"d")], "data-error 1")
+    for bad in ([literal(b"age")], [literal(1)], [literal(b"day"), literal(b"h")], []):
+        emit("date_part", [column(np.array([0])), *bad], "build-error")
+    emit("date_part", [column(np.array([0.5])), literal(b"day")], "build-error")
 
 
 def regex_cases(s, words):
