@@ -141,16 +141,16 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
 
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    bool partitions, const std::string& path) {
+    bool partitions, const FoundFile& found) {
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> file,
-                      OpenFile(path));
+                      OpenFile(found));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   FM_ASSIGN_OR_RETURN(const auto opened,
                       OpenColumns(format, file, identity.size));
   std::vector<ColumnarColumn> all = opened->columns();
-  if (partitions) AddPartitions(path, all);
+  if (partitions) AddPartitions(found.name, all);
   const auto chosen = Choose(columns, all);
-  if (!chosen.ok()) return Annotate(chosen.status(), path);
+  if (!chosen.ok()) return Annotate(chosen.status(), found.name);
   std::vector<SourceField> fields;
   for (const ColumnarColumn* const column : *chosen) {
     fields.push_back(column->field);

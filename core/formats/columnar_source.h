@@ -27,7 +27,7 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
 // members. `partitions`: the partitions of the path are columns, too.
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    bool partitions, const std::string& path);
+    bool partitions, const FoundFile& found);
 // Returns the files of a folder or glob that have rows. Spark, Hive and Dask
 // write others beside them: names that begin with '_', as _SUCCESS and
 // _metadata, and the folder _temporary. A file that is named by itself is read.
@@ -76,8 +76,8 @@ struct ColumnarSourceOf {
     return FilesWithRows(pattern, std::move(found));
   }
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
-      const S& s, const std::string& path) {
-    return InferColumns(Format, s.columns, s.partitions, path);
+      const S& s, const FoundFile& found) {
+    return InferColumns(Format, s.columns, s.partitions, found);
   }
   static absl::StatusOr<uint64_t> CountRecords(const S&,
                                                const RandomAccessFile& file,

@@ -40,8 +40,8 @@ concept FramesRecords = requires(const typename S::Options& options,
   } -> std::same_as<std::unique_ptr<const RecordDecoder>>;
 };
 // Format that reads its records itself. Optional members: Size(options) or
-// CountRecords(options, file, size), and InferFieldsOfFile(options, path) of
-// the first file or InferFieldsOfFiles(options, paths).
+// CountRecords(options, file, size), and InferFieldsOfFile(options, file) of
+// the first file or InferFieldsOfFiles(options, files).
 template <class S>
 concept MakesRecords = requires(const typename S::Options& options,
                                 std::shared_ptr<const Manifest> manifest,
@@ -100,8 +100,7 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
     }
   }
   absl::StatusOr<std::vector<SourceField>> InferFields(
-      const void* options,
-      const std::vector<std::string>& files) const override {
+      const void* options, const std::vector<FoundFile>& files) const override {
     if constexpr (requires { S::kSampledRecords; }) {
       const auto framing = S::MakeFraming(Cast(options));
       const StreamCoding coding = CodingOfFiles(options);

@@ -57,18 +57,18 @@ struct MdsFormat {
   // The first shard that has samples gives the fields: MDSWriter writes
   // empty ones before a sample that is larger than its limit.
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFiles(
-      const MdsSource&, const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-      FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+      const MdsSource&, const std::vector<FoundFile>& files) {
+    for (const FoundFile& found : files) {
+      FM_ASSIGN_OR_RETURN(const auto file, OpenFile(found));
       FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
       auto fields = MdsFields(*file, identity.size);
-      if (!fields.ok()) return NameFile(fields.status(), path);
+      if (!fields.ok()) return NameFile(fields.status(), found.name);
       if (!fields->empty()) return fields;
     }
     return DataLoss(
         "{}: no shard has a sample, which would tell the types; declare "
         "`fields`",
-        paths[0]);
+        files[0].name);
   }
   static absl::StatusOr<uint64_t> CountRecords(const MdsSource&,
                                                const RandomAccessFile& file,

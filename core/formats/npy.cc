@@ -188,11 +188,11 @@ struct NpyFormat {
     return SpecOfFields(s.fields, FieldShapes::kStatic, /*named=*/false);
   }
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
-      const NpySource&, const std::string& path) {
-    FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+      const NpySource&, const FoundFile& found) {
+    FM_ASSIGN_OR_RETURN(const auto file, OpenFile(found));
     FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
     FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, identity.size));
-    return FieldsOf(arrays, path);
+    return FieldsOf(arrays, found.name);
   }
   static absl::StatusOr<uint64_t> CountRecords(const NpySource& s,
                                                const RandomAccessFile& file,

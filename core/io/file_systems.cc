@@ -100,6 +100,14 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
   return RequireUnchanged(std::move(file));
 }
 
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
+    const FoundFile& found) {
+  if (!found.identity) return OpenFile(found.name);
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(found.name));
+  FM_ASSIGN_OR_RETURN(auto file, files->OpenKnown(found.name, *found.identity));
+  return RequireUnchanged(std::move(file));
+}
+
 absl::StatusOr<std::string> ReadFile(const std::string& name,
                                      uint64_t bytes_max) {
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));

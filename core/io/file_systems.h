@@ -59,6 +59,11 @@ absl::StatusOr<const FileSystem*> FileSystemOf(std::string_view name);
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
     const std::string& name);
 
+// Opens a file that was found. If its identity is known, a store needs no
+// request for it.
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFile(
+    const FoundFile& found);
+
 // Reads all bytes of a file. InvalidArgument if it has more than `bytes_max`.
 absl::StatusOr<std::string> ReadFile(const std::string& name,
                                      uint64_t bytes_max);

@@ -29,6 +29,7 @@ class ManifestFiles {
   const ManifestFile& info(size_t file) const { return manifest_->files[file]; }
   const Manifest& manifest() const { return *manifest_; }
   uint64_t total() const { return first_.back(); }
+  uint64_t FirstRecordOf(size_t file) const { return first_[file]; }
 
   // The file that holds record `index`, and the record's number in it.
   struct Place {

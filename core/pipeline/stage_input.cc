@@ -110,6 +110,18 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> MakeGeneratorRecords(
       of_each ? source.length : std::vector<int64_t>());
 }
 
+// Returns the end of the records that the plan reads. kInfinite if it reads
+// them several times, or in another order than the source's.
+uint64_t EndOfRecords(const Plan& plan) {
+  if (plan.size() == 0 || plan.size() == kInfinite) return plan.size();
+  const uint64_t last = plan.size() - 1;
+  const RecordRef record = plan.Record(last, plan.RecordsAt(last) - 1);
+  const RecordRun run = plan.RunAt(0, plan.size());
+  const bool whole = run.count > 0 && record.pass == run.first.pass &&
+                     record.index == run.first.index + run.count - 1;
+  return whole ? record.index + 1 : kInfinite;
+}
+
 class SourceInput final : public StageInput {
  public:
   SourceInput(std::shared_ptr<const Plan> plan,
@@ -205,13 +217,17 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     const StageContext& context) {
   const AnalyzedGraph& graph = plan->graph();
   const auto* generator = graph.graph.source.As<GeneratorSource>();
+  RowFilter filter = RowFilter::Of(graph);
+  if (manifest != nullptr && FileOrder(*plan, *manifest).same()) {
+    filter.EndAt(EndOfRecords(*plan));
+  }
   FM_ASSIGN_OR_RETURN(
-      auto source, generator != nullptr
-                       ? MakeGeneratorRecords(*generator, *context.registry,
-                                              graph.source.live)
-                       : RecordSource::Make(
-                             graph.graph.source, graph.source.counted, manifest,
-                             graph.source.live, RowFilter::Of(graph)));
+      auto source,
+      generator != nullptr
+          ? MakeGeneratorRecords(*generator, *context.registry,
+                                 graph.source.live)
+          : RecordSource::Make(graph.graph.source, graph.source.counted,
+                               manifest, graph.source.live, filter));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
   const std::string_view costly =
       PropertiesOf(graph.graph.source).heavy_component;

@@ -93,12 +93,14 @@ class ColumnarFile {
   // Number of rows of each group.
   virtual const std::vector<uint64_t>& group_rows() const = 0;
   // Decodes the columns `wanted` (names, dtypes and shapes), in their order,
-  // and reads only these columns. If a column has `times`, the values are
+  // and reads only these columns. Rows from number `rows` on may be left out,
+  // and then are not read. If a column has `times`, the values are
   // converted to their units. InvalidArgument if the file lacks a column, or if
   // its type does not convert to the dtype without loss. REQUIRES: `times` is
   // empty, or has the kinds of the times of the file's column.
   virtual absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const ColumnarColumn> wanted) const = 0;
+      size_t group, std::span<const ColumnarColumn> wanted,
+      uint64_t rows) const = 0;
   // Returns the statistics of the columns `wanted`, without reading them.
   virtual std::vector<ColumnStatistics> StatisticsOf(
       size_t, std::span<const ColumnarColumn> wanted) const {

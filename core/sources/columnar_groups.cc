@@ -1,6 +1,8 @@
 #include "core/sources/columnar_groups.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "core/base/status.h"
 #include "core/io/file_errors.h"
@@ -210,13 +212,24 @@ std::string ColumnarGroups::DescribeUnit(size_t field) const {
                      files_.info(first.file).path);
 }
 
+// Returns the number of rows of a group from its beginning that are read.
+uint64_t ColumnarGroups::RowsToRead(size_t file, size_t group,
+                                    const ColumnarFile& opened) const {
+  const auto before = std::span(opened.group_rows()).first(group);
+  const uint64_t first =
+      std::accumulate(before.begin(), before.end(), files_.FirstRecordOf(file));
+  const uint64_t rows = opened.group_rows()[group];
+  const uint64_t needed = filter_.end() - std::min(first, filter_.end());
+  return needed < rows / 2 ? needed : rows;
+}
+
 absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
-    const FieldPlaces& places, size_t group, const ColumnarFile& opened) const {
+    const FieldPlaces& places, size_t group, size_t rows,
+    const ColumnarFile& opened) const {
   std::vector<DecodedColumn> read;
   if (!places.of_file.empty()) {
-    FM_ASSIGN_OR_RETURN(read, opened.ReadGroup(group, places.of_file));
+    FM_ASSIGN_OR_RETURN(read, opened.ReadGroup(group, places.of_file, rows));
   }
-  const auto rows = static_cast<size_t>(opened.group_rows()[group]);
   std::vector<DecodedColumn> columns;
   size_t next = 0;
   for (size_t f = 0; f < fields_.size(); ++f) {
@@ -277,13 +290,13 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
     size_t file, size_t group) const {
   FM_ASSIGN_OR_RETURN(const OpenedFile opened, Open(file));
   auto decoded = std::make_shared<DecodedGroup>();
-  decoded->rows = static_cast<size_t>(opened->group_rows()[group]);
+  decoded->rows = static_cast<size_t>(RowsToRead(file, group, *opened));
   if (fields_.empty()) return decoded;
   FieldPlaces places = PlacesOf(file, *opened);
   const absl::Status same = SetTimes(file, *opened, places);
   if (!same.ok()) return OfGroup(same, reading_.format, group);
   if (!Replace(places, *opened, group, *decoded)) {
-    auto columns = ReadColumns(places, group, *opened);
+    auto columns = ReadColumns(places, group, decoded->rows, *opened);
     FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
     FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
     if (!columns.ok()) {

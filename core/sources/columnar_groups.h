@@ -70,7 +70,8 @@ class ColumnarGroups {
   static constexpr size_t kTakenBytesMax = size_t{32} << 20;
 
   // `files` must outlive this object. A group of which no row can pass `filter`
-  // is not read: Get returns other rows that fail it.
+  // is not read: Get returns other rows that fail it. Of a group with the
+  // filter's end in its first half, Get returns the rows before the end.
   ColumnarGroups(const ColumnarReader& reader, const ColumnarReading& reading,
                  std::vector<SourceField> fields, const ManifestFiles& files,
                  RowFilter filter)
@@ -114,8 +115,10 @@ class ColumnarGroups {
                         FieldPlaces& places) const;
   absl::StatusOr<FieldTimes> TimesOf(const std::string& name,
                                      size_t file) const;
+  uint64_t RowsToRead(size_t file, size_t group,
+                      const ColumnarFile& opened) const;
   absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
-      const FieldPlaces& places, size_t group,
+      const FieldPlaces& places, size_t group, size_t rows,
       const ColumnarFile& opened) const;
   std::vector<ColumnStatistics> Statistics(const FieldPlaces& places,
                                            size_t group,

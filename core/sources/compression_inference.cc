@@ -57,11 +57,7 @@ struct FirstFile {
 };
 
 absl::StatusOr<std::string> FirstBytes(const FoundFile& found) {
-  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(found.name));
-  FM_ASSIGN_OR_RETURN(const auto file,
-                      found.identity
-                          ? files->OpenKnown(found.name, *found.identity)
-                          : files->Open(found.name));
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(found));
   std::string bytes(kCompressionBytes, '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
@@ -82,15 +78,8 @@ FirstFile FirstWithBytes(std::span<const FoundFile> files) {
 
 // `found`: the files of the source, if they are known.
 absl::StatusOr<FirstFile> Look(const std::string& pattern,
-                               std::span<const std::string> found) {
-  if (!found.empty()) {
-    std::vector<FoundFile> files;
-    for (const std::string& name :
-         found.first(std::min(kFilesMax, found.size()))) {
-      files.push_back({name});
-    }
-    return FirstWithBytes(files);
-  }
+                               std::span<const FoundFile> found) {
+  if (!found.empty()) return FirstWithBytes(found);
   std::optional<ReadStop> limit;
   if (IsBehindUrl(pattern) || !FileListOf(pattern).empty()) {
     limit.emplace(std::chrono::steady_clock::now() + kLookTime);
@@ -134,7 +123,7 @@ std::optional<Compression> CompressionBy(const FirstFile& first) {
 
 }  // namespace
 
-void InferCompression(Source& source, std::span<const std::string> found) {
+void InferCompression(Source& source, std::span<const FoundFile> found) {
   const Compression* const written = WrittenCompression(source);
   if (written == nullptr || *written != Compression::kByName) return;
   const std::vector<std::string>& files = *SourceFiles(source);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/dataset/source.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 
@@ -20,10 +21,10 @@ namespace feedmill {
 //   - the names of the files differ in their compression, which is an error,
 //   too
 //
-// `found`: the names of the source's files, if they are known. Without them,
+// `found`: the source's files, if they are known. Without them,
 // the files are looked for: all of them only if the first one is empty, or if
 // that is the only way.
-void InferCompression(Source& source, std::span<const std::string> found = {});
+void InferCompression(Source& source, std::span<const FoundFile> found = {});
 
 // Returns advice for an error or a warning about a file that is read as it is
 // and begins with these bytes (the first kCompressionBytes): "it begins as a

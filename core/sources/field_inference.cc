@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string>
@@ -25,14 +26,14 @@ namespace {
 
 constexpr size_t kBytesMax = size_t{64} << 20;
 
-absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
-  std::vector<std::string> out;
+absl::StatusOr<std::vector<FoundFile>> Files(const Source& source) {
+  std::vector<FoundFile> out;
   const std::vector<std::string>& patterns = *SourceFiles(source);
   FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(patterns));
   for (size_t k = 0; k < patterns.size(); ++k) {
     FM_ASSIGN_OR_RETURN(auto files, FormatOf(source).FilesToRead(
                                         patterns[k], std::move(all[k])));
-    for (FoundFile& file : files) out.push_back(std::move(file.name));
+    std::ranges::move(files, std::back_inserter(out));
   }
   return out;
 }
@@ -47,10 +48,11 @@ struct SampleBounds {
 // Adds the header of a file and its first records to `sample`, and their bytes
 // to `bytes`.
 absl::Status AddRecords(const Framing& framing, const StreamCoding& coding,
-                        const SampleBounds& bounds, FileSample& sample,
-                        size_t& bytes) {
+                        const FoundFile& found, const SampleBounds& bounds,
+                        FileSample& sample, size_t& bytes) {
+  sample.file = found.name;
   const std::string& path = sample.file;
-  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(found));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
     FM_ASSIGN_OR_RETURN(const size_t got, file->Read(offset, out));
@@ -138,7 +140,7 @@ absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
   InferCompression(source, files);
   FM_ASSIGN_OR_RETURN(auto fields,
                       FormatOf(source).InferFields(source.options(), files));
-  FM_RETURN_IF_ERROR(CheckFound(fields, files[0]));
+  FM_RETURN_IF_ERROR(CheckFound(fields, files[0].name));
   return fields;
 }
 
@@ -146,15 +148,15 @@ absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
 
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, const StreamCoding& coding,
-    const std::vector<std::string>& files, size_t records) {
+    const std::vector<FoundFile>& files, size_t records) {
   std::vector<FileSample> samples;
   size_t bytes = 0;
-  for (const std::string& path : files) {
+  for (const FoundFile& file : files) {
     FileSample& sample = samples.emplace_back();
-    sample.file = path;
     const SampleBounds bounds{records, std::numeric_limits<uint64_t>::max(),
                               kBytesMax};
-    FM_RETURN_IF_ERROR(AddRecords(framing, coding, bounds, sample, bytes));
+    FM_RETURN_IF_ERROR(
+        AddRecords(framing, coding, file, bounds, sample, bytes));
     records -= sample.records.size();
     if (records == 0 || bytes >= kBytesMax) break;
   }
@@ -162,7 +164,7 @@ absl::StatusOr<std::vector<FileSample>> SampleFiles(
 }
 
 void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
-                     const std::vector<std::string>& files,
+                     const std::vector<FoundFile>& files,
                      std::vector<FileSample>& samples) {
   const size_t first = samples.size();
   const size_t rest = files.size() - first;
@@ -173,12 +175,14 @@ void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
   ForEachSideBySide(count, count, [&](size_t k) {
     // e.g. 100 others: 0, 3, 6, …, 99
     const size_t at = count == 1 ? 0 : k * (rest - 1) / (count - 1);
-    further[k].file = files[first + at];
     further[k].further = true;
     size_t bytes = 0;
     const SampleBounds bounds{kFurtherRecords, kFurtherBytes, kFurtherBytes};
-    read[k] =
-        AddRecords(framing, coding, bounds, further[k], bytes).ok() ? 1 : 0;
+    read[k] = AddRecords(framing, coding, files[first + at], bounds, further[k],
+                         bytes)
+                      .ok()
+                  ? 1
+                  : 0;
     return absl::OkStatus();
   }).IgnoreError();
   for (size_t k = 0; k < count; ++k) {

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/graph.h"
 #include "core/io/byte_stream.h"
+#include "core/io/file_system.h"
 #include "core/sources/framing.h"
 #include "feedmill/dataset_options.h"
 
@@ -41,7 +42,7 @@ struct FileSample {
 // not much more than 64 MiB.
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, const StreamCoding& coding,
-    const std::vector<std::string>& files, size_t records);
+    const std::vector<FoundFile>& files, size_t records);
 
 // Adds the first kFurtherRecords valid records of up to kFurtherFiles other
 // files, spread evenly over the rest. They are read side by side, at most
@@ -50,7 +51,7 @@ inline constexpr size_t kFurtherFiles = 31;
 inline constexpr size_t kFurtherRecords = 10;
 inline constexpr uint64_t kFurtherBytes = uint64_t{1} << 20;
 void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
-                     const std::vector<std::string>& files,
+                     const std::vector<FoundFile>& files,
                      std::vector<FileSample>& samples);
 
 // Checks that the name of a field can name a component. InvalidArgument

@@ -42,7 +42,7 @@ class RecordFormat {
   // Infers the fields from the beginning of `files`. REQUIRES: `files` is not
   // empty.
   virtual absl::StatusOr<std::vector<SourceField>> InferFields(
-      const void* options, const std::vector<std::string>& files) const = 0;
+      const void* options, const std::vector<FoundFile>& files) const = 0;
   // Returns the files, of those that a pattern matches, which the source reads.
   // NotFound if there are none.
   virtual absl::StatusOr<std::vector<FoundFile>> FilesToRead(

@@ -104,7 +104,8 @@ class RecordSource {
   // (SourcePositions). `live`: components to make; empty: all. Data that only
   // other components need is neither decoded nor read, e.g. the files of
   // images. `filter`: in place of rows that fail it, a source may give others
-  // that fail it, and then need not read a row group.
+  // that fail it, and then need not read a row group. Rows from its end on are
+  // not asked for.
   static absl::StatusOr<std::unique_ptr<const RecordSource>> Make(
       const Source& source, bool counted,
       std::shared_ptr<const Manifest> manifest,

@@ -149,7 +149,8 @@ class IpcFile final : public ColumnarFile {
     return group_rows_;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const ColumnarColumn> wanted) const override;
+      size_t group, std::span<const ColumnarColumn> wanted,
+      uint64_t rows) const override;
   const GuardedMapping* mapping() const override { return mapping_; }
 
  private:
@@ -456,7 +457,8 @@ absl::Status IpcFile::DecodeSet(size_t group, const FieldSet& set,
 }
 
 absl::StatusOr<std::vector<DecodedColumn>> IpcFile::ReadGroup(
-    size_t group, std::span<const ColumnarColumn> wanted) const {
+    size_t group, std::span<const ColumnarColumn> wanted,
+    uint64_t /*rows*/) const {
   std::vector<const FlatColumn*> found;
   for (const ColumnarColumn& column : wanted) {
     FM_ASSIGN_OR_RETURN(found.emplace_back(), FindColumn(flat_, column.field));

@@ -9,7 +9,11 @@
 #include <parquet/properties.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,11 +35,83 @@ namespace {
 
 using Reader = std::unique_ptr<parquet::arrow::FileReader>;
 
+// Bytes of the first pages of all columns that are fetched together, where the
+// sizes of the pages are guessed.
+constexpr int64_t kHeadBytes = int64_t{1} << 20;
+// Writers end a page at this size, before its compression, or at this number of
+// rows.
+constexpr int64_t kPageBytes = int64_t{1} << 20;
+constexpr int64_t kPageRows = 20'000;
+// Bytes of a column that are fetched although its first page may be smaller.
+// More than a page of indices of a dictionary has.
+constexpr int64_t kSmallChunkBytes = 128 << 10;
+// More than the header of a page without long statistics; Arrow looks for it in
+// as many bytes as kPeekBytes.
+constexpr int64_t kPageHeaderBytes = 1 << 10;
+constexpr int64_t kPeekBytes = 16 << 10;
+
 parquet::ReaderProperties PagesWithChecksums() {
   parquet::ReaderProperties properties(BoundedPool());
   // Pages without a checksum are accepted.
   properties.set_page_checksum_verification(true);
   return properties;
+}
+
+// Footers of objects in stores. A read needs the same footer several times: to
+// find out types, to count rows and to read them. Keeps the footers used last.
+class KnownFooters {
+ public:
+  using Footer = std::shared_ptr<parquet::FileMetaData>;
+
+  // Returns null if the footer is not known.
+  Footer Find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = std::ranges::find(
+        kept_, key, [](const Kept& kept) { return kept.first; });
+    if (found == kept_.end()) return nullptr;
+    kept_.splice(kept_.begin(), kept_, found);
+    return found->second;
+  }
+  void Add(const std::string& key, const Footer& footer) {
+    const std::lock_guard lock(mutex_);
+    kept_.emplace_front(key, footer);
+    bytes_ += footer->size();
+    for (; bytes_ > kBytesMax && kept_.size() > 1; kept_.pop_back()) {
+      bytes_ -= kept_.back().second->size();
+    }
+  }
+
+  // Returns the key of a file's version; "" if its identity does not prove
+  // equal bytes, or if its footer is read without a round trip.
+  static std::string KeyOf(const RandomAccessFile& file) {
+    const auto identity = file.Identity();
+    if (!identity.ok() || identity->etag.empty() || KnowsSizeOnly(*identity)) {
+      return "";
+    }
+    return fmt::format("{} {} {}", identity->etag, identity->size, file.name());
+  }
+
+ private:
+  using Kept = std::pair<std::string, Footer>;
+  // Bytes in the files. In memory, footers take several times as many.
+  static constexpr uint64_t kBytesMax = uint64_t{4} << 20;
+
+  std::mutex mutex_;
+  std::list<Kept> kept_;  // guarded by mutex_; most recently used first
+  uint64_t bytes_ = 0;    // guarded by mutex_
+};
+
+KnownFooters& FootersOfProcess() {
+  static KnownFooters footers;
+  return footers;
+}
+
+// Bytes at the end of a file that are read first. Larger files have larger
+// footers.
+size_t FooterBytes(uint64_t file_size) {
+  constexpr uint64_t kLeast = uint64_t{64} << 10;
+  constexpr uint64_t kMost = uint64_t{1} << 20;
+  return std::clamp(file_size >> 15, kLeast, kMost);
 }
 
 // A column and its Parquet leaf columns.
@@ -58,7 +134,8 @@ class ParquetFile final : public ColumnarFile {
     return group_rows_;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const ColumnarColumn> wanted) const override;
+      size_t group, std::span<const ColumnarColumn> wanted,
+      uint64_t rows) const override;
   std::vector<ColumnStatistics> StatisticsOf(
       size_t group, std::span<const ColumnarColumn> wanted) const override;
 
@@ -69,7 +146,8 @@ class ParquetFile final : public ColumnarFile {
       std::span<const ColumnarColumn> wanted,
       const parquet::arrow::SchemaManifest& manifest) const;
   void Announce(size_t group, const std::vector<ParquetColumn>& columns,
-                FileAdapter& file) const;
+                bool head, FileAdapter& file) const;
+  bool HasInt96() const;
   bool HasInt96(const ParquetColumn& column) const;
   absl::Status MakeInt96Exact(
       size_t group, const ParquetColumn& column,
@@ -77,7 +155,7 @@ class ParquetFile final : public ColumnarFile {
       std::shared_ptr<arrow::ChunkedArray>& values) const;
   absl::StatusOr<DecodedColumn> ReadColumn(
       size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
-      const std::shared_ptr<FileAdapter>& file,
+      uint64_t rows, const std::shared_ptr<FileAdapter>& file,
       parquet::arrow::FileReader& reader) const;
 
   const std::shared_ptr<const RandomAccessFile> file_;
@@ -93,9 +171,10 @@ class ParquetFile final : public ColumnarFile {
 absl::StatusOr<Reader> MakeReader(
     const std::shared_ptr<FileAdapter>& file,
     const std::shared_ptr<parquet::FileMetaData>& metadata,
-    arrow::TimeUnit::type int96 = arrow::TimeUnit::NANO) {
+    arrow::TimeUnit::type int96 = arrow::TimeUnit::NANO,
+    const parquet::ReaderProperties& reading = PagesWithChecksums()) {
   parquet::arrow::FileReaderBuilder builder;
-  FM_RETURN_IF_ARROW(builder.Open(file, PagesWithChecksums(), metadata));
+  FM_RETURN_IF_ARROW(builder.Open(file, reading, metadata));
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(false);
   properties.set_pre_buffer(false);
@@ -109,8 +188,16 @@ absl::StatusOr<Reader> MakeReader(
 absl::Status ParquetFile::ReadFooter() {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
   const absl::Status read = WithoutExceptions([&]() -> absl::Status {
-    FM_ASSIGN_OR_RETURN(const Reader reader, MakeReader(adapter, nullptr));
+    const std::string key = KnownFooters::KeyOf(*file_);
+    if (!key.empty()) metadata_ = FootersOfProcess().Find(key);
+    const bool known = metadata_ != nullptr;
+    parquet::ReaderProperties reading = PagesWithChecksums();
+    reading.set_footer_read_size(FooterBytes(size_));
+    FM_ASSIGN_OR_RETURN(
+        const Reader reader,
+        MakeReader(adapter, metadata_, arrow::TimeUnit::NANO, reading));
     metadata_ = reader->parquet_reader()->metadata();
+    if (!key.empty() && !known) FootersOfProcess().Add(key, metadata_);
     std::shared_ptr<arrow::Schema> schema;
     FM_RETURN_IF_ARROW(reader->GetSchema(&schema));
     flat_ = FlattenSchema(*schema);
@@ -159,8 +246,11 @@ bool IsEncrypted(const absl::Status& status) {
 }
 
 absl::Status ParquetFile::Open() {
-  FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "ARROW1", "arrow"));
   const absl::Status read = ReadFooter();
+  // Only if there is no footer: another read of a store takes a round trip.
+  if (!read.ok()) {
+    FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "ARROW1", "arrow"));
+  }
   if (IsEncrypted(read)) {
     return InvalidArgument(
         "it is encrypted, and only Parquet files without encryption can be "
@@ -199,26 +289,89 @@ absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
   return found;
 }
 
+// The bytes of a column in a group.
+struct ChunkBytes {
+  int64_t begin = 0;
+  int64_t size = 0;
+  int64_t dictionary = 0;  // before the first page with values
+  // A guess of the bytes of that page: from … to ….
+  int64_t page_least = 0;
+  int64_t page_most = 0;
+};
+
+ChunkBytes BytesOf(const parquet::ColumnChunkMetaData& chunk) {
+  ChunkBytes bytes;
+  bytes.begin = chunk.data_page_offset();
+  if (chunk.has_dictionary_page()) {
+    bytes.begin = std::min(bytes.begin, chunk.dictionary_page_offset());
+  }
+  bytes.size = chunk.total_compressed_size();
+  bytes.dictionary = chunk.data_page_offset() - bytes.begin;
+  const int64_t pages = std::max<int64_t>(bytes.size - bytes.dictionary, 0);
+  // Returns the bytes of a page with this part of all values.
+  const auto page_of = [&](int64_t part, int64_t all) {
+    const double share =
+        static_cast<double>(part) / static_cast<double>(std::max(all, part));
+    const auto page = static_cast<int64_t>(share * static_cast<double>(pages));
+    return std::min(pages, std::max(page + kPageHeaderBytes, kPeekBytes));
+  };
+  bytes.page_most = pages <= kSmallChunkBytes
+                        ? pages
+                        : page_of(kPageBytes, chunk.total_uncompressed_size());
+  if (chunk.has_dictionary_page()) {
+    // The page has indices only, even if later pages have values.
+    bytes.page_most = std::min(bytes.page_most, kSmallChunkBytes);
+  }
+  bytes.page_least =
+      std::min(bytes.page_most, page_of(kPageRows, chunk.num_values()));
+  return bytes;
+}
+
+// Returns the part of the bytes between `page_least` and `page_most` for which
+// there is room in kHeadBytes.
+double SpareOf(std::span<const ChunkBytes> chunks) {
+  int64_t least = 0;
+  int64_t most = 0;
+  for (const ChunkBytes& chunk : chunks) {
+    least += chunk.page_least;
+    most += chunk.page_most;
+  }
+  return std::clamp(static_cast<double>(kHeadBytes - least) /
+                        static_cast<double>(std::max<int64_t>(most - least, 1)),
+                    0.0, 1.0);
+}
+
 // Announces the bytes of all columns, so that a store runs many requests in
-// parallel.
+// parallel. `head`: only the bytes of the first pages.
 void ParquetFile::Announce(size_t group,
-                           const std::vector<ParquetColumn>& columns,
+                           const std::vector<ParquetColumn>& columns, bool head,
                            FileAdapter& file) const {
   if (file_->ahead_bytes() == 0) return;
+  std::vector<ChunkBytes> chunks;
   std::vector<arrow::io::ReadRange> ranges;
   const auto metadata = metadata_->RowGroup(static_cast<int>(group));
   for (const ParquetColumn& column : columns) {
     for (const int leaf : column.leaves) {
-      const auto chunk = metadata->ColumnChunk(leaf);
-      int64_t begin = chunk->data_page_offset();
-      if (chunk->has_dictionary_page()) {
-        begin = std::min(begin, chunk->dictionary_page_offset());
-      }
-      ranges.push_back({begin, chunk->total_compressed_size()});
+      const ChunkBytes& chunk =
+          chunks.emplace_back(BytesOf(*metadata->ColumnChunk(leaf)));
+      ranges.push_back({chunk.begin, chunk.size});
     }
   }
-  // Only a hint: the result does not matter.
-  (void)file.WillNeed(ranges);
+  // Announcements are only hints: the results do not matter.
+  if (!head) {
+    (void)file.WillNeed(ranges);
+    return;
+  }
+  // From the last one to the first, each alone: beyond ranges that run through
+  // a file in order, a store reads ahead.
+  std::ranges::sort(chunks, std::ranges::greater(), &ChunkBytes::begin);
+  const double spare = SpareOf(chunks);
+  for (const ChunkBytes& chunk : chunks) {
+    const auto further = static_cast<int64_t>(
+        spare * static_cast<double>(chunk.page_most - chunk.page_least));
+    (void)file.WillNeed(
+        {{chunk.begin, chunk.dictionary + chunk.page_least + further}});
+  }
 }
 
 // Reads some leaf columns of a row group. Arrow makes no nested array of texts
@@ -235,6 +388,17 @@ arrow::Result<std::shared_ptr<arrow::Table>> ReadLeaves(
     whole = parts->ToTable();
   }
   return whole;
+}
+
+// True if any column has times of INT96.
+bool ParquetFile::HasInt96() const {
+  for (int leaf = 0; leaf < metadata_->num_columns(); ++leaf) {
+    if (metadata_->schema()->Column(leaf)->physical_type() ==
+        parquet::Type::INT96) {
+      return true;
+    }
+  }
+  return false;
 }
 
 bool ParquetFile::HasInt96(const ParquetColumn& column) const {
@@ -274,18 +438,33 @@ absl::Status ParquetFile::MakeInt96Exact(
   return absl::OkStatus();
 }
 
+// Reads the first rows of some leaf columns.
+arrow::Result<std::shared_ptr<arrow::Table>> ReadFirst(
+    int group, int64_t rows, const std::vector<int>& leaves,
+    parquet::arrow::FileReader& reader) {
+  reader.set_batch_size(rows);
+  ARROW_ASSIGN_OR_RAISE(const auto parts,
+                        reader.GetRecordBatchReader({group}, leaves));
+  ARROW_ASSIGN_OR_RAISE(const auto first, parts->Next());
+  arrow::RecordBatchVector batches;
+  if (first != nullptr) batches.push_back(first);
+  return arrow::Table::FromRecordBatches(parts->schema(), batches);
+}
+
 // Reads one column alone. Arrow prunes its structs to the member that is read,
 // so the member is child 0.
 absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
     size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
-    const std::shared_ptr<FileAdapter>& file,
+    uint64_t rows, const std::shared_ptr<FileAdapter>& file,
     parquet::arrow::FileReader& reader) const {
-  FM_ASSIGN_OR_RETURN_ARROW(const std::shared_ptr<arrow::Table> table,
-                            ReadLeaves(static_cast<int>(group),
-                                       static_cast<int64_t>(group_rows_[group]),
-                                       column.leaves, reader));
+  const bool whole = rows == group_rows_[group];
+  const auto read = whole ? ReadLeaves : ReadFirst;
+  FM_ASSIGN_OR_RETURN_ARROW(
+      const std::shared_ptr<arrow::Table> table,
+      read(static_cast<int>(group), static_cast<int64_t>(rows), column.leaves,
+           reader));
   if (table->num_columns() != 1 ||
-      std::cmp_not_equal(table->num_rows(), group_rows_[group])) {
+      std::cmp_not_equal(table->num_rows(), rows)) {
     return DataLoss("it has {} rows, where the row group has {}",
                     table->num_rows(), group_rows_[group]);
   }
@@ -299,17 +478,27 @@ absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
 }
 
 absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
-    size_t group, std::span<const ColumnarColumn> wanted) const {
+    size_t group, std::span<const ColumnarColumn> wanted, uint64_t rows) const {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);
   std::vector<DecodedColumn> out;
   const absl::Status read = WithoutExceptions([&]() -> absl::Status {
-    FM_ASSIGN_OR_RETURN(const Reader reader, MakeReader(adapter, metadata_));
+    parquet::ReaderProperties reading = PagesWithChecksums();
+    // Times of INT96 are read twice, and whole.
+    const bool head = rows < group_rows_[group] && !HasInt96();
+    if (head) {
+      reading.enable_buffered_stream();
+    } else {
+      rows = group_rows_[group];
+    }
+    FM_ASSIGN_OR_RETURN(
+        const Reader reader,
+        MakeReader(adapter, metadata_, arrow::TimeUnit::NANO, reading));
     FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
                         Find(wanted, reader->manifest()));
-    Announce(group, columns, *adapter);
+    Announce(group, columns, head, *adapter);
     for (size_t c = 0; c < columns.size(); ++c) {
       auto decoded = WithoutExceptions([&] {
-        return ReadColumn(group, columns[c], wanted[c], adapter, *reader);
+        return ReadColumn(group, columns[c], wanted[c], rows, adapter, *reader);
       });
       if (!decoded.ok()) {
         return Annotate(

@@ -199,7 +199,7 @@ absl::StatusOr<std::vector<DecodedColumn>> ReadFields(
     const std::vector<SourceField>& fields) {
   std::vector<ColumnarColumn> wanted;
   for (const SourceField& field : fields) wanted.push_back({field});
-  return file.ReadGroup(group, wanted);
+  return file.ReadGroup(group, wanted, file.group_rows()[group]);
 }
 
 // Decodes all groups; returns how many rows came.

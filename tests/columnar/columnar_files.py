@@ -1036,6 +1036,46 @@ def large_groups(feedmill):
     equal([row["row"] for row in got], [row["row"] for row in numbers])
 
 
+def first_rows(feedmill):
+    """The first rows of a group are read alone where no others are needed, and are the same."""
+    rows = 300
+    draw = random.Random(8)
+    numbers = numbers_table(rows)
+    table = numbers.append_column("list", pa.array([list(range(draw.randrange(6))) for _ in range(rows)], pa.list_(pa.int32())))
+    table = table.append_column("null", pa.array([None if k % 3 == 0 else k / 2 for k in range(rows)], pa.float64()))
+    table = table.append_column("s", pa.array([{"a": k, "b": [f"{k}"] * (k % 3)} for k in range(rows)]))
+    table = table.append_column("word", pa.array([draw.choice(["red", "green"]) for _ in range(rows)]).dictionary_encode())
+    for source in sources(feedmill, table, 100):
+        want = feedmill.read(source)
+        equal([row["row"] for row in want], list(range(rows)))
+        for steps, first, last in (([{"take": 1}], 0, 1), ([{"take": 7}], 0, 7), ([{"take": 49}], 0, 49), ([{"take": 51}], 0, 51),
+                                   ([{"take": 103}], 0, 103), ([{"skip": 120}, {"take": 9}], 120, 129), ([{"take": 0}], 0, 0),
+                                   ([{"select": ["row", "i8"]}, {"take": 7}], 0, 7)):
+            equal([row["row"] for row in feedmill.read(source, steps)], list(range(first, last)))
+            if steps[0].get("select") is None:
+                equal(feedmill.read(source, steps), want[first:last])
+        few = [{"select": ["row"]}]
+        equal(feedmill.read(source, [*few, {"batch": 4}, {"take": 2}]), [{"row": [0, 1, 2, 3]}, {"row": [4, 5, 6, 7]}])
+        for order in ([{"shuffle": {"window": 100}}], ["shuffle"], [{"take": 5}, {"repeat": 2}], [{"repeat": 2}], [{"shard": {"count": 3, "index": 1}}],
+                      [{"filter": "row % 50 == 3"}]):
+            if "arrow" in source:
+                break
+            whole = feedmill.read(source, [*few, *order])
+            equal(feedmill.read(source, [*few, *order, {"take": 6}]), whole[:6])
+    # Times of INT96 are read whole.
+    int96_file(feedmill.folder / "int96.parquet", [datetime.datetime(2024, 1, 1 + k) for k in range(20)])
+    int96 = {"parquet": {"files": "int96.parquet", "columns": ["n", "t"]}}
+    equal(feedmill.read(int96, [{"take": 3}]), feedmill.read(int96)[:3])
+    # Bytes behind the first pages are not looked at.
+    write_parquet(feedmill.folder / "cut.parquet", numbers.select(["row"]), use_dictionary=False, compression="none",
+                  max_rows_per_page=50, write_page_checksum=True)
+    chunk = pa.parquet.ParquetFile(feedmill.folder / "cut.parquet").metadata.row_group(0).column(0)
+    middle = chunk.data_page_offset + chunk.total_compressed_size // 2
+    spoil(feedmill.folder / "cut.parquet", middle, middle + 200)
+    equal(feedmill.read({"parquet": "cut.parquet"}, [{"take": 9}]), [{"row": k} for k in range(9)])
+    feedmill.refused({"parquet": "cut.parquet"}, "cut.parquet", "row group 0")
+
+
 def huge_texts(feedmill):
     """Nested texts of more than 2 GiB in one row group."""
     rows, text = 2100, "x" * (1 << 20)
@@ -1121,7 +1161,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
-    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, huge_texts, memory_map, truncated_mapping, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, first_rows, huge_texts, memory_map, truncated_mapping, without_plugin)}
 
 
 def main():

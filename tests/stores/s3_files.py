@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -252,6 +253,43 @@ def lists(feedmill):
             feedmill.refused(of("list.jsonl"), *parts)
         feedmill.refused(of("none.jsonl"), "none.jsonl")
         feedmill.refused("source: {text: {files: {list: x}}}\n", "{manifest: ")
+
+
+def a_look_at_parquet(feedmill):
+    """A look at the first rows of a large Parquet file takes two megabytes and four round trips."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet
+    except ImportError:
+        return  # the plugin is not built
+    rows = 1_000_000
+    columns = {"id": range(rows), "text": [f"the text of row {k}, and of {k * 7919 % rows}" for k in range(rows)],
+               "label": [k * k % 1000 for k in range(rows)], "score": [k % 997 / 997 for k in range(rows)],
+               "flag": [k % 7 == 0 for k in range(rows)]}
+    table = pa.table(columns)
+    (feedmill.files / "large").mkdir()
+    pa.parquet.write_table(table, feedmill.files / "large/rows.parquet", row_group_size=rows // 2)
+    size = (feedmill.files / "large/rows.parquet").stat().st_size
+    assert size > 15_000_000, size
+    with objects(feedmill) as (_, proxy):
+        pages = threading.Barrier(len(columns))
+
+        def fault(request):
+            if request.begin not in (0, size - 65536):
+                pages.wait(30)  # they come together
+
+        proxy.fault = fault
+        name = f"{PLACE}/large/rows.parquet"
+        for command, want, requests in (("head", "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in table.slice(0, 5).to_pylist()), 8),
+                                        ("count", f"{rows}\n", 3), ("schema", None, 2)):
+            proxy.log.clear()
+            done = feedmill.run(command, name)
+            assert done.returncode == 0 and want in (None, done.stdout), f"{done.stdout} {done.stderr}"
+            asked = [re.fullmatch(r"bytes=(\d+)-(\d+)", each[1]) for each in proxy.log]
+            fetched = sum(int(each[2]) - int(each[1]) + 1 for each in asked)
+            # The version, the footer, the version again; then the first pages of all columns at once.
+            assert len(asked) == requests and fetched < 2_000_000, (command, fetched, proxy.log)
+            print(f"{command}: {fetched:,} bytes of {size:,} in {requests} requests")
 
 
 # ---- errors
@@ -534,7 +572,7 @@ def tokens(feedmill):
         feedmill.refused(text, "only read", "s3://", flags=("--local", "--save-token", f"http://{proxy.host}/data/t1"))
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, options, regions,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_workers_are_killed, patterns, odd_names, options, regions, a_look_at_parquet,
          buckets_of_aws, lists, refusals, odd_answers,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile, keys_that_hang,
          keys_without_the_plugin, secrets_are_not_shown, tokens, many_small_objects, requests_grow,

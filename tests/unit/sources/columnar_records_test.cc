@@ -33,6 +33,7 @@ struct MadeUp {
   size_t damaged_group = SIZE_MAX;
   size_t null_row = SIZE_MAX;  // of the file, in "number"
   mutable std::atomic<int> decoded = 0;
+  mutable std::atomic<uint64_t> rows_read = 0;  // of all decoded groups
 };
 
 std::string TextOf(uint64_t row) {
@@ -51,15 +52,17 @@ class MadeUpFile final : public ColumnarFile {
     return data_.group_rows;
   }
   absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
-      size_t group, std::span<const ColumnarColumn> wanted) const override {
+      size_t group, std::span<const ColumnarColumn> wanted,
+      uint64_t rows) const override {
     ++data_.decoded;
+    data_.rows_read += rows;
     if (group == data_.damaged_group) return DataLoss("it is damaged");
     const auto first = std::accumulate(
         data_.group_rows.begin(),
         data_.group_rows.begin() + static_cast<int>(group), uint64_t{0});
     std::vector<DecodedColumn> out;
     for (const ColumnarColumn& column : wanted) {
-      out.push_back(MakeOf(column.field, first, data_.group_rows[group]));
+      out.push_back(MakeOf(column.field, first, rows));
     }
     return out;
   }
@@ -111,7 +114,8 @@ class ColumnarRecordsTest : public ::testing::Test {
   // Makes a source of files that all have the rows of `data`.
   std::unique_ptr<const RecordSource> Make(
       const MadeUp& data, const std::vector<SourceField>& fields,
-      const std::vector<std::string>& files = {"a"}, bool partitions = false) {
+      const std::vector<std::string>& files = {"a"}, bool partitions = false,
+      const RowFilter& filter = {}) {
     auto manifest = std::make_shared<Manifest>();
     for (const std::string& name : files) {
       ManifestFile& file = manifest->files.emplace_back();
@@ -122,7 +126,7 @@ class ColumnarRecordsTest : public ::testing::Test {
     }
     reader_ = std::make_unique<MadeUpReader>(data);
     return MakeColumnarRecords(*reader_, {.partitions = partitions}, fields, {},
-                               std::move(manifest));
+                               std::move(manifest), filter);
   }
 
   // Reads all records `indexes` and returns their numbers; checks that each
@@ -205,6 +209,27 @@ TEST_F(ColumnarRecordsTest, KeepsRightRowsOfMoreGroupsThanItHolds) {
   RecordBlock block;
   const auto numbers = Numbers(*source, indexes, size_t{1} << 30, block);
   EXPECT_EQ(numbers, std::vector<int64_t>(indexes.begin(), indexes.end()));
+}
+
+TEST_F(ColumnarRecordsTest, ReadsFewRowsOfTheGroupWithTheEnd) {
+  MadeUp data{.group_rows = {5, 100}};
+  RowFilter filter;
+  filter.EndAt(5 + 100 + 5 + 7);
+  const auto source = Make(data, both_, {"a", "b"}, false, filter);
+  std::vector<uint64_t> indexes(5 + 100 + 5 + 7);
+  std::iota(indexes.begin(), indexes.end(), uint64_t{0});
+  RecordBlock block;
+  const auto numbers = Numbers(*source, indexes, 1 << 20, block);
+  ASSERT_EQ(numbers.size(), indexes.size());
+  EXPECT_EQ(numbers.back(), 11);
+  EXPECT_EQ(data.rows_read, 5 + 100 + 5 + 7U);
+  // More than half of a group: all of it.
+  filter.EndAt(60);
+  EXPECT_EQ(Numbers(*Make(data, number_, {"a"}, false, filter),
+                    std::vector<uint64_t>{5, 59}, 1 << 20, block)
+                .size(),
+            2U);
+  EXPECT_EQ(data.rows_read, 5 + 100 + 5 + 7 + 100U);
 }
 
 TEST_F(ColumnarRecordsTest, GivesTheRowsBeforeADamagedGroup) {
