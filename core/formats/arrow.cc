@@ -29,8 +29,8 @@ arrow: {files: table.arrow, columns: [text, label], memory_map: true})",
           "Reading raises NotFoundError if no file matches, DataLossError for "
           "a damaged file, FailedPreconditionError without the plugin.",
       .example = R"(
->>> fm.Dataset.arrow("table.arrow", columns=["text", "label"]).batch(32)
-<feedmill.Dataset arrow → batch>
+>>> fm.Dataset.arrow("table.arrow", columns=["text"])
+<feedmill.Dataset arrow(table.arrow, columns: [text]): schema not known yet>
 )"};
 };
 

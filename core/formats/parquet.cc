@@ -27,8 +27,8 @@ parquet: {files: table/, columns: [text, label]})",
           "Reading raises NotFoundError if no file matches, DataLossError for "
           "a damaged file, FailedPreconditionError without the plugin.",
       .example = R"(
->>> fm.Dataset.parquet("table.parquet", columns=["text", "label"]).batch(32)
-<feedmill.Dataset parquet → batch>
+>>> fm.Dataset.parquet("table.parquet", columns=["text"])
+<feedmill.Dataset parquet(table.parquet, columns: [text]): schema not known yet>
 )"};
 };
 

@@ -11,3 +11,26 @@ class ComponentSpec:
 
     dtype: str
     shape: tuple[int | None, ...]
+
+    def _text(self) -> str:
+        """Returns the spec as feedmill writes it: ``float32[?, 3]``."""
+        dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
+        return f"{self.dtype}[{dims}]" if self.shape else self.dtype
+
+
+class Schema(dict[str, ComponentSpec]):
+    """The components of an element by name, a line each.
+
+    A single component without a name has the name ``""``.
+    """
+
+    def __repr__(self) -> str:
+        return "\n".join(self._texts())
+
+    def _texts(self) -> list[str]:
+        return [f"{name}: {spec._text()}" if name else spec._text() for name, spec in self.items()]
+
+    def _line(self) -> str:
+        """Returns all components on one line: ``{image: uint8[?, ?, 3], label: int64}``."""
+        line = ", ".join(self._texts())
+        return line if "" in self else f"{{{line}}}"

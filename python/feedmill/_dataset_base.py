@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._arguments import Even
-from feedmill._component_spec import ComponentSpec
+from feedmill._component_spec import ComponentSpec, Schema
 from feedmill._dataset_html import dataset_html
-from feedmill._look import table_of
+from feedmill._look import Elements, cut, table_of
 from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
 from feedmill._steps import Steps
@@ -175,10 +175,28 @@ class DatasetBase(Sources, Steps):
         """
         return _element_spec(self._pipeline().element_spec())
 
+    @property
+    def schema(self) -> Schema:
+        """The components of an element by name, with their dtypes and shapes.
+
+        A dict that prints a line for each component; a single one without a name has
+        the name ``""``. Looks into files where fields have to be found out.
+
+        Raises NotFoundError for a missing file, and InvalidArgumentError for a wrong step.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.range(6).map(n="x", half="x / 2").batch(2).schema
+        n: int64[?]
+        half: float64[?]
+        """
+        return _specs(self._pipeline().element_spec())
+
     # ---- a look at the elements
 
-    def head(self, count: int = 5) -> list[Any]:
-        """Reads the first elements, in this process.
+    def head(self, count: int = 5) -> Elements:
+        """Reads the first elements, in this process, as a list.
+
+        A notebook shows the list as a table with small pictures of images.
 
         Raises as :meth:`read` does.
 
@@ -187,7 +205,7 @@ class DatasetBase(Sources, Steps):
         [1, 5]
         """
         with self._with_step("take", check.count("count", count)).read() as reader:
-            return list(reader)
+            return Elements(reader)
 
     def show(self, count: int = 5) -> None:
         """Prints the first elements as a table.
@@ -209,6 +227,7 @@ class DatasetBase(Sources, Steps):
         """Returns the number of elements.
 
         Reads them all, unless the number follows from the files' indexes and the steps.
+        Does not make components on which the number does not depend.
 
         Raises InvalidArgumentError for a ``repeat`` without end, and as :meth:`read` does.
 
@@ -222,7 +241,10 @@ class DatasetBase(Sources, Steps):
             raise InvalidArgumentError(
                 "count: the dataset repeats without end; count it before repeat(), or take(n) first"
             )
-        with self.read() as reader:
+        # A cache keeps all components, and errors of any of them leave elements out.
+        whole = any(name in ("cache", "on_error") for name, _ in names)
+        counted = self if whole else self._with_step("map", {"n": 0})
+        with counted.read() as reader:
             try:
                 return len(reader)
             except UnknownLengthError:
@@ -355,13 +377,24 @@ class DatasetBase(Sources, Steps):
         )
 
     def __repr__(self) -> str:
-        names = [name for place, name, _ in self._native.parts() if place != "options"]
-        return f"<feedmill.Dataset {' → '.join(names)}>"
+        """Returns the source, the steps and the components of an element.
+
+        Reads no files. Where only files tell the components, :attr:`schema` does.
+        """
+        steps = (
+            f"{name}({_shortened(value)})" if value else name
+            for place, name, value in self._native.parts()
+            if place != "options"
+        )
+        spec = self._native.known_spec()
+        known = "schema not known yet" if spec is None else _specs(spec)._line()
+        return f"<feedmill.Dataset {' → '.join(steps)}: {known}>"
 
     def _repr_html_(self) -> str:
-        """Returns the dataset as a table for notebooks: its steps, and where each runs.
+        """Returns the dataset for notebooks: its steps, where each runs, and its first rows.
 
-        Reads no files, and never raises.
+        Rows are there if they are made within a second, of files of this machine, and if
+        no step writes files. Never raises.
         """
         try:
             return dataset_html(self._pipeline())
@@ -379,11 +412,22 @@ def _rows_of(chunk: Any) -> int:
 def _element_spec(
     entries: Sequence[tuple[str, str, Sequence[int]]],
 ) -> ComponentSpec | dict[str, ComponentSpec]:
-    specs = {
-        name: ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape))
-        for name, dtype, shape in entries
-    }
+    specs = dict(_specs(entries))
     return specs.get("", specs)
+
+
+def _specs(entries: Sequence[tuple[str, str, Sequence[int]]]) -> Schema:
+    return Schema(
+        (name, ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape)))
+        for name, dtype, shape in entries
+    )
+
+
+def _shortened(value: str) -> str:
+    """Returns the value of a part without the braces and quotes around it, cut."""
+    if value[0] + value[-1] in ("{}", '""'):
+        value = value[1:-1]
+    return cut(value.removeprefix("files: "))
 
 
 def _text_of(path: str) -> str:

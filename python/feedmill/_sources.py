@@ -64,8 +64,8 @@ class Sources(SourceMethods):
         FailedPreconditionError without the plugin.
 
         >>> import feedmill as fm
-        >>> fm.Dataset.arrow("table.arrow", columns=["text", "label"]).batch(32)
-        <feedmill.Dataset arrow → batch>
+        >>> fm.Dataset.arrow("table.arrow", columns=["text"])
+        <feedmill.Dataset arrow(table.arrow, columns: [text]): schema not known yet>
         """
         return cls._made(
             "arrow",
@@ -337,8 +337,8 @@ class Sources(SourceMethods):
         FailedPreconditionError without the plugin.
 
         >>> import feedmill as fm
-        >>> fm.Dataset.parquet("table.parquet", columns=["text", "label"]).batch(32)
-        <feedmill.Dataset parquet → batch>
+        >>> fm.Dataset.parquet("table.parquet", columns=["text"])
+        <feedmill.Dataset parquet(table.parquet, columns: [text]): schema not known yet>
         """
         return cls._made(
             "parquet",

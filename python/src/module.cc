@@ -23,6 +23,7 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "core/ops/shown_bytes.h"
 #include "core/python/example_call.h"
 #include "feedmill/dataset.h"
 #include "feedmill/dispatcher.h"
@@ -37,6 +38,7 @@
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
+#include "python/src/thumbnail.h"
 
 // Called for each object of static storage in the extension, to have exit()
 // destroy it. Readers and servers that live as long as the interpreter have
@@ -216,9 +218,25 @@ void BindPipeline(nb::module_& m) {
       .def("outline", &PythonPipeline::Outline)
       .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,
            "epoch"_a, "seed"_a, "allow_python"_a, "python_path"_a)
-      .def("element_spec", &PythonPipeline::ElementSpec);
+      .def("element_spec", &PythonPipeline::ElementSpec)
+      .def("known_spec", &PythonPipeline::KnownSpec)
+      .def("first_within", &PythonPipeline::FirstWithin, "count"_a, "seconds"_a,
+           nb::sig("def first_within(self, count: int, seconds: float) -> "
+                   "list[object]"));
   m.def("function_names", &FunctionNames);
   m.def("nearest_function", &NearestFunction, "name"_a);
+  m.def(
+      "shown_bytes",
+      [](const nb::bytes& bytes) {
+        return ShownBytes({bytes.c_str(), bytes.size()});
+      },
+      "bytes"_a);
+  m.def(
+      "thumbnail",
+      [](const nb::bytes& bytes, int64_t side) {
+        return ThumbnailOf({bytes.c_str(), bytes.size()}, side);
+      },
+      "bytes"_a, "side"_a);
 }
 
 void BindReader(nb::module_& m) {

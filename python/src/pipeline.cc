@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/time/clock.h"
 #include "broker/plan_text.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
@@ -20,6 +21,8 @@
 #include "core/sources/field_inference.h"
 #include "feedmill/element.h"
 #include "feedmill/reader.h"
+#include "python/src/arrays.h"
+#include "python/src/gil.h"
 #include "python/src/process.h"
 #include "python/src/status.h"
 
@@ -175,6 +178,39 @@ std::vector<SpecEntry> PythonPipeline::ElementSpec() const {
   const auto analyzed =
       Take(Interruptible([this] { return Analyzed(graph()); }));
   return SpecEntries(*analyzed->output);
+}
+
+std::optional<std::vector<SpecEntry>> PythonPipeline::KnownSpec() const {
+  const auto functions = Take(DefaultFunctions());
+  const auto analyzed = Analyze(graph(), *functions);
+  if (!analyzed.ok()) return std::nullopt;
+  return SpecEntries(*(*analyzed)->output);
+}
+
+nb::list PythonPipeline::FirstWithin(uint64_t count, double seconds) const {
+  const absl::Time end = absl::Now() + absl::Seconds(seconds);
+  std::vector<Chunk> chunks;
+  WithoutGil([&] {
+    ReadOptions options;
+    options.hooks.interrupted = [end] { return absl::Now() > end; };
+    options.limits.threads = 1;
+    const auto reader = Read(graph(), std::move(options));
+    for (uint64_t rows = 0; reader.ok() && rows < count;) {
+      auto chunk = (*reader)->Next();
+      if (!chunk.ok() || !chunk->has_value()) break;
+      chunks.push_back(
+          (*chunk)->Slice(0, std::min<uint64_t>(count - rows, (*chunk)->rows)));
+      rows += chunks.back().rows;
+    }
+  });
+  nb::list elements;
+  for (Chunk& chunk : chunks) {
+    const ChunkArrays arrays(std::move(chunk));
+    for (size_t row = 0; row < arrays.rows(); ++row) {
+      elements.append(nb::steal(arrays.Row(row)));
+    }
+  }
+  return elements;
 }
 
 std::string PythonPipeline::Provenance(uint64_t number, uint64_t epoch,

@@ -63,6 +63,12 @@ class PythonPipeline {
   // Returns the components of the elements that the pipeline makes. Reads files
   // without the GIL.
   std::vector<SpecEntry> ElementSpec() const;
+  // Returns the same without reading files; nullopt if only files tell it, or
+  // if the pipeline is wrong.
+  std::optional<std::vector<SpecEntry>> KnownSpec() const;
+  // Returns the first elements, at most `count`, that are made in this process
+  // within `seconds`. Returns fewer if an error ends the reading.
+  nanobind::list FirstWithin(uint64_t count, double seconds) const;
   // Returns the JSON of ShowBatch for element `number` of an epoch. The
   // interpreter runs the Python functions of the pipeline.
   std::string Provenance(uint64_t number, uint64_t epoch, uint64_t seed,

@@ -219,7 +219,7 @@ def test_a_list_of_files_is_relative_to_its_folder(tmp_path, monkeypatch):
 def test_a_dataset_does_not_change():
     dataset = fm.Dataset.range(3)
     longer = dataset.batch(2)
-    assert repr(dataset) == "<feedmill.Dataset range>"
+    assert repr(dataset) == "<feedmill.Dataset range(3): int64>"
     assert dataset != longer
     with pytest.raises(AttributeError, match="does not change"):
         dataset.seed = 3
@@ -232,7 +232,7 @@ def test_datasets_are_compared_copied_and_pickled():
     for other in (copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))):
         assert other == dataset
         assert hash(other) == hash(dataset)
-    assert repr(dataset) == "<feedmill.Dataset range → map>"
+    assert repr(dataset) == "<feedmill.Dataset range(3) → map(x * 2): int64>"
 
 
 def test_element_spec():

@@ -269,15 +269,14 @@ void PrintSpecTable(const ElementSpec& spec, const std::string& source) {
 // on which the number of elements does not depend are not made. A pipeline
 // keeps all components if their errors decide which elements are left out, or
 // if a cache keeps them.
-absl::StatusOr<Graph> ForCounting(const Looked& looked) {
-  Graph graph = looked.pipeline.graph;
-  FM_RETURN_IF_ERROR(InferFields(graph));
+Graph ForCounting(Graph graph) {
   const bool keeps = std::ranges::any_of(
       graph.steps, [](const Step& step) { return step.Is<CacheStep>(); });
-  if (keeps || SkippingOf(graph).has_value()) return graph;
-  Graph bare = graph;
-  bare.steps.push_back(MakeStep(MapStep{.outputs = {{"n", Expr(int64_t{0})}}}));
-  return Analyze(bare, *looked.functions).ok() ? bare : graph;
+  if (!keeps && !SkippingOf(graph).has_value()) {
+    graph.steps.push_back(
+        MakeStep(MapStep{.outputs = {{"n", Expr(int64_t{0})}}}));
+  }
+  return graph;
 }
 
 absl::StatusOr<uint64_t> CountOf(const LookFlags& flags, const Looked& looked) {
@@ -288,9 +287,9 @@ absl::StatusOr<uint64_t> CountOf(const LookFlags& flags, const Looked& looked) {
   }
   ReadOptions options = OptionsOf(flags, looked);
   options.limits.threads = 0;
-  FM_ASSIGN_OR_RETURN(Graph graph, ForCounting(looked));
-  FM_ASSIGN_OR_RETURN(const auto reader,
-                      Read(std::move(graph), std::move(options)));
+  FM_ASSIGN_OR_RETURN(
+      const auto reader,
+      Read(ForCounting(looked.pipeline.graph), std::move(options)));
   if (const auto known = reader->left()) return *known;
   uint64_t count = 0;
   for (;;) {

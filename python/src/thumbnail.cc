@@ -1,0 +1,36 @@
+#include "python/src/thumbnail.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/ops/image.h"
+
+namespace feedmill::python {
+
+std::optional<Thumbnail> ThumbnailOf(std::string_view bytes, int64_t side) {
+  constexpr int64_t kChannels = 3;
+  ImageDecoder decoder;
+  const auto whole = decoder.ReadSize(bytes);
+  if (!whole.ok()) return std::nullopt;
+  const int64_t longer = std::max({whole->width, whole->height, side});
+  const ImageSize small{std::max<int64_t>(2, whole->height * side / longer),
+                        std::max<int64_t>(2, whole->width * side / longer)};
+  const DecodeOptions options{.at_least = small};
+  const auto size = decoder.ReadSize(bytes, options);
+  if (!size.ok()) return std::nullopt;
+  const auto bytes_of = [](ImageSize of) {
+    return static_cast<size_t>(of.height * of.width * kChannels);
+  };
+  std::vector<uint8_t> pixels(bytes_of(*size));
+  std::vector<uint8_t> resized(bytes_of(small));
+  if (!decoder.Decode(bytes, options, *size, pixels).ok() ||
+      !ResizeImage(pixels, *size, resized, small, kChannels,
+                   ResizeMethod::kBilinear)
+           .ok()) {
+    return std::nullopt;
+  }
+  return Thumbnail(small.width, small.height,
+                   nanobind::bytes(resized.data(), resized.size()));
+}
+
+}  // namespace feedmill::python
