@@ -109,7 +109,12 @@ class Parser {
                      "write where(condition, a, b) for a if condition "
                      "else b");
     }
-    if (name == "in" || name == "is" || name == "not" || name == "for") {
+    if (name == "in") {
+      return ErrorAt(at_,
+                     "write isin(a, [b, c]) for a in [b, c], and "
+                     "contains(text, part) for part in text");
+    }
+    if (name == "is" || name == "not" || name == "for") {
       return ErrorAt(at_, fmt::format("\"{}\" is not available in "
                                       "expressions",
                                       name));

@@ -193,11 +193,11 @@ void AppendSlice(const Column& from, int64_t start, const AxisSplit& split,
     return;
   }
   const auto size = static_cast<int64_t>(ItemSize(from.dtype));
+  const int64_t stride = runs > 1 ? step * split.inner * size : 0;
   const std::byte* items = from.values.data();
   std::byte* to = out.values.Extend(SizeOf(split.outer * runs * run * size));
   for (int64_t k = 0; k < split.outer; ++k, begin += block) {
-    CopyRunsOf(SizeOf(run * size), items + begin * size,
-               step * split.inner * size, runs, to);
+    CopyRunsOf(SizeOf(run * size), items + begin * size, stride, runs, to);
     to += runs * run * size;
   }
 }

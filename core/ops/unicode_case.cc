@@ -3,6 +3,7 @@
 #include "core/ops/unicode_case.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 
 namespace feedmill {
@@ -321,10 +322,49 @@ constexpr SpecialCase kUpperSpecial[] = {
     {0xfb17, {0x544, 0x53d}},
 };
 
-size_t Find(std::span<const CaseRange> ranges,
+// The other case of the characters below kDirect; 0 for a special one.
+constexpr uint32_t kDirect = 0x600;
+using DirectTable = std::array<uint16_t, kDirect>;
+consteval DirectTable Direct(std::span<const CaseRange> ranges,
+                             std::span<const SpecialCase> specials) {
+  DirectTable table{};
+  for (uint32_t c = 0; c < kDirect; ++c) table[c] = static_cast<uint16_t>(c);
+  for (const CaseRange& range : ranges) {
+    for (uint32_t c = range.first; c <= range.last && c < kDirect;
+         c += range.stride) {
+      table[c] =
+          static_cast<uint16_t>(c + static_cast<uint32_t>(range.difference));
+    }
+  }
+  for (const SpecialCase& special : specials) {
+    if (special.code < kDirect) table[special.code] = 0;
+  }
+  return table;
+}
+constexpr DirectTable kDirectLower = Direct(kLower, kLowerSpecial);
+constexpr DirectTable kDirectUpper = Direct(kUpper, kUpperSpecial);
+
+// Characters of Chinese, Japanese and so on, without a case.
+constexpr uint32_t kWithoutCase = 0x2e80;
+constexpr uint32_t kEndWithoutCase = 0xa640;
+consteval bool IsWithoutCase(std::span<const CaseRange> ranges) {
+  for (const CaseRange& range : ranges) {
+    if (range.last >= kWithoutCase && range.first < kEndWithoutCase)
+      return false;
+  }
+  return true;
+}
+static_assert(IsWithoutCase(kLower) && IsWithoutCase(kUpper));
+
+size_t Find(const DirectTable& direct, std::span<const CaseRange> ranges,
             std::span<const SpecialCase> specials, uint32_t code,
             uint32_t* to) {
   to[0] = code;
+  if (code < kDirect && direct[code] != 0) {
+    to[0] = direct[code];
+    return 1;
+  }
+  if (code >= kWithoutCase && code < kEndWithoutCase) return 1;
   const auto range =
       std::ranges::lower_bound(ranges, code, {}, &CaseRange::last);
   if (range != ranges.end() && range->first <= code &&
@@ -342,11 +382,11 @@ size_t Find(std::span<const CaseRange> ranges,
 }  // namespace
 
 size_t LowerCase(uint32_t code, uint32_t* to) {
-  return Find(kLower, kLowerSpecial, code, to);
+  return Find(kDirectLower, kLower, kLowerSpecial, code, to);
 }
 
 size_t UpperCase(uint32_t code, uint32_t* to) {
-  return Find(kUpper, kUpperSpecial, code, to);
+  return Find(kDirectUpper, kUpper, kUpperSpecial, code, to);
 }
 
 }  // namespace feedmill

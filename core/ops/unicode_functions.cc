@@ -64,31 +64,33 @@ absl::Status ComputeLength(std::span<const Argument> arguments, size_t rows,
 
 // ---- utf8_lower, utf8_upper
 
-void AppendCharacter(uint32_t code, BufferBuilder& to) {
-  unsigned char bytes[4];
-  size_t size = 0;
+// Writes a character; returns the end.
+unsigned char* PutCharacter(uint32_t code, unsigned char* to) {
   if (code < 0x80) {
-    bytes[size++] = static_cast<unsigned char>(code);
-  } else {
-    const size_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    const uint32_t lead = more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0;
-    bytes[size++] = static_cast<unsigned char>(lead | code >> (6 * more));
-    for (size_t k = more; k-- > 0;) {
-      bytes[size++] =
-          static_cast<unsigned char>(0x80 | (code >> (6 * k) & 0x3f));
-    }
+    *to++ = static_cast<unsigned char>(code);
+    return to;
   }
-  to.Append(bytes, size);
+  const uint32_t more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  const uint32_t lead = more == 1 ? 0xc0 : more == 2 ? 0xe0 : 0xf0;
+  *to++ = static_cast<unsigned char>(lead | code >> (6 * more));
+  for (uint32_t k = more; k-- > 0;) {
+    *to++ = static_cast<unsigned char>(0x80 | (code >> (6 * k) & 0x3f));
+  }
+  return to;
 }
 
-// Appends ASCII with the letters [first, first + 26) in the other case.
-void AppendAscii(string_view run, char first, BufferBuilder& to) {
-  auto* at = reinterpret_cast<unsigned char*>(to.Extend(run.size()));
+// Writes ASCII with the letters [first, first + 26) in the other case.
+unsigned char* PutAscii(string_view run, char first, unsigned char* to) {
   for (const char c : run) {
     const bool letter = static_cast<unsigned char>(c - first) < 26;
-    *at++ = static_cast<unsigned char>(c ^ (letter ? 0x20 : 0));
+    *to++ = static_cast<unsigned char>(c ^ (letter ? 0x20 : 0));
   }
+  return to;
 }
+
+// Bytes of a text in the other case, for each byte: "\u0390" becomes three
+// characters of its size.
+constexpr size_t kGrowthMax = 3;
 
 using ChangeCase = size_t (*)(uint32_t code, uint32_t* to);
 
@@ -106,15 +108,21 @@ FunctionRegistry::Function MakeCase(string_view name, char first,
     return MapBytesToBytes(
         arguments[0], rows, type, out,
         [&](string_view text, BufferBuilder& to) {
-          return ForEachCharacter(
-              name, text, [&](string_view run) { AppendAscii(run, first, to); },
+          const size_t begin = to.size();
+          to.Extend(kGrowthMax * text.size());
+          auto* at = to.As<unsigned char>() + begin;
+          absl::Status status = ForEachCharacter(
+              name, text,
+              [&](string_view run) { at = PutAscii(run, first, at); },
               [&](uint32_t code) {
                 uint32_t made[3];
                 const size_t count = change(code, made);
                 for (size_t k = 0; k < count; ++k) {
-                  AppendCharacter(made[k], to);
+                  at = PutCharacter(made[k], at);
                 }
               });
+          to.Truncate(static_cast<size_t>(at - to.As<unsigned char>()));
+          return status;
         });
   };
   return function;

@@ -121,6 +121,7 @@ _FUNCTIONS: dict[str, Callable[..., Expr]] = {
     "unique": lambda ar: call("unique", ar),
     "isin": lambda element, test_elements: call("isin", element, test_elements),
     "digitize": lambda x, bins: call("bucketize", x, bins),
+    "dot": lambda a, b: literal(a) @ b,
     "shape": lambda a: call("shape", a),
     "reshape": lambda a, shape: literal(a).reshape(shape),
     "transpose": lambda a, axes=(): literal(a).transpose(*(axes or ())),

@@ -404,7 +404,10 @@ class Expr:
         )
 
     def __contains__(self, item: object) -> NoReturn:
-        raise trace_error("`a in x` needs a value now; write (x == a).any()")
+        raise trace_error(
+            "`a in x` needs a value now; write (x == a).any(), fm.functions.isin(a, [b, c]) for "
+            "a in [b, c], or fm.functions.contains(text, part)"
+        )
 
     def __format__(self, spec: str) -> NoReturn:
         raise trace_error(

@@ -123,6 +123,7 @@ def test_a_function_gives_what_numpy_gives(function):
         lambda a: a @ np.array([[1, 2], [3, 4], [5, 6]]),
         lambda a: a @ [0.5, 1.5, -2],
         lambda a: a[0] @ a[1],
+        lambda a: np.dot(a, a[0]),
         lambda a: np.shape(a[:0]),
     ],
 )
