@@ -114,6 +114,16 @@ struct OutputColumn {
   Column view_;
 };
 
+// Describes functions for users: a row of the table in docs/expressions.md,
+// which tools/step_pages writes. `feedmill functions` prints it, and Python's
+// help. It stands where the functions are added.
+struct FunctionDescription {
+  std::vector<std::string_view> names;
+  // Calls in Markdown, as "`sum(a)` `prod(a)`".
+  std::string_view written;
+  std::string_view notes;
+};
+
 // The functions that expressions may call. main() makes the registry and passes
 // it on; plugins and tests add functions before anything runs. Immutable while
 // shared.
@@ -157,6 +167,19 @@ class FunctionRegistry {
   // Returns all names, sorted.
   std::vector<std::string_view> Names() const;
 
+  // Adds a description of added functions. REQUIRES: its texts live as long as
+  // the process.
+  void Describe(FunctionDescription description) {
+    descriptions_.push_back(std::move(description));
+  }
+  const std::vector<FunctionDescription>& descriptions() const {
+    return descriptions_;
+  }
+  // Returns the descriptions of a function as plain text, two lines each: the
+  // calls, and the notes. For a function of a plugin, names the plugin.
+  // REQUIRES: there is a function of that name.
+  std::string HelpOf(std::string_view name) const;
+
   // Runs the Python functions of steps in this process. Null: it runs none.
   void AllowPython(std::shared_ptr<PythonFunctions> python) {
     python_ = std::move(python);
@@ -165,6 +188,7 @@ class FunctionRegistry {
 
  private:
   std::map<std::string, Function, std::less<>> functions_;
+  std::vector<FunctionDescription> descriptions_;
   std::shared_ptr<PythonFunctions> python_;
 };
 

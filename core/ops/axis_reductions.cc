@@ -356,6 +356,13 @@ void AddPlaceFunctions(FunctionRegistry& registry) {
   registry.Add("argmin", MakePlaceFunction<false>("argmin"));
   registry.Add("argmax", MakePlaceFunction<true>("argmax"));
   registry.Add("cumsum", {InferCumSum, ComputeCumSum});
+  registry.Describe(
+      {{"argmin", "argmax"},
+       "`argmin(a)` `argmax(a)`, `(a, axis)`",
+       "int64; the first of equals, the first NaN; of no items a data error"});
+  registry.Describe({{"cumsum"},
+                     "`cumsum(a)`",
+                     "of all items in order, rank 1; dtype as `sum`"});
 }
 
 }  // namespace feedmill

@@ -223,6 +223,17 @@ void AddColorFunctions(FunctionRegistry& registry) {
          },
          /*heavy=*/true});
   }
+  registry.Describe(
+      {{"image.adjust_brightness", "image.adjust_contrast",
+        "image.adjust_saturation"},
+       "`image.adjust_brightness(x, f)` `image.adjust_contrast(x, f)` "
+       "`image.adjust_saturation(x, f)`",
+       "uint8 RGB; as Pillow's ImageEnhance: 0 is black or grey, 1 the image "
+       "itself; f may be computed"});
+  registry.Describe({{"image.adjust_hue"},
+                     "`image.adjust_hue(x, f)`",
+                     "uint8 RGB; a turn of −0.5 to 0.5, as torchvision's of "
+                     "Pillow's images"});
 }
 
 }  // namespace feedmill

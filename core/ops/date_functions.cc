@@ -462,6 +462,16 @@ absl::Status ComputeDatePart(std::span<const Argument> arguments, size_t rows,
 void AddDateFunctions(FunctionRegistry& registry) {
   registry.Add("parse_date", {InferParseDate, ComputeParseDate});
   registry.Add("date_part", {InferDatePart, ComputeDatePart});
+  registry.Describe(
+      {{"parse_date"},
+       "`parse_date(s)` `parse_date(s, format)` `parse_date(s, format, 'ms')`",
+       "int64: [days, seconds and so on](#dates-and-times) since 1970-01-01 "
+       "UTC; other text is a data error"});
+  registry.Describe(
+      {{"date_part"},
+       "`date_part(t, 'hour')` `date_part(t, 'hour', 'ms')`",
+       "int64: the year, month, day, hour, minute, second, weekday (Monday is "
+       "0) or yearday (from 1) of a time in UTC"});
 }
 
 }  // namespace feedmill

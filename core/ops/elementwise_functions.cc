@@ -351,6 +351,45 @@ void AddElementwiseFunctions(FunctionRegistry& registry) {
   registry.Add("lower", MakeCaseFunction("lower", 'A'));
   registry.Add("upper", MakeCaseFunction("upper", 'a'));
   registry.Add("cast", MakeCast());
+  registry.Describe(
+      {{"add", "subtract", "multiply", "divide", "floor_divide", "remainder",
+        "power", "negative", "positive"},
+       "`a + b`, `-`, `*`, `/`, `//`, `%`, `**`, `-a`, `+a`",
+       "wrapping integers; `//`, `%` floored; integer division by zero is a "
+       "data error; `/` of integers is float64; bool as NumPy (add is or, "
+       "subtract and negative are errors)"});
+  registry.Describe(
+      {{"bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift",
+        "right_shift"},
+       "`a & b`, `|`, `^`, `~a`, `<<`, `>>`",
+       "integers and bools; shifts by ≥ width give 0 (or −1 for a negative "
+       "right-shifted), by negative amounts are a data error"});
+  registry.Describe(
+      {{"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"},
+       "`<` `<=` `>` `>=` `==` `!=`",
+       "bool; bytes compare bytewise; chains as in Python"});
+  registry.Describe({{"logical_and", "logical_or", "logical_not"},
+                     "`and`, `or`, `not`",
+                     "element-wise on truth values, bool"});
+  registry.Describe({{"abs", "minimum", "maximum", "clip", "where"},
+                     "`abs(a)` `minimum(a, b)` `maximum(a, b)` `clip(a, lo, "
+                     "hi)` `where(c, a, b)`",
+                     "NaN propagates in minimum and maximum"});
+  registry.Describe(
+      {{"sqrt", "exp", "log", "floor", "ceil", "round", "square", "sign"},
+       "`sqrt` `exp` `log` `floor` `ceil` `round` `square` `sign`",
+       "integers give float64 for sqrt, exp, log; `round` half to even"});
+  registry.Describe({{"sin", "cos", "tanh", "log1p", "expm1"},
+                     "`sin` `cos` `tanh` `log1p` `expm1`",
+                     "integers give float64"});
+  registry.Describe(
+      {{"isnan", "isfinite"}, "`isnan(a)` `isfinite(a)`", "bool"});
+  registry.Describe({{"cast"},
+                     "`cast(a, float32)`",
+                     "NumPy's astype; a float that does not fit an integer "
+                     "gives what x86-64 gives; to bool: != 0"});
+  registry.Describe(
+      {{"lower", "upper"}, "`lower(s)` `upper(s)`", "ASCII case"});
 }
 
 }  // namespace feedmill

@@ -110,6 +110,17 @@ absl::Status ComputeDecode(std::span<const Argument> arguments, size_t rows,
 void AddImageDecoding(FunctionRegistry& registry) {
   registry.Add(std::string(kDecode),
                {InferDecode, ComputeDecode, /*heavy=*/true});
+  registry.Describe(
+      {{"image.decode"},
+       "`image.decode(x)`, `(x, 3)`, `(x, 3, 'accurate')`, `(x, 3, 'accurate', "
+       "[h, w])`",
+       "JPEG, PNG, WebP, GIF, BMP or PNM, of the bytes of one image, to uint8 "
+       "[?, ?, channels]; 3 channels or 1; the DCT 'accurate' or 'fast', of "
+       "JPEG. With [h, w], sides of 2 or more, JPEG is decoded to 1/8, 1/4 or "
+       "1/2 of its size (rounded up): the first of them for which the whole is "
+       "at least 8, 4 or 2 times as high as h and as wide as w. As Pillow's "
+       "`draft`; it saves time where the next step is `image.resize(…, h, w, "
+       "…)`"});
 }
 
 }  // namespace feedmill

@@ -274,6 +274,27 @@ void AddImageFunctions(FunctionRegistry& registry) {
   registry.Add("image.to_chw", MakeViewFunction(MoveChannels<true>));
   registry.Add("image.to_hwc", MakeViewFunction(MoveChannels<false>));
   registry.Add("image.normalize", {InferNormalize, ComputeNormalize});
+  registry.Describe({{"image.crop"},
+                     "`image.crop(x, top, left, h, w)`",
+                     "beyond the edge is an error, at building time where the "
+                     "size is known"});
+  registry.Describe(
+      {{"image.central_crop"},
+       "`image.central_crop(x, h, w)`",
+       "if a margin is odd, its larger half is below and to the right"});
+  registry.Describe(
+      {{"image.flip_left_right", "image.flip_up_down", "image.rot90"},
+       "`image.flip_left_right(x)` `image.flip_up_down(x)` `image.rot90(x, k)`",
+       "NumPy's flip and rot90: k quarter turns counter-clockwise"});
+  registry.Describe(
+      {{"image.normalize"},
+       "`image.normalize(x, mean, std)`",
+       "(x − mean) / std in float32; numbers, or lists with one for each "
+       "channel, the last axis. It does not scale: constants within [0, 1] for "
+       "an image of integers are refused"});
+  registry.Describe({{"image.to_chw", "image.to_hwc"},
+                     "`image.to_chw(x)` `image.to_hwc(x)`",
+                     "moves the channels"});
 }
 
 }  // namespace feedmill

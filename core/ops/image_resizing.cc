@@ -183,6 +183,10 @@ absl::Status ResizeRows(std::string_view function, const Argument& images,
 
 void AddImageResizing(FunctionRegistry& registry) {
   registry.Add("image.resize", {InferResize, ComputeResize, /*heavy=*/true});
+  registry.Describe({{"image.resize"},
+                     "`image.resize(x, h, w, 'bilinear')`",
+                     "as OpenCV: 'bilinear', 'nearest', 'area' or 'cubic'; of "
+                     "uint8, uint16, int16, float32, float64, which stay"});
 }
 
 }  // namespace feedmill

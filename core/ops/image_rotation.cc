@@ -215,6 +215,12 @@ absl::Status ComputeRotate(std::span<const Argument> arguments, size_t rows,
 void AddImageRotation(FunctionRegistry& registry) {
   registry.Add(std::string(kRotate),
                {InferRotate, ComputeRotate, /*heavy=*/true});
+  registry.Describe(
+      {{"image.rotate"},
+       "`image.rotate(x, degrees, 'bilinear')`",
+       "counter-clockwise about the centre, in the same size, 0 where nothing "
+       "was; 'bilinear' (of uint8, uint16, int16, float32, float64) or "
+       "'nearest'; as Pillow's; degrees may be computed"});
 }
 
 }  // namespace feedmill

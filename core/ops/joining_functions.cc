@@ -267,6 +267,18 @@ void AddJoiningFunctions(FunctionRegistry& registry) {
   registry.Add("list", {InferList, ComputeList});
   registry.Add("concat", MakeJoin(Join::kConcat, "concat"));
   registry.Add("stack", MakeJoin(Join::kStack, "stack"));
+  registry.Describe({{"list"},
+                     "`[a, b, …]`",
+                     "the values along a new first axis, in their common "
+                     "dtype; of the same shape"});
+  registry.Describe(
+      {{"concat"},
+       "`concat(a, b, …, axis)`",
+       "NumPy's concatenate: shapes are equal but along the axis. One value, "
+       "as in `concat([a, b], axis)`: its items along the first axis"});
+  registry.Describe({{"stack"},
+                     "`stack(a, b, …, axis)`",
+                     "along a new axis; `stack([a, b], axis)` is the same"});
 }
 
 }  // namespace feedmill

@@ -182,6 +182,21 @@ void AddLookupFunctions(FunctionRegistry& registry,
   registry.Add(std::string(kVocabulary), MakeVocabulary(files));
   registry.Add(std::string(kBuckets), MakeBuckets(files));
   registry.Add(std::string(kSentencePiece), MakeSentencePiece(files));
+  registry.Describe(
+      {{"vocabulary"},
+       "`vocabulary(s, 'file')`, `vocabulary(s, 'file', -1)`",
+       "int64: the number, from 0, of the line that equals s. Lines are those "
+       "of the source `text`, also without the `\\r` of a `\\r\\n`; a line "
+       "that occurs twice is refused. A text that is no line gets the given "
+       "number (here −1); without one it is a data error"});
+  registry.Describe({{"vocabulary_buckets"},
+                     "`vocabulary_buckets(s, 'file', n)`",
+                     "as `vocabulary`; a text that is no line gets the number "
+                     "of lines + `hash_bucket(s, n)`"});
+  registry.Describe(
+      {{"sentencepiece"},
+       "`sentencepiece(s, 'file')`",
+       "int32[?]: the token ids of one text, by that SentencePiece model"});
 }
 
 }  // namespace feedmill

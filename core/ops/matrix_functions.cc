@@ -149,6 +149,10 @@ absl::Status ComputeMatmul(std::span<const Argument> arguments, size_t rows,
 
 void AddMatrixFunctions(FunctionRegistry& registry) {
   registry.Add("matmul", {InferMatmul, ComputeMatmul});
+  registry.Describe({{"matmul"},
+                     "`a @ b`",
+                     "NumPy's matmul of an array and a matrix or a vector; "
+                     "sums are in order in the common dtype"});
 }
 
 }  // namespace feedmill

@@ -413,6 +413,24 @@ void AddOrderingFunctions(FunctionRegistry& registry) {
   registry.Add("unique", {InferUnique, ComputeUnique});
   registry.Add("isin", {InferIsIn, ComputeIsIn});
   registry.Add("bucketize", {InferBucketize, ComputeBucketize});
+  registry.Describe({{"sort", "argsort"},
+                     "`sort(a)` `argsort(a)`",
+                     "along the last axis, in increasing order; NaN is last, "
+                     "−0.0 before 0.0, bytes are compared bytewise. `argsort` "
+                     "is stable, int64; `sort(a)[::-1]` decreases"});
+  registry.Describe({{"unique"},
+                     "`unique(a)`",
+                     "the different items of all axes, sorted; rank 1, with at "
+                     "most one NaN"});
+  registry.Describe({{"isin"},
+                     "`isin(a, list)`",
+                     "bool: a == v for any item v of a list of constants or of "
+                     "an array; integers compare exactly"});
+  registry.Describe({{"bucketize"},
+                     "`bucketize(a, boundaries)`",
+                     "int64: how many boundaries are not above the item, as "
+                     "NumPy's digitize and TensorFlow's bucketize; NaN is "
+                     "above all. Boundaries increase, else a data error"});
 }
 
 }  // namespace feedmill

@@ -211,6 +211,18 @@ void AddParsingFunctions(FunctionRegistry& registry) {
   registry.Add("to_number", {InferToNumber, ComputeToNumber});
   registry.Add("decode_raw", {InferDecodeRaw, ComputeDecodeRaw});
   registry.Add("json_field", {InferJsonField, ComputeJsonField});
+  registry.Describe({{"to_number"},
+                     "`to_number(s, dtype)`",
+                     "all of s, decimal, no spaces; other text, or a number "
+                     "out of range, is a data error"});
+  registry.Describe(
+      {{"decode_raw"},
+       "`decode_raw(s, dtype)`",
+       "rank 1, little-endian; an incomplete item is a data error"});
+  registry.Describe({{"json_field"},
+                     "`json_field(s, 'a.0.b', dtype)`",
+                     "by fields and places; a value that is absent, of another "
+                     "kind or out of range is a data error"});
 }
 
 }  // namespace feedmill

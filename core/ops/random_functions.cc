@@ -238,6 +238,19 @@ void AddRandomFunctions(FunctionRegistry& registry) {
                {InferIntegers, ComputeIntegers, false, /*random=*/true});
   registry.Add(std::string(kNormal),
                {InferNormal, ComputeNormal, false, /*random=*/true});
+  registry.Describe({{"random.uniform"},
+                     "`random.uniform()` `random.uniform(low, high)`",
+                     "float64, low ≤ u < high; 0 and 1"});
+  registry.Describe({{"random.integers"},
+                     "`random.integers(low, high)`",
+                     "int64, low ≤ k < high; an empty range is a data error"});
+  registry.Describe({{"random.normal"},
+                     "`random.normal()` `random.normal(mean, sd)`",
+                     "float64"});
+  registry.Describe(
+      {{"random.uniform", "random.integers", "random.normal"},
+       "`random.…(a, b, [n, m])`",
+       "that many draws, a constant shape; a and b may be computed"});
 }
 
 }  // namespace feedmill

@@ -211,6 +211,15 @@ void AddRandomImageFunctions(FunctionRegistry& registry) {
                {InferCrop, ComputeCrop, false, /*random=*/true});
   registry.Add(std::string(kResizedCrop), {InferResizedCrop, ComputeResizedCrop,
                                            /*heavy=*/true, /*random=*/true});
+  registry.Describe({{"image.random_crop"},
+                     "`image.random_crop(x, h, w)`",
+                     "random: anywhere within; as `image.crop`"});
+  registry.Describe(
+      {{"image.random_resized_crop"},
+       "`image.random_resized_crop(x, h, w)`, `(x, h, w, 0.08, 1.0)`, `(x, h, "
+       "w, 0.08, 1.0, 0.75, 1.333)`",
+       "random: as torchvision's, with its scales and ratios (the defaults are "
+       "its own, 3/4 and 4/3); then resized, bilinear"});
 }
 
 }  // namespace feedmill

@@ -182,6 +182,16 @@ void AddReductions(FunctionRegistry& registry) {
   registry.Add("mean", MakeReduction<Mean>("mean"));
   registry.Add("any", MakeReduction<Any>("any"));
   registry.Add("all", MakeReduction<All>("all"));
+  registry.Describe(
+      {{"sum", "prod", "min", "max", "mean", "any", "all"},
+       "`sum(a)` `prod(a)` `min(a)` `max(a)` `mean(a)` `any(a)` `all(a)`",
+       "over all items of an element, in order; int sums are int64/uint64; "
+       "float sums are sequential in their own dtype; mean of integers is "
+       "float64; min, max, mean of no items are a data error"});
+  registry.Describe(
+      {{"sum"},
+       "`sum(a, axis)` and so on",
+       "along one axis, a constant; negative ones count from the end"});
 }
 
 }  // namespace feedmill

@@ -156,6 +156,17 @@ void AddRegexFunctions(FunctionRegistry& registry) {
   registry.Add("re_match", MakeMatch());
   registry.Add("re_extract", MakeExtract());
   registry.Add("re_replace", MakeReplace());
+  registry.Describe({{"re_match"},
+                     "`re_match(s, 'pattern')`",
+                     "whether RE2 finds it anywhere; ^ and $ anchor"});
+  registry.Describe(
+      {{"re_extract"},
+       "`re_extract(s, 'pattern', group)`",
+       "that group of the first match, 0 for all of it; '' if there is none"});
+  registry.Describe({{"re_replace"},
+                     "`re_replace(s, 'pattern', 'rewrite')`",
+                     "every match; `\\1` is a group. Patterns are RE2's, of "
+                     "UTF-8, and constants; write r'\\d'"});
 }
 
 }  // namespace feedmill

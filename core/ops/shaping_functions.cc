@@ -173,6 +173,9 @@ absl::Status ComputeFull(std::span<const Argument> arguments, size_t rows,
 
 void AddShapingFunctions(FunctionRegistry& registry) {
   registry.Add("full", {InferFull, ComputeFull});
+  registry.Describe({{"full"},
+                     "`full([n, …], v)`",
+                     "constant shape; v a scalar of any numeric dtype"});
 }
 
 }  // namespace feedmill

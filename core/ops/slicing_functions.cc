@@ -434,6 +434,32 @@ void AddSlicingFunctions(FunctionRegistry& registry) {
   registry.Add("len", {InferLen, ComputeLen});
   registry.Add("length", {InferLength, ComputeLength});
   registry.Add("shape", {InferShape, ComputeShape});
+  registry.Describe({{"len"},
+                     "`len(a)`",
+                     "int64: the items along the first axis; of one text its "
+                     "bytes, as Python's"});
+  registry.Describe({{"shape"}, "`shape(a)`", "int64[rank]: the dimensions"});
+  registry.Describe(
+      {{"pad_to"},
+       "`pad_to(a, n, v)`, `(a, n, v, axis)`",
+       "appends v until there are n items along the first axis, or along a "
+       "constant one; n and v may be computed. A longer row is a data error; "
+       "`pad_to(a[:n], n, v)` cuts it"});
+  registry.Describe({{"length"},
+                     "`length(s)`",
+                     "of bytes: length in bytes (int64). `length` of an array "
+                     "of numbers is `len`"});
+  registry.Describe(
+      {{"getitem"},
+       "`a[i]` `a[i, j]` `a[..., i]`",
+       "one integer for an axis, constant or computed; negative ones count "
+       "from the end; out of range is an error at building time where the dim "
+       "is known, else a data error"});
+  registry.Describe(
+      {{"getslice"},
+       "`a[i:j]` `a[i:j:k]` `a[:, i:j]`",
+       "NumPy's slices: bounds may be computed or left out, and shorter rows "
+       "give what they have; the step is a constant. Of one text: its bytes"});
 }
 
 }  // namespace feedmill

@@ -410,6 +410,38 @@ void AddStringFunctions(FunctionRegistry& registry) {
   registry.Add("split", {InferSplit, ComputeSplit});
   registry.Add("join", {InferJoinTexts, ComputeJoinTexts});
   registry.Add("zfill", {InferZFill, ComputeZFill});
+  registry.Describe({{"strip", "lstrip", "rstrip"},
+                     "`strip(s)` `lstrip(s)` `rstrip(s)`",
+                     "ASCII white space, as Python's bytes"});
+  registry.Describe({{"startswith", "endswith", "find"},
+                     "`startswith(s, t)` `endswith(s, t)` `find(s, t)`",
+                     "bool; the first place of t in bytes, or −1 (int64)"});
+  registry.Describe(
+      {{"contains", "count"},
+       "`contains(s, t)` `count(s, t)`",
+       "bool; int64: how often t occurs without overlap, as Python's"});
+  registry.Describe(
+      {{"replace"}, "`replace(s, 'old', 'new')`", "all of them, constants"});
+  registry.Describe(
+      {{"substr"},
+       "`substr(s, start, length)`",
+       "s[start:start + length]; a negative start counts from the end; places "
+       "outside s are left out; a negative length is a data error"});
+  registry.Describe({{"split"},
+                     "`split(s)` `split(s, 'sep')`",
+                     "of one text: bytes[?], as Python's bytes; at runs of "
+                     "ASCII white space, or at each separator"});
+  registry.Describe({{"join"},
+                     "`join(a, t)`",
+                     "the texts along the last axis with t between them, as "
+                     "Python's `t.join(a)`"});
+  registry.Describe({{"zfill"},
+                     "`zfill(s, width)`",
+                     "zeros after a sign, as Python's; a constant width"});
+  registry.Describe({{"to_string"}, "`to_string(n)`", "of an integer"});
+  registry.Describe({{"hash_bucket"},
+                     "`hash_bucket(s, n)`",
+                     "XXH3-64 with seed 0, modulo n; int64"});
 }
 
 }  // namespace feedmill

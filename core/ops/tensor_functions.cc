@@ -300,6 +300,26 @@ void AddTensorFunctions(FunctionRegistry& registry) {
   registry.Add("reshape", {InferReshape, ComputeReshape});
   registry.Add("gather", {InferGather, ComputeGather});
   registry.Add("one_hot", {InferOneHot, ComputeOneHot});
+  registry.Describe({{"reshape"},
+                     "`reshape(a, [n, -1])`",
+                     "C order; one dimension may be −1"});
+  registry.Describe({{"transpose"},
+                     "`transpose(a)`, `(a, [axes])`",
+                     "reverses the axes, or puts them in that order"});
+  registry.Describe(
+      {{"slice"},
+       "`slice(a, [starts], [sizes])`",
+       "of the first axes; a negative start counts from the end, the size −1 "
+       "is the rest; beyond the end is an error at building time where the dim "
+       "is known, else a data error"});
+  registry.Describe({{"gather"},
+                     "`gather(a, indices)`",
+                     "NumPy's take along the first axis; a negative index "
+                     "counts from the end; out of range is a data error"});
+  registry.Describe({{"one_hot"},
+                     "`one_hot(i, depth)`, `(i, depth, dtype)`",
+                     "a new last axis, float32 by default; zeros for an "
+                     "integer out of range"});
 }
 
 }  // namespace feedmill

@@ -134,6 +134,14 @@ void AddUnicodeFunctions(FunctionRegistry& registry) {
   registry.Add("utf8_length", {InferLength, ComputeLength});
   registry.Add("utf8_lower", MakeCase("utf8_lower", 'A', LowerCase));
   registry.Add("utf8_upper", MakeCase("utf8_upper", 'a', UpperCase));
+  registry.Describe({{"utf8_lower", "utf8_upper"},
+                     "`utf8_lower(s)` `utf8_upper(s)`",
+                     "Unicode's full case as Python's str, but \"Σ\" is always "
+                     "\"σ\"; bytes that are no UTF-8 are a data error"});
+  registry.Describe({{"utf8_length"},
+                     "`utf8_length(s)`",
+                     "int64: characters (code points), as Python's len of a "
+                     "str; no UTF-8 is a data error"});
 }
 
 }  // namespace feedmill

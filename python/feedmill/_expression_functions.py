@@ -26,9 +26,16 @@ def found(name: str) -> Function:
 
 
 class Function:
-    """A function of expressions, or the first part of such a name: ``image``."""
+    # A function of expressions, or the first part of such a name: ``image``. Its own
+    # documentation is what ``feedmill functions`` says.
 
     __slots__ = ("_name",)
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return _feedmill.function_help(self._name) or "\n".join(
+            f"{self._name}.{name}" for name in dir(self)
+        )
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -22,6 +22,10 @@ std::vector<std::string> FunctionNames() {
   return {names.begin(), names.end()};
 }
 
+std::string FunctionHelp(std::string_view name) {
+  return Functions()->Find(name) == nullptr ? "" : Functions()->HelpOf(name);
+}
+
 std::string NearestFunction(std::string_view name) {
   return Functions()->Nearest(name);
 }

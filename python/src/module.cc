@@ -224,6 +224,7 @@ void BindPipeline(nb::module_& m) {
            nb::sig("def first_within(self, count: int, seconds: float) -> "
                    "list[object]"));
   m.def("function_names", &FunctionNames);
+  m.def("function_help", &FunctionHelp, "name"_a);
   m.def("nearest_function", &NearestFunction, "name"_a);
   m.def(
       "shown_bytes",

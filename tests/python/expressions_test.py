@@ -1,6 +1,7 @@
 """Expressions: their texts, their values beside NumPy's, and what is refused."""
 
 import math
+import pydoc
 import sys
 from typing import NamedTuple
 
@@ -296,3 +297,11 @@ def test_bytes_are_bytes():
 def test_an_exception_of_the_function_is_its_own():
     with pytest.raises(ZeroDivisionError):
         fm.Dataset.range(1).map(lambda x: x / (1 // 0))
+
+
+def test_help_of_a_function_is_as_the_command_prints_it(command):
+    text = pydoc.render_doc(F.image.resize, renderer=pydoc.plaintext)
+    said = command("functions", "image.resize").decode()
+    assert text.split()[-len(said.split()) :] == said.split()
+    assert text.startswith("Python Library Documentation: Function")
+    assert "random.uniform" in pydoc.render_doc(F.random, renderer=pydoc.plaintext)

@@ -71,6 +71,20 @@ setup_file() { make_data; }
   expect_error 2 "ready-file" -- feedmill worker --dispatcher h:1 --ready-file /no/such/folder/f
 }
 
+@test "functions lists the functions of expressions, and explains those that are named" {
+  expect 0 feedmill functions
+  [[ $output == *"image.resize(x, h, w, 'bilinear')"*"as OpenCV"* ]]
+  [[ $(grep -c 'strip(s)' <<< "$output") == 1 ]]
+  expect 0 feedmill functions image.resize length
+  [[ $output == "image.resize(x, h, w, 'bilinear')
+  as OpenCV: "*"
+length(s)
+  of bytes"* ]]
+  expect_error 2 'no function "image.resice"; did you mean "image.resize"' -- feedmill functions image.resice
+  expect 0 feedmill functions --json
+  python3 -c 'import json, sys; assert {"names", "written", "notes"} == set(json.load(sys.stdin)[0])' <<< "$output"
+}
+
 @test "steps lists sources and steps, and the options of those that are named" {
   expect 0 feedmill steps
   [[ $output == *"Sources"*"  csv "*"  mixture "*"Steps"*"  cache "*"  resize "* ]]

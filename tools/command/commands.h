@@ -33,6 +33,7 @@ absl::StatusOr<int> RunHead(const Invocation& invocation);
 absl::StatusOr<int> RunSchema(const Invocation& invocation);
 absl::StatusOr<int> RunCount(const Invocation& invocation);
 absl::StatusOr<int> RunSteps(const Invocation& invocation);
+absl::StatusOr<int> RunFunctions(const Invocation& invocation);
 absl::StatusOr<int> RunIndex(const Invocation& invocation);
 absl::StatusOr<int> RunDataset(const Invocation& invocation);
 absl::StatusOr<int> RunCache(const Invocation& invocation);

@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"schema", "shows the names and types of their components", RunSchema},
     {"count", "counts their elements", RunCount},
     {"steps", "lists sources, steps and their options", RunSteps},
+    {"functions", "lists the functions of expressions", RunFunctions},
     {"index", "builds indexes of record files before a read needs them",
      RunIndex},
     {"cache", "lists and deletes caches on disk", RunCache},

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "core/operators/registry.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
+#include "tools/command/op_plugin_flag.h"
 
 namespace feedmill {
 namespace {
@@ -30,6 +32,18 @@ constexpr char kStepsExamples[] =
     "  feedmill steps\n"
     "  feedmill steps csv resize\n"
     "  feedmill steps --json";
+
+constexpr char kFunctionsSummary[] =
+    "Lists the functions that expressions may call. With names, explains each.";
+constexpr char kFunctionsExamples[] =
+    "Functions of plugins are listed, too. docs/expressions.md has the rules "
+    "of\n"
+    "expressions.\n"
+    "\n"
+    "Examples:\n"
+    "  feedmill functions\n"
+    "  feedmill functions image.resize sum\n"
+    "  feedmill functions --json";
 
 // Describes the value of a field that a pipeline leaves out.
 struct DefaultOfField {
@@ -252,7 +266,82 @@ std::string AllJson() {
   return all.dump(1) + "\n";
 }
 
+// ---- functions of expressions
+
+absl::StatusOr<std::string> HelpText(const std::string& name,
+                                     const FunctionRegistry& functions) {
+  if (functions.Find(name) == nullptr) {
+    return InvalidArgument(
+        "there is no function \"{}\"{}; 'feedmill functions' lists all", name,
+        DidYouMean(name, functions.Names()));
+  }
+  // Each call is followed by its notes.
+  const std::vector<std::string> lines =
+      absl::StrSplit(functions.HelpOf(name), '\n', absl::SkipEmpty());
+  std::string text;
+  for (size_t k = 0; k < lines.size(); ++k) {
+    if (k % 2 == 1) text += "  ";
+    AppendWrapped(lines[k], k % 2 == 1 ? 2 : 0, 2, text);
+  }
+  return text;
+}
+
+// Lists the descriptions of all functions, each once.
+std::string FunctionsText(const FunctionRegistry& functions) {
+  constexpr size_t kCallWidth = 26;
+  std::set<std::pair<std::string, std::string>> listed;
+  std::string text;
+  for (const std::string_view name : functions.Names()) {
+    const std::vector<std::string> lines =
+        absl::StrSplit(functions.HelpOf(name), '\n');
+    for (size_t k = 0; k + 1 < lines.size(); k += 2) {
+      if (!listed.emplace(lines[k], lines[k + 1]).second) continue;
+      AppendRow(lines[k], lines[k + 1], kCallWidth, text);
+    }
+  }
+  return text + "\n'feedmill functions NAME' explains one.\n";
+}
+
+std::string FunctionsJson(const FunctionRegistry& functions) {
+  Json all = Json::array();
+  for (const FunctionDescription& one : functions.descriptions()) {
+    all.push_back(
+        {{"names", one.names}, {"written", one.written}, {"notes", one.notes}});
+  }
+  for (const std::string_view name : functions.Names()) {
+    const std::string& plugin = functions.Find(name)->plugin;
+    if (plugin.empty()) continue;
+    all.push_back({{"names", {name}}, {"plugin", plugin}});
+  }
+  return all.dump(1) + "\n";
+}
+
 }  // namespace
+
+absl::StatusOr<int> RunFunctions(const Invocation& invocation) {
+  std::vector<std::string> names;
+  bool json = false;
+  OpPluginFlag op_plugins;
+  FlagSet flags("functions", kFunctionsSummary, kFunctionsExamples);
+  flags.Positionals("NAME", "Functions; none: all", &names);
+  flags.Bool("--json", "Print all descriptions as JSON", &json);
+  op_plugins.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
+  if (!go_on) return 0;
+  FM_ASSIGN_OR_RETURN(const auto functions,
+                      op_plugins.AddTo(invocation.registry));
+  std::string text = json            ? FunctionsJson(*functions)
+                     : names.empty() ? FunctionsText(*functions)
+                                     : "";
+  for (const std::string& name : names) {
+    FM_ASSIGN_OR_RETURN(const std::string one, HelpText(name, *functions));
+    if (!text.empty()) text += "\n";
+    text += one;
+  }
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
 
 absl::StatusOr<int> RunSteps(const Invocation& invocation) {
   std::vector<std::string> names;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -330,6 +331,30 @@ TEST_F(FunctionsTest, NamesAreSortedAndFound) {
   for (const std::string_view name : names) {
     EXPECT_NE(registry_.Find(name), nullptr) << name;
   }
+}
+
+TEST_F(FunctionsTest, AreAllDescribed) {
+  std::set<std::string_view> described;
+  for (const FunctionDescription& one : registry_.descriptions()) {
+    EXPECT_FALSE(one.written.empty() || one.notes.empty()) << one.names[0];
+    described.insert(one.names.begin(), one.names.end());
+  }
+  const std::vector<std::string_view> names = registry_.Names();
+  EXPECT_EQ(described, std::set(names.begin(), names.end()));
+}
+
+TEST_F(FunctionsTest, HelpIsPlainText) {
+  EXPECT_EQ(registry_.HelpOf("strip"),
+            "strip(s) lstrip(s) rstrip(s)\n"
+            "ASCII white space, as Python's bytes\n");
+  EXPECT_THAT(registry_.HelpOf("sum"), HasSubstr("\nsum(a, axis) and so on\n"));
+  EXPECT_THAT(registry_.HelpOf("parse_date"),
+              HasSubstr("int64: days, seconds and so on since"));
+  EXPECT_THAT(registry_.HelpOf("concat"), HasSubstr("`concat([a, b], axis)`"));
+  FunctionRegistry::Function own;
+  own.plugin = "example 1.0";
+  registry_.Add("own", own);
+  EXPECT_EQ(registry_.HelpOf("own"), "own(…)\nof the plugin example 1.0\n");
 }
 
 TEST_F(FunctionsTest, UnknownDimsStayUnknownUntilTheyMustBeKnown) {
