@@ -94,11 +94,11 @@ class KnownFooters {
  private:
   using Kept = std::pair<std::string, Footer>;
   // Bytes in the files. In memory, footers take several times as many.
-  static constexpr uint64_t kBytesMax = uint64_t{4} << 20;
+  static constexpr int64_t kBytesMax = int64_t{4} << 20;
 
   std::mutex mutex_;
   std::list<Kept> kept_;  // guarded by mutex_; most recently used first
-  uint64_t bytes_ = 0;    // guarded by mutex_
+  int64_t bytes_ = 0;     // guarded by mutex_
 };
 
 KnownFooters& FootersOfProcess() {
