@@ -66,6 +66,8 @@ install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/feedmill-dispatcher.service
   ${PROJECT_SOURCE_DIR}/deploy/systemd/feedmill-worker@.service DESTINATION lib/systemd/system COMPONENT command)
 install(FILES ${PROJECT_SOURCE_DIR}/deploy/systemd/dispatcher.yaml ${PROJECT_SOURCE_DIR}/deploy/systemd/worker.yaml
   DESTINATION ${CMAKE_INSTALL_FULL_SYSCONFDIR}/feedmill COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/feedmill COMPONENT command
+  FILES_MATCHING PATTERN "*.md" PATTERN "*.png" PATTERN "*.svg")
 # Debian wants manual pages compressed; tools/CMakeLists.txt has installed them.
 install(CODE "
   file(GLOB pages \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/man/man1/feedmill*.1\")

@@ -43,6 +43,7 @@ def debs():
         print(f"first batches through a service {seconds:.1f} s after 'apt-get install' began; "
               f"packages in the root: {root.run('dpkg-query -W | wc -l').strip()}")
         assert "feedmill dispatcher" in root.run("zcat /usr/share/man/man1/feedmill-dispatcher.1.gz | tr -d '\\\\'")
+        assert "feedmill steps" in root.run("cat /usr/share/doc/feedmill/docs/steps.md")
         assert root.run("stat -c '%U %a' /etc/feedmill/dispatcher.yaml") == "root 644\n"
         assert root.run("getent passwd feedmill").startswith("feedmill:x:")
         python(root)

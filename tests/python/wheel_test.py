@@ -116,6 +116,7 @@ def test_the_wheel_is_for_all_versions_and_carries_what_it_needs(wheel):
         assert not [file for file in names if name in file]
     assert "feedmill/include/feedmill/plugin.h" in names
     assert "feedmill/py.typed" in names
+    assert {"feedmill/docs/python.md", "feedmill/docs/semantics/steps.md"} <= set(names)
     assert ("feedmill/libfeedmill_arrow.so" in names) == (ARROW is not None)
     backends = {Path(name).name for name in names if "/_nanobind." in name}
     assert len(backends) == (3 if SERVES_ALL else 1), backends
