@@ -12,11 +12,13 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
 #include "tests/conformance/fixture_files.h"
+#include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
 #include "tests/unit/pipeline/local_reader.h"
@@ -266,6 +268,61 @@ TEST(RandomPipelines, EqualTheReferenceInEveryWayOfReading) {
   EXPECT_GT(elements, (to - from) * 5);
   EXPECT_GT(streamed, (to - from) / 50);
   std::filesystem::remove_all(directory);
+}
+
+// Outputs of a map of integers x, on which expressions are tried: rows of all
+// lengths, also none, of numbers, texts and other bytes.
+constexpr std::pair<const char*, const char*> kInputs[][3] = {
+    {{"", "x"}},
+    {{"", "cast(x * 5, uint8)"}},
+    {{"", "decode_raw(to_string(x * x * 3), int8)"}},
+    {{"", "decode_raw(to_string(x * x * 3), uint8)[x % 5:]"}},
+    {{"", "(decode_raw(to_string(x * x * 3), uint8)[x % 5:] - 50) / (x % 3)"}},
+    {{"", "[x, -x, x % 3]"}},
+    {{"",
+      "stack([decode_raw(to_string(x), int8), "
+      "decode_raw(to_string(x), int8)], -1)[x % 3:]"}},
+    {{"", "replace(to_string(x * 7919), '7', 'ab ')"}},
+    {{"", "replace(to_string(x * 7919), '7', '\\xff')"}},
+    {{"", "split(replace(to_string(x * 7919), '7', ' ab'))"}},
+    {{"x", "x"},
+     {"path", "replace(to_string(x * 7919), '7', '/a_')"},
+     {"image", "cast(full([5, 6, 3], 9) * x, uint8)"}},
+};
+
+// Each expression of random pipelines on each of these inputs that it takes.
+TEST(Expressions, EqualTheReferenceOnEveryInput) {
+  const auto registry =
+      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  size_t pipelines = 0;
+  for (const std::string text : testing::kMaps) {
+    if (text.find(".txt'") != std::string::npos ||
+        text.find(".model'") != std::string::npos) {
+      continue;
+    }
+    for (const auto& input : kInputs) {
+      Graph graph;
+      graph.source = MakeSource(RangeSource{-9, 27, 1});
+      MapStep map;
+      for (const auto& [name, expr] : input) {
+        if (expr != nullptr) map.outputs.push_back({name, *Expr::Parse(expr)});
+      }
+      graph.options.seed = 3;
+      graph.steps = {MakeStep(map),
+                     MakeStep(MapStep{{{"", *Expr::Parse(text)}}}),
+                     MakeStep(OnErrorStep{OnErrorStep::Policy::kSkip, {}, {}})};
+      if (!Analyze(graph, *registry).ok()) continue;
+      SCOPED_TRACE(CanonicalText(graph));
+      ++pipelines;
+      const reference::Sequence expected =
+          reference::Interpret(graph, *graph.options.seed, 0, kLimit);
+      const Outcome read = ReadLocal(graph, registry, 2, 1000);
+      ASSERT_EQ(read.elements, expected.elements.size());
+      ASSERT_EQ(read.skipped, expected.skipped);
+      ASSERT_EQ(read.hash, reference::OrderHash(expected.elements));
+    }
+  }
+  EXPECT_GT(pipelines, 500u);
 }
 
 }  // namespace
