@@ -37,7 +37,8 @@ namespace {
 // Sets `defined.traits.alike` and `defined.places`.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
-    const std::shared_ptr<const FunctionRegistry>& registry, Defined& defined) {
+    const std::shared_ptr<const FunctionRegistry>& registry,
+    std::shared_ptr<StreamThreads> streams, Defined& defined) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
@@ -56,7 +57,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   FM_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Plan> plan,
       Plan::Make(analyzed, source_size, definition.seed, definition.iteration));
-  return WorkerStage::Make(plan, std::move(manifest), registry);
+  return WorkerStage::Make(plan, std::move(manifest), registry,
+                           std::move(streams));
 }
 
 using Packed = std::shared_ptr<const PackedParts>;
@@ -109,11 +111,12 @@ absl::StatusOr<std::string> FindFiles(
 StageRunner::StageRunner(int threads,
                          std::shared_ptr<const FunctionRegistry> registry,
                          std::function<void(std::function<void()>)> post,
-                         Results results, uint64_t element_bytes_max)
+                         Results results, Limits limits)
     : registry_(std::move(registry)),
       post_(std::move(post)),
       results_(std::move(results)),
-      element_bytes_max_(element_bytes_max),
+      limits_(limits),
+      streams_(std::make_shared<StreamThreads>(executor_, limits.stream_bytes)),
       executor_(threads) {}
 
 StageRunner::~StageRunner() {
@@ -130,7 +133,8 @@ void StageRunner::Define(PlanDefinition definition) {
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
     Defined defined{shared->plan, absl::OkStatus()};
-    auto stage = OrStatus([&] { return Compile(*shared, registry_, defined); });
+    auto stage = OrStatus(
+        [&] { return Compile(*shared, registry_, streams_, defined); });
     defined.status = stage.status();
     if (stage.ok()) {
       compiled->stage = *std::move(stage);
@@ -222,7 +226,7 @@ void StageRunner::StopTask(TaskId task) {
 absl::StatusOr<Piece> StageRunner::Run(
     CompiledStage& compiled, const ComputeRequest& request,
     const std::shared_ptr<BlockSource>& blocks, int thread) const {
-  const ByteBudget budget(element_bytes_max_);
+  const ByteBudget budget(limits_.element_bytes_max);
   auto& scratch = compiled.scratches[static_cast<size_t>(thread)];
   auto piece = OrStatus([&]() -> absl::StatusOr<Piece> {
     FM_RETURN_IF_ERROR(ReadStop::Check("the elements of a task"));

@@ -18,6 +18,7 @@
 #include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/executor.h"
+#include "core/pipeline/stream_threads.h"
 #include "core/wire/message.h"
 #include "feedmill/element.h"
 #include "worker/worker_agent.h"
@@ -62,10 +63,15 @@ class StageRunner {
     std::function<void(ManifestResult)> resolved;
   };
 
-  // `element_bytes_max`: see WorkerConfig.
+  struct Limits {
+    uint64_t element_bytes_max = kElementBytesMax;  // see WorkerConfig
+    // For elements of streamed inputs that are made ahead (StreamThreads).
+    uint64_t stream_bytes = uint64_t{64} << 20;
+  };
+
   StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
               std::function<void(std::function<void()>)> post, Results results,
-              uint64_t element_bytes_max = kElementBytesMax);
+              Limits limits);
   // Stops running work, and waits for its end; drops queued work.
   ~StageRunner();
 
@@ -105,7 +111,8 @@ class StageRunner {
   const std::shared_ptr<const FunctionRegistry> registry_;
   const std::function<void(std::function<void()>)> post_;
   const Results results_;
-  const uint64_t element_bytes_max_;
+  const Limits limits_;
+  const std::shared_ptr<StreamThreads> streams_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
   // Tasks, and searches for files by fingerprint, that have no result yet;
   // true: it is to end.

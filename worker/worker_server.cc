@@ -53,6 +53,8 @@ constexpr absl::Duration kLinger = absl::Milliseconds(50);
 // Elements that have left and wait to be freed have this part of the memory of
 // elements beside it.
 constexpr uint64_t kReleaseShare = 4;
+// Same for elements of streamed inputs that are made ahead.
+constexpr uint64_t kStreamShare = 4;
 constexpr uint32_t kSlotsPerThread = 2;
 // Threads of the reactor and of libzmq, the maker thread, and the program's
 // own.
@@ -372,7 +374,9 @@ void WorkerServer::Shell::MakeAgent() {
   runner_ = std::make_unique<StageRunner>(
       config_.threads, config_.registry,
       [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
-      std::move(results), config_.element_bytes_max);
+      std::move(results),
+      StageRunner::Limits{.element_bytes_max = config_.element_bytes_max,
+                          .stream_bytes = config_.memory_bytes / kStreamShare});
   WorkerAgentSettings settings;
   settings.threads = static_cast<uint32_t>(runner_->threads());
   settings.slots = kSlotsPerThread * settings.threads;

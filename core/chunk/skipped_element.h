@@ -16,6 +16,9 @@ struct SkippedElement {
   Cursor cursor;
   std::vector<RecordOrigin> records;  // inputs of the element
   std::string error;
+  // In this process: an on_error of the enclosing pipeline skipped it, not one
+  // of the pipeline that makes it.
+  bool outer = false;
   friend bool operator==(const SkippedElement&,
                          const SkippedElement&) = default;
 };

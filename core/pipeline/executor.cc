@@ -94,6 +94,11 @@ Executor::~Executor() {
   state_->region.join();
 }
 
+bool Executor::HasQueued() const {
+  const std::lock_guard lock(state_->mutex);
+  return !state_->queue.empty();
+}
+
 int Executor::threads() const { return state_->threads; }
 
 bool Executor::Submit(std::function<void(int thread)> work) {

@@ -25,6 +25,8 @@ class Executor {
   // the process during that time, it could not create a thread.
   static bool Starting();
 
+  // True if work waits for a thread.
+  bool HasQueued() const;
   // Queues `work`, which receives the index in [0, threads()) of its thread.
   // Returns false if the queue is full or the executor stops.
   bool Submit(std::function<void(int thread)> work);

@@ -1,9 +1,15 @@
 #include "core/pipeline/input_stream.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/generator_source.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/source_plan.h"
@@ -15,6 +21,11 @@ namespace {
 // source may take few elements of each input.
 constexpr size_t kPieceBytes = size_t{256} << 10;
 constexpr uint64_t kPositionsTogether = 4'096;
+// Time for which all inputs of a source make elements in turn, if each is
+// asked. It is short, because a row may need all of them.
+constexpr std::chrono::nanoseconds kInputTime = std::chrono::milliseconds(40);
+// Interval at which a wait for elements checks whether they are still needed.
+constexpr absl::Duration kStopInterval = absl::Milliseconds(50);
 
 // An input with a place has small pieces also where its elements are small,
 // because a piece is made again.
@@ -25,7 +36,25 @@ size_t PieceBytes(const WorkerStage& stage, bool keeps_place) {
              : kPieceBytes;
 }
 
+// True if `is` holds for the pipeline, what it caches, or an input.
+bool AnyPart(const AnalyzedGraph& graph, bool (*is)(const AnalyzedGraph&)) {
+  return is(graph) || (graph.cached != nullptr && AnyPart(*graph.cached, is)) ||
+         std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [is](const auto& input) { return AnyPart(*input, is); });
+}
+
 }  // namespace
+
+bool HasGenerator(const AnalyzedGraph& graph) {
+  return AnyPart(graph, [](const AnalyzedGraph& part) {
+    return part.graph.source.As<GeneratorSource>() != nullptr;
+  });
+}
+
+bool HasStreams(const AnalyzedGraph& graph) {
+  return AnyPart(
+      graph, [](const AnalyzedGraph& part) { return part.source.streamed; });
+}
 
 InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
                          std::unique_ptr<SequenceReader> sequence,
@@ -48,8 +77,7 @@ InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
 absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
     const std::shared_ptr<const AnalyzedGraph>& graph,
     std::shared_ptr<const Manifest> manifest, const StageContext& context,
-    uint64_t seed, uint64_t iteration, bool keeps_place,
-    std::chrono::nanoseconds piece_time,
+    uint64_t seed, uint64_t iteration, bool keeps_place, size_t inputs,
     const std::optional<StreamPlace>& place) {
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*graph, *manifest, seed, iteration));
@@ -73,11 +101,38 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
                                            std::move(options)));
   auto stream = std::unique_ptr<InputStream>(
       new InputStream(std::move(stage), std::move(sequence), keeps_place));
-  stream->scratch_->piece_time = piece_time;
+  stream->scratch_->piece_time = kInputTime / inputs;
   if (place) stream->at_ = place->at;
+  // The state of a generator is the one at the last piece. A pass over streams
+  // runs here, so that no thread waits while another one waits in it.
+  if (context.threads != nullptr && !HasGenerator(*graph) &&
+      !HasStreams(*graph)) {
+    stream->MakeAhead(context.threads, inputs);
+  }
   if (keeps_place) stream->NotePlace();
   if (place) FM_RETURN_IF_ERROR(stream->PassOver(place->taken));
   return stream;
+}
+
+// Lets other threads make elements, too.
+void InputStream::MakeAhead(std::shared_ptr<StreamThreads> threads,
+                            size_t inputs) {
+  PieceMaker::Options options;
+  options.memory_bytes = static_cast<size_t>(threads->bytes_max() / inputs);
+  options.piece_bytes = piece_bytes_;
+  options.element_bytes_max = ByteBudget::Limit();
+  options.shared = std::move(threads);
+  options.piece_time = kInputTime / inputs;
+  options.announced_max =
+      std::max<uint64_t>(1, std::exchange(positions_ahead_, 0) / inputs);
+  maker_ = std::make_unique<PieceMaker>(stage_, at_, sequence_->plan().size(),
+                                        std::move(options));
+}
+
+void InputStream::Begin() {
+  if (begun_ || maker_ == nullptr) return;
+  maker_->Begin();
+  begun_ = true;
 }
 
 // Makes elements after a place once more, and leaves them out.
@@ -112,7 +167,7 @@ const absl::Status& InputStream::error() const {
 absl::StatusOr<InputStream::Next> InputStream::Look() {
   while (row_ == chunk_.rows) {
     if (PopChunk()) continue;
-    if (skipped_) return outer_ ? Next::kBad : Next::kLeftOut;
+    if (skipped_) return skipped_->outer ? Next::kBad : Next::kLeftOut;
     if (sequence_->end()) return Next::kEnd;
     FM_RETURN_IF_ERROR(Feed());
   }
@@ -160,33 +215,58 @@ uint64_t InputStream::PositionsTogether() const {
   return std::clamp<uint64_t>(announced / 4, 1, kPositionsTogether);
 }
 
+// Returns the piece at `at_`; nullopt at the end.
+absl::StatusOr<std::optional<Piece>> InputStream::NextPiece() {
+  if (maker_ == nullptr) {
+    const uint64_t size = sequence_->plan().size();
+    Announce(announce_count_);
+    const Cursor end{at_.p + std::min(size - at_.p, PositionsTogether()), 0};
+    return stage_->Run(at_, end, piece_bytes_, *scratch_);
+  }
+  begun_ = true;
+  Piece piece;
+  absl::Time until = absl::Now();
+  FM_ASSIGN_OR_RETURN(auto taken, maker_->Take(until, piece));
+  while (taken == PieceSource::TakeResult::kTimedOut) {
+    FM_RETURN_IF_ERROR(ReadStop::Check("the elements of an input"));
+    const bool worked = maker_->Help() || (work_ && work_());
+    until = absl::Now() + (worked ? absl::ZeroDuration() : kStopInterval);
+    FM_ASSIGN_OR_RETURN(taken, maker_->Take(until, piece));
+  }
+  if (taken == PieceSource::TakeResult::kEnd) return std::nullopt;
+  return piece;
+}
+
 // Gives the sequence its next piece or its end.
 absl::Status InputStream::Feed() {
   const uint64_t size = sequence_->plan().size();
   at_ = std::max(at_, Cursor{std::min(sequence_->needed(), size), 0});
-  if (at_.p >= size || sequence_->done()) {
+  std::optional<Piece> piece;
+  if (at_.p < size && !sequence_->done()) {
+    if (keeps_place_) NotePlace();
+    FM_ASSIGN_OR_RETURN(piece, NextPiece());
+  }
+  if (!piece) {
+    maker_.reset();
     sequence_->Finish();
     return absl::OkStatus();
   }
-  Announce(announce_count_);
-  if (keeps_place_) NotePlace();
-  const Cursor end{at_.p + std::min(size - at_.p, PositionsTogether()), 0};
-  bool outer = false;
-  FM_ASSIGN_OR_RETURN(Piece piece,
-                      stage_->Run(at_, end, piece_bytes_, *scratch_, outer));
-  at_ = piece.end;
-  std::optional<SkippedElement> skipped = std::move(piece.skipped);
-  piece.skipped.reset();
+  at_ = piece->end;
+  std::optional<SkippedElement> skipped = std::move(piece->skipped);
+  piece->skipped.reset();
   // The client's steps have seen no more than the elements before it.
-  if (skipped) piece.end = skipped->cursor;
-  const uint64_t before = piece.end.p;
-  sequence_->Push(std::move(piece));
+  if (skipped) piece->end = skipped->cursor;
+  const uint64_t before = piece->end.p;
+  sequence_->Push(*std::move(piece));
+  if (maker_ != nullptr && sequence_->needed() > at_.p) {
+    maker_->SkipTo(sequence_->needed());
+  }
   if (!skipped || sequence_->end()) return absl::OkStatus();
   if (sequence_->needed() <= before) {
-    skipped_ = std::move(skipped);
     // Client steps see the whole sequence, so the element has no place among
     // the elements that they make: it was left out before them.
-    outer_ = outer && !has_client_steps_;
+    skipped->outer = skipped->outer && !has_client_steps_;
+    skipped_ = std::move(skipped);
   }
   sequence_->Pass({before, 0}, at_);
   return absl::OkStatus();

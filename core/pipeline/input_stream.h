@@ -1,11 +1,12 @@
 #ifndef FEEDMILL_CORE_PIPELINE_INPUT_STREAM_H_
 #define FEEDMILL_CORE_PIPELINE_INPUT_STREAM_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,6 +14,7 @@
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
+#include "core/pipeline/piece_maker.h"
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/stream_places.h"
@@ -21,22 +23,37 @@
 
 namespace feedmill {
 
+// True if a generator makes elements of the pipeline.
+bool HasGenerator(const AnalyzedGraph& graph);
+// True if a source of the pipeline is streamed (SourceTraits::streamed).
+bool HasStreams(const AnalyzedGraph& graph);
+
 // Reads a pipeline that is an input of another pipeline's source, in order from
-// its first element or from a place. All its steps run on the calling thread.
-// Holds one chunk and the rows that its steps hold. Not thread-safe.
+// its first element or from a place. Its client steps run on the calling
+// thread, and so do all its steps unless StageContext::threads make elements
+// ahead. Holds one chunk, the rows that its steps hold, and the elements that
+// were made ahead. Not thread-safe.
 class InputStream {
  public:
   // A Status that a function returns is an error of this machine, or
   // InvalidArgument as of Plan::Make. `place`: continues there; InvalidArgument
   // if it does not fit the steps. `keeps_place`: place() works. It costs a copy
-  // of the client steps' state for each piece. `piece_time`: Look makes slow
-  // elements for about this time.
+  // of the client steps' state for each piece. `inputs`: number of inputs of
+  // the source; each has its part of the time of a piece, and of the memory for
+  // elements that are made ahead.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
       std::shared_ptr<const Manifest> manifest, const StageContext& context,
-      uint64_t seed, uint64_t iteration, bool keeps_place,
-      std::chrono::nanoseconds piece_time,
+      uint64_t seed, uint64_t iteration, bool keeps_place, size_t inputs,
       const std::optional<StreamPlace>& place = {});
+
+  // `work`: called while the next elements are made by other threads. It does
+  // some work, or returns false.
+  void WorkWhileWaiting(std::function<bool()> work) { work_ = std::move(work); }
+  // Lets other threads begin to make elements ahead, if they do so at all.
+  void Begin();
+  // Makes elements ahead on this thread. False: there are none to make now.
+  bool Help() { return begun_ && maker_ != nullptr && maker_->Help(); }
 
   enum class Next {
     kElement,  // rows [row(), chunk().rows) are ready
@@ -63,7 +80,7 @@ class InputStream {
   const StreamPlace& place() const { return place_; }
 
   // Number of positions to announce ahead of those that are made; 0 if it saves
-  // no time.
+  // no time, or other threads do it.
   uint64_t positions_ahead() const { return positions_ahead_; }
   // Announces the next `count` positions. Look continues to do so.
   // Returns the number of positions, which is smaller at the end.
@@ -72,6 +89,8 @@ class InputStream {
  private:
   InputStream(std::shared_ptr<const WorkerStage> stage,
               std::unique_ptr<SequenceReader> sequence, bool keeps_place);
+  void MakeAhead(std::shared_ptr<StreamThreads> threads, size_t inputs);
+  absl::StatusOr<std::optional<Piece>> NextPiece();
   absl::Status PassOver(uint64_t count);
   void NotePlace();
   uint64_t PositionsTogether() const;
@@ -86,7 +105,10 @@ class InputStream {
   const bool has_client_steps_;
   const bool keeps_place_;
   const size_t piece_bytes_;
-  const uint64_t positions_ahead_;
+  uint64_t positions_ahead_;
+  std::unique_ptr<PieceMaker> maker_;  // null: this thread makes all
+  bool begun_ = false;                 // others may have begun
+  std::function<bool()> work_;
   uint64_t announced_ = 0;       // earlier positions were announced
   uint64_t announce_count_ = 0;  // of the last Announce
   Cursor at_;                    // positions before it are made
@@ -94,7 +116,6 @@ class InputStream {
   Chunk chunk_;
   size_t row_ = 0;
   std::optional<SkippedElement> skipped_;  // comes after the ready outputs
-  bool outer_ = false;  // skipped_ belongs to an on_error of the whole pipeline
 };
 
 }  // namespace feedmill

@@ -9,6 +9,8 @@
 #include "core/dataset/python_functions.h"
 #include "core/dataset/random_use.h"
 #include "core/io/manifest.h"
+#include "core/pipeline/input_stream.h"
+#include "core/pipeline/stream_threads.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_id.h"
@@ -72,7 +74,14 @@ absl::StatusOr<LocalSequence> OpenLocalSequence(
                       PlanSource(*analyzed, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
                       Plan::Make(analyzed, source.size, seed, iteration));
-  FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
+  auto executor = std::make_unique<Executor>(threads);
+  std::shared_ptr<StreamThreads> streams;
+  if (HasStreams(*analyzed)) {
+    options.memory_bytes /= 2;
+    streams = std::make_shared<StreamThreads>(*executor, options.memory_bytes);
+  }
+  FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry,
+                                                    std::move(streams)));
   if (resume && plan->size() < resume->place.cursor.p) {
     return InvalidArgument("the token stands beyond the end of the sequence");
   }
@@ -93,9 +102,11 @@ absl::StatusOr<LocalSequence> OpenLocalSequence(
   made.maker = std::make_unique<PieceMaker>(
       stage->ForShare(options.share), resume ? resume->place.cursor : Cursor{},
       plan->size(),
-      PieceMaker::Options{options.threads, options.memory_bytes,
-                          options.piece_bytes, options.element_bytes_max,
-                          options.profile});
+      PieceMaker::Options{.executor = std::move(executor),
+                          .memory_bytes = options.memory_bytes,
+                          .piece_bytes = options.piece_bytes,
+                          .element_bytes_max = options.element_bytes_max,
+                          .profile = options.profile});
   made.maker->SkipTo(made.sequence->needed());
   return made;
 }

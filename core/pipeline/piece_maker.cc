@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/io/read_stop.h"
 #include "core/process/process_quota.h"
 #include "core/process/thread_limit.h"
 
@@ -29,6 +31,10 @@ constexpr double kQuickFailureSeconds = 0.5;
 constexpr double kBriefSeconds = 0.005;
 constexpr double kAwayShare = 0.5;
 constexpr double kAwayShareWithSpareCore = 0.2;
+
+// Shared threads make pieces of heavy rows, and pieces that take longer. The
+// caller alone makes others.
+constexpr double kWorthSharingSeconds = 0.0003;
 
 // Moves `average` towards `value`, over about eight values.
 void AddToAverage(double value, double& average) {
@@ -56,10 +62,12 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
       begin_(begin),
       size_(size),
       options_(std::move(options)),
-      positions_ahead_(stage_->PositionsAhead()),
+      positions_ahead_(
+          std::min(stage_->PositionsAhead(), options_.announced_max)),
       sizer_(options_.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
       next_position_(begin.p),
-      executor_(options_.threads) {
+      executor_(options_.shared == nullptr ? *options_.executor
+                                           : options_.shared->executor()) {
   away_share_ = executor_.threads() < AvailableCpus() ? kAwayShareWithSpareCore
                                                       : kAwayShare;
   scratches_.resize(static_cast<size_t>(executor_.threads()) + 1);
@@ -70,10 +78,44 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
   }
 }
 
+PieceMaker::~PieceMaker() {
+  users_->Close();
+  if (options_.shared != nullptr) options_.shared->Release(buffered_);
+}
+
+bool PieceMaker::Users::Enter() {
+  const std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  ++inside_;
+  return true;
+}
+
+void PieceMaker::Users::Leave() {
+  const std::lock_guard lock(mutex_);
+  if (--inside_ == 0) left_.notify_all();
+}
+
+void PieceMaker::Users::Close() {
+  std::unique_lock lock(mutex_);
+  closed_ = true;
+  left_.wait(lock, [this] { return inside_ == 0; });
+}
+
+void PieceMaker::Begin() {
+  const std::lock_guard lock(mutex_);
+  Schedule();
+}
+
+bool PieceMaker::Help() {
+  std::unique_lock lock(mutex_);
+  return MakeHere(lock);
+}
+
 absl::StatusOr<PieceMaker::TakeResult> PieceMaker::Take(absl::Time deadline,
                                                         Piece& piece) {
   const ProfileSpan span(ReadProfile::kWaiting);
   std::unique_lock lock(mutex_);
+  measures_ = options_.shared != nullptr && static_cast<bool>(span);
   AddToAverage(SecondsSince(left_), away_);
   while (true) {
     takes_part_ = TakesPart() && absl::Now() < deadline;
@@ -84,8 +126,9 @@ absl::StatusOr<PieceMaker::TakeResult> PieceMaker::Take(absl::Time deadline,
     if (!head.pieces.empty()) {
       piece = std::move(head.pieces.front());
       head.pieces.pop_front();
-      buffered_ -= BytesOf(piece);
+      Unbuffered(BytesOf(piece));
       Schedule();
+      if (span) span->Add(std::exchange(costs_, {}));
       left_ = Clock::now();
       return TakeResult::kPiece;
     }
@@ -115,8 +158,9 @@ void PieceMaker::SkipTo(uint64_t position) {
 // True if the caller's thread is to make pieces. A profile tells the caller's
 // time from the makers' time, so the caller makes none then.
 bool PieceMaker::TakesPart() const {
-  return options_.profile == nullptr && !stage_->heavy() &&
-         seconds_ < kBriefSeconds && away_ < seconds_ * away_share_;
+  return options_.shared == nullptr && options_.profile == nullptr &&
+         !stage_->heavy() && seconds_ < kBriefSeconds &&
+         away_ < seconds_ * away_share_;
 }
 
 // Drops buffers and pieces that cannot change the output any more.
@@ -126,15 +170,15 @@ void PieceMaker::DropUnneeded() {
   while (!buffers_.empty()) {
     Buffer& head = *buffers_.front();
     while (!head.pieces.empty() && head.pieces.front().end < needed) {
-      buffered_ -= BytesOf(head.pieces.front());
+      Unbuffered(BytesOf(head.pieces.front()));
       if (!head.pieces.front().error.ok()) head.stopped = false;
       head.pieces.pop_front();
     }
     if (!head.pieces.empty() && head.pieces.front().begin < needed) {
       Piece& front = head.pieces.front();
-      buffered_ -= BytesOf(front);
+      Unbuffered(BytesOf(front));
       front = front.From(needed);
-      buffered_ += BytesOf(front);
+      Buffered(BytesOf(front));
     }
     if (!head.running && !head.stopped) {
       head.next = std::min(std::max(head.next, needed), head.end);
@@ -149,23 +193,43 @@ void PieceMaker::DropUnneeded() {
 
 // Starts makers for the buffers that there is room for.
 void PieceMaker::Schedule() {
-  while (makers_ < MakersMax()) {
-    const auto buffer = Claim();
-    if (buffer == nullptr) return;
+  while (makers_ < MakersMax() && HasOffer()) {
     ++makers_;
-    if (!executor_.Submit([this, buffer](int thread) {
-          MakeOn(static_cast<size_t>(thread), buffer);
+    ++queued_;
+    if (!executor_.Submit([this, users = users_](int thread) {
+          if (!users->Enter()) return;
+          MakeOn(static_cast<size_t>(thread));
+          users->Leave();
         })) {
       --makers_;
-      --running_;
-      buffer->running = false;
+      --queued_;
       return;
     }
   }
 }
 
+// True if there is a buffer for one more maker than those that have not begun.
+bool PieceMaker::HasOffer() {
+  size_t open = 0;
+  for (size_t k = 0; k < buffers_.size() && open <= queued_; ++k) {
+    if (MayMake(k)) ++open;
+  }
+  while (open <= queued_ && AddBuffer() != nullptr) ++open;
+  return open > queued_;
+}
+
+// True if the k-th buffer has positions that a thread may make.
+bool PieceMaker::MayMake(size_t k) const {
+  const Buffer& buffer = *buffers_[k];
+  if (buffer.running || buffer.finished()) return false;
+  return k == 0 ? buffer.pieces.size() < 2 : HasRoom();
+}
+
 size_t PieceMaker::MakersMax() const {
-  return static_cast<size_t>(executor_.threads()) - (takes_part_ ? 1 : 0);
+  const auto threads = static_cast<size_t>(executor_.threads());
+  if (options_.shared == nullptr) return threads - (takes_part_ ? 1 : 0);
+  const bool worth = stage_->rows_heavy() || seconds_ > kWorthSharingSeconds;
+  return worth ? threads - 1 : 0;
 }
 
 // Claims the first buffer that has positions to make, for the calling thread.
@@ -173,9 +237,7 @@ size_t PieceMaker::MakersMax() const {
 std::shared_ptr<PieceMaker::Buffer> PieceMaker::Claim() {
   std::shared_ptr<Buffer> claimed;
   for (size_t k = 0; k < buffers_.size() && claimed == nullptr; ++k) {
-    const auto& buffer = buffers_[k];
-    if (buffer->running || buffer->finished()) continue;
-    if (k == 0 ? buffer->pieces.size() < 2 : HasRoom()) claimed = buffer;
+    if (MayMake(k)) claimed = buffers_[k];
   }
   if (claimed == nullptr) claimed = AddBuffer();
   if (claimed != nullptr) {
@@ -223,12 +285,25 @@ bool PieceMaker::HasRoom() const {
   const auto threads = static_cast<size_t>(executor_.threads());
   const size_t each = std::min(options_.memory_bytes / threads,
                                std::max(stage_->AheadBytes(), 2 * piece));
-  return buffered_ + running_ * piece < each * threads;
+  const size_t coming = (running_ + queued_) * piece;
+  return buffered_ + coming < each * threads &&
+         (options_.shared == nullptr || options_.shared->HasRoom(coming));
 }
 
-// Makes pieces on a thread of the executor as long as there is room.
-void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Buffer> buffer) {
+// Makes pieces on a thread of the executor as long as there is room. Leaves
+// shared threads to other work after a piece.
+void PieceMaker::MakeOn(size_t thread) {
+  const std::atomic<bool>* const executor_stops = ReadStop::Current();
+  const ReadStop stop(
+      [this, executor_stops] { return users_->closed() || *executor_stops; });
   const ReadProfile::Use use(lanes_[thread]);
+  std::shared_ptr<Buffer> buffer;
+  {
+    const std::lock_guard lock(mutex_);
+    --queued_;
+    buffer = Claim();
+    if (buffer == nullptr) --makers_;
+  }
   while (buffer != nullptr) {
     MadePiece made = Make(thread, *buffer);
     bool awaited = false;
@@ -237,10 +312,12 @@ void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Buffer> buffer) {
       Keep(*buffer, std::move(made));
       // The caller waits for the first buffer only.
       awaited = buffers_.front() == buffer;
-      buffer = makers_ > MakersMax() ? nullptr : Claim();
+      const bool ends = makers_ > MakersMax() || users_->closed() ||
+                        (options_.shared != nullptr && executor_.HasQueued());
+      buffer = ends ? nullptr : Claim();
       if (buffer == nullptr) --makers_;
       // The caller may be busy elsewhere, so it is not asked to do this.
-      Schedule();
+      if (!users_->closed()) Schedule();
     }
     if (awaited) ready_.notify_one();
   }
@@ -249,6 +326,7 @@ void PieceMaker::MakeOn(size_t thread, std::shared_ptr<Buffer> buffer) {
 // Makes a piece on the caller's thread, which would wait otherwise. False:
 // there is nothing to make.
 bool PieceMaker::MakeHere(std::unique_lock<std::mutex>& lock) {
+  const ProfileSpan span(ReadProfile::kRest);
   const auto buffer = Claim();
   if (buffer == nullptr) return false;
   lock.unlock();
@@ -259,6 +337,10 @@ bool PieceMaker::MakeHere(std::unique_lock<std::mutex>& lock) {
 }
 
 PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Buffer& buffer) {
+  const bool measures = measures_ && thread + 1 < scratches_.size();
+  ReadProfile::Lane lane;
+  std::optional<ReadProfile::Use> use;
+  if (measures) use.emplace(&lane);
   const auto begin = Clock::now();
   absl::StatusOr<Piece> piece = Run(thread, buffer);
   for (int tries = 1;
@@ -267,7 +349,8 @@ PieceMaker::MadePiece PieceMaker::Make(size_t thread, const Buffer& buffer) {
        ++tries) {
     piece = Run(thread, buffer);
   }
-  return {std::move(piece), SecondsSince(begin)};
+  use.reset();
+  return {std::move(piece), SecondsSince(begin), lane.costs()};
 }
 
 absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Buffer& buffer) {
@@ -278,7 +361,7 @@ absl::StatusOr<Piece> PieceMaker::Run(size_t thread, const Buffer& buffer) {
       scratch = stage_->NewScratch();
       scratch->blocks = blocks_;
       scratch->takes_views = true;
-      scratch->piece_time = WorkerStage::kPieceTime;
+      scratch->piece_time = options_.piece_time;
     }
     Announce(buffer, *scratch);
     return stage_->Run(buffer.next, buffer.end, options_.piece_bytes, *scratch);
@@ -304,13 +387,30 @@ void PieceMaker::Keep(Buffer& buffer, MadePiece made) {
     return;
   }
   const size_t bytes = BytesOf(*piece);
-  sizer_.Observe(piece->end.p - buffer.next.p, bytes, made.seconds);
+  buffer.seconds += made.seconds;
+  buffer.bytes += bytes;
+  if (const uint64_t positions = piece->end.p - buffer.next.p; positions > 0) {
+    sizer_.Observe(positions, std::exchange(buffer.bytes, 0),
+                   std::exchange(buffer.seconds, 0));
+  }
   AddToAverage(made.seconds, seconds_);
   buffer.next = piece->end;
   buffer.stopped = !piece->error.ok();
   largest_ = std::max(largest_, bytes);
-  buffered_ += bytes;
+  Buffered(bytes);
   buffer.pieces.push_back(*std::move(piece));
+  costs_.resize(std::max(costs_.size(), made.costs.size()));
+  for (size_t k = 0; k < made.costs.size(); ++k) costs_[k] += made.costs[k];
+}
+
+void PieceMaker::Buffered(size_t bytes) {
+  buffered_ += bytes;
+  if (options_.shared != nullptr) options_.shared->Keep(bytes);
+}
+
+void PieceMaker::Unbuffered(size_t bytes) {
+  buffered_ -= bytes;
+  if (options_.shared != nullptr) options_.shared->Release(bytes);
 }
 
 }  // namespace feedmill

@@ -24,15 +24,16 @@ double Seconds(clockid_t clock) {
          static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-void Add(const ReadProfile::Cost& from, ReadProfile::Cost& to) {
-  to.wall_s += from.wall_s;
-  to.cpu_s += from.cpu_s;
-  to.rows_in += from.rows_in;
-  to.rows_out += from.rows_out;
-  to.bytes_out += from.bytes_out;
-}
-
 }  // namespace
+
+ReadProfile::Cost& ReadProfile::Cost::operator+=(const Cost& other) {
+  wall_s += other.wall_s;
+  cpu_s += other.cpu_s;
+  rows_in += other.rows_in;
+  rows_out += other.rows_out;
+  bytes_out += other.bytes_out;
+  return *this;
+}
 
 std::optional<uint32_t> FramePlaceOf(size_t place) {
   if (place >= ReadProfile::kSteps) {
@@ -56,6 +57,12 @@ constinit thread_local ReadProfile::Lane* ReadProfile::Lane::current_ = nullptr;
 ReadProfile::Cost& ReadProfile::Lane::At(size_t place) {
   if (place >= costs_.size()) costs_.resize(place + 1);
   return costs_[place];
+}
+
+void ReadProfile::Lane::Add(const std::vector<Cost>& costs) {
+  for (size_t place = 0; place < costs.size(); ++place) {
+    At(place) += costs[place];
+  }
 }
 
 void ReadProfile::Lane::Begin() {
@@ -103,7 +110,7 @@ ReadProfile::Lane* ReadProfile::AddLane(Role role) {
 void ReadProfile::AddWork(size_t place, const Cost& cost) {
   const std::lock_guard lock(mutex_);
   if (place >= works_.size()) works_.resize(place + 1);
-  Add(cost, works_[place]);
+  works_[place] += cost;
 }
 
 ReadProfile::Sums ReadProfile::Sum() const {
@@ -125,7 +132,7 @@ ReadProfile::Sums ReadProfile::Sum() const {
     (makes ? sums.makes_ready_s : sums.reads_ready_s) += owned.lane->ready_s_;
     auto& costs = makes ? sums.makes : sums.reads;
     for (size_t k = 0; k < owned.lane->costs_.size(); ++k) {
-      Add(owned.lane->costs_[k], costs[k]);
+      costs[k] += owned.lane->costs_[k];
     }
   }
   return sums;

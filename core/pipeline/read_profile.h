@@ -38,6 +38,8 @@ class ReadProfile {
     uint64_t rows_in = 0;
     uint64_t rows_out = 0;
     uint64_t bytes_out = 0;
+
+    Cost& operator+=(const Cost& other);
   };
   // The role of a Lane's thread: it reads, or it makes elements for the reader.
   enum class Role { kReads, kMakes };
@@ -50,6 +52,8 @@ class ReadProfile {
     size_t Enter(size_t place);
     Cost& At(size_t place);  // counts of `place`
     size_t place() const { return place_; }
+    // Adds what another thread measured while it worked for this one.
+    void Add(const std::vector<Cost>& costs);
     // Costs by place. Valid once the Lane is not in use.
     const std::vector<Cost>& costs() const { return costs_; }
     // Seconds ready to run without a core, charged to no place.

@@ -18,6 +18,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
+#include "core/pipeline/stream_threads.h"
 #include "core/plan/plan.h"
 #include "core/sources/record_source.h"
 #include "core/sources/source_plan.h"
@@ -49,6 +50,8 @@ struct StageContext {
   // True for an input of a pipeline whose on_error skips elements that fail
   // here.
   bool covered = false;
+  // Other threads that make elements of streamed inputs; null: none.
+  std::shared_ptr<StreamThreads> threads{};
 };
 
 // The input of a worker stage's steps: the records of a source. For a combining

@@ -1,7 +1,8 @@
 // The input of a stage whose source combines inputs of unknown size. A position
 // is a pass over all of them. One thread at a time makes a pass, from its
-// beginning. If an input has a generator, a pass also continues from a state.
-// The state has the places of all inputs, with the states of their generators.
+// beginning or from a state. The state has the places of all inputs, with the
+// states of their generators. Other threads make elements of the inputs ahead
+// (StageContext::threads).
 
 #include <algorithm>
 #include <chrono>
@@ -14,7 +15,6 @@
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/row_states.h"
-#include "core/dataset/generator_source.h"
 #include "core/dataset/source_kind.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/input_stream.h"
@@ -28,16 +28,10 @@ namespace {
 // Most interrupted passes that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
 constexpr size_t kStatesMax = 64;
-// Time for which all inputs make elements in turn, if each is asked.
-constexpr std::chrono::nanoseconds kInputTime = std::chrono::milliseconds(40);
-
-// True if a generator makes elements of the pipeline.
-bool HasGenerator(const AnalyzedGraph& graph) {
-  if (graph.graph.source.As<GeneratorSource>() != nullptr) return true;
-  if (graph.cached != nullptr && HasGenerator(*graph.cached)) return true;
-  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
-                     [](const auto& input) { return HasGenerator(*input); });
-}
+// Least time between two states of a pass. The time after a state is repeated
+// if the pass continues from it.
+constexpr std::chrono::nanoseconds kStateInterval =
+    std::chrono::milliseconds(20);
 
 // Data that all passes of one plan share.
 struct Recipe {
@@ -45,13 +39,8 @@ struct Recipe {
   std::shared_ptr<const Manifest> manifest;
   StageContext context;
   std::shared_ptr<const ElementSpec> spec;
-  bool has_states = false;  // states are worth their cost
 
   const AnalyzedGraph& graph() const { return plan->graph(); }
-  // Time of a piece of one input: short, because a row may need all of them.
-  std::chrono::nanoseconds PieceTime() const {
-    return kInputTime / graph().inputs.size();
-  }
 
   absl::StatusOr<std::unique_ptr<InputStream>> Begin(
       size_t input, uint64_t pass, uint64_t turn,
@@ -66,9 +55,9 @@ struct Recipe {
     // Each begin of an input is an iteration of its own.
     const RandomKey key =
         MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
-    auto stream =
-        InputStream::Make(graph().inputs[input], files, context, plan->seed(),
-                          key.low, has_states, PieceTime(), place);
+    auto stream = InputStream::Make(graph().inputs[input], files, context,
+                                    plan->seed(), key.low, /*keeps_place=*/true,
+                                    graph().inputs.size(), place);
     if (stream.ok()) return stream;
     return Annotate(stream.status(), fmt::format("inputs[{}]", input));
   }
@@ -121,6 +110,8 @@ class Pass final : SelectableInputs {
   // True if no rows follow: because of error(), if that is not OK.
   bool ended() const { return ended_; }
   const absl::Status& error() const { return error_; }
+
+  std::chrono::steady_clock::time_point kept{};  // when a state was kept
 
   // Makes the following rows, about `bytes_max` bytes, up to the next skipped
   // element; fewer if `scratch` is due. Makes none once the pass has ended.
@@ -180,6 +171,7 @@ class Pass final : SelectableInputs {
                      const std::optional<StreamPlace>& place) {
     FM_ASSIGN_OR_RETURN(streams_[input],
                         recipe_.Begin(input, number_, turn, place));
+    streams_[input]->WorkWhileWaiting([this] { return HelpWithAny(); });
     begun_[input] = turn;
     ahead_ = std::max(ahead_, streams_[input]->positions_ahead());
     looked_at_[input] = false;
@@ -192,6 +184,7 @@ class Pass final : SelectableInputs {
     // first.
     if (stream.left() == 0) {
       Append();
+      BeginAhead(input);
       AnnounceFor(input);
       fed_ = true;
     }
@@ -216,6 +209,24 @@ class Pass final : SelectableInputs {
     return selector_ == nullptr
                ? place.turns.empty()
                : selector_->Restore(place.turns, streams_.size());
+  }
+
+  // Lets other threads begin with the inputs that come after this one.
+  void BeginAhead(size_t input) {
+    if (recipe_.context.threads == nullptr) return;
+    const auto threads =
+        static_cast<size_t>(recipe_.context.threads->executor().threads());
+    const size_t end = std::min(streams_.size(), input + threads);
+    for (; begun_ahead_ < end; ++begun_ahead_) {
+      if (begun_ahead_ > input) streams_[begun_ahead_]->Begin();
+    }
+  }
+
+  // Makes elements of any input that has begun. False: there are none to make.
+  bool HelpWithAny() {
+    return std::any_of(streams_.begin(), streams_.end(), [](auto& stream) {
+      return stream != nullptr && stream->Help();
+    });
   }
 
   // Announces positions that are read soon, because an input needs its next
@@ -366,6 +377,7 @@ class Pass final : SelectableInputs {
   std::vector<bool> looked_at_;
   std::vector<size_t> open_;  // inputs that were looked at and have not ended
   size_t next_ = 0;           // earlier inputs were looked at
+  size_t begun_ahead_ = 0;    // earlier inputs have begun
   Chunk rows_;
   uint64_t first_row_ = 0;
   bool ended_ = false;
@@ -403,7 +415,7 @@ class StreamedInput final : public StageInput {
     }
     while (pass->next_row() <= row && !pass->ended()) {
       FM_RETURN_IF_ERROR(pass->Next(bytes_max, scratch));
-      if (recipe_.has_states) Keep(*pass);
+      Keep(*pass);
     }
     Show(*pass, row, out);
     const bool more = !pass->ended() || row < pass->next_row();
@@ -455,7 +467,11 @@ class StreamedInput final : public StageInput {
     return Pass::Resume(recipe_, ref.pass, *state);
   }
 
-  void Keep(const Pass& pass) const {
+  // Keeps a state of the pass now and then; with a generator, each time.
+  void Keep(Pass& pass) const {
+    const auto now = std::chrono::steady_clock::now();
+    if (!has_generator_ && now - pass.kept < kStateInterval) return;
+    pass.kept = now;
     std::optional<RowState> state = pass.State();
     if (!state) return;
     const std::lock_guard lock(mutex_);
@@ -483,6 +499,7 @@ class StreamedInput final : public StageInput {
   }
 
   const Recipe recipe_;
+  const bool has_generator_ = HasGenerator(recipe_.graph());
   mutable std::mutex mutex_;
   // Newest first; guarded by mutex_.
   mutable std::list<std::unique_ptr<Pass>> parked_;
@@ -497,8 +514,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
   StageContext own = context;
   own.covered = context.covered || plan->graph().skip_before.has_value();
   Recipe recipe{plan, std::move(manifest), std::move(own),
-                std::make_shared<const ElementSpec>(plan->graph().source.spec),
-                HasGenerator(plan->graph())};
+                std::make_shared<const ElementSpec>(plan->graph().source.spec)};
   return std::unique_ptr<const StageInput>(
       std::make_unique<StreamedInput>(std::move(recipe)));
 }

@@ -45,8 +45,10 @@ uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
 
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
-    std::shared_ptr<const FunctionRegistry> registry) {
+    std::shared_ptr<const FunctionRegistry> registry,
+    std::shared_ptr<StreamThreads> threads) {
   StageContext context;
+  context.threads = std::move(threads);
   FM_ASSIGN_OR_RETURN(
       context.registry,
       BindFiles(plan->graph().graph, manifest.get(), std::move(registry)));
@@ -149,34 +151,26 @@ uint64_t WorkerStage::together() const { return program_->together; }
 absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
                                        size_t bytes_target,
                                        Scratch& scratch) const {
-  bool outer = false;
-  return Run(begin, end, bytes_target, scratch, outer);
-}
-
-absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
-                                       size_t bytes_target, Scratch& scratch,
-                                       bool& outer) const {
   auto& own = static_cast<StageScratch&>(scratch);
   using Clock = std::chrono::steady_clock;
   own.ends = own.piece_time == std::chrono::nanoseconds::max()
                  ? Clock::time_point::max()
                  : Clock::now() + own.piece_time;
-  return part_ ? RunShare(begin, end, bytes_target, own, outer)
-               : RunAgain(begin, end, bytes_target, own, outer);
+  return part_ ? RunShare(begin, end, bytes_target, own)
+               : RunAgain(begin, end, bytes_target, own);
 }
 
 absl::StatusOr<Piece> WorkerStage::RunShare(Cursor begin, Cursor end,
                                             size_t bytes_target,
-                                            StageScratch& scratch,
-                                            bool& outer) const {
+                                            StageScratch& scratch) const {
   const Share& share = part_->share;
   if (part_->whole->size() != kInfinite) {
     end = std::min(end, {part_->whole->size(), 0});
   }
   const uint64_t first = share.Below(FirstWhole(begin));
   const uint64_t last = std::max(first, share.Below(FirstWhole(end)));
-  FM_ASSIGN_OR_RETURN(Piece piece, RunAgain({first, 0}, {last, 0}, bytes_target,
-                                            scratch, outer));
+  FM_ASSIGN_OR_RETURN(Piece piece,
+                      RunAgain({first, 0}, {last, 0}, bytes_target, scratch));
   if (!std::holds_alternative<DenseRows>(piece.cursors)) {
     return Internal("positions that make one element each are not dense");
   }
@@ -195,8 +189,7 @@ absl::StatusOr<Piece> WorkerStage::RunShare(Cursor begin, Cursor end,
 
 absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
                                             size_t bytes_target,
-                                            StageScratch& scratch,
-                                            bool& outer) const {
+                                            StageScratch& scratch) const {
   // The first cursor that RunOnce makes.
   const Cursor first = program_->naming == Naming::kRuns || begin.i == 0
                            ? begin
@@ -205,8 +198,7 @@ absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
   while (true) {
     try {
       scratch.rows_max = alone ? 1 : scratch.rows_together;
-      auto piece =
-          RunOnce(begin, end, alone ? 1 : bytes_target, scratch, outer);
+      auto piece = RunOnce(begin, end, alone ? 1 : bytes_target, scratch);
       if (!alone && scratch.rows_together < kBlockRows) {
         scratch.rows_together *= 2;
         if (scratch.rows_together >= kBlockRows) {
@@ -231,7 +223,7 @@ absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
         if (refused == nullptr || !refused->over_limit()) {
           return StatusOf(error);  // an error of this machine
         }
-        return Refuse(begin, first, end, *refused, scratch, outer);
+        return Refuse(begin, first, end, *refused, scratch);
       }
     }
   }
@@ -239,8 +231,7 @@ absl::StatusOr<Piece> WorkerStage::RunAgain(Cursor begin, Cursor end,
 
 absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
                                            size_t bytes_target,
-                                           StageScratch& scratch,
-                                           bool& outer) const {
+                                           StageScratch& scratch) const {
   const StageProgram& program = *program_;
   const ProfileSpan span(ReadProfile::kChunks);
   const Cursor asked = begin;
@@ -282,7 +273,7 @@ absl::StatusOr<Piece> WorkerStage::RunOnce(Cursor begin, Cursor end,
   // Several components may be too large together.
   ByteBudget::Check(draft.sink.bytes() - draft.sink.rows() * sizeof(int64_t),
                     1);
-  return Conclude(asked, draft, scratch, outer);
+  return Conclude(asked, draft, scratch);
 }
 
 absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
@@ -308,9 +299,9 @@ absl::Status WorkerStage::Fill(PieceDraft& draft, StageScratch& scratch) const {
 }
 
 Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
-                            StageScratch& scratch, bool& outer) const {
+                            StageScratch& scratch) const {
   Piece piece;
-  if (draft.failed) piece.skipped = SkipFailed(draft, outer);
+  if (draft.failed) piece.skipped = SkipFailed(draft);
   piece.begin = draft.begin;
   piece.end = draft.end;
   piece.error = std::move(draft.error);
@@ -341,8 +332,8 @@ Piece WorkerStage::Conclude(Cursor asked, PieceDraft& draft,
 // ---- elements that cannot be made or are too large
 
 Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
-                          const MemoryRefused& refused, StageScratch& scratch,
-                          bool& outer) const {
+                          const MemoryRefused& refused,
+                          StageScratch& scratch) const {
   PieceDraft draft(*program_, scratch, begin, end, 0);
   const RecordRef ref = program_->plan->Record(begin.p, 0);
   // The last step made the row, or was going to write it.
@@ -354,7 +345,7 @@ Piece WorkerStage::Refuse(Cursor asked, Cursor begin, Cursor end,
                                                    ref, begin.i)),
               .failed_after = last ? *last + 1 : 0},
              ref, begin.i);
-  return Conclude(asked, draft, scratch, outer);
+  return Conclude(asked, draft, scratch);
 }
 
 void WorkerStage::Renew(StageScratch& scratch) const {
@@ -366,14 +357,13 @@ void WorkerStage::Renew(StageScratch& scratch) const {
   scratch.rows_together = rows_together;
 }
 
-std::optional<SkippedElement> WorkerStage::SkipFailed(PieceDraft& draft,
-                                                      bool& outer) const {
+std::optional<SkippedElement> WorkerStage::SkipFailed(PieceDraft& draft) const {
   const std::optional<size_t>& before = program_->plan->graph().skip_before;
   const bool own = draft.left_out || (before && draft.failed_after <= *before);
   if (!own && !program_->covered) return std::nullopt;
-  outer = !own;
   SkippedElement skipped;
   skipped.cursor = draft.end;
+  skipped.outer = !own;
   skipped.error = ErrorText(draft.error);
   skipped.records = std::move(draft.failed_records);
   if (skipped.records.empty() && program_->origins != nullptr) {

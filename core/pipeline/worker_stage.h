@@ -28,6 +28,7 @@ namespace feedmill {
 
 struct PieceDraft;
 struct StageContext;
+class StreamThreads;
 struct StageProgram;
 struct StageScratch;
 
@@ -64,10 +65,12 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
         std::chrono::steady_clock::time_point::max();
   };
 
+  // `threads`: see StageContext.
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest,
-      std::shared_ptr<const FunctionRegistry> registry);
+      std::shared_ptr<const FunctionRegistry> registry,
+      std::shared_ptr<StreamThreads> threads = nullptr);
   // Same for a part of a pipeline: an input of a combining source, or the steps
   // before a cache.
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
@@ -93,10 +96,6 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // Each call makes at least one element or completes one position.
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch) const;
-  // Same, and reports in `outer` that an on_error of the enclosing pipeline,
-  // not of this one, skips piece.skipped.
-  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
-                            Scratch& scratch, bool& outer) const;
 
   // Gives the generator a state to begin with, which leads to a cursor that
   // runs soon. No effect on the elements, nor without a generator.
@@ -163,25 +162,22 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
               std::optional<Part> part);
 
   absl::StatusOr<Piece> RunShare(Cursor begin, Cursor end, size_t bytes_target,
-                                 StageScratch& scratch, bool& outer) const;
+                                 StageScratch& scratch) const;
   // Runs, and makes what needs too much memory again, in smaller parts.
   absl::StatusOr<Piece> RunAgain(Cursor begin, Cursor end, size_t bytes_target,
-                                 StageScratch& scratch, bool& outer) const;
+                                 StageScratch& scratch) const;
   // Run without a retry: throws MemoryRefused.
   absl::StatusOr<Piece> RunOnce(Cursor begin, Cursor end, size_t bytes_target,
-                                StageScratch& scratch, bool& outer) const;
+                                StageScratch& scratch) const;
   // Makes the rows that `draft` requests; the caller finishes it.
   absl::Status Fill(PieceDraft& draft, StageScratch& scratch) const;
   // Returns the piece for a caller that asked from `asked` on.
-  Piece Conclude(Cursor asked, PieceDraft& draft, StageScratch& scratch,
-                 bool& outer) const;
+  Piece Conclude(Cursor asked, PieceDraft& draft, StageScratch& scratch) const;
   // Returns a piece that ends at `begin`, because that element is too large.
   Piece Refuse(Cursor asked, Cursor begin, Cursor end,
-               const MemoryRefused& refused, StageScratch& scratch,
-               bool& outer) const;
+               const MemoryRefused& refused, StageScratch& scratch) const;
   // If an on_error skips the failed element, moves `draft` past it.
-  std::optional<SkippedElement> SkipFailed(PieceDraft& draft,
-                                           bool& outer) const;
+  std::optional<SkippedElement> SkipFailed(PieceDraft& draft) const;
   // Frees the memory of a run that an exception ended.
   void Renew(StageScratch& scratch) const;
 

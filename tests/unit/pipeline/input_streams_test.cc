@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,10 @@
 #include "core/chunk/jsonl.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
+#include "core/pipeline/piece_maker.h"
+#include "core/pipeline/stream_threads.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/plan/plan.h"
 #include "tests/unit/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"
 
@@ -27,6 +33,44 @@ const char* const kTens =
     "{source: {range: 3}, steps: [{map: 'x * 10 + 100'}]}";
 const char* const kNone = "{source: {range: 6}, steps: [{filter: 'x > 9'}]}";
 
+// Threads inside `meet`, which waits until there are two.
+struct Meeting {
+  std::mutex mutex;
+  std::condition_variable came;
+  int inside = 0;
+  bool met = false;
+};
+
+std::shared_ptr<const FunctionRegistry> WithMeet(Meeting& meeting) {
+  FunctionRegistry::Function function;
+  function.infer =
+      [](const std::vector<ValueType>& arguments) -> absl::StatusOr<ValueType> {
+    return arguments.at(0);
+  };
+  function.compute = [&meeting](std::span<const Argument> arguments,
+                                size_t rows, const ValueType& type,
+                                OutputColumn& out) {
+    {
+      std::unique_lock lock(meeting.mutex);
+      meeting.met = meeting.met || ++meeting.inside == 2;
+      meeting.came.notify_all();
+      meeting.came.wait_for(lock, std::chrono::seconds(20),
+                            [&] { return meeting.met; });
+      --meeting.inside;
+    }
+    out.Reset(type.dtype, {});
+    for (const int64_t value :
+         arguments[0].column->values.As<int64_t>().first(rows)) {
+      out.values.Push(value);
+    }
+    return absl::OkStatus();
+  };
+  function.heavy = true;
+  FunctionRegistry functions = BuiltinFunctions();
+  functions.Add("meet", std::move(function));
+  return std::make_shared<const FunctionRegistry>(std::move(functions));
+}
+
 class InputStreams : public ::testing::Test {
  protected:
   struct Read {
@@ -42,25 +86,24 @@ class InputStreams : public ::testing::Test {
     const auto graph = ParseGraphYaml(yaml, folder_.path());
     EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
     if (!graph.ok()) return out;
-    for (const size_t bytes : {size_t{1} << 20, size_t{1}}) {
+    for (const int threads : {1, 2, 5}) {
       LocalSequenceOptions options;
-      options.piece_bytes = bytes;
+      options.threads = threads;
+      options.piece_bytes = threads == 2 ? 1 : size_t{1} << 20;
       const Read again = ReadGraph(*graph, options, limit);
-      if (bytes == 1) {
-        EXPECT_EQ(again.text, out.text);
+      if (threads > 1) {
+        EXPECT_EQ(again.text, out.text) << threads << " threads";
+        EXPECT_EQ(again.status, out.status) << threads << " threads";
       }
       out = again;
     }
     return out;
   }
 
-  const TestFolder folder_;
-
- private:
-  static Read ReadGraph(const Graph& graph, const LocalSequenceOptions& options,
-                        size_t limit) {
-    static const auto functions =
-        std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  static Read ReadGraph(
+      const Graph& graph, const LocalSequenceOptions& options, size_t limit,
+      const std::shared_ptr<const FunctionRegistry>& functions =
+          std::make_shared<const FunctionRegistry>(BuiltinFunctions())) {
     Read out;
     const auto reader = LocalReader::Make(graph, functions, options);
     out.status = reader.status();
@@ -75,6 +118,8 @@ class InputStreams : public ::testing::Test {
     }
     return out;
   }
+
+  const TestFolder folder_;
 };
 
 std::string GzipOf(const std::string& text) {
@@ -202,6 +247,36 @@ TEST_F(InputStreams, AnInputThatSkipsAllElementsCannotBeginAgain) {
               HasSubstr("mixture inputs[1] has no elements"));
 }
 
+TEST_F(InputStreams, SeveralThreadsMakeThem) {
+  folder_.Write("a.gz", GzipOf("0\n1\n2\n"));
+  folder_.Write("b.gz", GzipOf("3\n4\n"));
+  const std::string meets = "map: 'meet(to_number(x, int64))'";
+  const std::string a =
+      "{source: {text: {files: a.gz}}, steps: [{" + meets + "}]}";
+  const std::string both =
+      "{source: {text: {files: ['a.gz', 'b.gz']}}, steps: [{" + meets + "}]}";
+  const std::string range =
+      "{source: {range: 4}, steps: [{filter: 'x > 0'}, {map: 'meet(x)'}]}";
+  const std::string nested =
+      "{source: {interleave: " + Inputs({a, a}) + "}, steps: [{take: 4}]}";
+  for (const std::string& source :
+       {"interleave: " + Inputs({a, range}), "concatenate: " + Inputs({a, a}),
+        "concatenate: " + Inputs({both}), "interleave: " + Inputs({nested})}) {
+    SCOPED_TRACE(source);
+    Meeting meeting;
+    const auto functions = WithMeet(meeting);
+    const auto graph =
+        ParseGraphYaml("source: {" + source + "}\n", folder_.path());
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    LocalSequenceOptions options;
+    options.threads = 2;
+    const Read read = ReadGraph(*graph, options, SIZE_MAX, functions);
+    EXPECT_TRUE(read.status.ok()) << read.status;
+    EXPECT_THAT(read.text, StartsWith("0 "));
+    EXPECT_TRUE(meeting.met) << "one thread made all elements";
+  }
+}
+
 TEST_F(InputStreams, MayBeCompressedFiles) {
   folder_.Write("a.gz", GzipOf("one\ntwo\nthree\n"));
   folder_.Write("b.txt", "x\ny\n");
@@ -210,6 +285,37 @@ TEST_F(InputStreams, MayBeCompressedFiles) {
                     "{batch: 3}")
                 .text,
             R"(["one","x","two"] ["y","three"] )");
+}
+
+TEST(SharedPieceMaker, KeepsItsPiecesWithinTheBoundAndReleasesThem) {
+  constexpr size_t kPiece = size_t{64} << 10;
+  constexpr size_t kBound = 8 * kPiece;
+  const auto graph = ParseGraphYaml(
+      "source: {range: 200}\nsteps: [{map: 'full([8192], x)'}]\n", "");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto functions =
+      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  const auto plan =
+      Plan::Make(Analyze(*graph, *functions).value(), 200, 7, 0).value();
+  Executor executor(3);
+  const auto streams = std::make_shared<StreamThreads>(executor, kBound);
+  auto maker = std::make_unique<PieceMaker>(
+      WorkerStage::Make(plan, nullptr, functions).value(), Cursor{}, 200,
+      PieceMaker::Options{.shared = streams,
+                          .memory_bytes = size_t{1} << 30,
+                          .piece_bytes = kPiece,
+                          .element_bytes_max = kElementBytesMax});
+  maker->Begin();
+  for (Cursor at; at.p < 150;) {
+    Piece piece;
+    const auto taken = maker->Take(absl::InfiniteFuture(), piece);
+    ASSERT_TRUE(taken.ok() && *taken == PieceSource::TakeResult::kPiece);
+    EXPECT_EQ(piece.begin, at);
+    EXPECT_LE(streams->bytes(), kBound + 3 * kPiece);
+    at = piece.end;
+  }
+  maker.reset();
+  EXPECT_EQ(streams->bytes(), 0U);
 }
 
 }  // namespace

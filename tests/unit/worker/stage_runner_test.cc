@@ -91,7 +91,8 @@ class StageRunnerTest : public ::testing::Test {
                              EXPECT_TRUE(defined.status.ok()) << defined.status;
                              places_ = std::move(defined.places);
                            },
-                           [](ManifestResult) {}});
+                           [](ManifestResult) {}},
+      StageRunner::Limits{});
 };
 
 TEST_F(StageRunnerTest, NamesThePlacesOfAPlan) {
@@ -158,7 +159,7 @@ absl::StatusOr<Piece> PieceOf(const std::string& yaml,
             EXPECT_TRUE(defined.status.ok()) << defined.status;
           },
           [](ManifestResult) {}},
-      uint64_t{8} << 20);
+      StageRunner::Limits{.element_bytes_max = uint64_t{8} << 20});
   const PlanId plan{"plan"};
   runner.Define({plan, CanonicalText(*graph), "", 7, 0});
   ComputeRequest request;
