@@ -303,10 +303,10 @@ Verdict FewPositions(const VerdictInput& input, const std::string& waits,
   return Of(
       BoundBy::kPositions, most == nullptr ? "" : most->name, gain,
       fmt::format(
-          "{}: its source has {} position{}, and one thread makes each, "
+          "{}: its source has {} position{}, and one worker makes each, "
           "so that more workers do not help{}; inputs that can be "
           "counted (record formats without compression, filters and "
-          "packing) are made by all threads ({})",
+          "packing) are made by all workers ({})",
           waits, input.positions, input.positions == 1 ? "" : "s",
           most == nullptr ? ""
                           : fmt::format("; {} takes {} of the time", most->name,

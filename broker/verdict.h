@@ -14,7 +14,7 @@ enum class BoundBy : uint8_t {
   kNone,  // no reader reads now, or too little is known
   kSource,
   kStep,
-  kPositions,  // each is made by one thread, and there are too few
+  kPositions,  // each is made by one worker, and there are too few
   kWorkers,
   kLink,
   kClientStage,

@@ -286,8 +286,8 @@ std::string AnalyzedGraph::Explain() const {
                     "shuffle)\n"
       : source.streamed
           ? "        positions are passes over the inputs, which are read as "
-            "streams: one thread makes each.\n"
-            "        All threads make inputs that can be counted: record "
+            "streams: the threads of one worker make each.\n"
+            "        All workers make inputs that can be counted: record "
             "formats, without compression, filters and packing\n"
       : !inputs.empty() ? "        positions are elements of the inputs\n"
       : positions == Positions::kRecords   ? "        positions are records\n"

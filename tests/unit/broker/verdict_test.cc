@@ -68,7 +68,7 @@ TEST(Verdict, SaysThatMoreWorkersDoNotHelpOnePosition) {
   EXPECT_EQ(verdict.bound_by, BoundBy::kPositions);
   EXPECT_EQ(verdict.where, "steps[1] decode_image");
   EXPECT_THAT(verdict.sentence,
-              HasSubstr("its source has 1 position, and one thread makes each, "
+              HasSubstr("its source has 1 position, and one worker makes each, "
                         "so that more workers do not help; steps[1] "
                         "decode_image takes 73 % of the time"));
   // One worker of one thread is no reason for more of them.

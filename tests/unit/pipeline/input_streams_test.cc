@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -285,6 +287,68 @@ TEST_F(InputStreams, MayBeCompressedFiles) {
                     "{batch: 3}")
                 .text,
             R"(["one","x","two"] ["y","three"] )");
+}
+
+// The built-in functions, and tick(x), which takes 1 ms a row and counts them.
+std::shared_ptr<const FunctionRegistry> WithTick(std::atomic<int>& ticks) {
+  FunctionRegistry::Function function;
+  function.infer =
+      [](const std::vector<ValueType>& arguments) -> absl::StatusOr<ValueType> {
+    return arguments.at(0);
+  };
+  function.compute = [&ticks](std::span<const Argument> arguments, size_t rows,
+                              const ValueType& type, OutputColumn& out) {
+    out.Reset(type.dtype, {});
+    for (const int64_t value :
+         arguments[0].column->values.As<int64_t>().first(rows)) {
+      using Clock = std::chrono::steady_clock;
+      const auto end = Clock::now() + std::chrono::milliseconds(1);
+      while (Clock::now() < end) continue;
+      ++ticks;
+      out.values.Push(value);
+    }
+    return absl::OkStatus();
+  };
+  function.heavy = true;
+  FunctionRegistry functions = BuiltinFunctions();
+  functions.Add("tick", std::move(function));
+  return std::make_shared<const FunctionRegistry>(std::move(functions));
+}
+
+// A second attempt at a pass repeats little of it.
+TEST(StreamStates, AnotherStageContinuesShortlyBefore) {
+  std::atomic<int> ticks = 0;
+  const auto functions = WithTick(ticks);
+  const std::string input =
+      "{source: {range: 400}, steps: [{filter: 'x % 2 == 0'}, {map: "
+      "'tick(x)'}]}";
+  const auto graph = ParseGraphYaml(
+      "source: {interleave: " + Inputs({input, input}) + "}\n", "");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto analyzed = Analyze(*graph, *functions).value();
+  const auto plan = Plan::Make(analyzed, 1, 7, 0).value();
+  const auto stage = WorkerStage::Make(plan, nullptr, functions).value();
+  const auto scratch = stage->NewScratch();
+  scratch->piece_time = WorkerStage::kPieceTime;
+  Piece piece;
+  for (Cursor at; at.i < 200; at = piece.end) {
+    auto made = stage->Run(at, {1, 0}, size_t{1} << 20, *scratch);
+    ASSERT_TRUE(made.ok()) << made.status();
+    piece = *std::move(made);
+  }
+  ASSERT_NE(piece.state, nullptr);
+  const auto again = WorkerStage::Make(plan, nullptr, functions).value();
+  again->Restore(*piece.state);
+  ticks = 0;
+  const auto own = again->NewScratch();
+  own->piece_time = std::chrono::nanoseconds(0);
+  const auto next = again->Run(piece.end, {1, 0}, 1, *own);
+  ASSERT_TRUE(next.ok()) << next.status();
+  ASSERT_GE(next->chunk.rows, 1U);
+  // Both inputs give 0, 2, 4, ….
+  EXPECT_EQ(next->chunk.columns[0].values.As<int64_t>()[0],
+            static_cast<int64_t>(piece.end.i / 2 * 2));
+  EXPECT_LT(ticks, 120);
 }
 
 TEST(SharedPieceMaker, KeepsItsPiecesWithinTheBoundAndReleasesThem) {
