@@ -40,13 +40,19 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
 
 // True if the number of the input's elements is known before anything runs, and
 // each can be made alone.
+bool IsCountedInput(const Graph& input);
+
+// True if the inputs of the source are read as streams.
+bool AreStreamed(const Source& source, const std::vector<Graph>& inputs) {
+  return !PropertiesOf(source).measured.empty() ||
+         !std::all_of(inputs.begin(), inputs.end(), IsCountedInput);
+}
+
+// True if the plan counts the elements of an input.
 bool IsCountedInput(const Graph& input) {
   if (!ReadInOrderReason(input.source).empty()) return false;
   const std::vector<Graph>* const inputs = SourceInputs(input.source);
-  if (inputs != nullptr &&
-      !std::all_of(inputs->begin(), inputs->end(), IsCountedInput)) {
-    return false;
-  }
+  if (inputs != nullptr && AreStreamed(input.source, *inputs)) return false;
   return std::all_of(
       input.steps.begin(), input.steps.end(), [](const Step& step) {
         const StepTraits traits = TraitsOf(step);
@@ -373,8 +379,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   out.source.needs_files =
       SourceFiles(source) != nullptr || !NamedFiles(out.graph).empty();
   if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
-    out.source.streamed =
-        !std::all_of(inputs->begin(), inputs->end(), IsCountedInput);
+    out.source.streamed = AreStreamed(source, *inputs);
     const bool is_input = !out.source.streamed;
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string where = fmt::format("{} inputs[{}]", source.name(), i);

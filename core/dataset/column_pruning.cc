@@ -40,8 +40,14 @@ std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
     needed[s] =
         step.kind().Needed(step.options(), graph.InputOf(s), needed[s + 1]);
   }
+  const SourceProperties properties = PropertiesOf(graph.graph.source);
+  if (!properties.measured.empty()) {
+    needed[0]
+          [static_cast<size_t>(graph.source.spec.Find(properties.measured))] =
+              true;
+  }
   Mask made = FirstIfNone(needed[0]);
-  if (PropertiesOf(graph.graph.source).pairs_inputs) {
+  if (properties.pairs_inputs) {
     made.clear();
     for (auto& input : out->inputs) {
       const size_t components = input->output->components.size();

@@ -26,12 +26,15 @@ struct InterleaveSource {
   int64_t block_length = 1;
 };
 // After any n elements, each input has given n times its share, rounded up or
-// down. The share is the input's weight over the sum of all weights.
+// down. The share is the input's weight over the sum of all weights. With a
+// measure, the next element is of the input with the least sum of sizes for its
+// weight.
 struct MixtureSource {
   using Stop = MixtureStop;
   std::vector<Graph> inputs;
   std::vector<double> weights{};
   Stop stop = Stop::kFirstExhausted;
+  MixtureMeasure measure{};
 };
 
 }  // namespace feedmill

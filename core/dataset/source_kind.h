@@ -47,6 +47,9 @@ struct SourceProperties {
   bool infinite = false;
   // Makes an element from one element of each input.
   bool pairs_inputs = false;
+  // The component of the inputs whose sizes decide the order of elements; "":
+  // none.
+  std::string_view measured{};
   // The component that takes microseconds or more an element, e.g. by reading a
   // file; "": none.
   std::string_view heavy_component{};

@@ -184,8 +184,10 @@ Dataset Dataset::Interleave(const std::vector<Dataset>& inputs,
 }
 
 Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
-                         std::vector<double> weights, MixtureStop stop) {
-  return FromSource(MixtureSource{GraphsOf(inputs), std::move(weights), stop});
+                         std::vector<double> weights, MixtureStop stop,
+                         MixtureMeasure measure) {
+  return FromSource(MixtureSource{GraphsOf(inputs), std::move(weights), stop,
+                                  std::move(measure)});
 }
 
 Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {

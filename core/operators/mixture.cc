@@ -84,6 +84,8 @@ class MixtureSelector final : public InputSelector {
  public:
   MixtureSelector(const MixtureSource& source, std::vector<uint64_t> shares)
       : stop_(source.stop),
+        measure_(source.measure),
+        shares_(shares),
         schedule_(std::move(shares)),
         inputs_(source.inputs.size()) {}
 
@@ -98,7 +100,7 @@ class MixtureSelector final : public InputSelector {
       }
       if (whole_ == inputs_.size()) return Selection{};
     }
-    const size_t i = schedule_.At(next_).input;
+    const size_t i = Due();
     Input& input = inputs_[i];
     FM_ASSIGN_OR_RETURN(Look look, streams.Look(i));
     if (look == Look::kEnd) {
@@ -110,31 +112,40 @@ class MixtureSelector final : public InputSelector {
       if (look == Look::kEnd) return Selection{Selection::Kind::kNothing, i};
     }
     if (const auto turn = Selection::Without(look, i)) return *turn;
-    ++next_;
+    if (Measures()) {
+      input.size += streams.Size(i, measure_);
+    } else {
+      ++next_;
+    }
     input.any = true;
     last_ = i;
     return Selection{Selection::Kind::kTake, i};
   }
-  // Numbers: next_, 1 + last_ or 0, and for each input its turn and two bits.
+  // Numbers: next_, 1 + last_ or 0, and for each input its turn, two bits, and
+  // its size if sizes are measured.
   std::vector<uint64_t> Save() const override {
     std::vector<uint64_t> numbers{next_, last_ ? 1 + *last_ : 0};
     for (const Input& input : inputs_) {
       numbers.push_back(input.turn);
       numbers.push_back((input.any ? 1U : 0U) + (input.whole ? 2U : 0U));
+      if (Measures()) numbers.push_back(input.size);
     }
     return numbers;
   }
   bool Restore(std::span<const uint64_t> numbers, size_t inputs) override {
-    if (inputs != inputs_.size() || numbers.size() != 2 + 2 * inputs ||
+    const size_t each = Measures() ? 3 : 2;
+    if (inputs != inputs_.size() || numbers.size() != 2 + each * inputs ||
         numbers[1] > inputs) {
       return false;
     }
     next_ = numbers[0];
     if (numbers[1] > 0) last_ = static_cast<size_t>(numbers[1] - 1);
     for (size_t k = 0; k < inputs; ++k) {
-      const uint64_t bits = numbers[3 + 2 * k];
+      const auto of_input = numbers.subspan(2 + each * k, each);
+      const uint64_t bits = of_input[1];
       if (bits > 3) return false;
-      inputs_[k] = {numbers[2 + 2 * k], (bits & 1) != 0, (bits & 2) != 0};
+      inputs_[k] = {of_input[0], (bits & 1) != 0, (bits & 2) != 0,
+                    Measures() ? of_input[2] : 0};
       whole_ += inputs_[k].whole ? 1 : 0;
     }
     return true;
@@ -145,9 +156,29 @@ class MixtureSelector final : public InputSelector {
     uint64_t turn = 0;
     bool any = false;    // gave an element since its last begin
     bool whole = false;  // was read to its end
+    uint64_t size = 0;   // of all elements that it gave, if measured
   };
 
+  bool Measures() const {
+    return measure_.unit != MixtureMeasure::Unit::kElements;
+  }
+  // Returns the input of the next element.
+  size_t Due() const {
+    if (!Measures()) return schedule_.At(next_).input;
+    size_t due = 0;
+    for (size_t i = 1; i < inputs_.size(); ++i) {
+      using Wide = unsigned __int128;
+      if (Wide{inputs_[i].size} * shares_[due] <
+          Wide{inputs_[due].size} * shares_[i]) {
+        due = i;
+      }
+    }
+    return due;
+  }
+
   const MixtureSource::Stop stop_;
+  const MixtureMeasure measure_;
+  const std::vector<uint64_t> shares_;
   const MixtureSchedule schedule_;
   std::vector<Input> inputs_;
   size_t whole_ = 0;
@@ -162,7 +193,9 @@ struct MixtureOperator {
       .summary = "Reads the inputs in proportion to their weights.",
       .yaml =
           R"(mixture: {inputs: [{source: {range: 3}}, {source: {range: 9}}], weights: [0.7, 0.3]})",
-      .element = "after any n elements, ⌊n·w⌋ or ⌈n·w⌉ of each input",
+      .element =
+          "after any n elements, ⌊n·w⌋ or ⌈n·w⌉ of each input; with a unit, "
+          "the next of the input with the least size for its weight",
       .errors =
           "Reading raises InvalidArgumentError if the components differ, or "
           "for a weight that is not positive.",
@@ -180,24 +213,53 @@ struct MixtureOperator {
         {"weights", &s.weights, Field::kRequired,
          "A number above 0 for each input."},
         {"stop", Word(s.stop, {"first_exhausted", "all_exhausted", "repeat"}),
-         Field::kOptional, "When it ends."}};
+         Field::kOptional, "When it ends."},
+        {"unit", Word(s.measure.unit, {"elements", "bytes", "items"}),
+         Field::kOptional,
+         "What the weights count: elements, or the size of the `component` in "
+         "them. bytes: of its values. items: the product of its shape."},
+        {"component", &s.measure.component, Field::kOptional,
+         "The component that bytes or items are of."}};
   }
-  static SourceProperties Properties(const MixtureSource& s) {
+  static bool IsInfinite(const MixtureSource& s) {
     switch (s.stop) {
       case MixtureSource::Stop::kFirstExhausted:
-        return {.infinite = AllAreInfinite(s.inputs)};
+        return AllAreInfinite(s.inputs);
       case MixtureSource::Stop::kAllExhausted:
-        return {.infinite = AnyIsInfinite(s.inputs)};
+        return AnyIsInfinite(s.inputs);
       case MixtureSource::Stop::kRepeat:
         break;
     }
-    return {.infinite = true};
+    return true;
+  }
+  static SourceProperties Properties(const MixtureSource& s) {
+    return {.infinite = IsInfinite(s), .measured = s.measure.component};
+  }
+  static absl::Status CheckMeasure(const MixtureMeasure& measure,
+                                   const ElementSpec& spec) {
+    if (measure.unit == MixtureMeasure::Unit::kElements) {
+      if (measure.component.empty()) return absl::OkStatus();
+      return InvalidArgument(
+          "component \"{}\": with the unit elements no component is measured; "
+          "add unit: bytes or unit: items",
+          measure.component);
+    }
+    if (measure.component.empty()) {
+      return InvalidArgument(
+          "the unit needs a component to measure: add component, one of {}",
+          spec.ToString());
+    }
+    if (spec.Find(measure.component) >= 0) return absl::OkStatus();
+    return InvalidArgument("there is no component \"{}\" to measure in {}",
+                           measure.component, spec.ToString());
   }
   static absl::StatusOr<ElementSpec> Output(
       const MixtureSource& s, std::span<const ElementSpec> inputs) {
     FM_RETURN_IF_ERROR(CheckInputs(s.inputs, inputs));
     FM_RETURN_IF_ERROR(MixtureShares(s).status());
-    return CommonSpec(inputs);
+    FM_ASSIGN_OR_RETURN(ElementSpec spec, CommonSpec(inputs));
+    FM_RETURN_IF_ERROR(CheckMeasure(s.measure, spec));
+    return spec;
   }
   static std::string DescribeInput(const MixtureSource& s, size_t input) {
     const auto shares = MixtureShares(s);

@@ -204,6 +204,21 @@ class Pass final : SelectableInputs {
     return SelectableInputs::Next::kElement;
   }
 
+  uint64_t Size(size_t input, const MixtureMeasure& measure) const override {
+    const InputStream& stream = *streams_[input];
+    if (stream.left() == 0) return 0;
+    const Chunk& chunk = stream.chunk();
+    const auto c = static_cast<size_t>(chunk.spec->Find(measure.component));
+    const Column& column = chunk.columns[c];
+    const auto items = static_cast<uint64_t>(column.RowItems(stream.row()));
+    if (measure.unit == MixtureMeasure::Unit::kItems) return items;
+    if (column.dtype != DType::kBytes) return items * ItemSize(column.dtype);
+    const int64_t first = column.RowStart(stream.row());
+    const auto offsets = column.offsets.As<int64_t>().subspan(
+        static_cast<size_t>(first), static_cast<size_t>(items) + 1);
+    return static_cast<uint64_t>(offsets.back() - offsets.front());
+  }
+
   bool Fits(const PassPlace& place) {
     if (place.inputs.size() != streams_.size()) return false;
     return selector_ == nullptr

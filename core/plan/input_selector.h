@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "feedmill/dataset_options.h"
 
 namespace feedmill {
 
@@ -27,6 +28,10 @@ class SelectableInputs {
   // Returns the state of the input's next element. An error Status concerns
   // this process only, not the data.
   virtual absl::StatusOr<Next> Look(size_t input) = 0;
+  // Returns the size of a component of the input's next element, as
+  // MixtureMeasure counts it; 0 if an on_error leaves the element out.
+  // REQUIRES: Look gave kElement.
+  virtual uint64_t Size(size_t input, const MixtureMeasure& measure) const = 0;
   // Begins the input from its start. `turn` is the number of earlier starts.
   virtual absl::Status Begin(size_t input, uint64_t turn) = 0;
 };

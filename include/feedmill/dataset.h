@@ -254,17 +254,21 @@ class Dataset {
   static Dataset Interleave(const std::vector<Dataset>& inputs,
                             InterleaveOptions options = {});
   // Elements of each input in proportion to its weight: after any n elements,
-  // an input with the share w has given floor(n * w) or ceil(n * w).
+  // an input with the share w has given floor(n * w) or ceil(n * w). With a
+  // measure, the next element is of the input that has given least for its
+  // weight; of several, the first. So the sums of the elements' sizes are in
+  // proportion, to within one element of each input.
   // Input: any elements, alike.
   // Output: as the inputs; a dimension in which inputs differ is `?`.
   // Errors: InvalidArgument if a weight is not above 0, or if there are
-  // more or fewer weights than inputs.
+  // more or fewer weights than inputs, or if there is no such component.
   // Example:
   //   Dataset::Mixture({Dataset::Range(4), Dataset::Range(100, 109)}, {2, 1})
   //   // → 0, 1, 100, 2, 3, 101
   static Dataset Mixture(const std::vector<Dataset>& inputs,
                          std::vector<double> weights,
-                         MixtureStop stop = MixtureStop::kFirstExhausted);
+                         MixtureStop stop = MixtureStop::kFirstExhausted,
+                         MixtureMeasure measure = {});
 
   // ---- from YAML (docs/steps.md)
 

@@ -195,6 +195,18 @@ enum class MixtureStop {
   kRepeat,          // never; inputs that end begin again
 };
 
+// The unit of the weights of a mixture (Dataset::Mixture): elements, or the
+// size of `component` in them.
+struct MixtureMeasure {
+  enum class Unit {
+    kElements,
+    kBytes,  // of the values: the lengths of all its texts, or items times size
+    kItems,  // the product of its shape: 1 for a scalar, tokens of a row
+  };
+  Unit unit = Unit::kElements;
+  std::string component{};
+};
+
 struct InterleaveOptions {
   int64_t cycle_length = 0;  // number of inputs that take turns; 0: all
   int64_t block_length = 1;  // number of elements in a turn

@@ -505,6 +505,8 @@ class Sources(SourceMethods):
         weights: Sequence[float],
         *,
         stop: Literal["first_exhausted", "all_exhausted", "repeat"] | None = None,
+        unit: Literal["elements", "bytes", "items"] | None = None,
+        component: str | None = None,
     ) -> Self:
         """Reads the inputs in proportion to their weights.
 
@@ -512,6 +514,9 @@ class Sources(SourceMethods):
           inputs: The pipelines to read.
           weights: A number above 0 for each input.
           stop: When it ends. Default: first_exhausted.
+          unit: What the weights count: elements, or the size of the ``component`` in them. bytes:
+            of its values. items: the product of its shape. Default: elements.
+          component: The component that bytes or items are of.
 
         Reading raises InvalidArgumentError if the components differ, or for a weight that is not
         positive.
@@ -522,7 +527,14 @@ class Sources(SourceMethods):
         >>> next(mixed.batch(8).read()).tolist()
         [0, 1, 2, 100, 3, 4, 5, 101]
         """
-        return cls._combining("mixture", inputs, weights=required("weights", weights), stop=stop)
+        return cls._combining(
+            "mixture",
+            inputs,
+            weights=required("weights", weights),
+            stop=stop,
+            unit=unit,
+            component=component,
+        )
 
     @classmethod
     def zip(cls, inputs: Sequence[SourceMethods]) -> Self:

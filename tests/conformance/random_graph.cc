@@ -337,6 +337,11 @@ Source InputsSource(Random& random, const std::string& directory,
         mixture.weights.push_back(kWeights[Below(random, kWeights.size())]);
       }
       mixture.stop = static_cast<MixtureSource::Stop>(Below(random, 3));
+      if (Below(random, 3) == 0) {
+        mixture.measure = {Below(random, 2) == 0 ? MixtureMeasure::Unit::kBytes
+                                                 : MixtureMeasure::Unit::kItems,
+                           "x"};
+      }
       return MakeSource(mixture);
     }
   }

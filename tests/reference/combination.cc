@@ -127,6 +127,17 @@ size_t MixtureOrder::Next() {
   return chosen;
 }
 
+size_t MixtureOrder::LeastFor(const std::vector<uint64_t>& sizes) const {
+  const auto less = [&](size_t a, size_t b) {
+    return static_cast<long double>(sizes[a]) * weights_[b] <
+           static_cast<long double>(sizes[b]) * weights_[a];
+  };
+  size_t least = 0;
+  for (size_t i = 1; i < sizes.size(); ++i)
+    if (less(i, least)) least = i;
+  return least;
+}
+
 const std::vector<Graph>* InputsOf(const Source& source) {
   if (auto* s = source.As<ConcatenateSource>()) return &s->inputs;
   if (auto* s = source.As<ZipSource>()) return &s->inputs;

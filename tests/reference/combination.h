@@ -20,6 +20,8 @@ class MixtureOrder {
  public:
   explicit MixtureOrder(const MixtureSource& source);
   size_t Next();
+  // The first of the inputs with the least size for their weights.
+  size_t LeastFor(const std::vector<uint64_t>& sizes) const;
 
  private:
   std::vector<uint64_t> weights_, given_;

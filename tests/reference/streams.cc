@@ -54,12 +54,29 @@ struct Input {
   }
 };
 
+uint64_t SizeOf(const Element& element, const MixtureMeasure& measure) {
+  for (const Component& component : element) {
+    if (component.name != measure.component) continue;
+    const Tensor& value = component.value;
+    uint64_t items = 1;
+    for (const int64_t dim : value.shape) items *= static_cast<uint64_t>(dim);
+    if (measure.unit == MixtureMeasure::Unit::kItems) return items;
+    if (value.dtype != DType::kBytes) return items * ItemSize(value.dtype);
+    uint64_t bytes = 0;
+    for (const std::string& text : value.strings) bytes += text.size();
+    return bytes;
+  }
+  return 0;
+}
+
 Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run,
                std::vector<Input> inputs) {
   MixtureOrder order(source);
+  std::vector<uint64_t> sizes(inputs.size(), 0);
   Elements out;
   while (out.size() < bound) {
-    const size_t chosen = order.Next();
+    const size_t chosen =
+        source.measure.component.empty() ? order.Next() : order.LeastFor(sizes);
     Input& input = inputs[chosen];
     if (!input.Look(out)) {
       if (source.stop == MixtureSource::Stop::kFirstExhausted) break;
@@ -72,6 +89,7 @@ Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run,
         break;
       }
     }
+    sizes[chosen] += SizeOf(input.elements[input.at], source.measure);
     if (!input.Give(out)) break;
     if (source.stop != MixtureSource::Stop::kAllExhausted) continue;
     input.whole = input.whole || !input.Look(out);
@@ -152,6 +170,8 @@ bool TakesTurn(const Element& element) {
 }
 
 bool HasStreams(const Source& source) {
+  const auto* mixture = source.As<MixtureSource>();
+  if (mixture && !mixture->measure.component.empty()) return true;
   const std::vector<Graph>* inputs = InputsOf(source);
   return inputs && std::any_of(inputs->begin(), inputs->end(), IsStream);
 }

@@ -304,6 +304,18 @@ TEST(InputsTest, ErrorsNameTheInputAndTheWayOut) {
               HasSubstr("1 weights for 2 inputs"));
   EXPECT_THAT(ErrorOf(Dataset::Mixture({kRange, kRange}, {1, 0})),
               HasSubstr("weights[1] is 0"));
+  using Unit = MixtureMeasure::Unit;
+  const auto measured = [&](MixtureMeasure measure) {
+    return Dataset::Mixture({kRange, kRange}, {1, 2},
+                            Dataset::MixtureStop::kFirstExhausted,
+                            std::move(measure));
+  };
+  EXPECT_THAT(ErrorOf(measured({Unit::kBytes})),
+              HasSubstr("add component, one of"));
+  EXPECT_THAT(ErrorOf(measured({Unit::kItems, "y"})),
+              HasSubstr("no component \"y\" to measure"));
+  EXPECT_THAT(ErrorOf(measured({Unit::kElements, "x"})),
+              HasSubstr("add unit: bytes or unit: items"));
   EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange}, {.block_length = 0})),
               HasSubstr("at least 1"));
   EXPECT_THAT(ErrorOf(Dataset::Concatenate({kRange.Resize(1, 2)})),

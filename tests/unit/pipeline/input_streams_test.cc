@@ -166,6 +166,25 @@ TEST_F(InputStreams, BeginAgainInMixtures) {
   EXPECT_EQ(ReadAll(mixture("repeat"), "", 4).text, "1 3 100 5 ");
 }
 
+// The sizes count, also of a component that is dropped behind the mixture.
+TEST_F(InputStreams, AreMixedByTheSizesOfAComponent) {
+  const std::string shorts =
+      "{source: {range: 9}, steps: [{map: {n: x, t: 'full([2], x)'}}]}";
+  const std::string longs =
+      "{source: {range: 9}, steps: [{map: {n: 'x + 100', t: 'full([6], x)'}}]}";
+  const std::string inputs = "inputs: " + Inputs({shorts, longs});
+  EXPECT_EQ(ReadAll("mixture: {" + inputs +
+                        ", weights: [1, 1], unit: items, component: t}",
+                    "{select: [n]}, {map: n}")
+                .text,
+            "0 100 1 2 3 101 4 5 6 102 7 8 ");
+  EXPECT_EQ(ReadAll("mixture: {" + inputs +
+                        ", weights: [1, 3], unit: bytes, component: t}",
+                    "{map: n}, {take: 6}")
+                .text,
+            "0 100 1 101 2 102 ");
+}
+
 TEST_F(InputStreams, WithoutElementsCannotBeginAgain) {
   const Read read = ReadAll("mixture: {inputs: " + Inputs({kTens, kNone}) +
                             ", weights: [2, 1], stop: repeat}");
