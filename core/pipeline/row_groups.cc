@@ -182,7 +182,8 @@ std::optional<Chunk> RowsOf(const Chunk& held, const ElementSpec& spec) {
     const int found = held.spec->Find(c.name);
     if (found < 0) return std::nullopt;
     const auto column = static_cast<size_t>(found);
-    if (held.spec->components[column] != c) return std::nullopt;
+    // Held rows may all have the shape that `spec` leaves open.
+    if (!held.columns[column].Validate(c, held.rows).ok()) return std::nullopt;
     out.columns.push_back(held.columns[column]);
   }
   return out;

@@ -11,6 +11,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
+#include "core/pipeline/row_groups.h"
 #include "tests/unit/pipeline/builtin_registry.h"
 #include "tests/unit/pipeline/local_reader.h"
 
@@ -374,6 +375,21 @@ TEST(Pack, RefusesWhatItCannotJoin) {
                   "sequences: 2}}]",
               4, 100),
       HasSubstr("concatenate cuts sequences where a row ends"));
+}
+
+// Rows in a token may be those of a flow in which all have one shape.
+TEST(HeldRows, OfOneShapeFitAnOpenOne) {
+  const auto spec = [](DType dtype, int64_t dim) {
+    return ElementSpec{{{"x", dtype, {dim}}}};
+  };
+  const std::vector<int64_t> items = {1, 2, 3, 4};
+  const Chunk held{std::make_shared<const ElementSpec>(spec(DType::kInt64, 2)),
+                   2,
+                   {MakeColumn(items, {2})}};
+  EXPECT_TRUE(RowsOf(held, spec(DType::kInt64, 2)));
+  EXPECT_TRUE(RowsOf(held, spec(DType::kInt64, kUnknownDim)));
+  EXPECT_FALSE(RowsOf(held, spec(DType::kInt64, 3)));
+  EXPECT_FALSE(RowsOf(held, spec(DType::kFloat64, kUnknownDim)));
 }
 
 }  // namespace
