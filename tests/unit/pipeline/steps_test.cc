@@ -377,8 +377,8 @@ TEST(Pack, RefusesWhatItCannotJoin) {
       HasSubstr("concatenate cuts sequences where a row ends"));
 }
 
-// Rows in a token may be those of a flow in which all have one shape.
-TEST(HeldRows, OfOneShapeFitAnOpenOne) {
+// All rows of a flow may have one shape, and so may the rows in its token.
+TEST(HeldRows, MayHaveOneShapeWhereTheSpecLeavesItOpen) {
   const auto spec = [](DType dtype, int64_t dim) {
     return ElementSpec{{{"x", dtype, {dim}}}};
   };
