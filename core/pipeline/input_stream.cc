@@ -104,9 +104,10 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
   stream->scratch_->piece_time = kInputTime / inputs;
   if (place) stream->at_ = place->at;
   // The state of a generator is the one at the last piece. A pass over streams
-  // runs here, so that no thread waits while another one waits in it.
+  // runs here, so that no thread waits while another one waits in it. Requests
+  // are announced for all inputs in turn.
   if (context.threads != nullptr && !HasGenerator(*graph) &&
-      !HasStreams(*graph)) {
+      !HasStreams(*graph) && stream->positions_ahead_ == 0) {
     stream->MakeAhead(context.threads, inputs);
   }
   if (keeps_place) stream->NotePlace();
@@ -123,8 +124,6 @@ void InputStream::MakeAhead(std::shared_ptr<StreamThreads> threads,
   options.element_bytes_max = ByteBudget::Limit();
   options.shared = std::move(threads);
   options.piece_time = kInputTime / inputs;
-  options.announced_max =
-      std::max<uint64_t>(1, std::exchange(positions_ahead_, 0) / inputs);
   maker_ = std::make_unique<PieceMaker>(stage_, at_, sequence_->plan().size(),
                                         std::move(options));
 }

@@ -80,7 +80,7 @@ class InputStream {
   const StreamPlace& place() const { return place_; }
 
   // Number of positions to announce ahead of those that are made; 0 if it saves
-  // no time, or other threads do it.
+  // no time.
   uint64_t positions_ahead() const { return positions_ahead_; }
   // Announces the next `count` positions. Look continues to do so.
   // Returns the number of positions, which is smaller at the end.
@@ -105,7 +105,7 @@ class InputStream {
   const bool has_client_steps_;
   const bool keeps_place_;
   const size_t piece_bytes_;
-  uint64_t positions_ahead_;
+  const uint64_t positions_ahead_;
   std::unique_ptr<PieceMaker> maker_;  // null: this thread makes all
   bool begun_ = false;                 // others may have begun
   std::function<bool()> work_;

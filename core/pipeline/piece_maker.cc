@@ -62,8 +62,7 @@ PieceMaker::PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
       begin_(begin),
       size_(size),
       options_(std::move(options)),
-      positions_ahead_(
-          std::min(stage_->PositionsAhead(), options_.announced_max)),
+      positions_ahead_(stage_->PositionsAhead()),
       sizer_(options_.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
       next_position_(begin.p),
       executor_(options_.shared == nullptr ? *options_.executor

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -53,8 +52,6 @@ class PieceMaker final : public PieceSource {
     std::shared_ptr<ReadProfile> profile{};
     // Time after which a piece ends.
     std::chrono::nanoseconds piece_time = WorkerStage::kPieceTime;
-    // Most positions to announce ahead of those that are made.
-    uint64_t announced_max = std::numeric_limits<uint64_t>::max();
   };
   // Makes the positions [begin, size).
   PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
