@@ -48,7 +48,6 @@ bool AreStreamed(const Source& source, const std::vector<Graph>& inputs) {
          !std::all_of(inputs.begin(), inputs.end(), IsCountedInput);
 }
 
-// True if the plan counts the elements of an input.
 bool IsCountedInput(const Graph& input) {
   if (!ReadInOrderReason(input.source).empty()) return false;
   const std::vector<Graph>* const inputs = SourceInputs(input.source);

@@ -42,9 +42,8 @@ std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
   }
   const SourceProperties properties = PropertiesOf(graph.graph.source);
   if (!properties.measured.empty()) {
-    needed[0]
-          [static_cast<size_t>(graph.source.spec.Find(properties.measured))] =
-              true;
+    const int measured = graph.source.spec.Find(properties.measured);
+    needed[0][static_cast<size_t>(measured)] = true;
   }
   Mask made = FirstIfNone(needed[0]);
   if (properties.pairs_inputs) {

@@ -14,11 +14,11 @@
 
 namespace feedmill {
 
-// True if the name ends like an image's: ".jpg", ".PNG", …
 inline constexpr std::array<std::string_view, 19> kImageSuffixes = {
     ".jpg",  ".jpeg", ".jpe",  ".jfif", ".png", ".webp", ".gif",
     ".bmp",  ".tif",  ".tiff", ".ppm",  ".pgm", ".pnm",  ".pbm",
     ".avif", ".heic", ".heif", ".jp2",  ".jxl"};
+// True if the name ends like an image's, in any case: ".jpg", ".PNG", …
 bool HasImageSuffix(std::string_view name);
 
 // True if a file with these first bytes is a JPEG, PNG, WebP, GIF, BMP or TIFF.

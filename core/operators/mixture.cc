@@ -85,9 +85,10 @@ class MixtureSelector final : public InputSelector {
   MixtureSelector(const MixtureSource& source, std::vector<uint64_t> shares)
       : stop_(source.stop),
         measure_(source.measure),
-        shares_(shares),
-        schedule_(std::move(shares)),
-        inputs_(source.inputs.size()) {}
+        shares_(std::move(shares)),
+        inputs_(source.inputs.size()) {
+    if (!Measures()) schedule_.emplace(shares_);
+  }
 
   absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
     if (stop_ == MixtureSource::Stop::kAllExhausted && last_) {
@@ -164,7 +165,7 @@ class MixtureSelector final : public InputSelector {
   }
   // Returns the input of the next element.
   size_t Due() const {
-    if (!Measures()) return schedule_.At(next_).input;
+    if (!Measures()) return schedule_->At(next_).input;
     size_t due = 0;
     for (size_t i = 1; i < inputs_.size(); ++i) {
       using Wide = unsigned __int128;
@@ -179,7 +180,7 @@ class MixtureSelector final : public InputSelector {
   const MixtureSource::Stop stop_;
   const MixtureMeasure measure_;
   const std::vector<uint64_t> shares_;
-  const MixtureSchedule schedule_;
+  std::optional<MixtureSchedule> schedule_;  // null: sizes are measured
   std::vector<Input> inputs_;
   size_t whole_ = 0;
   uint64_t next_ = 0;  // index of the next element
