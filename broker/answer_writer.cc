@@ -136,6 +136,7 @@ void AnswerWriter::AnswerWorker(absl::Time now, const WorkerId& id,
   answer.drained = worker.draining && worker.leases.empty();
   answer.seen = context_.state.seen();
   answer.python_known = worker.python != nullptr;
+  answer.workers = static_cast<uint32_t>(context_.leases.takers());
   if (!traces_.empty()) answer.tracing = traces_.OrderFor(now);
   context_.outbox.Send(worker.address, std::move(answer));
 }

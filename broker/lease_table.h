@@ -145,6 +145,8 @@ class LeaseTable {
   }
   // True if a worker takes leases and can run functions with these needs.
   bool HasTaker(const PythonNeedsPtr& needs) const;
+  // Number of workers that take leases.
+  size_t takers() const { return by_load_.size(); }
   // Number of slots of all workers that are not draining.
   uint64_t slots() const { return slots_; }
   // The factor by which workers get more leases than usual; 1 at first.

@@ -395,6 +395,7 @@ WorkerAnswer Read(FieldReader& reader, const fb::WorkerAnswer& answer) {
   out.seen = FromWire(*answer.seen());
   out.tracing = ReadOrder(reader, answer.tracing());
   out.python_known = answer.python_known();
+  out.workers = answer.workers();
   return out;
 }
 

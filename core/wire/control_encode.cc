@@ -325,7 +325,7 @@ Body Put(Builder& builder, const WorkerAnswer& answer) {
       fb::CreateWorkerAnswer(
           builder, answer.incarnation.value(), leases, definitions, manifests,
           ToWire(answer.heartbeat_interval), ToWire(answer.park_after),
-          answer.drained, &seen, tracing, answer.python_known));
+          answer.drained, &seen, tracing, answer.python_known, answer.workers));
 }
 
 Body Put(Builder& builder, const StatusRequest& request) {

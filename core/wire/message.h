@@ -402,6 +402,8 @@ struct WorkerAnswer {
   Seen seen;
   std::optional<TraceOrder> tracing{};  // while a job is traced
   bool python_known = false;  // the dispatcher has the worker's interpreter
+  // Number of workers that take leases; 0: not known (an older dispatcher).
+  uint32_t workers = 0;
 };
 
 // ---- any process → dispatcher

@@ -546,6 +546,18 @@ TEST(Beats, AreAnsweredIfTheyHaveNews) {  // P-163
   EXPECT_TRUE(worker.Beat().answer->drained);
 }
 
+TEST(Beats, AreAnsweredTheNumberOfWorkersThatTakeLeases) {  // P-290
+  Cluster cluster;
+  Miller& first = AddIdleWorker(cluster, "w1");
+  Miller& second = AddIdleWorker(cluster, "w2");
+  second.says.slots = 3;
+  EXPECT_EQ(second.Beat().answer->workers, 2U);
+  second.says.draining = true;
+  second.Beat();
+  first.says.slots = 3;
+  EXPECT_EQ(first.Beat().answer->workers, 1U);
+}
+
 TEST(Beats, AreAllAnsweredWhileTheWorkerHasLeases) {  // P-163
   Cluster cluster;
   Miller& worker = AddIdleWorker(cluster, "w1");

@@ -411,10 +411,13 @@ std::vector<Sample> TracedMessages() {
   events.events = true;
   WorkerAnswer known = AnswerToWorker();
   known.python_known = true;
+  WorkerAnswer fleet = AnswerToWorker();
+  fleet.workers = 7;
   return {{"worker_beat_python", registration},
           {"worker_beat_release", released},
           {"status_request_events", events},
           {"worker_answer_python", known},
+          {"worker_answer_workers", fleet},
           {"client_beat_spans", beat},
           {"client_answer_tracing", answer},
           {"client_leave_spans", leave},

@@ -255,6 +255,12 @@ TEST(Codec, FieldsForOperatorsMayBeAbsent) {
   EXPECT_FALSE(Returned(StatusRequest{}).events);
 }
 
+TEST(Codec, AWorkerIsAnsweredTheNumberOfWorkers) {
+  EXPECT_EQ(Returned(SampleOf<WorkerAnswer>("worker_answer_workers")).workers,
+            7U);
+  EXPECT_EQ(Returned(SampleOf<WorkerAnswer>("worker_answer")).workers, 0U);
+}
+
 TEST(Codec, InterpretersHaveAllTheirFields) {
   const auto beat = SampleOf<WorkerBeat>("worker_beat_python");
   EXPECT_TRUE(Returned(beat).allows_python);
