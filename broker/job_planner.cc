@@ -74,10 +74,15 @@ uint64_t FirstRecords(const AnalyzedGraph& analyzed,
 }
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
-    const std::string& graph, const FunctionRegistry& registry) {
-  FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
+    const Graph& parsed, const FunctionRegistry& registry) {
   FM_RETURN_IF_ERROR(CheckPlugins(parsed, registry, "the dispatcher"));
   return Analyze(parsed, registry);
+}
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
+    const std::string& graph, const FunctionRegistry& registry) {
+  FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
+  return Read(parsed, registry);
 }
 
 bool HasInfinitePart(const Graph& graph) {
@@ -93,15 +98,16 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
                                  const std::string& graph,
                                  const std::string& manifest_text,
                                  uint64_t seed, uint64_t iteration) {
+  FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
-                      Read(graph, registry));
+                      Read(parsed, registry));
   Manifest manifest;
   JobShape shape;
   if (analyzed->source.needs_files) {
     FM_ASSIGN_OR_RETURN(manifest, Manifest::Parse(manifest_text));
     shape.manifest_hash = manifest.Hash();
   }
-  shape.fingerprint = Fingerprint(analyzed->graph);
+  shape.fingerprint = Fingerprint(parsed);
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*analyzed, manifest, seed, iteration));
   shape.source_size = source.size;

@@ -291,9 +291,8 @@ std::string AnalyzedGraph::Explain() const {
                     "shuffle)\n"
       : source.streamed
           ? "        positions are passes over the inputs, which are read as "
-            "streams: the threads of one worker make each.\n"
-            "        All workers make inputs that can be counted: record "
-            "formats, without compression, filters and packing\n"
+            "streams: one worker puts their elements in order, and all make "
+            "them\n"
       : !inputs.empty() ? "        positions are elements of the inputs\n"
       : positions == Positions::kRecords   ? "        positions are records\n"
       : graph.source.Is<GeneratorSource>() ? "        positions are shards\n"
@@ -570,6 +569,28 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }
 
+// Returns the input that `part` names (Graph::part).
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> PartOf(
+    std::shared_ptr<const AnalyzedGraph> whole,
+    const std::vector<size_t>& part) {
+  if (part.empty()) return whole;
+  bool covered = false;
+  for (const size_t index : part) {
+    covered = covered || whole->skip_before.has_value();
+    while (whole->cached != nullptr) {
+      whole = whole->cached;
+      covered = covered || whole->skip_before.has_value();
+    }
+    if (index >= whole->inputs.size()) {
+      return InvalidArgument("the pipeline has no input {}", index);
+    }
+    whole = whole->inputs[index];
+  }
+  auto out = std::make_shared<AnalyzedGraph>(*whole);
+  out->covered = covered;
+  return std::shared_ptr<const AnalyzedGraph>(std::move(out));
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
@@ -578,7 +599,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
   size_t steps_before = 0;
   FM_ASSIGN_OR_RETURN(const auto whole,
                       AnalyzePipeline(graph, registry, false, steps_before));
-  return PruneColumns(*whole);
+  return PartOf(PruneColumns(*whole), graph.part);
 }
 
 }  // namespace feedmill

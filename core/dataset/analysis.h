@@ -82,6 +82,9 @@ struct AnalyzedGraph {
   // Index of the on_error step that skips: failed elements of the source and of
   // earlier steps are skipped.
   std::optional<size_t> skip_before;
+  // Graph::part was set: an on_error of a pipeline around this one skips
+  // elements that fail here.
+  bool covered = false;
 
   const CacheStep& cache() const {
     return graph.steps[cached_steps - 1].Get<CacheStep>();
@@ -98,7 +101,9 @@ struct AnalyzedGraph {
   std::string Explain() const;
 };
 
-// Checks `graph` with the functions of `registry`. InvalidArgument names the
+// Checks `graph` with the functions of `registry`. If it stands for an input
+// (Graph::part), returns that input as the whole needs it. InvalidArgument
+// names the
 // step ("steps[2] map: …") and what to write instead.
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     const Graph& graph, const FunctionRegistry& registry);

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_DATASET_GRAPH_H_
 #define FEEDMILL_CORE_DATASET_GRAPH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,11 @@ struct Graph {
   // call, each with its plugin's name and version. PinPlugins (plugin_pins.h)
   // sets it before the graph is sent or fingerprinted.
   std::map<std::string, std::string> plugins{};
+  // For the whole graph: it stands for one of its inputs, as the whole needs
+  // it. `part[0]` is the index of an input of its source, part[1] of an input
+  // of that input's source, and so on. Only workers make such graphs, which
+  // read inputs of streamed sources from each other.
+  std::vector<size_t> part{};
 };
 
 }  // namespace feedmill

@@ -148,6 +148,7 @@ Json ToJson(const Graph& graph, unsigned skipped) {
                      {"processing_mode", off ? "off" : "dynamic"},
                      {"seed", Optional(graph.options.seed)}};
   if (!graph.plugins.empty()) json["plugins"] = graph.plugins;
+  if (!graph.part.empty()) json["part"] = graph.part;
   return json;
 }
 

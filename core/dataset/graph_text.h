@@ -18,7 +18,7 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph);
 // texts. The text is sent to other processes and fingerprinted.
 // Names and paths that are not UTF-8 are written as {"hex": …}, so the text is
 // always valid UTF-8. "plugins" is present only if expressions call plugin
-// functions.
+// functions, "part" only if the graph stands for an input.
 std::string CanonicalText(const Graph& graph);
 // Returns the canonical text without fields that are Field::kUnidentified:
 // equal texts are of pipelines that give equal elements.

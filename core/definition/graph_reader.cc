@@ -37,11 +37,12 @@ class GraphReader {
               ValueReader::KindOf(root));
     }
     Names keys = {"source", "steps", "options"};
-    if (values_.canonical()) keys.push_back("plugins");
+    if (values_.canonical()) keys.insert(keys.end(), {"plugins", "part"});
     return ReadParts(root, "the pipeline", keys, pipeline_.graph,
                      [&](const std::string& key, const Value& value) {
-                       return key == "options" ? ReadOptions(value)
-                                               : ReadPlugins(value);
+                       return key == "options"   ? ReadOptions(value)
+                              : key == "plugins" ? ReadPlugins(value)
+                                                 : ReadPart(value);
                      });
   }
 
@@ -120,6 +121,7 @@ class GraphReader {
     Names missing = {"source"};
     if (values_.canonical()) missing = keys;
     std::erase(missing, "plugins");
+    std::erase(missing, "part");
     FM_RETURN_IF_ERROR(values_.ForEachKey(
         value, where, keys, [&](const std::string& key, const Value& part) {
           std::erase(missing, key);
@@ -298,6 +300,17 @@ class GraphReader {
         [&](const Value&, const std::string& function, const Value& plugin) {
           return values_.ReadString(plugin, "plugins " + function, "a plugin",
                                     pipeline_.graph.plugins[function]);
+        });
+  }
+
+  absl::Status ReadPart(const Value& value) {
+    return values_.ForEachItem(
+        value, "part", "a list of numbers",
+        [&](const Value& item) -> absl::Status {
+          int64_t index = 0;
+          FM_RETURN_IF_ERROR(values_.ReadInteger(item, "part", index));
+          pipeline_.graph.part.push_back(static_cast<size_t>(index));
+          return absl::OkStatus();
         });
   }
 

@@ -134,6 +134,36 @@ TEST_F(JobPlannerTest, TheFingerprintLeavesOutSeedAndOrder) {
   EXPECT_NE(*planner_.fingerprint(plain), *planner_.fingerprint(other));
 }
 
+TEST_F(JobPlannerTest, AnInputOfAPipelineIsPlannedAlone) {  // P-292
+  auto graph = ParseGraphYaml(
+      "source: {zip: [{source: {range: 5}, steps: [{map: {a: x}}]}, {source: "
+      "{concatenate: [{source: {range: 3}}, {source: {range: 4}, steps: "
+      "[shuffle: {window: 2}]}]}, steps: [{map: {b: x}}]}]}",
+      "");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::set<std::string> fingerprints;
+  const auto shape_of = [&](std::vector<size_t> part) {
+    graph->part = std::move(part);
+    const auto shape = planner_.shape(CanonicalText(*graph), "", 1, 0);
+    EXPECT_TRUE(shape.ok()) << shape.status();
+    if (!shape.ok()) return uint64_t{0};
+    fingerprints.insert(shape->fingerprint);
+    return shape->positions;
+  };
+  EXPECT_EQ(shape_of({}), 1U);  // a pass
+  EXPECT_EQ(shape_of({0}), 5U);
+  EXPECT_EQ(shape_of({1}), 1U);
+  EXPECT_EQ(shape_of({1, 0}), 3U);
+  EXPECT_EQ(shape_of({1, 1}), 4U);
+  EXPECT_EQ(fingerprints.size(), 5U);
+  for (const std::vector<size_t>& part :
+       std::vector<std::vector<size_t>>{{2}, {0, 0}, {1, 1, 0}}) {
+    graph->part = part;
+    EXPECT_EQ(planner_.shape(CanonicalText(*graph), "", 1, 0).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
 TEST_F(JobPlannerTest, FilesAreCountedByTheManifest) {
   const std::string yaml =
       "source: {images: {files: '/photos/*.jpg'}}\n"
