@@ -26,6 +26,8 @@ class BusyTime {
     return now.waits == begun_.waits ? std::min(wall, now.cpu - begun_.cpu)
                                      : wall;
   }
+  // Only the CPU time.
+  absl::Duration Cpu() const { return Now().cpu - begun_.cpu; }
 
  private:
   struct Use {

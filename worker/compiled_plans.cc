@@ -35,6 +35,17 @@ void CompiledPlans::NoteUse(const PlanId& plan) {
   known->needed = answered_;
 }
 
+std::vector<PlanId> CompiledPlans::TakeResting() {
+  std::vector<PlanId> resting;
+  for (auto& [id, plan] : plans_) {
+    if (plan.used == answers_ || !std::exchange(plan.traits.beside, false)) {
+      continue;
+    }
+    resting.push_back(id);
+  }
+  return resting;
+}
+
 std::vector<PlanId> CompiledPlans::ForgetIdle() {
   std::vector<std::pair<uint64_t, PlanId>> idle;
   for (const auto& [plan, record] : plans_) {

@@ -56,6 +56,9 @@ class CompiledPlans {
   bool Define(const PlanId& plan);
   // The present answer has a lease that needs the plan.
   void NoteUse(const PlanId& plan);
+  // Returns the plans that run beside and that the present answer does not
+  // need.
+  std::vector<PlanId> TakeResting();
   // Forgets failed plans without a lease, so that a new attempt compiles them
   // again, and the plans that were not needed for longest. Returns them.
   std::vector<PlanId> ForgetIdle();

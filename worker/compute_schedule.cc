@@ -32,6 +32,7 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
   ComputeTask task = std::move(found->second);
   tasks_.erase(found);
   expected_bytes_ -= task.expected_bytes;
+  if (task.beside) --beside_;
 
   const bool sound =
       !piece.ok() || (piece->begin == task.begin && piece->end <= task.end &&
@@ -47,6 +48,9 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
     context_.spans.AddTask(now, task, piece, costs, *times);
   context_.load.NoteCosts(task.plan, costs);
   if (CompiledPlan* const plan = context_.plans.Find(task.plan)) {
+    if (std::exchange(plan->traits.beside, cost.beside) != cost.beside) {
+      context_.clock.BeatSoon(now);  // see LeasesBeside
+    }
     plan->served +=
         (absl::ToDoubleNanoseconds(cost.busy) - task.expected_cost) /
         task.weight;
@@ -108,9 +112,14 @@ void ComputeSchedule::Schedule(absl::Time now) {
   const auto waits = [&](const auto& entry) {
     return WaitsForMemory(now, entry.second);
   };
-  while (tasks_.size() < kTasksPerThread * context_.settings.threads) {
+  const auto beside = [](const auto& entry) {
+    return entry.second.traits.beside;
+  };
+  while (!ThreadsAreBusy() || std::any_of(context_.plans.all().begin(),
+                                          context_.plans.all().end(), beside)) {
     LeasedSplit* held = NextToCompute(now);
     if (held == nullptr) {
+      if (ThreadsAreBusy()) return;
       if (std::none_of(context_.leases.begin(), context_.leases.end(), waits))
         return;
       // Pieces kept for other ranks are dropped in favour of present requests.
@@ -171,7 +180,16 @@ bool ComputeSchedule::MayCompute(absl::Time now,
                                  const LeasedSplit& held) const {
   if (!Wants(now, held)) return false;
   const CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
-  return MayHaveTask(plan) && (Starved(*held.stream) || HasRoom(plan));
+  return HasThread(plan) && MayHaveTask(plan) &&
+         (Starved(*held.stream) || HasRoom(plan));
+}
+
+bool ComputeSchedule::ThreadsAreBusy() const {
+  return tasks_.size() - beside_ >= kTasksPerThread * context_.settings.threads;
+}
+
+bool ComputeSchedule::HasThread(const CompiledPlan& plan) const {
+  return plan.traits.beside ? beside_ < kTasksBesideMax : !ThreadsAreBusy();
 }
 
 // True if the stream may overdraw the memory: a head whose client is sent
@@ -356,20 +374,24 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   served_ = Served(plan);
   plan.served = served_ + cost / plan.weight;
   // Work that waits for a network never runs on the reactor's thread.
-  const bool at_once = plan.traits.positions_ahead == 0 && plan.cost.cheap() &&
+  const bool beside = plan.traits.beside;
+  if (beside) ++beside_;
+  const bool at_once = plan.traits.positions_ahead == 0 && !beside &&
+                       plan.cost.cheap() &&
                        AtOnceCost() + cost <= kAtOnceNanoseconds;
   const uint64_t trace = held.lease.trace;
   if (trace != 0) context_.spans.NoteBegun(now, held);
   tasks_.emplace(
       id, ComputeTask{held.lease.split, held.lease.plan, begin, end, expected,
-                      cost, plan.weight, at_once, key, held.lease.share.ranks,
-                      trace, held.lease.attempt, now});
+                      cost, plan.weight, at_once, beside, key,
+                      held.lease.share.ranks, trace, held.lease.attempt, now});
   OutgoingStream::Terms& terms = stream.terms;
   context_.effects.compute.push_back(
       {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share,
        stream.to(), terms.compression, terms.profile,
-       context_.load.MayMeasure(now, held.lease.plan), at_once, terms.link_rate,
-       trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead),
+       context_.load.MayMeasure(now, held.lease.plan), at_once, beside,
+       terms.link_rate, trace != 0,
+       TakeSoon(held.lease.plan, plan.traits.positions_ahead),
        std::exchange(terms.state, nullptr)});
   if (!key) return;
   context_.shared.Begin(*key, begin, end, id);

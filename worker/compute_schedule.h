@@ -56,6 +56,8 @@ class ComputeSchedule {
   bool Starved(const OutgoingStream& stream) const;
   bool WaitsToSend(const OutgoingStream& stream) const;
   bool MayHaveTask(const CompiledPlan& plan) const;
+  bool ThreadsAreBusy() const;
+  bool HasThread(const CompiledPlan& plan) const;
   bool WaitsForMemory(absl::Time now, const LeasedSplit& held) const;
   bool FarAhead(const CompiledPlan& plan, const OutgoingStream& stream) const;
   void WeighJobs(absl::Time now);
@@ -81,6 +83,7 @@ class ComputeSchedule {
 
   bool in_place_ = false;
   std::map<TaskId, ComputeTask> tasks_;
+  size_t beside_ = 0;  // tasks that run beside the threads that compute
   uint64_t last_task_ = 0;
   uint64_t expected_bytes_ = 0;       // of all tasks in flight
   double served_ = 0;                 // of the plan that was served last

@@ -13,6 +13,9 @@
 
 namespace feedmill {
 
+// Most tasks at a time that run beside the threads that compute.
+inline constexpr size_t kTasksBesideMax = 8;
+
 struct WorkerAgentSettings {
   WorkerId worker;  // "": none yet, see WorkerAgent::TakeName
   Incarnation incarnation;
@@ -34,6 +37,9 @@ struct PlanTraits {
   bool alike = false;
   // Number of positions to announce ahead of those that run; 0: none.
   uint64_t positions_ahead = 0;
+  // The tasks wait for other workers, so that they run beside the threads that
+  // compute. The last task decides.
+  bool beside = false;
 };
 
 // Positions [begin, end) of a plan.
@@ -59,6 +65,7 @@ struct ComputeRequest {
   bool measure = false;  // for the worker's load report
   // True if waking a thread would take about as long as the work.
   bool at_once = false;
+  bool beside = false;  // see PlanTraits
   // Bytes per second of the link, as reported by its reader; 0: unknown.
   uint64_t link_rate = 0;
   bool trace = false;  // the times of the task are wanted
@@ -72,6 +79,7 @@ struct ComputeRequest {
 struct TaskCost {
   absl::Duration busy;              // in all
   absl::Duration announced_wait{};  // of it, waits for announced bytes
+  bool beside = false;              // PlanTraits::beside from now on
 
   // Time for which to plan: announced waits of many positions overlap, so that
   // each costs a part of the time only.
@@ -95,6 +103,7 @@ struct ComputeTask {
   double expected_cost = 0;          // thread nanoseconds
   uint32_t weight = kDefaultWeight;  // of its job when it began
   bool at_once = false;
+  bool beside = false;
   // Key of the pieces if several ranks share them.
   std::optional<SharedResults::Key> shared_key{};
   uint64_t ranks = 1;
@@ -110,8 +119,9 @@ struct WorkerEffects {
   // For each Frame of `sends`, in order: dropped when the transport has sent or
   // lost the frame, on the agent's thread and before the agent.
   std::vector<std::shared_ptr<const void>> unsent;
-  std::vector<PlanDefinition> define;   // compile these; failures: OnDefined
-  std::vector<PlanId> forget;           // plans that no lease needs
+  std::vector<PlanDefinition> define;  // compile these; failures: OnDefined
+  std::vector<PlanId> forget;          // plans that no lease needs
+  std::vector<PlanId> rest;  // plans without a lease: nothing runs ahead
   std::vector<ComputeRequest> compute;  // each answered by one OnComputed
   std::vector<TaskId> stop;  // no stream waits for these; they are answered
   std::vector<ManifestRequest> resolve;  // each answered by one OnResolved

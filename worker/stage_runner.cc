@@ -38,7 +38,8 @@ namespace {
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
     const std::shared_ptr<const FunctionRegistry>& registry,
-    std::shared_ptr<StreamThreads> streams, Defined& defined) {
+    std::shared_ptr<StreamThreads> streams,
+    const StageRunner::Services& services, Defined& defined) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
@@ -58,7 +59,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
       const std::shared_ptr<const Plan> plan,
       Plan::Make(analyzed, source_size, definition.seed, definition.iteration));
   return WorkerStage::Make(plan, std::move(manifest), registry,
-                           std::move(streams));
+                           std::move(streams), graph.part, services(graph));
 }
 
 using Packed = std::shared_ptr<const PackedParts>;
@@ -111,10 +112,11 @@ absl::StatusOr<std::string> FindFiles(
 StageRunner::StageRunner(int threads,
                          std::shared_ptr<const FunctionRegistry> registry,
                          std::function<void(std::function<void()>)> post,
-                         Results results, Limits limits)
+                         Results results, Services services, Limits limits)
     : registry_(std::move(registry)),
       post_(std::move(post)),
       results_(std::move(results)),
+      services_(std::move(services)),
       limits_(limits),
       streams_(std::make_shared<StreamThreads>(executor_, limits.stream_bytes)),
       executor_(threads) {}
@@ -126,15 +128,17 @@ StageRunner::~StageRunner() {
 
 void StageRunner::Define(PlanDefinition definition) {
   auto compiled = std::make_shared<CompiledStage>();
-  // The last one is for MakeAtOnce.
-  compiled->scratches.resize(static_cast<size_t>(threads()) + 1);
+  // One more for MakeAtOnce, then one for each thread of `beside_`.
+  compiled->scratches.resize(static_cast<size_t>(threads()) + 1 +
+                             kTasksBesideMax);
   stages_[definition.plan] = compiled;
   // Shared, because a definition may hold a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
     Defined defined{shared->plan, absl::OkStatus()};
-    auto stage = OrStatus(
-        [&] { return Compile(*shared, registry_, streams_, defined); });
+    auto stage = OrStatus([&] {
+      return Compile(*shared, registry_, streams_, services_, defined);
+    });
     defined.status = stage.status();
     if (stage.ok()) {
       compiled->stage = *std::move(stage);
@@ -160,6 +164,16 @@ void StageRunner::Forget(const PlanId& plan) {
   });
 }
 
+// Ending a pass over inputs may take as long as a message to a service.
+void StageRunner::Rest(const PlanId& plan) {
+  const auto found = stages_.find(plan);
+  if (found == stages_.end()) return;
+  Submit([this, compiled = found->second](int) {
+    if (compiled->stage != nullptr) compiled->stage->Rest();
+    post_([this] { Refill(); });
+  });
+}
+
 void StageRunner::Compute(ComputeRequest request,
                           std::shared_ptr<BlockSource> blocks,
                           LinkCompression codec) {
@@ -173,6 +187,7 @@ void StageRunner::Compute(ComputeRequest request,
     return;
   }
   const bool at_once = request.at_once;
+  const bool beside = request.beside;
   auto stop = std::make_shared<std::atomic<bool>>(false);
   stops_.emplace(request.task, stop);
   Work work = [this, compiled = found->second, request = std::move(request),
@@ -189,7 +204,8 @@ void StageRunner::Compute(ComputeRequest request,
       std::optional<ReadProfile::Use> measured;
       const bool measures = request.profile || request.measure;
       if (measures) measured.emplace(&lane);
-      computed.piece = Run(*compiled, request, blocks, thread);
+      computed.piece =
+          Run(*compiled, request, blocks, thread, computed.cost.beside);
       measured.reset();
       if (measures) computed.costs = CostsOf(lane);
     }
@@ -202,7 +218,8 @@ void StageRunner::Compute(ComputeRequest request,
                         }).value_or(nullptr);
       computed.packing = SteadyNow() - made;
     }
-    computed.cost = {busy.Elapsed(), AnnouncedWait::Total() - waited};
+    computed.cost.busy = request.beside ? busy.Cpu() : busy.Elapsed();
+    computed.cost.announced_wait = AnnouncedWait::Total() - waited;
     if (request.trace) {
       computed.times =
           TaskTimes{begun, SteadyNow(), static_cast<uint32_t>(thread)};
@@ -213,6 +230,7 @@ void StageRunner::Compute(ComputeRequest request,
       results_.computed(std::move(computed));
     });
   };
+  if (beside) return SubmitBeside(std::move(work));
   if (!at_once) return Submit(std::move(work));
   const std::lock_guard lock(at_once_mu_);
   at_once_.push_back(std::move(work));
@@ -225,7 +243,8 @@ void StageRunner::StopTask(TaskId task) {
 
 absl::StatusOr<Piece> StageRunner::Run(
     CompiledStage& compiled, const ComputeRequest& request,
-    const std::shared_ptr<BlockSource>& blocks, int thread) const {
+    const std::shared_ptr<BlockSource>& blocks, int thread,
+    bool& beside) const {
   const ByteBudget budget(limits_.element_bytes_max);
   auto& scratch = compiled.scratches[static_cast<size_t>(thread)];
   auto piece = OrStatus([&]() -> absl::StatusOr<Piece> {
@@ -233,6 +252,7 @@ absl::StatusOr<Piece> StageRunner::Run(
     if (scratch == nullptr) scratch = compiled.stage->NewScratch();
     scratch->piece_time = WorkerStage::kPieceTime;
     scratch->blocks = blocks;
+    scratch->beside = request.beside;
     const auto stage = compiled.stage->ForShare(request.share);
     if (request.state != nullptr) stage->Restore(*request.state);
     for (const PositionRange& soon : request.soon) {
@@ -241,6 +261,7 @@ absl::StatusOr<Piece> StageRunner::Run(
     auto made =
         stage->Run(request.begin, request.end, request.bytes_target, *scratch);
     scratch->blocks.reset();
+    beside = scratch->wants_beside;
     return made;
   });
   // After an exception the state of the blocks is unknown.
@@ -294,6 +315,14 @@ void StageRunner::StopResolving(const std::string& graph_fingerprint) {
 void StageRunner::Submit(Work work) {
   if (waiting_.empty() && executor_.Submit(work)) return;
   waiting_.push_back(std::move(work));
+}
+
+// Its queue has room for kTasksBesideMax tasks.
+void StageRunner::SubmitBeside(Work work) {
+  if (!beside_) beside_.emplace(static_cast<int>(kTasksBesideMax));
+  const int first = threads() + 1;
+  beside_->Submit(
+      [work = std::move(work), first](int thread) { work(first + thread); });
 }
 
 void StageRunner::Refill() {

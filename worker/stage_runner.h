@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@
 #include "core/chunk/buffer_builder.h"
 #include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
 #include "core/pipeline/executor.h"
+#include "core/pipeline/input_service.h"
 #include "core/pipeline/stream_threads.h"
 #include "core/wire/message.h"
 #include "feedmill/element.h"
@@ -69,9 +72,13 @@ class StageRunner {
     uint64_t stream_bytes = uint64_t{64} << 20;
   };
 
+  // Returns the service of inputs for a pipeline; null: there is none.
+  using Services =
+      std::function<std::shared_ptr<InputService>(const Graph& graph)>;
+
   StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
               std::function<void(std::function<void()>)> post, Results results,
-              Limits limits);
+              Services services, Limits limits);
   // Stops running work, and waits for its end; drops queued work.
   ~StageRunner();
 
@@ -79,6 +86,8 @@ class StageRunner {
 
   void Define(PlanDefinition definition);
   void Forget(const PlanId& plan);
+  // See WorkerEffects::rest.
+  void Rest(const PlanId& plan);
   // Computes a piece. The result is an error if the plan was not defined
   // successfully. `blocks`: allocator of large columns; null: malloc. `codec`:
   // for packing the piece's parts; never kAuto.
@@ -99,18 +108,21 @@ class StageRunner {
   struct CompiledStage;
   using Work = std::function<void(int thread)>;
 
-  // Runs the request's part of the stage. Throws nothing.
+  // Runs the request's part of the stage. Sets `beside` as in TaskCost. Throws
+  // nothing.
   absl::StatusOr<Piece> Run(CompiledStage& compiled,
                             const ComputeRequest& request,
                             const std::shared_ptr<BlockSource>& blocks,
-                            int thread) const;
+                            int thread, bool& beside) const;
   void Submit(Work work);
+  void SubmitBeside(Work work);
   // Called when work ends: submits queued work.
   void Refill();
 
   const std::shared_ptr<const FunctionRegistry> registry_;
   const std::function<void(std::function<void()>)> post_;
   const Results results_;
+  const Services services_;
   const Limits limits_;
   const std::shared_ptr<StreamThreads> streams_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
@@ -124,7 +136,9 @@ class StageRunner {
   std::mutex at_once_mu_;
   std::deque<Work> at_once_;  // guarded by at_once_mu_
   bool making_ = false;       // guarded by at_once_mu_
-  Executor executor_;         // last member: ends before what its work uses
+  // Last members: they end before what their work uses.
+  Executor executor_;
+  std::optional<Executor> beside_;  // made when the first task needs it
 };
 
 }  // namespace feedmill

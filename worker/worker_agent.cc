@@ -137,6 +137,7 @@ void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer) {
   last_answer_ = now;
   context_.plans.BeginAnswer(now);
   seen_ = answer.seen;
+  workers_ = answer.workers;
   context_.clock.TakeAnswer(now, answer);
   // A dispatcher that was restarted asks again.
   if (std::exchange(python_known_, answer.python_known) && !python_known_) {
@@ -212,6 +213,7 @@ void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer) {
 }
 
 void WorkerAgent::ForgetPlans() {
+  context_.effects.rest = context_.plans.TakeResting();
   for (const PlanId& plan : context_.plans.ForgetIdle()) {
     context_.load.Forget(plan);
     context_.shared.Forget(plan);
@@ -287,12 +289,23 @@ WorkerLoad WorkerAgent::Load(absl::Time now) const {
   return load;
 }
 
+// Returns the number of leases whose tasks run beside the threads. The worker
+// can hold that many more.
+uint32_t WorkerAgent::LeasesBeside() const {
+  return static_cast<uint32_t>(std::count_if(
+      context_.leases.begin(), context_.leases.end(), [&](const auto& entry) {
+        const CompiledPlan* const plan =
+            context_.plans.Find(entry.second.lease.plan);
+        return plan != nullptr && plan->traits.beside;
+      }));
+}
+
 void WorkerAgent::Beat(absl::Time now) {
   context_.clock.NoteBeat(now);
   WorkerBeat beat;
   beat.worker = context_.settings.worker;
   beat.incarnation = context_.settings.incarnation;
-  beat.slots = context_.settings.slots;
+  beat.slots = context_.settings.slots + LeasesBeside();
   beat.draining = draining_;
   beat.seen = seen_;
   beat.allows_python = context_.settings.python.has_value();

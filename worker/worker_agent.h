@@ -69,6 +69,9 @@ class WorkerAgent {
   // See FrameSizes::in_place.
   void ReadInPlace(bool in_place) { schedule_.ReadInPlace(in_place); }
 
+  // Number of workers that take leases; 0: not known.
+  uint32_t workers() const { return workers_; }
+
   // Time at which OnTick has to be called.
   absl::Time NextDeadline() const {
     return HasName() ? context_.clock.next_beat() : absl::InfiniteFuture();
@@ -97,6 +100,7 @@ class WorkerAgent {
   bool HasName() const { return !context_.settings.worker.value().empty(); }
   WorkerEffects TakeEffects() { return std::exchange(context_.effects, {}); }
   bool Abandoned(absl::Time now) const;
+  uint32_t LeasesBeside() const;
   void Beat(absl::Time now);
 
   AgentContext context_;
@@ -106,6 +110,7 @@ class WorkerAgent {
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
   bool python_known_ = false;  // the dispatcher has settings.python
+  uint32_t workers_ = 0;       // see WorkerAnswer
   EarlyGrants early_;
   struct AskedManifest {
     std::optional<ManifestResult> result{};  // nullopt while it is resolved

@@ -37,6 +37,7 @@
 #include "core/python/python_pool.h"
 #include "feedmill/worker.h"
 #include "worker/client_links.h"
+#include "worker/service_inputs.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
 #include "worker/worker_status.h"
@@ -203,6 +204,7 @@ class WorkerServer::Shell : public ReactorHandler {
   Incarnation incarnation_;
   std::unique_ptr<ClientLinks> links_;
   std::shared_ptr<InProcessChannel> channel_;
+  std::shared_ptr<ServicePlace> inputs_place_;  // null: with keys
   std::unique_ptr<StageRunner> runner_;
   std::thread maker_;
   SocketId dispatcher_;
@@ -349,6 +351,12 @@ void WorkerServer::Shell::TakeAddress(absl::Time now, const Address& own) {
 }
 
 void WorkerServer::Shell::MakeAgent() {
+  // With keys, a worker may not read what workers make.
+  if (!security_.has_value()) {
+    inputs_place_ = std::make_shared<ServicePlace>();
+    inputs_place_->dispatcher = dispatcher_at_;
+    inputs_place_->cluster_id = config_.endpoint.cluster_id;
+  }
   StageRunner::Results results;
   results.computed = [this](Computed computed) {
     if (computed.packed != nullptr) {
@@ -375,6 +383,10 @@ void WorkerServer::Shell::MakeAgent() {
       config_.threads, config_.registry,
       [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
       std::move(results),
+      [place =
+           inputs_place_](const Graph& graph) -> std::shared_ptr<InputService> {
+        return place == nullptr ? nullptr : MakeServiceInputs(graph, place);
+      },
       StageRunner::Limits{.element_bytes_max = config_.element_bytes_max,
                           .stream_bytes = config_.memory_bytes / kStreamShare});
   WorkerAgentSettings settings;
@@ -588,6 +600,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   sent_->Await(agent_->awaits_transport());
   memory_->OnTurn(now);
   runner_->SubmitQueued();
+  if (inputs_place_ != nullptr) inputs_place_->workers = agent_->workers();
   if (const uint64_t faults = CacheFaultsNoted(); faults > 0) {
     agent_->NoteCacheFaults(faults, FirstCacheFault());
   }
@@ -631,6 +644,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
   for (const std::string& fingerprint : effects.stop_resolving) {
     runner_->StopResolving(fingerprint);
   }
+  for (const PlanId& plan : effects.rest) runner_->Rest(plan);
   for (const PlanId& plan : effects.forget) {
     runner_->Forget(plan);
     places_.erase(plan);

@@ -123,6 +123,7 @@ class CachedInput final : public StageInput {
     if (state == nullptr) return std::nullopt;
     return RowState{state->at.i, state->bytes};
   }
+  void Rest() const override { stage_->Rest(); }
   void Restore(const RecordRef& ref, RowState state) const override {
     stage_->Restore({{ref.index, state.row}, std::move(state.bytes)});
   }

@@ -134,6 +134,15 @@ void InputStream::Begin() {
   begun_ = true;
 }
 
+void InputStream::ReadElsewhere(std::unique_ptr<PieceSource> source,
+                                bool outer) {
+  moved_ = true;
+  outer_ = outer;
+  if (source == nullptr) return;
+  maker_.reset();
+  elsewhere_ = std::move(source);
+}
+
 // Makes elements after a place once more, and leaves them out.
 absl::Status InputStream::PassOver(uint64_t count) {
   while (count > 0) {
@@ -214,8 +223,31 @@ uint64_t InputStream::PositionsTogether() const {
   return std::clamp<uint64_t>(announced / 4, 1, kPositionsTogether);
 }
 
+// Returns the next piece that other workers made; nullopt if they make none any
+// more.
+absl::StatusOr<std::optional<Piece>> InputStream::TakeElsewhere() {
+  for (;;) {
+    FM_RETURN_IF_ERROR(ReadStop::Check("the elements of an input"));
+    Piece piece;
+    const auto taken = elsewhere_->Take(absl::Now() + kStopInterval, piece);
+    if (!taken.ok() || *taken == PieceSource::TakeResult::kEnd) break;
+    if (*taken == PieceSource::TakeResult::kTimedOut) {
+      if (work_) work_();
+    } else if (at_ < piece.end || !piece.error.ok()) {
+      if (piece.skipped) piece.skipped->outer = outer_;
+      return piece;
+    }
+  }
+  elsewhere_.reset();
+  return std::nullopt;
+}
+
 // Returns the piece at `at_`; nullopt at the end.
 absl::StatusOr<std::optional<Piece>> InputStream::NextPiece() {
+  if (elsewhere_ != nullptr) {
+    FM_ASSIGN_OR_RETURN(auto piece, TakeElsewhere());
+    if (piece) return piece;
+  }
   if (maker_ == nullptr) {
     const uint64_t size = sequence_->plan().size();
     Announce(announce_count_);
@@ -247,7 +279,13 @@ absl::Status InputStream::Feed() {
   }
   if (!piece) {
     maker_.reset();
+    elsewhere_.reset();
     sequence_->Finish();
+    return absl::OkStatus();
+  }
+  if (piece->chunk.spec == nullptr) {  // positions without elements
+    sequence_->Pass(at_, piece->end);
+    at_ = piece->end;
     return absl::OkStatus();
   }
   at_ = piece->end;
@@ -259,6 +297,9 @@ absl::Status InputStream::Feed() {
   sequence_->Push(*std::move(piece));
   if (maker_ != nullptr && sequence_->needed() > at_.p) {
     maker_->SkipTo(sequence_->needed());
+  }
+  if (elsewhere_ != nullptr && sequence_->needed() > at_.p) {
+    elsewhere_->SkipTo(sequence_->needed());
   }
   if (!skipped || sequence_->end()) return absl::OkStatus();
   if (sequence_->needed() <= before) {

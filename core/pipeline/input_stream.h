@@ -15,6 +15,7 @@
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
 #include "core/pipeline/piece_maker.h"
+#include "core/pipeline/piece_source.h"
 #include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/stream_places.h"
@@ -50,6 +51,14 @@ class InputStream {
   // `work`: called while the next elements are made by other threads. It does
   // some work, or returns false.
   void WorkWhileWaiting(std::function<bool()> work) { work_ = std::move(work); }
+  // Lets other workers make the elements from at() on. An error of theirs is
+  // none: then this stream makes them itself, as with null. `outer`: elements
+  // that they leave out were left out by an on_error around this pipeline.
+  void ReadElsewhere(std::unique_ptr<PieceSource> source, bool outer);
+  // True after ReadElsewhere.
+  bool moved() const { return moved_; }
+  // Positions before it are made.
+  Cursor at() const { return at_; }
   // Lets other threads begin to make elements ahead, if they do so at all.
   void Begin();
   // Makes elements ahead on this thread. False: there are none to make now.
@@ -91,6 +100,7 @@ class InputStream {
               std::unique_ptr<SequenceReader> sequence, bool keeps_place);
   void MakeAhead(std::shared_ptr<StreamThreads> threads, size_t inputs);
   absl::StatusOr<std::optional<Piece>> NextPiece();
+  absl::StatusOr<std::optional<Piece>> TakeElsewhere();
   absl::Status PassOver(uint64_t count);
   void NotePlace();
   uint64_t PositionsTogether() const;
@@ -106,8 +116,11 @@ class InputStream {
   const bool keeps_place_;
   const size_t piece_bytes_;
   const uint64_t positions_ahead_;
-  std::unique_ptr<PieceMaker> maker_;  // null: this thread makes all
-  bool begun_ = false;                 // others may have begun
+  std::unique_ptr<PieceMaker> maker_;       // null: this thread makes all
+  bool begun_ = false;                      // others may have begun
+  std::unique_ptr<PieceSource> elsewhere_;  // null: made in this process
+  bool outer_ = false;
+  bool moved_ = false;
   std::function<bool()> work_;
   uint64_t announced_ = 0;       // earlier positions were announced
   uint64_t announce_count_ = 0;  // of the last Announce

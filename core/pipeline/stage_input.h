@@ -18,6 +18,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
+#include "core/pipeline/input_service.h"
 #include "core/pipeline/stream_threads.h"
 #include "core/plan/plan.h"
 #include "core/sources/record_source.h"
@@ -52,6 +53,10 @@ struct StageContext {
   bool covered = false;
   // Other threads that make elements of streamed inputs; null: none.
   std::shared_ptr<StreamThreads> threads{};
+  // Other workers, which may make inputs of streamed sources; null: none.
+  std::shared_ptr<InputService> service{};
+  // The pipeline of this stage as a part of the whole one (Graph::part).
+  std::vector<size_t> part{};
 };
 
 // The input of a worker stage's steps: the records of a source. For a combining
@@ -70,6 +75,9 @@ class StageInput {
     size_t rows_max = std::numeric_limits<size_t>::max();
     // A read may end early, with one row at least, after this time.
     Clock::time_point ends = Clock::time_point::max();
+    // See WorkerStage::Scratch.
+    bool beside = false;
+    bool wants_beside = false;
 
     bool due() const {
       return ends != Clock::time_point::max() && Clock::now() >= ends;
@@ -109,6 +117,8 @@ class StageInput {
     return std::nullopt;
   }
   virtual void Restore(const RecordRef&, RowState) const {}
+  // See WorkerStage::Rest.
+  virtual void Rest() const {}
 
   // See RecordSource::records_ahead and PrefetchRecords.
   virtual size_t records_ahead() const { return 0; }

@@ -15,8 +15,10 @@
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
 #include "core/chunk/row_states.h"
+#include "core/dataset/named_files.h"
 #include "core/dataset/source_kind.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/input_service.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/stream_places.h"
@@ -32,6 +34,8 @@ constexpr size_t kStatesMax = 64;
 // if the pass continues from it.
 constexpr std::chrono::nanoseconds kStateInterval =
     std::chrono::milliseconds(20);
+// Bytes of elements that are received ahead, of all inputs together.
+constexpr size_t kMovedBytesMax = size_t{32} << 20;
 
 // Data that all passes of one plan share.
 struct Recipe {
@@ -52,14 +56,54 @@ struct Recipe {
                            ? none
                            : std::shared_ptr<const Manifest>(
                                  manifest, &manifest->inputs[input]);
-    // Each begin of an input is an iteration of its own.
-    const RandomKey key =
-        MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
-    auto stream = InputStream::Make(graph().inputs[input], files, context,
-                                    plan->seed(), key.low, /*keeps_place=*/true,
-                                    graph().inputs.size(), place);
+    StageContext own = context;
+    own.part.push_back(input);
+    auto stream =
+        InputStream::Make(graph().inputs[input], files, own, plan->seed(),
+                          Iteration(input, pass, turn),
+                          /*keeps_place=*/true, graph().inputs.size(), place);
     if (stream.ok()) return stream;
     return Annotate(stream.status(), fmt::format("inputs[{}]", input));
+  }
+
+  // True if other workers may make the input's elements. They do not say which
+  // on_error skipped an element.
+  bool MayMove(size_t input) const {
+    const AnalyzedGraph& part = *graph().inputs[input];
+    return context.service != nullptr && !HasGenerator(part) &&
+           !(context.covered && (part.skip_before || HasStreams(part)));
+  }
+
+  // Lets other workers make the elements after those that `stream` has made.
+  void Move(size_t input, uint64_t pass, uint64_t turn,
+            InputStream& stream) const {
+    const AnalyzedGraph& part = *graph().inputs[input];
+    InputService::Request request{.part = context.part};
+    request.part.push_back(input);
+    if (part.source.needs_files) {
+      Manifest files = manifest->inputs[input];
+      for (const NamedFile& file : NamedFiles(part.graph)) {
+        for (const NamedContent& content : context.contents) {
+          const bool known =
+              !files.contents.empty() && files.contents.back() == content;
+          if (content.path == file.path && !known)
+            files.contents.push_back(content);
+        }
+      }
+      request.manifest_hash = files.Hash();
+    }
+    request.seed = plan->seed();
+    request.iteration = Iteration(input, pass, turn);
+    request.begin = stream.at();
+    request.bytes_max = kMovedBytesMax / graph().inputs.size();
+    stream.ReadElsewhere(context.service->Read(request), context.covered);
+  }
+
+ private:
+  // Each begin of an input is an iteration of its own.
+  uint64_t Iteration(size_t input, uint64_t pass, uint64_t turn) const {
+    return MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn)
+        .low;
   }
 };
 
@@ -115,7 +159,8 @@ class Pass final : SelectableInputs {
 
   // Makes the following rows, about `bytes_max` bytes, up to the next skipped
   // element; fewer if `scratch` is due. Makes none once the pass has ended.
-  absl::Status Next(size_t bytes_max, const StageInput::Scratch& scratch) {
+  absl::Status Next(size_t bytes_max, StageInput::Scratch& scratch) {
+    beside_ = scratch.beside;
     first_row_ = next_row();
     left_out_.reset();
     ChunkBuilder builder(recipe_.spec);
@@ -128,6 +173,7 @@ class Pass final : SelectableInputs {
     }
     Append();
     builder.FinishRows(made_);
+    scratch.wants_beside = wants_beside_;
     made_ = 0;
     builder_ = nullptr;
     rows_ = std::move(builder).Finish();
@@ -157,6 +203,7 @@ class Pass final : SelectableInputs {
         number_(number),
         streams_(recipe.graph().inputs.size()),
         begun_(streams_.size()),
+        waited_(streams_.size()),
         looked_at_(streams_.size()) {
     const Source& source = recipe.graph().graph.source;
     selector_ = source.kind().combiner()->MakeSelector(source.options());
@@ -173,6 +220,7 @@ class Pass final : SelectableInputs {
                         recipe_.Begin(input, number_, turn, place));
     streams_[input]->WorkWhileWaiting([this] { return HelpWithAny(); });
     begun_[input] = turn;
+    waited_[input] = {};
     ahead_ = std::max(ahead_, streams_[input]->positions_ahead());
     looked_at_[input] = false;
     next_ = std::min(next_, input);
@@ -186,9 +234,10 @@ class Pass final : SelectableInputs {
       Append();
       BeginAhead(input);
       AnnounceFor(input);
+      MoveIfSlow(input);
       fed_ = true;
     }
-    FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
+    FM_ASSIGN_OR_RETURN(const InputStream::Next next, LookAt(input));
     switch (next) {
       case InputStream::Next::kLeftOut:
         LeaveOut(input, false);
@@ -202,6 +251,28 @@ class Pass final : SelectableInputs {
                                    : SelectableInputs::Next::kBad;
     }
     return SelectableInputs::Next::kElement;
+  }
+
+  // Looks at a stream, and measures the wait for its elements.
+  absl::StatusOr<InputStream::Next> LookAt(size_t input) {
+    InputStream& stream = *streams_[input];
+    if (stream.left() > 0) return stream.Look();
+    const auto begun = std::chrono::steady_clock::now();
+    auto next = stream.Look();
+    const auto waited = std::chrono::steady_clock::now() - begun;
+    waited_[input] += waited;
+    waited_in_all_ += waited;
+    return next;
+  }
+
+  void MoveIfSlow(size_t input) {
+    InputStream& stream = *streams_[input];
+    if (stream.moved() || !recipe_.MayMove(input) ||
+        !recipe_.context.service->Helps(waited_in_all_, waited_[input])) {
+      return;
+    }
+    wants_beside_ = true;
+    if (beside_) recipe_.Move(input, number_, begun_[input], stream);
   }
 
   uint64_t Size(size_t input, const MixtureMeasure& measure) const override {
@@ -387,6 +458,12 @@ class Pass final : SelectableInputs {
   std::unique_ptr<InputSelector> selector_;  // null: a zip
   std::vector<std::unique_ptr<InputStream>> streams_;
   std::vector<uint64_t> begun_;  // turn of each input
+  // Time in which the pass waited for elements: of each input in its present
+  // turn, and of all.
+  std::vector<std::chrono::nanoseconds> waited_;
+  std::chrono::nanoseconds waited_in_all_{};
+  bool beside_ = false;        // see WorkerStage::Scratch
+  bool wants_beside_ = false;  // an input has moved or is to move
   // Most positions to announce; 0 if no input gains by it.
   uint64_t ahead_ = 0;
   std::vector<bool> looked_at_;
@@ -446,6 +523,12 @@ class StreamedInput final : public StageInput {
   void Restore(const RecordRef& ref, RowState state) const override {
     const std::lock_guard lock(mutex_);
     states_.Keep(ref.pass, std::move(state));
+  }
+  // Passes continue from their states.
+  void Rest() const override {
+    std::list<std::unique_ptr<Pass>> dropped;  // destroyed outside the lock
+    const std::lock_guard lock(mutex_);
+    dropped.swap(parked_);
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {

@@ -46,9 +46,13 @@ uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry,
-    std::shared_ptr<StreamThreads> threads) {
+    std::shared_ptr<StreamThreads> threads, std::vector<size_t> part,
+    std::shared_ptr<InputService> service) {
   StageContext context;
+  context.covered = plan->graph().covered;
   context.threads = std::move(threads);
+  context.part = std::move(part);
+  context.service = std::move(service);
   FM_ASSIGN_OR_RETURN(
       context.registry,
       BindFiles(plan->graph().graph, manifest.get(), std::move(registry)));
@@ -141,6 +145,8 @@ void WorkerStage::Announce(uint64_t begin, uint64_t end,
   program_->source->PrefetchRecords(own.refs, *own.source);
 }
 
+void WorkerStage::Rest() const { program_->source->Rest(); }
+
 size_t WorkerStage::EstimatedBytes() const { return program_->estimated_bytes; }
 bool WorkerStage::heavy() const { return program_->heavy; }
 size_t WorkerStage::AheadBytes() const { return program_->ahead_bytes; }
@@ -156,8 +162,12 @@ absl::StatusOr<Piece> WorkerStage::Run(Cursor begin, Cursor end,
   own.ends = own.piece_time == std::chrono::nanoseconds::max()
                  ? Clock::time_point::max()
                  : Clock::now() + own.piece_time;
-  return part_ ? RunShare(begin, end, bytes_target, own)
-               : RunAgain(begin, end, bytes_target, own);
+  own.source->beside = own.beside;
+  own.source->wants_beside = false;
+  auto piece = part_ ? RunShare(begin, end, bytes_target, own)
+                     : RunAgain(begin, end, bytes_target, own);
+  own.wants_beside = own.source->wants_beside;
+  return piece;
 }
 
 absl::StatusOr<Piece> WorkerStage::RunShare(Cursor begin, Cursor end,

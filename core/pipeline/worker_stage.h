@@ -28,6 +28,7 @@ namespace feedmill {
 
 struct PieceDraft;
 struct StageContext;
+class InputService;
 class StreamThreads;
 struct StageProgram;
 struct StageScratch;
@@ -63,14 +64,22 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
     size_t rows_max = std::numeric_limits<size_t>::max();
     std::chrono::steady_clock::time_point ends =
         std::chrono::steady_clock::time_point::max();
+    // True if the thread may wait for other workers, because other threads run
+    // this worker's own work meanwhile.
+    bool beside = false;
+    // Set by Run: the next pieces wait for other workers, or would if they
+    // might.
+    bool wants_beside = false;
   };
 
-  // `threads`: see StageContext.
+  // `threads`, `part`, `service`: see StageContext.
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest,
       std::shared_ptr<const FunctionRegistry> registry,
-      std::shared_ptr<StreamThreads> threads = nullptr);
+      std::shared_ptr<StreamThreads> threads = nullptr,
+      std::vector<size_t> part = {},
+      std::shared_ptr<InputService> service = nullptr);
   // Same for a part of a pipeline: an input of a combining source, or the steps
   // before a cache.
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
@@ -103,6 +112,9 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
   // Returns a state that leads to `end`; null if there is none, as without a
   // generator.
   GeneratorStatePtr StateAt(Cursor end) const;
+
+  // No piece is needed soon: ends what runs ahead of the last ones.
+  void Rest() const;
 
   // Number of positions to announce ahead of those that run; 0 if it saves no
   // time.

@@ -11,6 +11,7 @@
 #include "core/chunk/order_hash.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
 #include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
@@ -18,6 +19,7 @@
 #include "feedmill/reader.h"
 #include "feedmill/worker.h"
 #include "tests/conformance/fixture_files.h"
+#include "tests/conformance/moved_inputs.h"
 #include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
@@ -83,6 +85,43 @@ Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
   Outcome read;
   OrderHash hash;
   ReadOn(graph, registry, std::move(options), kLimit, hash, read);
+  return read;
+}
+
+// Other workers make the inputs of streamed sources.
+Outcome ReadMoved(const Graph& graph, const Functions& registry,
+                  size_t piece_bytes) {
+  Outcome read;
+  OrderHash hash;
+  const auto opened =
+      testing::OpenWithMovedInputs(graph, registry, piece_bytes);
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  if (!opened.ok()) return read;
+  SequenceReader& sequence = *opened->sequence;
+  while (read.elements < kLimit) {
+    if (ClientStage::Output* const output = sequence.Next()) {
+      const size_t rows = std::min(output->chunk.rows, kLimit - read.elements);
+      hash.Add(output->chunk, 0, rows);
+      read.elements += rows;
+      continue;
+    }
+    if (sequence.end()) {
+      read.failed = !sequence.FinalStatus().ok();
+      read.in_vain = absl::IsFailedPrecondition(sequence.FinalStatus());
+      break;
+    }
+    if (sequence.done()) {
+      sequence.Finish();
+    } else if (sequence.has_rows()) {
+      sequence.RunRows(*opened->source);
+    } else {
+      Piece piece;
+      auto taken = opened->source->Take(absl::InfiniteFuture(), piece);
+      sequence.Accept(*opened->source, std::move(taken), std::move(piece));
+    }
+  }
+  read.hash = hash.Hex();
+  read.skipped = sequence.skipped();
   return read;
 }
 
@@ -257,6 +296,12 @@ TEST(RandomPipelines, EqualTheReferenceInEveryWayOfReading) {
       compare(ReadInRanks(graph, registry, ranks));
       if (HasFatalFailure()) return;
     }
+    for (const size_t piece_bytes : {size_t{1} << 20, size_t{60}}) {
+      if (!analyzed.ok() || !(*analyzed)->source.streamed) break;
+      SCOPED_TRACE("with inputs from a service");
+      compare(ReadMoved(graph, registry, piece_bytes));
+      if (HasFatalFailure()) return;
+    }
     SCOPED_TRACE("through the service");
     compare(service.Get(graph));
     if (HasFatalFailure()) return;
@@ -268,6 +313,43 @@ TEST(RandomPipelines, EqualTheReferenceInEveryWayOfReading) {
   EXPECT_GT(elements, (to - from) * 5);
   EXPECT_GT(streamed, (to - from) / 50);
   std::filesystem::remove_all(directory);
+}
+
+// An on_error of the whole skips elements that other workers could not make.
+TEST(MovedInputs, SkipTheElementsThatTheReferenceSkips) {
+  const auto registry =
+      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  const std::string bad =
+      "{source: {range: 40}, steps: [{filter: 'x != 0'}, {map: {a: '12 // ((x "
+      "- 3) % 5)'}}";
+  const std::string good =
+      "{source: {range: 30}, steps: [{filter: 'x != 7'}, {map: {a: x}}]}";
+  for (const std::string& source : std::vector<std::string>{
+           "interleave: [" + bad + "]}, " + good + "]",
+           "interleave: [" + bad +
+               ", {on_error: skip}, {map: {a: '1 // (a + "
+               "2)'}}]}, " +
+               good + "]",
+           "interleave: [" + bad + ", {batch: 3}]}, " + bad + ", {batch: 2}]}]",
+           "concatenate: [{source: {interleave: [" + bad + "]}, " + good +
+               "]}}, " + good + "]",
+           "mixture: {inputs: [" + bad + "]}, " + good +
+               "], weights: [2, 1], stop: all_exhausted}",
+           "zip: [" + bad + ", {map: {b: a}}]}, " + good + "]"}) {
+    const std::string yaml = "source: {" + source +
+                             "}\nsteps: [{on_error: skip}]\n"
+                             "options: {seed: 3}\n";
+    SCOPED_TRACE(yaml);
+    const auto graph = ParseGraphYaml(yaml, "");
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const auto expected = reference::Interpret(*graph, 3, 0, kLimit);
+    EXPECT_GT(expected.skipped, 0U);
+    for (const size_t piece_bytes : {size_t{1} << 20, size_t{1}}) {
+      const Outcome read = ReadMoved(*graph, registry, piece_bytes);
+      EXPECT_EQ(read.hash, reference::OrderHash(expected.elements));
+      EXPECT_EQ(read.skipped, expected.skipped);
+    }
+  }
 }
 
 // Outputs of a map of integers x, on which expressions are tried: rows of all

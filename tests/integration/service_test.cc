@@ -358,6 +358,39 @@ TEST_F(Service, ADrainedWorkerHandsItsWorkOn) {
   EXPECT_TRUE(first.Join().ok());
 }
 
+// Inputs that cannot be counted.
+constexpr char kMixedNaps[] =
+    "source:\n"
+    "  interleave:\n"
+    "  - {source: {range: 1200}, steps: [{map: nap(x)}, {filter: x % 3 > 0}]}\n"
+    "  - {source: {range: 900}, steps: [shuffle, {filter: x % 4 > 0}, "
+    "{map: 'nap(x) + random.integers(0, 9)'}, {batch: 2}, unbatch]}\n"
+    "options: {seed: 1}\n";
+
+TEST_F(Service, AllWorkersMakeTheInputsOfAMixture) {
+  const Outcome local = ReadAll(kMixedNaps, Locally());
+  for (int i = 0; i < 3; ++i) GivenWorker();
+  auto reader = Read(Pipeline(kMixedNaps), ThroughService());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  Outcome outcome;
+  OrderHash hash;
+  std::string inputs;
+  for (const Chunk& chunk : (*reader)->chunks()) {
+    outcome.elements += chunk.rows;
+    hash.Add(chunk);
+    if (!inputs.empty()) continue;
+    const auto status = FetchStatus(dispatcher_.target(), absl::Seconds(20));
+    ASSERT_TRUE(status.ok()) << status.status();
+    if (status->find("@inputs[1]-") == std::string::npos) continue;
+    inputs = *status;
+    workers_[outcome.elements % 3]->Stop();
+  }
+  outcome.hash = hash.Hex();
+  outcome.status = (*reader)->status();
+  EXPECT_EQ(outcome, local);
+  EXPECT_THAT(inputs, HasSubstr("@inputs[0]-"));
+}
+
 TEST_F(Service, AWorkerThatComesLateIsWaitedFor) {
   std::thread late([this] { GivenWorker(); });
   const Outcome outcome = ReadAll(kSquares, ThroughService());

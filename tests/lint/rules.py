@@ -151,7 +151,7 @@ def dependencies(tree, libraries, allowed, _build):
             if top == "core" and other in SHIPPED[1:]:
                 yield f"{path}: core includes {name}"
             if (top in ("cloud", "plugins", "stores", "broker", "worker", "client") and top != other
-                    and other in SHIPPED[1:]):
+                    and other in SHIPPED[1:] and not allowed("include", path, name)):
                 yield f"{path}: {top} includes {name}; they meet in core"
             if (other in ("tests", "bench", "examples")
                     and not allowed("include", path, name)):

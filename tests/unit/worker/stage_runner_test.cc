@@ -92,7 +92,7 @@ class StageRunnerTest : public ::testing::Test {
                              places_ = std::move(defined.places);
                            },
                            [](ManifestResult) {}},
-      StageRunner::Limits{});
+      [](const Graph&) { return nullptr; }, StageRunner::Limits{});
 };
 
 TEST_F(StageRunnerTest, NamesThePlacesOfAPlan) {
@@ -159,6 +159,7 @@ absl::StatusOr<Piece> PieceOf(const std::string& yaml,
             EXPECT_TRUE(defined.status.ok()) << defined.status;
           },
           [](ManifestResult) {}},
+      [](const Graph&) { return nullptr; },
       StageRunner::Limits{.element_bytes_max = uint64_t{8} << 20});
   const PlanId plan{"plan"};
   runner.Define({plan, CanonicalText(*graph), "", 7, 0});

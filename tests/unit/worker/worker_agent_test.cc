@@ -327,6 +327,59 @@ TEST_F(WorkerAgentTest, ServesHeadsFirstThenLowPositions) {
   EXPECT_THAT(tasks_, SizeIs(2));
 }
 
+// A plan whose tasks wait for other workers.
+class TasksBeside : public WorkerAgentTest {
+ protected:
+  void SetUp() override {
+    Answer({pass_});
+    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus(), {}));
+    Give(GrantOf(pass_, 10'000, true));
+    EXPECT_FALSE(tasks_[0].beside);
+    End(/*beside=*/true);
+  }
+  // Ends the oldest task.
+  WorkerEffects End(bool beside) {
+    const ComputeRequest task = TakeTask(0);
+    TaskCost cost{absl::Microseconds(1)};
+    cost.beside = beside;
+    return Keep(agent_.OnComputed(
+        now_, task.task, MakePiece(task.begin, task.end, OneRow), cost));
+  }
+
+  const Lease pass_ = LeaseOf(1, 0, 100);
+};
+
+TEST_F(TasksBeside, TakeNoThreadAndAllowAnotherLease) {
+  EXPECT_EQ(Beat().slots, Settings().slots + 1);
+  Lease other = LeaseOf(2, 100, 200);
+  other.plan = PlanId{"other"};
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.leases = {pass_, other};
+  answer.definitions.push_back(PlanDefinition{other.plan, "graph", "", 0, 0});
+  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  Keep(agent_.OnDefined(now_, other.plan, absl::OkStatus(), {}));
+  Give(GrantOf(other, 10'000, true));
+  size_t of_other = 0;
+  size_t beside = 0;
+  for (const ComputeRequest& task : tasks_) {
+    of_other += task.plan == other.plan;
+    beside += task.beside;
+    EXPECT_LE(task.beside, task.plan == kPlan && !task.at_once);
+  }
+  EXPECT_GE(beside, 1U);
+  EXPECT_GE(of_other, 1U);
+}
+
+TEST_F(TasksBeside, RestWithoutALease) {
+  EXPECT_THAT(Answer({pass_}).rest, IsEmpty());
+  EXPECT_THAT(Answer({}).rest, ElementsAre(kPlan));
+  EXPECT_THAT(Answer({}).rest, IsEmpty());
+  // A task that ended too late may have begun to read ahead again.
+  End(/*beside=*/true);
+  EXPECT_THAT(Answer({}).rest, ElementsAre(kPlan));
+}
+
 TEST_F(WorkerAgentTest, AHeadTakesTheMemoryOfStreamsThatCannotSend) {
   const Lease blocked = LeaseOf(1, 100, 200);
   const Lease head = LeaseOf(2, 0, 100);

@@ -1,0 +1,126 @@
+#include "worker/service_inputs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "client/read_session.h"
+#include "client/service_link.h"
+#include "client/service_source.h"
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/net/clock.h"
+#include "core/plan/plan_id.h"
+
+namespace feedmill {
+namespace {
+
+// Most inputs that a worker reads at a time. Each has a thread.
+constexpr size_t kOpenMax = 32;
+// Longest wait for the plan of an input.
+constexpr absl::Duration kPlanPatience = absl::Seconds(10);
+// Least waits after which an input is read. A shorter one is made before
+// another worker has begun.
+constexpr std::chrono::nanoseconds kAfter = std::chrono::milliseconds(300);
+constexpr std::chrono::nanoseconds kInputAfter = std::chrono::milliseconds(50);
+constexpr size_t kBudgetMin = size_t{2} << 20;
+
+std::string NewName() {
+  std::random_device device;
+  return fmt::format("{:016x}",
+                     std::uniform_int_distribution<uint64_t>()(device));
+}
+
+// An input that other workers make.
+class ServiceInput final : public PieceSource {
+ public:
+  ServiceInput(std::unique_ptr<ServiceLink> link,
+               std::shared_ptr<ServicePlace> place, std::string plan)
+      : place_(std::move(place)),
+        plan_(std::move(plan)),
+        source_(std::move(link), place_->dispatcher.ToString(),
+                /*in_order=*/true, ReadOptions{}) {}
+  ~ServiceInput() override { --place_->open; }
+
+  absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override {
+    FM_ASSIGN_OR_RETURN(const TakeResult taken, source_.Take(deadline, piece));
+    if (checked_) return taken;
+    if (taken == TakeResult::kTimedOut && !source_.view().run.has_value()) {
+      if (SteadyNow() - source_.opened() < kPlanPatience) return taken;
+      return DeadlineExceeded("no plan of the input for {}",
+                              absl::FormatDuration(kPlanPatience));
+    }
+    FM_ASSIGN_OR_RETURN(const RunInfo run,
+                        source_.AwaitRun(Cancellation(ReadHooks{})));
+    if (run.plan.value() != plan_) {
+      return FailedPrecondition("the files of the input have changed");
+    }
+    checked_ = true;
+    return taken;
+  }
+  void SkipTo(uint64_t position) override { source_.SkipTo(position); }
+
+ private:
+  const std::shared_ptr<ServicePlace> place_;
+  const std::string plan_;
+  ServiceSource source_;
+  bool checked_ = false;  // the run is the requested plan's
+};
+
+class ServiceInputs final : public InputService {
+ public:
+  ServiceInputs(Graph graph, std::shared_ptr<ServicePlace> place)
+      : graph_(std::move(graph)), place_(std::move(place)) {
+    // Order, mode and seed belong to the whole pipeline.
+    graph_.options = Options{};
+  }
+
+  bool Helps(std::chrono::nanoseconds in_all,
+             std::chrono::nanoseconds of_input) const override {
+    return in_all >= kAfter && of_input >= kInputAfter && place_->workers > 1 &&
+           place_->open < kOpenMax;
+  }
+
+  std::unique_ptr<PieceSource> Read(const Request& request) override {
+    constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+    if (request.iteration == kLast) return nullptr;  // no run has its number
+    Graph part = graph_;
+    part.part = request.part;
+    const std::string name = NewName();
+    ReadSessionSettings settings;
+    settings.job = JobName(
+        fmt::format("@inputs[{}]-{}", fmt::join(request.part, "]["), name));
+    settings.graph = CanonicalText(part);
+    settings.seed = request.seed;
+    settings.run = RunNumber(request.iteration + 1);
+    settings.start = request.begin;
+    settings.session = {ConsumerId(name), Incarnation(NextIncarnation())};
+    settings.budget_bytes = std::max(request.bytes_max, kBudgetMin);
+    settings.quota_bytes =
+        std::min(settings.quota_bytes, settings.budget_bytes);
+    auto link = ServiceLink::Connect(place_->dispatcher, place_->cluster_id,
+                                     std::nullopt, std::move(settings), {});
+    if (!link.ok()) return nullptr;
+    ++place_->open;
+    return std::make_unique<ServiceInput>(
+        *std::move(link), place_,
+        PlanIdOf(Fingerprint(part), request.manifest_hash, request.seed,
+                 request.iteration));
+  }
+
+ private:
+  Graph graph_;
+  const std::shared_ptr<ServicePlace> place_;
+};
+
+}  // namespace
+
+std::shared_ptr<InputService> MakeServiceInputs(
+    Graph graph, std::shared_ptr<ServicePlace> place) {
+  return std::make_shared<ServiceInputs>(std::move(graph), std::move(place));
+}
+
+}  // namespace feedmill
