@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/chunk/validity.h"
 #include "feedmill/element.h"
 
 namespace feedmill {
@@ -25,9 +26,12 @@ std::string ElementSpec::ToString() const {
     return type(components[0]);
   }
   std::string text = "{";
-  for (const ComponentSpec& component : components) {
+  const std::span all(components);
+  for (size_t c = 0; c < all.size(); ++c) {
+    if (IsValidity(all, c)) continue;
     if (text.size() > 1) text += ", ";
-    text += component.name + ": " + type(component);
+    text += all[c].name + ": " + type(all[c]);
+    if (MayBeNull(all, c)) text += '?';
   }
   return text + "}";
 }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "core/chunk/validity.h"
 
 namespace feedmill {
 namespace {
@@ -210,6 +211,29 @@ void AppendColumn(const Column& column, size_t row, std::string& out) {
   AppendNestedItems(column, column.RowDims(row), column.RowStart(row), out);
 }
 
+// Writes a row of single values that may be null, or of batches of them.
+void AppendNullable(const Column& column, const Column& validity, size_t row,
+                    std::string& out) {
+  const auto valid = validity.values.As<uint8_t>();
+  const auto dims = column.RowDims(row);
+  const size_t outer = validity.RowDims(row).size();
+  int64_t each = 1;
+  for (const int64_t dim : dims.subspan(outer)) each *= dim;
+  int64_t item = column.RowStart(row);
+  int64_t place = validity.RowStart(row);
+  AppendNested(
+      dims.first(outer), place,
+      [&](int64_t k) {
+        if (valid[static_cast<size_t>(k)] != 0) {
+          AppendNestedItems(column, dims.subspan(outer), item, out);
+        } else {
+          out += "null";
+        }
+        item += each;
+      },
+      out);
+}
+
 }  // namespace
 
 void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
@@ -223,7 +247,12 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
     if (c > 0) out.push_back(',');
     AppendString(components[c].name, out);
     out.push_back(':');
-    AppendColumn(chunk.columns[c], row, out);
+    if (MayBeNull(std::span(components), c)) {
+      AppendNullable(chunk.columns[c], chunk.columns[c + 1], row, out);
+      ++c;
+    } else {
+      AppendColumn(chunk.columns[c], row, out);
+    }
   }
   out.push_back('}');
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/column_pruning.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"
@@ -478,6 +479,22 @@ absl::Status WithReasonOfBytes(const Source& source,
   return absl::Status(status.code(), text);
 }
 
+// Refuses a step that names a component that may be null.
+absl::Status CheckNoNulls(const Step& step, const ElementSpec& input) {
+  absl::Status status;
+  step.ReadFields([&](const FieldList& fields) {
+    for (const Field& field : fields) {
+      const auto* const named = std::get_if<ComponentName>(&field.value);
+      if (named == nullptr || FindValidity(input, *named->name) < 0) continue;
+      status = InvalidArgument(
+          "\"{}\" may be null, and this step takes no nulls; write "
+          "with_columns: {{{}: \"fill_null({}, value)\"}} before it",
+          *named->name, *named->name, *named->name);
+    }
+  });
+  return status;
+}
+
 // Returns the output of the next step, whose input is the output so far.
 absl::StatusOr<ElementSpec> OutputOfNext(const AnalyzedGraph& graph,
                                          size_t batches,
@@ -486,6 +503,10 @@ absl::StatusOr<ElementSpec> OutputOfNext(const AnalyzedGraph& graph,
   const Step& step = graph.graph.steps[i];
   absl::StatusOr<ElementSpec> output =
       step.kind().Output(step.options(), {*graph.output, batches, registry});
+  if (output.ok()) {
+    const absl::Status taken = CheckNoNulls(step, *graph.output);
+    if (!taken.ok()) output = taken;
+  }
   if (output.ok()) {
     for (const ComponentSpec& c : output->components) {
       absl::Status fits = CheckValueSize(c.dtype, c.shape);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/component_mask.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
@@ -46,6 +47,10 @@ std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
     needed[0][static_cast<size_t>(measured)] = true;
   }
   Mask made = FirstIfNone(needed[0]);
+  if (!AnyOf(needed[0]) &&
+      MayBeNull(std::span(graph.source.spec.components), 0)) {
+    made[1] = true;
+  }
   if (properties.pairs_inputs) {
     made.clear();
     for (auto& input : out->inputs) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/chunk/validity.h"
 #include "core/dataset/type_inference.h"
 
 namespace feedmill {
@@ -31,7 +32,11 @@ ComponentMask FirstIfNone(const ComponentMask& needed) {
 void AddNeeded(const std::string& component, const ElementSpec& in,
                ComponentMask& needed) {
   const auto found = FindComponent(in, component);
-  if (found.ok()) needed[*found] = true;  // else it names a dtype
+  if (!found.ok()) return;  // it names a dtype
+  needed[*found] = true;
+  const std::span components(in.components);
+  if (MayBeNull(components, *found)) needed[*found + 1] = true;
+  if (IsValidity(components, *found)) needed[*found - 1] = true;
 }
 
 void AddNeeded(const Expr& expr, const ElementSpec& in, ComponentMask& needed) {

@@ -7,7 +7,9 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/nearest_name.h"
+#include "core/dataset/nullable.h"
 #include "core/dataset/source_types.h"
 
 namespace feedmill {
@@ -157,10 +159,33 @@ absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
         "split it over several map steps",
         expr.nodes(), expr.height(), Expr::kNodesMax, Expr::kHeightMax);
   }
-  return Infer(expr, spec, registry);
+  FM_ASSIGN_OR_RETURN(const NullableExpr split,
+                      SplitNulls(expr, spec, registry));
+  return Infer(split.value, spec, registry);
 }
 
 namespace {
+
+// Adds the validity of the output `name`, a value of `shape` that may be null.
+absl::Status AddValidity(const std::string& name, const Shape& shape,
+                         const Expr& valid, const ElementSpec& spec,
+                         const FunctionRegistry& registry, ElementSpec& out) {
+  FM_ASSIGN_OR_RETURN(const ValueType type, Infer(valid, spec, registry));
+  if (name.empty()) {
+    return InvalidArgument(
+        "a value that may be null needs a name; write map: {{name: …}}, or "
+        "fill_null(…, value)");
+  }
+  // In a batch, each value has its validity.
+  if (!type.shape.empty() && type.shape != shape) {
+    return InvalidArgument(
+        "\"{}\" would be {}, and has {} values that may be null; write this "
+        "step before the batch, or fill_null(a, value) before this step",
+        name, ShapeToString(shape), ShapeToString(type.shape));
+  }
+  out.components.push_back({ValidityName(name), DType::kBool, type.shape});
+  return absl::OkStatus();
+}
 
 // Options of map in tf.data, Hugging Face datasets, Ray Data and feedmill's
 // Python functions that no component is called.
@@ -203,6 +228,12 @@ absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
           expr.ToString());
     }
     out.components.push_back({name, type.dtype, type.shape});
+    FM_ASSIGN_OR_RETURN(const NullableExpr split,
+                        SplitNulls(expr, spec, registry));
+    if (split.valid) {
+      FM_RETURN_IF_ERROR(
+          AddValidity(name, type.shape, *split.valid, spec, registry, out));
+    }
   }
   FM_RETURN_IF_ERROR(CheckComponentNames(out));
   return out;

@@ -1,8 +1,10 @@
 // Reads the options of steps and sources by their fields (fields.h).
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/shape_text.h"
 #include "core/definition/value_reader.h"
@@ -172,7 +174,16 @@ class OptionReader {
         [&](const Value&, const std::string& name, const Value& type) {
           Typed& typed = types.emplace_back();
           typed.name = name;
-          return ReadType(type, where + " " + name, typed);
+          bool nullable = false;
+          FM_RETURN_IF_ERROR(
+              ReadType(type, where + " " + name, typed, nullable));
+          if (!nullable) return absl::OkStatus();
+          if constexpr (std::is_same_v<Typed, SourceField>) {
+            types.push_back({ValidityName(name), DType::kBool, {}});
+            return absl::OkStatus();
+          }
+          return ValueReader::Error(type, where + " " + name,
+                                    "a feature has a default, not nulls");
         });
   }
 
@@ -180,13 +191,19 @@ class OptionReader {
   // default].
   template <class Typed>
   absl::Status ReadType(const Value& value, const std::string& where,
-                        Typed& out) {
+                        Typed& out, bool& nullable) {
     std::string type;
     if (!values_.canonical()) {
       FM_RETURN_IF_ERROR(values_.ReadString(
           value, where, "a type like int64 or \"float32[3]\"", type));
+      nullable = type.ends_with('?');
+      if (nullable) type.pop_back();
       const absl::Status parsed =
           ParseTypeText(type, out.dtype, out.shape, out.default_text);
+      if (parsed.ok() && nullable && !out.shape.empty()) {
+        return ValueReader::Error(
+            value, where, "an array has no nulls; leave the last ? out");
+      }
       if (parsed.ok()) return parsed;
       return ValueReader::Error(value, where, ErrorText(parsed));
     }

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
 #include "core/base/utf8.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/expr_operators.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
@@ -141,11 +142,18 @@ class PipelineWriter {
   }
   template <class Types_>
   std::string Types(const Types_& types) {
-    return Map(types, [&](const auto& one) {
+    const std::span all(types);
+    std::vector<size_t> places;
+    for (size_t k = 0; k < all.size(); ++k) {
+      if (!IsValidity(all, k)) places.push_back(k);
+    }
+    return Map(places, [&](const size_t k) {
+      const auto& one = all[k];
       std::string text(DTypeName(one.dtype));
       if (!one.shape.empty()) {
         text += fmt::format("[{}]", fmt::join(Dims(one.shape), ", "));
       }
+      if (MayBeNull(all, k)) text += '?';
       if (one.default_text) text += " = " + *one.default_text;
       return std::pair(one.name, Text(text));
     });

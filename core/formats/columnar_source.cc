@@ -136,7 +136,8 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
     return InvalidArgument("`fields` has \"{}\", which `columns` lacks",
                            field.name);
   }
-  return SpecOfFields(fields, FieldShapes::kLists);
+  return SpecOfFields(fields, FieldShapes::kLists, /*named=*/true,
+                      /*defaults=*/false, /*nulls=*/true);
 }
 
 absl::StatusOr<std::vector<SourceField>> InferColumns(

@@ -7,6 +7,7 @@
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/chunk/validity.h"
 #include "core/formats/csv_text.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
@@ -25,9 +26,16 @@ class CsvDecoder final : public RecordDecoder {
         only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
     auto runs = ColumnRuns(source);  // checked by Output
     if (runs.ok()) runs_ = *std::move(runs);
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      nullable_.push_back(MayBeNull(std::span(fields_), f));
+    }
     int field = 0;
     for (size_t k = 0; k < source.fields.size(); ++k) {
       const bool made = live.empty() || live[k];
+      if (IsValidity(std::span(source.fields), k)) {
+        if (made) ++field;
+        continue;
+      }
       const int64_t columns = RunOf(source.fields[k].name) == nullptr
                                   ? 1
                                   : source.fields[k].shape[0];
@@ -42,6 +50,7 @@ class CsvDecoder final : public RecordDecoder {
     Head head;
     head.fields.assign(names.size(), -1);
     for (size_t f = 0; f < fields_.size(); ++f) {
+      if (IsValidity(std::span(fields_), f)) continue;
       FM_ASSIGN_OR_RETURN(const RunPlace place,
                           ColumnsOf(fields_[f], names, record));
       for (size_t c = place.first; c <= place.last; ++c) {
@@ -77,6 +86,12 @@ class CsvDecoder final : public RecordDecoder {
           return absl::OkStatus();
         }
         const auto f = static_cast<size_t>(head.fields[column]);
+        if (!nullable_[f]) return Append(fields_[f], value, out.columns[f]);
+        if (IsMissing(Trimmed(value))) {
+          AppendNull(fields_[f].dtype, out.columns[f], out.columns[f + 1]);
+          return absl::OkStatus();
+        }
+        AppendValid(out.columns[f + 1]);
         return Append(fields_[f], value, out.columns[f]);
       };
       FM_ASSIGN_OR_RETURN(
@@ -133,9 +148,9 @@ class CsvDecoder final : public RecordDecoder {
     if (IsMissing(trimmed)) {
       if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
       return DataLoss(
-          "the column \"{}\" has no value, which {} cannot be; declare it as "
-          "float64 (NaN) or bytes",
-          Shown(field.name), DTypeName(field.dtype));
+          "the column \"{}\" has no value, which {} cannot be; declare it in "
+          "`fields`: \"{}?\" has nulls, float64 has NaN",
+          Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
     }
     if (AppendPlainNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
@@ -160,6 +175,7 @@ class CsvDecoder final : public RecordDecoder {
 
   const CsvSource source_;
   const bool only_empty_is_missing_;
+  std::vector<bool> nullable_;  // by field: the next one is its validity
   std::vector<ColumnRun> runs_;
   Head in_order_;  // for files without headers
 };
@@ -279,8 +295,10 @@ csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]}
     FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
     FM_RETURN_IF_ERROR(CheckText(s));
     FM_RETURN_IF_ERROR(CheckVectors(s));
-    return SpecOfFields(s.fields, s.vectors.empty() ? FieldShapes::kScalars
-                                                    : FieldShapes::kStatic);
+    return SpecOfFields(
+        s.fields,
+        s.vectors.empty() ? FieldShapes::kScalars : FieldShapes::kStatic,
+        /*named=*/true, /*defaults=*/false, /*nulls=*/true);
   }
   static std::shared_ptr<const Framing> MakeFraming(const CsvSource& s) {
     return std::make_shared<LineFraming>(

@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/value_text.h"
 
@@ -126,7 +127,13 @@ absl::Status CheckFiles(const std::vector<std::string>& files,
 
 absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
                                          FieldShapes shapes, bool named,
-                                         bool defaults) {
+                                         bool defaults, bool nulls) {
+  for (size_t f = 0; f < fields.size() && !nulls; ++f) {
+    if (!MayBeNull(std::span(fields), f)) continue;
+    return InvalidArgument(
+        "\"{}\" is \"{}?\", and this format has no nulls; leave the ? out",
+        fields[f].name, DTypeName(fields[f].dtype));
+  }
   for (const SourceField& field : fields) {
     if (named && field.name.empty()) {
       return InvalidArgument(

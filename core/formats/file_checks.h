@@ -48,12 +48,13 @@ enum class FieldShapes {
 };
 
 // Returns the element whose components are the fields. InvalidArgument for an
-// empty list and for a shape that the format does not support. InvalidArgument
-// also for a field without a name if `named`, and for a default unless
-// `defaults`.
+// empty list, and for a shape that the format does not support. `named`: a
+// field without a name is an error, too. Defaults are errors unless `defaults`,
+// fields that may be null unless `nulls`.
 absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
                                          FieldShapes shapes, bool named = true,
-                                         bool defaults = false);
+                                         bool defaults = false,
+                                         bool nulls = false);
 
 // Returns the element of one component without a name.
 ElementSpec UnnamedSpec(DType dtype);

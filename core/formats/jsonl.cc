@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/chunk/validity.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
 #include "core/formats/json_scanner.h"
@@ -40,7 +41,12 @@ class JsonDecoder final : public RecordDecoder {
   JsonDecoder(std::vector<SourceField> fields, const JsonlSource& source)
       : RecordDecoder(std::move(fields)),
         encoding_(source.encoding),
-        exact_integers_(source.exact_integers) {}
+        exact_integers_(source.exact_integers) {
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      nullable_.push_back(MayBeNull(std::span(fields_), f));
+      validity_.push_back(IsValidity(std::span(fields_), f));
+    }
+  }
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
@@ -55,8 +61,14 @@ class JsonDecoder final : public RecordDecoder {
       }
       FM_RETURN_IF_ERROR(Find(text, row));
       for (size_t f = 0; f < fields_.size(); ++f) {
+        if (validity_[f]) continue;
+        if (nullable_[f] && row.values[f].kind == Kind::kNull) {
+          AppendNull(fields_[f].dtype, out.columns[f], out.columns[f + 1]);
+          continue;
+        }
         FM_RETURN_IF_ERROR(
             Append(fields_[f], row.values[f], row.text, out.columns[f]));
+        if (nullable_[f]) AppendValid(out.columns[f + 1]);
       }
       ++out.rows;
     }
@@ -128,8 +140,8 @@ class JsonDecoder final : public RecordDecoder {
         if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
         return DataLoss(
             "the field \"{}\" is null or missing, which {} cannot be; declare "
-            "it as float64 (NaN) or bytes (empty)",
-            Shown(field.name), DTypeName(field.dtype));
+            "it in `fields`: \"{}?\" has nulls, float64 has NaN",
+            Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
       case Kind::kTrue:
       case Kind::kFalse:
         good = field.dtype == DType::kBool &&
@@ -203,6 +215,8 @@ class JsonDecoder final : public RecordDecoder {
 
   const TextEncoding encoding_;
   const bool exact_integers_;
+  std::vector<bool> nullable_;  // by field: the next one is its validity
+  std::vector<bool> validity_;  // by field: it is a validity
 };
 
 // Properties of a field, after the records seen so far.
@@ -399,7 +413,8 @@ jsonl: {files: "*.jsonl", fields: {rooms: int64, at: "float32[?, 3]"}})",
   static absl::StatusOr<ElementSpec> Output(const JsonlSource& s,
                                             std::span<const ElementSpec>) {
     FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression, s.zstd_window_log));
-    return SpecOfFields(s.fields, FieldShapes::kLists);
+    return SpecOfFields(s.fields, FieldShapes::kLists, /*named=*/true,
+                        /*defaults=*/false, /*nulls=*/true);
   }
   static std::shared_ptr<const Framing> MakeFraming(const JsonlSource&) {
     return std::make_shared<LineFraming>(LineFraming::Lines::kFilled);

@@ -21,6 +21,7 @@ struct ChosenColumn {
   std::string name;
   const Expr* expr = nullptr;  // of the options; null: `input`
   size_t input = 0;
+  bool validity = false;  // of the value of `expr`, which may be null
 };
 
 // Returns the spec of the columns.
@@ -31,6 +32,16 @@ ComponentMask NeededBy(const std::vector<ChosenColumn>& columns,
                        const ElementSpec& in, const ComponentMask& needed);
 ComponentMask MadeBy(const std::vector<ChosenColumn>& columns,
                      const ComponentMask& made, const ComponentMask& needed);
+
+// Finds a component that is no validity.
+absl::StatusOr<size_t> FindColumn(const ElementSpec& in,
+                                  const std::string& name);
+// Adds the component `input`, with its validity.
+void AddColumn(const std::string& name, size_t input, const ElementSpec& in,
+               std::vector<ChosenColumn>& columns);
+// Removes the component `input`, with its validity.
+void RemoveColumn(size_t input, const ElementSpec& in,
+                  std::vector<ChosenColumn>& columns);
 
 // Returns the components of `in`, with their names.
 std::vector<ChosenColumn> AllColumns(const ElementSpec& in);

@@ -39,10 +39,8 @@ struct DropOperator : ColumnStep<DropOperator> {
       const DropStep& s, const ElementSpec& in) {
     std::vector<ChosenColumn> columns = AllColumns(in);
     for (const std::string& name : s.components) {
-      FM_ASSIGN_OR_RETURN(const size_t input, FindComponent(in, name));
-      std::erase_if(columns, [&](const ChosenColumn& column) {
-        return column.input == input;
-      });
+      FM_ASSIGN_OR_RETURN(const size_t input, FindColumn(in, name));
+      RemoveColumn(input, in, columns);
     }
     if (columns.empty()) {
       return InvalidArgument("it drops all components; keep at least one");

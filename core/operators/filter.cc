@@ -11,7 +11,8 @@ struct FilterOperator : DropsUnneeded {
   static constexpr std::string_view kName = "filter";
   static constexpr Description kDescription = {
       .summary =
-          "Keeps the elements for which the expression, one bool, is true.",
+          "Keeps the elements for which the expression, one bool, is true. "
+          "Drops those for which it is null.",
       .yaml = R"(filter: "x % 3 != 0")",
       .element = "unchanged"};
 
@@ -47,7 +48,7 @@ struct FilterOperator : DropsUnneeded {
   }
   static absl::Status Compile(const FilterStep& s, ProgramBuilder& program) {
     FM_ASSIGN_OR_RETURN(const ValueId predicate,
-                        program.CompileValue(s.predicate));
+                        program.CompilePredicate(s.predicate));
     program.KeepRowsWhere(predicate);
     return absl::OkStatus();
   }

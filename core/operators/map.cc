@@ -1,4 +1,5 @@
 #include "core/base/status.h"
+#include "core/dataset/nullable.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/outputs.h"
 #include "core/operators/step_kind_of.h"
@@ -36,8 +37,11 @@ map: {square: "x * x", half: "x / 2"})",
                               const ComponentMask& needed) {
     const ComponentMask made = FirstIfNone(needed);
     ComponentMask out(in.components.size());
-    for (size_t k = 0; k < made.size(); ++k) {
-      if (made[k]) AddNeeded(s.outputs[k].second, in, out);
+    size_t k = 0;
+    for (const auto& [name, expr] : s.outputs) {
+      bool wanted = made[k++];
+      if (IsNullable(expr, in)) wanted = made[k++] || wanted;
+      if (wanted) AddNeeded(expr, in, out);
     }
     return out;
   }

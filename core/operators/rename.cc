@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/column_step.h"
 #include "core/operators/outputs.h"
@@ -46,8 +47,11 @@ struct RenameOperator : ColumnStep<RenameOperator> {
             "{{old: new}}",
             renamed.ToString());
       }
-      FM_ASSIGN_OR_RETURN(const size_t input, FindComponent(in, old));
+      FM_ASSIGN_OR_RETURN(const size_t input, FindColumn(in, old));
       columns[input].name = name->name;
+      if (MayBeNull(std::span(in.components), input)) {
+        columns[input + 1].name = ValidityName(name->name);
+      }
     }
     return columns;
   }

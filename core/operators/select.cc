@@ -39,8 +39,8 @@ struct SelectOperator : ColumnStep<SelectOperator> {
       const SelectStep& s, const ElementSpec& in) {
     std::vector<ChosenColumn> columns;
     for (const std::string& name : s.components) {
-      FM_ASSIGN_OR_RETURN(const size_t input, FindComponent(in, name));
-      columns.push_back({name, nullptr, input});
+      FM_ASSIGN_OR_RETURN(const size_t input, FindColumn(in, name));
+      AddColumn(name, input, in, columns);
     }
     return columns;
   }

@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
+#include "core/dataset/nullable.h"
 #include "core/operators/column_step.h"
 #include "core/operators/outputs.h"
 #include "core/operators/step_kind_of.h"
@@ -42,7 +44,7 @@ struct WithColumnsOperator : ColumnStep<WithColumnsOperator> {
   static absl::StatusOr<std::vector<ChosenColumn>> Columns(
       const WithColumnsStep& s, const ElementSpec& in) {
     std::vector<ChosenColumn> columns = AllColumns(in);
-    const size_t inputs = columns.size();
+    size_t inputs = columns.size();
     for (const auto& [name, expr] : s.outputs) {
       if (name.empty()) {
         return InvalidArgument(
@@ -50,13 +52,20 @@ struct WithColumnsOperator : ColumnStep<WithColumnsOperator> {
             expr.ToString(), expr.ToString());
       }
       const auto end = columns.begin() + static_cast<ptrdiff_t>(inputs);
-      const auto replaced =
+      auto at =
           std::ranges::find(columns.begin(), end, name, &ChosenColumn::name);
-      if (replaced != end && replaced->expr == nullptr) {
-        replaced->expr = &expr;
+      if (at != end && at->expr == nullptr) {
+        at->expr = &expr;
+        if (MayBeNull(std::span(in.components), at->input)) {
+          at = columns.erase(at + 1) - 1;
+          --inputs;
+        }
       } else {
-        columns.push_back({name, &expr});
+        at = columns.insert(columns.end(), {name, &expr});
       }
+      if (!IsNullable(expr, in)) continue;
+      inputs += at < columns.begin() + static_cast<ptrdiff_t>(inputs) ? 1 : 0;
+      columns.insert(at + 1, {ValidityName(name), &expr, 0, true});
     }
     return columns;
   }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/base/status.h"
+#include "core/dataset/nullable.h"
 #include "core/ops/function_families.h"
 #include "core/ops/lookup_functions.h"
 
@@ -18,6 +19,7 @@ absl::Status ExpectArguments(std::string_view function, size_t given,
 FunctionRegistry BuiltinFunctions() {
   FunctionRegistry registry;
   AddElementwiseFunctions(registry);
+  AddNullFunctions(registry);
   AddReductions(registry);
   AddPlaceFunctions(registry);
   AddShapingFunctions(registry);

@@ -7,6 +7,8 @@
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
+#include "core/dataset/nullable.h"
 #include "core/dataset/step_kind.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
@@ -131,7 +133,14 @@ absl::Status ProgramBuilder::SetOutputs(const Outputs& outputs) {
       random_calls_ += RandomCallsIn(expr);
       continue;
     }
-    FM_ASSIGN_OR_RETURN(made[static_cast<size_t>(found)], CompileValue(expr));
+    FM_ASSIGN_OR_RETURN(const NullableExpr split,
+                        SplitNulls(expr, spec_, functions_));
+    FM_ASSIGN_OR_RETURN(made[static_cast<size_t>(found)],
+                        CompileWithoutNulls(split.value));
+    const int validity = FindValidity(*made_, name);
+    if (!split.valid || validity < 0) continue;
+    FM_ASSIGN_OR_RETURN(made[static_cast<size_t>(validity)],
+                        CompileWithoutNulls(*split.valid));
   }
   std::vector<ValueId> values;
   for (size_t c = 0; c < made.size(); ++c) {
@@ -163,6 +172,18 @@ bool ProgramBuilder::Contains(const std::vector<ValueId>& values,
 
 // Compiles to a value of its own; constants are repeated for every row.
 absl::StatusOr<ValueId> ProgramBuilder::CompileValue(const Expr& expr) {
+  FM_ASSIGN_OR_RETURN(const NullableExpr split,
+                      SplitNulls(expr, spec_, functions_));
+  return CompileWithoutNulls(split.value);
+}
+
+absl::StatusOr<ValueId> ProgramBuilder::CompilePredicate(const Expr& expr) {
+  FM_ASSIGN_OR_RETURN(const Expr predicate,
+                      TrueAndValid(expr, spec_, functions_));
+  return CompileWithoutNulls(predicate);
+}
+
+absl::StatusOr<ValueId> ProgramBuilder::CompileWithoutNulls(const Expr& expr) {
   FM_ASSIGN_OR_RETURN(Operand operand, Compile(expr));
   if (!operand.constant) return operand.value;
   const ValueId out = NewValue();

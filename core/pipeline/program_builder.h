@@ -53,6 +53,8 @@ class ProgramBuilder {
   absl::Status SetOutputs(const Outputs& outputs);
   // Returns the value of an expression; a constant is repeated for every row.
   absl::StatusOr<ValueId> CompileValue(const Expr& expr);
+  // Returns the value of a bool; false where it is null.
+  absl::StatusOr<ValueId> CompilePredicate(const Expr& expr);
   // Keeps the components of made(), and the rows for which `keep`, one bool a
   // row, is true.
   void KeepRowsWhere(ValueId keep);
@@ -94,6 +96,7 @@ class ProgramBuilder {
   static bool Contains(const std::vector<ValueId>& values, ValueId value);
 
   absl::StatusOr<Operand> Compile(const Expr& expr);
+  absl::StatusOr<ValueId> CompileWithoutNulls(const Expr& expr);
   absl::StatusOr<Operand> CompileCall(
       const std::string& name, std::vector<Operand> arguments,
       std::optional<Operand> bits = std::nullopt);

@@ -50,6 +50,9 @@ struct ColumnarColumn {
   // Times among the values, in the order of the nested types. Of a column that
   // is no JSON text, at most one.
   std::vector<TimeType> times{};
+  // For ReadGroup: a null is RowFault::kNull with the value 0 or "" in all
+  // dtypes.
+  bool nullable = false;
 };
 
 // Reason why a row has no value in a column.

@@ -1,10 +1,13 @@
 #include "core/sources/columnar_groups.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <span>
 
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/validity.h"
 #include "core/io/file_errors.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/repeated_value.h"
@@ -64,6 +67,22 @@ const ColumnarColumn* FindColumn(const ColumnarFile& file,
     if (column.field.name == name) return &column;
   }
   return nullptr;
+}
+
+// Moves the nulls of a column from its faults to a column of their own.
+DecodedColumn TakeValidity(DecodedColumn& column, size_t rows) {
+  BufferBuilder valid(rows);
+  std::memset(valid.Extend(rows), 1, rows);
+  bool faulty = false;
+  for (size_t k = 0; k < column.faults.size(); ++k) {
+    if (column.faults[k] == RowFault::kNull) {
+      valid.data()[k] = std::byte{0};
+      column.faults[k] = RowFault::kNone;
+    }
+    faulty = faulty || column.faults[k] != RowFault::kNone;
+  }
+  if (!faulty) column.faults.clear();
+  return {Column{DType::kBool, {}, std::move(valid).Freeze(), {}, {}, {}}};
 }
 
 std::string UnitText(int64_t nanos) {
@@ -146,11 +165,13 @@ FieldPlaces ColumnarGroups::PlacesOf(size_t file,
                               ? PartitionsOf(files_.info(file).path)
                               : std::vector<PathPartition>();
   for (size_t f = 0; f < fields_.size(); ++f) {
+    if (IsValidityField(f)) continue;
     const auto found =
         std::ranges::find(partitions, fields_[f].name, &PathPartition::key);
     if (found == partitions.end() ||
         FindColumn(opened, fields_[f].name) != nullptr) {
-      places.of_file.push_back({fields_[f]});
+      places.of_file.push_back(
+          {.field = fields_[f], .nullable = MayBeNull(std::span(fields_), f)});
     } else {
       places.of_path[f] = *found;
     }
@@ -233,14 +254,29 @@ absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
   std::vector<DecodedColumn> columns;
   size_t next = 0;
   for (size_t f = 0; f < fields_.size(); ++f) {
-    if (!places.of_path[f]) {
+    if (IsValidityField(f)) {
+      columns.push_back(TakeValidity(columns.back(), rows));
+    } else if (!places.of_path[f]) {
       columns.push_back(std::move(read[next++]));
-      continue;
+    } else {
+      FM_ASSIGN_OR_RETURN(columns.emplace_back(),
+                          PartitionColumn(*places.of_path[f], f, rows));
     }
-    FM_ASSIGN_OR_RETURN(columns.emplace_back(),
-                        ColumnOf(*places.of_path[f], fields_[f], rows));
   }
   return columns;
+}
+
+absl::StatusOr<DecodedColumn> ColumnarGroups::PartitionColumn(
+    const PathPartition& partition, size_t field, size_t rows) const {
+  if (partition.value || !MayBeNull(std::span(fields_), field)) {
+    return ColumnOf(partition, fields_[field], rows);
+  }
+  return DecodedColumn{RepeatedValue(fields_[field], nullptr, rows),
+                       std::vector<RowFault>(rows, RowFault::kNull)};
+}
+
+bool ColumnarGroups::IsValidityField(size_t field) const {
+  return IsValidity(std::span(fields_), field);
 }
 
 std::vector<ColumnStatistics> ColumnarGroups::Statistics(
@@ -249,11 +285,15 @@ std::vector<ColumnStatistics> ColumnarGroups::Statistics(
   std::vector<ColumnStatistics> all;
   size_t next = 0;
   for (size_t f = 0; f < fields_.size(); ++f) {
+    if (IsValidityField(f)) {
+      all.push_back({.faultless = true});
+      continue;
+    }
     if (!places.of_path[f]) {
       all.push_back(of_file[next++]);
       continue;
     }
-    const auto value = ColumnOf(*places.of_path[f], fields_[f], 1);
+    const auto value = PartitionColumn(*places.of_path[f], f, 1);
     ColumnStatistics& statistics = all.emplace_back();
     statistics.faultless = value.ok();
     if (value.ok()) statistics.range = OneValue(value->column);

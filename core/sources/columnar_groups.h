@@ -46,9 +46,9 @@ struct DecodedGroup {
 
 // The place of the values of each field: the file, or its path.
 struct FieldPlaces {
-  // One per field; nullopt: in the file.
+  // One per field; nullopt: in the file, or a validity (core/chunk/validity.h).
   std::vector<std::optional<PathPartition>> of_path;
-  std::vector<ColumnarColumn> of_file;  // the other fields
+  std::vector<ColumnarColumn> of_file;  // the other fields, but for validities
 };
 
 // The times of a field, as in the first file that has it.
@@ -120,6 +120,10 @@ class ColumnarGroups {
   absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
       const FieldPlaces& places, size_t group, size_t rows,
       const ColumnarFile& opened) const;
+  absl::StatusOr<DecodedColumn> PartitionColumn(const PathPartition& partition,
+                                                size_t field,
+                                                size_t rows) const;
+  bool IsValidityField(size_t field) const;
   std::vector<ColumnStatistics> Statistics(const FieldPlaces& places,
                                            size_t group,
                                            const ColumnarFile& opened) const;

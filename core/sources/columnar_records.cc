@@ -54,9 +54,9 @@ absl::Status FaultOf(RowFault fault, const SourceField& field,
       break;
     case RowFault::kNull:
       return DataLoss(
-          "the column \"{}\" is null, which {} cannot be; declare it as "
-          "float64 (NaN) or bytes (empty)",
-          Shown(field.name), DTypeName(field.dtype));
+          "the column \"{}\" is null, which {} cannot be; declare it in "
+          "`fields`: \"{}?\" has nulls, float64 has NaN",
+          Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
     case RowFault::kInexact:
       return DataLoss(
           "the column \"{}\" has a value that {} does not hold "

@@ -137,6 +137,15 @@ absl::StatusOr<RecordDecoder::Head> RecordDecoder::ReadHead(
   return Head{};
 }
 
+void AppendNull(DType dtype, OutputColumn& column, OutputColumn& validity) {
+  if (dtype == DType::kBytes) {
+    column.offsets.Push(static_cast<int64_t>(column.values.size()));
+  } else {
+    VisitNumeric(dtype, [&](auto zero) { column.values.Push(zero); });
+  }
+  validity.values.Push(uint8_t{0});
+}
+
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live) {
   if (live.empty()) return fields;

@@ -51,6 +51,14 @@ class RecordDecoder {
 // Returns the decoder of records with one component, their bytes.
 std::unique_ptr<const RecordDecoder> MakeBytesDecoder();
 
+// Appends the value that stands for null, 0 or "", and its validity. REQUIRES:
+// a scalar.
+void AppendNull(DType dtype, OutputColumn& column, OutputColumn& validity);
+// Appends the validity of a value.
+inline void AppendValid(OutputColumn& validity) {
+  validity.values.Push(uint8_t{1});
+}
+
 // Returns the live ones of the fields.
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live);

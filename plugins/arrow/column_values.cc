@@ -179,15 +179,12 @@ DecodedColumn JoinParts(const std::vector<DecodedColumn>& parts,
   return out;
 }
 
-}  // namespace
-
-absl::StatusOr<DecodedColumn> DecodeArray(
-    const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
-    const ColumnarColumn& wanted) {
+// Decodes a member of structs, or a column of its own.
+absl::StatusOr<DecodedColumn> DecodeMember(std::shared_ptr<arrow::Array> member,
+                                           NullMask nulls,
+                                           const MemberPath& path,
+                                           const ColumnarColumn& wanted) {
   const SourceField& field = wanted.field;
-  std::shared_ptr<arrow::Array> member = WithoutExtension(array);
-  NullMask nulls;
-  FM_RETURN_IF_ERROR(Descend(path.children, member, nulls));
   if (field.shape.empty() && arrow::is_nested(member->type_id())) {
     FM_ASSIGN_OR_RETURN(ColumnItems texts,
                         JsonTexts(member, nulls, wanted.times));
@@ -204,6 +201,41 @@ absl::StatusOr<DecodedColumn> DecodeArray(
   DecodedColumn out = MakeColumnOf(std::move(none), field, 1);
   out.column.row_starts =
       BufferOf(std::vector<int64_t>(static_cast<size_t>(member->length()) + 1));
+  return out;
+}
+
+// Makes all nulls of a column of single values faults, and their values 0.
+void MarkNulls(const NullMask& nulls, DecodedColumn& column) {
+  if (nulls.empty()) return;
+  column.faults.resize(nulls.size());
+  for (size_t k = 0; k < nulls.size(); ++k) {
+    if (nulls[k] != 0) column.faults[k] = RowFault::kNull;
+  }
+  if (column.column.dtype == DType::kBytes) return;
+  VisitNumeric(column.column.dtype, [&]<class T>(T) {
+    const auto from = column.column.values.As<T>();
+    std::vector<T> values(from.begin(), from.end());
+    for (size_t k = 0; k < nulls.size(); ++k) {
+      if (nulls[k] != 0) values[k] = T{};
+    }
+    column.column.values = BufferOf(std::move(values));
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<DecodedColumn> DecodeArray(
+    const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
+    const ColumnarColumn& wanted) {
+  std::shared_ptr<arrow::Array> member = WithoutExtension(array);
+  NullMask nulls;
+  FM_RETURN_IF_ERROR(Descend(path.children, member, nulls));
+  if (!wanted.nullable)
+    return DecodeMember(std::move(member), nulls, path, wanted);
+  const NullMask own = JoinNulls(*member, nulls);
+  FM_ASSIGN_OR_RETURN(DecodedColumn out,
+                      DecodeMember(std::move(member), nulls, path, wanted));
+  MarkNulls(own, out);
   return out;
 }
 

@@ -34,6 +34,7 @@ except ImportError:  # only the test of a command without the plugin needs none
     pa = None
 
 WAIT = 60
+NULLABLE_SCHEMAS = 200
 
 
 class Feedmill:
@@ -529,6 +530,141 @@ def nulls(feedmill):
     write_parquet(feedmill.folder / "none.parquet", empty)
     feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns", "declare its type in `fields`")
     equal(feedmill.read({"parquet": {"files": "none.parquet", "fields": {"none": "float64"}}}), [{"none": "NaN"}] * 2)
+
+
+NULLABLE = {"bool": "bool_", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64", "uint8": "uint8",
+            "uint16": "uint16", "uint32": "uint32", "uint64": "uint64", "float32": "float32", "float64": "float64",
+            "bytes": "string"}
+
+
+def nullable_value(draw, dtype):
+    if dtype == "bool":
+        return draw.random() < 0.5
+    if dtype.startswith("float"):
+        return draw.randint(-64, 64) / 4
+    if dtype == "bytes":
+        return draw.choice(["a", "größe", "x y", "0"])
+    bits = int(dtype.lstrip("uint"))
+    low, high = (0, 2**bits - 1) if dtype.startswith("u") else (-2**(bits - 1), 2**(bits - 1) - 1)
+    return draw.choice([low, 0, 1, high, draw.randint(low, high)])
+
+
+def nullable_table(draw):
+    """A table, and the types of its columns as `fields` has them."""
+    rows = draw.randint(1, 40)
+    columns, fields = {"row": pa.array(range(rows), pa.int64())}, {"row": "int64"}
+    for k in range(draw.randint(1, 6)):
+        dtype = draw.choice(list(NULLABLE))
+        share = draw.choice([None, 0, 0.1, 0.5, 1])
+        values = [None if draw.random() < (share or 0) else nullable_value(draw, dtype) for _ in range(rows)]
+        columns[f"c{k}"] = pa.array(values, getattr(pa, NULLABLE[dtype])())
+        fields[f"c{k}"] = dtype if share is None else f"{dtype}?"
+    return pa.table(columns), fields
+
+
+def write_nullable(folder, draw, table, rows):
+    """The table in each format."""
+    write_parquet(folder / "t.parquet", table, row_group_size=rows)
+    write_parquet(folder / "plain.parquet", table, row_group_size=rows, use_dictionary=False, write_statistics=False)
+    write_ipc(folder / "t.arrow", table, rows)
+    pa.feather.write_feather(table, str(folder / "t.feather"), chunksize=rows, compression="zstd")
+    with open(folder / "t.jsonl", "w") as file:
+        for row in rows_of(table):
+            absent = {name for name, value in row.items() if value is None and draw.random() < 0.5}
+            file.write(json.dumps({name: value for name, value in row.items() if name not in absent}) + "\n")
+    with open(folder / "t.csv", "w") as file:
+        file.write(",".join(table.column_names) + "\n")
+        for row in rows_of(table):
+            file.write(",".join("" if value is None else str(value) for value in row.values()) + "\n")
+    return [("parquet", "t.parquet", {}), ("parquet", "plain.parquet", {}), ("arrow", "t.arrow", {}),
+            ("arrow", "t.arrow", {"memory_map": True}), ("arrow", "t.feather", {}), ("jsonl", "t.jsonl", {}),
+            ("csv", "t.csv", {})]
+
+
+def computed(row, name):
+    """Values of expressions over a column by SQL's rules."""
+    value = row[name]
+    positive = None if value is None else (value != "a" if isinstance(value, str) else value > 0)
+    even = row["row"] % 2 == 0
+    both = False if positive is False or not even else positive
+    either = True if positive or even else positive
+    return {"null": value is None, "both": both, "either": either, "neither": None if either is None else not either,
+            "kept": value}
+
+
+def expressions(fields, name):
+    literal = "'a'" if fields[name].startswith("bytes") else "0"
+    positive = f"{name} {'!=' if literal != '0' else '>'} {literal}"
+    even = "row % 2 == 0"
+    return {"null": f"is_null({name})", "both": f"({positive}) and {even}", "either": f"{even} or ({positive})",
+            "neither": f"not ({even} or ({positive}))", "kept": f"coalesce({name}, {name})"}
+
+
+def nullable_steps(draw, fields, rows):
+    """A pipeline, and its elements."""
+    name = draw.choice([one for one in fields if one != "row"])
+    filled = {"bytes": "'?'", "bool": "True"}.get(fields[name].rstrip("?"), "7")
+    fill = {"'?'": "?", "True": True, "7": 7.0 if fields[name].startswith("float") else 7}[filled]
+    size = draw.randint(1, 8)
+    batches = [rows[k:k + size] for k in range(0, len(rows), size)]
+    new = [{**row, name: fill if row[name] is None else row[name]} for row in rows]
+    return draw.choice([
+        ([{"map": expressions(fields, name)}], [computed(row, name) for row in rows]),
+        ([{"with_columns": {name: f"fill_null({name}, {filled})"}}], new),
+        ([{"filter": f"not is_null({name})"}, {"select": [name, "row"]}, {"rename": {name: "y"}}],
+         [{"y": row[name], "row": row["row"]} for row in rows if row[name] is not None]),
+        ([{"filter": expressions(fields, name)["both"]}], [row for row in rows if computed(row, name)["both"]]),
+        ([{"drop": [name]}, {"repeat": 2}],
+         [{key: value for key, value in row.items() if key != name} for row in rows] * 2),
+        ([{"batch": size}], [{key: [row[key] for row in batch] for key in fields} for batch in batches]),
+        ([{"batch": size}, "unbatch"], rows),
+        ([{"cache": {}}, {"repeat": 2}], rows * 2),
+    ])
+
+
+def nullable(feedmill):
+    """Nulls of random schemas, in all formats, as pyarrow reads them: steps, service, cache and resume."""
+    service = feedmill.serve(2)
+    token = str(feedmill.folder / "token")
+    for seed in range(NULLABLE_SCHEMAS):
+        draw = random.Random(seed)
+        table, fields = nullable_table(draw)
+        rows = rows_of(table)
+        all_sources = write_nullable(feedmill.folder, draw, table, draw.randint(1, 20))
+        kind, files, options = all_sources[seed % len(all_sources)]
+        source = {kind: {"files": files, "fields": fields, **options}}
+        steps, want = nullable_steps(draw, fields, rows)
+        try:
+            equal(feedmill.read(source), rows)
+            equal(feedmill.read(source, steps), want)
+            if seed % 5 == 0:
+                equal(feedmill.read(source, steps, service), want)
+            if seed % 5 == 1:
+                first, second = draw.sample([["--local"], service], 2)
+                got = feedmill.read(source, steps, [*first, "--limit", "3", "--save-token", token])
+                equal(got + feedmill.read(source, steps, [*second, "--token", token]), want)
+            if seed % 10 == 2:
+                hashes = [feedmill.order_hash({kind: {"files": files, "fields": fields, **options}}, ["shuffle"] if kind in (
+                    "parquet", "arrow") else []) for kind, files, options in all_sources]
+                assert len({one for (kind, _, _), one in zip(all_sources, hashes) if kind in ("parquet", "arrow")}) == 1, hashes
+                assert len(set(hashes[-2:])) == 1, hashes
+        except AssertionError as error:
+            raise AssertionError(f"schema {seed}: {source}, {steps}: {error}") from error
+    feedmill.stop()
+
+
+def nulls_that_are_not_declared(feedmill):
+    """The error of a null says which type takes it; another format takes none."""
+    table = pa.table({"row": [0, 1], "n": pa.array([1, None], pa.int64())})
+    for kind, files, _ in write_nullable(feedmill.folder, random.Random(1), table, 5):
+        source = {kind: {"files": files, "fields": {"row": "int64", "n": "int64"}}}
+        equal(feedmill.refused(source, files, "record 1", '"n"', '"int64?"', code=1), [{"row": 0, "n": 1}])
+    whole = {"parquet": {"files": "t.parquet", "fields": {"n": "int64?"}}}
+    feedmill.refused(whole, "needs a name", steps=[{"map": "n + 1"}], code=2)
+    feedmill.refused(whole, "sum", "fill_null", steps=[{"map": {"s": "sum(n)"}}], code=2)
+    feedmill.refused(whole, "stays with it", steps=[{"select": ["valid(n)"]}], code=2)
+    feedmill.refused({"npy": {"files": "t.npy", "fields": {"n": "int64?"}}}, "no nulls", code=2)
+    feedmill.refused({"jsonl": {"files": "t.jsonl", "fields": {"n": "int64[?]?"}}}, "array has no nulls", code=2)
 
 
 def order(feedmill):
@@ -1160,7 +1296,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
+    types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, nullable, nulls_that_are_not_declared, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, first_rows, huge_texts, memory_map, truncated_mapping, without_plugin)}
 
 
