@@ -55,21 +55,44 @@ std::map<std::string, double> FleetUse::RelativeSpeeds() const {
   return relative;
 }
 
-std::vector<VerdictInput::Worker> FleetUse::WorkersFor(
-    const PlanId& plan) const {
+// Returns the workers with work of the plans, each once.
+std::vector<VerdictInput::Worker> FleetUse::WorkersOf(
+    const std::vector<PlanId>& plans) const {
   std::vector<VerdictInput::Worker> found;
+  for (const PlanId& plan : plans) {
+    const auto own = by_plan.find(plan);
+    if (own == by_plan.end()) continue;
+    for (const VerdictInput::Worker& worker : own->second) {
+      const auto known = std::find_if(
+          found.begin(), found.end(),
+          [&](const auto& each) { return each.name == worker.name; });
+      if (known == found.end()) {
+        found.push_back(worker);
+        continue;
+      }
+      known->streams += worker.streams;
+      known->waiting_for_credit += worker.waiting_for_credit;
+      known->waiting_for_memory += worker.waiting_for_memory;
+      known->share = std::min(1.0, known->share + worker.share);
+      known->speed = -1;  // the plans' positions differ
+      known->progress = std::max(known->progress, worker.progress);
+    }
+  }
+  return found;
+}
+
+std::vector<VerdictInput::Worker> FleetUse::WorkersFor(
+    const std::vector<PlanId>& plans) const {
+  std::vector<VerdictInput::Worker> found = WorkersOf(plans);
   VerdictInput::Worker rest{"the others"};
   double left = threads;
   rest.count = count;
   rest.busy = busy;
-  if (const auto own = by_plan.find(plan); own != by_plan.end()) {
-    found = own->second;
-    for (const VerdictInput::Worker& worker : found) {
-      if (worker.draining) continue;
-      --rest.count;
-      left -= worker.threads;
-      rest.busy -= worker.busy * worker.threads;
-    }
+  for (const VerdictInput::Worker& worker : found) {
+    if (worker.draining) continue;
+    --rest.count;
+    left -= worker.threads;
+    rest.busy -= worker.busy * worker.threads;
   }
   if (rest.count > 0) {
     rest.threads = static_cast<uint32_t>(std::max(0.0, left) + 0.5);

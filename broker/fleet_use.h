@@ -27,9 +27,13 @@ struct FleetUse {
   // do not count: those whose typical worker sends elements now and then, and
   // those that are less than a tenth of the worker's work.
   std::map<std::string, double> RelativeSpeeds() const;
-  // Returns the workers as the verdict of a job of this plan sees them: those
-  // with work of the plan, then one entry for all others.
-  std::vector<VerdictInput::Worker> WorkersFor(const PlanId& plan) const;
+  // Returns the workers as the verdict of a job sees them: those with work of
+  // its plans, then one entry for all others.
+  std::vector<VerdictInput::Worker> WorkersFor(
+      const std::vector<PlanId>& plans) const;
+
+  std::vector<VerdictInput::Worker> WorkersOf(
+      const std::vector<PlanId>& plans) const;
 
   std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;
   uint64_t count = 0;  // workers that do not drain

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/python_versions.h"
+#include "core/wire/input_job.h"
 
 namespace feedmill {
 namespace {
@@ -107,16 +108,35 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
     VerdictInput::Reader reader = InputOf(now, key, session);
     if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
   }
-  input.workers = fleet.WorkersFor(job.plan);
-  const StepUse* const steps = context_.plans.StepsOf(job.plan);
-  if (steps == nullptr) return input;
+  std::vector<PlanId> plans = {job.plan};
+  AddSteps(job.plan, "", input);
+  // Jobs by which workers read inputs of this one do its work.
+  const auto& jobs = context_.state->jobs;
+  for (auto other = jobs.lower_bound(JobName(std::string(kInputJobs)));
+       other != jobs.end() && other->first.value().starts_with(kInputJobs);
+       ++other) {
+    const std::string of = InputReadBy(other->first, job.fingerprint);
+    if (of.empty() || other->second.over()) continue;
+    plans.push_back(other->second.plan);
+    AddSteps(other->second.plan, of + " ", input);
+  }
+  // A pass over inputs that workers share is no bound.
+  if (plans.size() > 1) input.positions = 0;
+  input.workers = fleet.WorkersFor(plans);
+  return input;
+}
+
+// Adds the costs of the plan's steps.
+void JobVerdicts::AddSteps(const PlanId& plan, const std::string& prefix,
+                           VerdictInput& input) const {
+  const StepUse* const steps = context_.plans.StepsOf(plan);
+  if (steps == nullptr) return;
   for (const auto& [place, cost] : steps->steps()) {
-    input.steps.push_back({context_.plans.PlaceName(job.plan, place),
+    input.steps.push_back({prefix + context_.plans.PlaceName(plan, place),
                            place == kSourcePlace,
                            static_cast<double>(cost.wall_ns) * 1e-9,
                            static_cast<double>(cost.cpu_ns) * 1e-9});
   }
-  return input;
 }
 
 Verdict JobVerdicts::Judge(absl::Time now, const JobState& job,

@@ -44,6 +44,8 @@ class JobVerdicts {
  private:
   VerdictInput InputOf(absl::Time now, const JobState& job,
                        const FleetUse& fleet) const;
+  void AddSteps(const PlanId& plan, const std::string& prefix,
+                VerdictInput& input) const;
   VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
                                const SessionState& session) const;
 

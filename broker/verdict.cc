@@ -304,9 +304,7 @@ Verdict FewPositions(const VerdictInput& input, const std::string& waits,
       BoundBy::kPositions, most == nullptr ? "" : most->name, gain,
       fmt::format(
           "{}: its source has {} position{}, and one worker makes each, "
-          "so that more workers do not help{}; inputs that can be "
-          "counted (record formats without compression, filters and "
-          "packing) are made by all workers ({})",
+          "so that more workers do not help{} ({})",
           waits, input.positions, input.positions == 1 ? "" : "s",
           most == nullptr ? ""
                           : fmt::format("; {} takes {} of the time", most->name,

@@ -14,6 +14,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/clock.h"
 #include "core/plan/plan_id.h"
+#include "core/wire/input_job.h"
 
 namespace feedmill {
 namespace {
@@ -76,6 +77,9 @@ class ServiceInputs final : public InputService {
       : graph_(std::move(graph)), place_(std::move(place)) {
     // Order, mode and seed belong to the whole pipeline.
     graph_.options = Options{};
+    Graph whole = graph_;
+    whole.part.clear();
+    fingerprint_ = Fingerprint(whole);
   }
 
   bool Helps(std::chrono::nanoseconds in_all,
@@ -91,8 +95,7 @@ class ServiceInputs final : public InputService {
     part.part = request.part;
     const std::string name = NewName();
     ReadSessionSettings settings;
-    settings.job = JobName(
-        fmt::format("@inputs[{}]-{}", fmt::join(request.part, "]["), name));
+    settings.job = InputJobName(request.part, fingerprint_, name);
     settings.graph = CanonicalText(part);
     settings.seed = request.seed;
     settings.run = RunNumber(request.iteration + 1);
@@ -113,6 +116,7 @@ class ServiceInputs final : public InputService {
 
  private:
   Graph graph_;
+  std::string fingerprint_;  // of the whole pipeline
   const std::shared_ptr<ServicePlace> place_;
 };
 
