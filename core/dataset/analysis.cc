@@ -109,7 +109,9 @@ class PlacementFinder {
     if (traits.drops || Skips(step)) uncertain_ = Name(index);
     if (step.Is<BatchStep>()) batch_ = index;
     // With a take, the plan reads a finite number of positions.
-    if (step.Is<TakeStep>()) cut_ = infinite_.has_value();
+    if (step.Is<TakeStep>() || step.Is<SubsetStep>()) {
+      cut_ = infinite_.has_value();
+    }
     return needs == StepNeeds::kElement ? Placement::kWorker : Placement::kPlan;
   }
 

@@ -116,6 +116,8 @@ struct Field {
     kUnidentified = 32,
     // A bool that is set where the source's fields are inferred.
     kSetIfInferred = 64,
+    // A list of integers that may be as long as a definition.
+    kLong = 128,
   };
 
   std::string_view name;

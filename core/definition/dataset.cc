@@ -243,6 +243,14 @@ Dataset Dataset::Filter(Expr predicate) const {
   return With(MakeStep(FilterStep{std::move(predicate)}));
 }
 
+Dataset Dataset::Sample(SampleStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::Split(SplitStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
 Dataset Dataset::ParseExample(Features features) const {
   return With(MakeStep(ParseExampleStep{std::move(features)}));
 }
@@ -350,6 +358,10 @@ Dataset Dataset::Skip(int64_t count) const {
 
 Dataset Dataset::Shard(int64_t count, int64_t index) const {
   return With(MakeStep(ShardStep{count, index}));
+}
+
+Dataset Dataset::Subset(std::vector<int64_t> indices) const {
+  return With(MakeStep(SubsetStep{std::move(indices)}));
 }
 
 Dataset Dataset::Enumerate(EnumerateStep options) const {

@@ -378,9 +378,12 @@ class OptionReader {
       return values().ReadSeed(value, where, *out);
     }
     absl::Status operator()(std::vector<int64_t>* out) const {
+      const bool any_length = canonical() || field.Has(Field::kLong);
       const std::string expected =
-          fmt::format("a list of at most {} integers", kListMax);
-      if (!canonical() && value.is_list() && value.list().size() > kListMax) {
+          field.Has(Field::kLong)
+              ? "a list of integers"
+              : fmt::format("a list of at most {} integers", kListMax);
+      if (!any_length && value.is_list() && value.list().size() > kListMax) {
         return ValueReader::Unexpected(value, where, expected);
       }
       out->clear();

@@ -1,7 +1,7 @@
-#include <utility>
+#include <vector>
 
 #include "core/base/status.h"
-#include "core/chunk/chunk_builder.h"
+#include "core/operators/row_choice.h"
 #include "core/operators/step_kind_of.h"
 #include "feedmill/element.h"
 
@@ -16,24 +16,12 @@ class ShardRows final : public ClientStep {
         left_(index_) {}
 
   absl::Status OnPush(Flow flow) override {
-    const size_t rows = flow.chunk.rows;
-    Flow out;
-    ChunkBuilder builder(flow.chunk.spec);
-    for (; left_ < rows; left_ += count_) {
-      const auto row = static_cast<size_t>(left_);
-      for (size_t c = 0; c < flow.chunk.columns.size(); ++c) {
-        builder.AppendRows(c, flow.chunk.columns[c], row, row + 1);
-      }
-      builder.FinishRows(1);
-      out.inputs.push_back(flow.InputOf(row));
-      out.AddOrigins(flow, row, row + 1);
-      if (flow.passes.empty()) continue;
-      out.counters.push_back(flow.counters[row]);
-      out.passes.push_back(flow.passes[row]);
+    std::vector<size_t> rows;
+    for (; left_ < flow.chunk.rows; left_ += count_) {
+      rows.push_back(static_cast<size_t>(left_));
     }
-    left_ -= rows;
-    out.chunk = std::move(builder).Finish();
-    return out.chunk.rows == 0 ? absl::OkStatus() : next->Push(std::move(out));
+    left_ -= flow.chunk.rows;
+    return rows.empty() ? absl::OkStatus() : next->Push(RowsOf(flow, rows));
   }
   absl::Status OnEndPass() override {
     left_ = index_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "core/base/status.h"
 #include "core/ops/elementwise.h"
@@ -200,6 +203,69 @@ absl::Status ComputeHashBucket(std::span<const Argument> arguments, size_t rows,
                                   buckets);
         return absl::OkStatus();
       });
+}
+
+// ---- hash_uniform
+
+absl::StatusOr<ValueType> InferHashUniform(
+    const std::vector<ValueType>& given) {
+  if (given.empty()) return InvalidArgument("hash_uniform has no argument");
+  for (const ValueType& type : given) {
+    if (type.list) return InvalidArgument("hash_uniform takes no list");
+  }
+  ValueType result;
+  result.dtype = DType::kFloat64;
+  return result;
+}
+
+template <class T>
+void AppendAs(const Column& column, size_t row, std::string& to) {
+  std::vector<T> items(static_cast<size_t>(column.RowItems(row)));
+  ConvertItems(
+      column.dtype,
+      column.values.data() +
+          static_cast<size_t>(column.RowStart(row)) * ItemSize(column.dtype),
+      DTypeOf<T>(), items.data(), items.size());
+  if constexpr (std::is_floating_point_v<T>) {
+    for (T& item : items) {
+      if (item == 0) item = 0;  // not -0
+      if (std::isnan(item)) item = std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+  to.append(reinterpret_cast<const char*>(items.data()),
+            items.size() * sizeof(T));
+}
+
+// Appends the items of a row: 8 bytes for a number; for bytes, 8 bytes of their
+// number and they themselves.
+void AppendHashed(const Column& column, size_t row, std::string& to) {
+  if (IsFloat(column.dtype)) return AppendAs<double>(column, row, to);
+  if (column.dtype == DType::kUInt64)
+    return AppendAs<uint64_t>(column, row, to);
+  if (column.dtype != DType::kBytes) return AppendAs<int64_t>(column, row, to);
+  const int64_t start = column.RowStart(row);
+  for (int64_t k = start; k < start + column.RowItems(row); ++k) {
+    const string_view text = column.BytesAt(k);
+    const uint64_t size = text.size();
+    to.append(reinterpret_cast<const char*>(&size), sizeof size).append(text);
+  }
+}
+
+absl::Status ComputeHashUniform(std::span<const Argument> arguments,
+                                size_t rows, const ValueType& type,
+                                OutputColumn& out) {
+  StartRows(type, /*ragged=*/false, out);
+  std::string bytes;
+  for (size_t row = 0; row < rows; ++row) {
+    uint64_t hash = 0;
+    for (const Argument& argument : arguments) {
+      bytes.clear();
+      AppendHashed(*argument.column, RowOf(argument, row), bytes);
+      hash = XXH3_64bits_withSeed(bytes.data(), bytes.size(), hash);
+    }
+    out.values.Push(static_cast<double>(hash >> 11) * 0x1p-53);
+  }
+  return absl::OkStatus();
 }
 
 // ---- to_string
@@ -406,6 +472,7 @@ void AddStringFunctions(FunctionRegistry& registry) {
        "substr: the length is negative"});
   registry.Add("replace", {InferReplace, ComputeReplace});
   registry.Add("hash_bucket", {InferHashBucket, ComputeHashBucket});
+  registry.Add("hash_uniform", {InferHashUniform, ComputeHashUniform});
   registry.Add("to_string", {InferToString, ComputeToString});
   registry.Add("split", {InferSplit, ComputeSplit});
   registry.Add("join", {InferJoinTexts, ComputeJoinTexts});
@@ -442,6 +509,14 @@ void AddStringFunctions(FunctionRegistry& registry) {
   registry.Describe({{"hash_bucket"},
                      "`hash_bucket(s, n)`",
                      "XXH3-64 with seed 0, modulo n; int64"});
+  registry.Describe(
+      {{"hash_uniform"},
+       "`hash_uniform(x)` `hash_uniform(x, y, …)`",
+       "float64 from 0 to below 1, the same for equal values of any dtype: h "
+       "div 2^11 · 2^−53, where h is the XXH3-64 of the last argument with the "
+       "h of the others as its seed (0 without others). Integers are hashed as "
+       "int64 or uint64, floats as float64, bytes with their length before "
+       "them"});
 }
 
 }  // namespace feedmill

@@ -47,6 +47,8 @@ void Plan::Cut(uint64_t limit) {
       limit = Product(limit, level.count).value_or(kPositionsMax);
     } else if (level.kind == Level::Kind::kShard) {
       limit = Product(limit, level.count).value_or(kPositionsMax);
+    } else if (level.kind == Level::Kind::kSubset) {
+      limit = limit == 0 ? 0 : Unsigned(IndicesOf(level)[limit - 1]) + 1;
     } else if (level.kind == Level::Kind::kWindow) {
       limit += std::min(level.count, kPositionsMax - limit);  // a whole run
     } else if (level.kind == Level::Kind::kRepeat) {
@@ -73,6 +75,10 @@ std::shared_ptr<const Plan> Plan::ForShare(Share share) const {
 
 Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
   return Permutation(KeyOf(level.step, epoch, 0), level.input);
+}
+
+const std::vector<int64_t>& Plan::IndicesOf(const Level& level) const {
+  return graph_->graph.steps[level.step].Get<SubsetStep>().indices;
 }
 
 Plan::Run Plan::RunOf(const Level& level, uint64_t epoch, uint64_t p) const {
@@ -126,6 +132,9 @@ RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
       }
       case Level::Kind::kShard:
         p = p * level.count + level.first;
+        break;
+      case Level::Kind::kSubset:
+        p = Unsigned(IndicesOf(level)[p]);
         break;
       case Level::Kind::kRepeat:
         pass = (level.count == kInfinite ? 0 : pass * level.count) +
@@ -220,6 +229,12 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
           ExpandEach(levels, {&from, 1}, span.pass, out);
         }
         return;
+      case Level::Kind::kSubset:
+        for (; span.begin < span.end; ++span.begin) {
+          const uint64_t from = Unsigned(IndicesOf(level)[span.begin]);
+          ExpandEach(levels, {&from, 1}, span.pass, out);
+        }
+        return;
       case Level::Kind::kTake:
       case Level::Kind::kSkip:
       case Level::Kind::kBatch:
@@ -259,6 +274,7 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
       case Level::Kind::kBlocks:
       case Level::Kind::kMixed:
       case Level::Kind::kShard:
+      case Level::Kind::kSubset:
         return {};
       case Level::Kind::kTake:
       case Level::Kind::kSkip:
@@ -362,6 +378,8 @@ uint64_t Plan::ReachedPass(uint64_t p) const {
       p += level.count;
     } else if (level.kind == Level::Kind::kShard) {
       p = p * level.count + level.first;
+    } else if (level.kind == Level::Kind::kSubset) {
+      p = Unsigned(IndicesOf(level)[p]);
     } else if (level.kind == Level::Kind::kBatch) {
       p = std::min((p + 1) * level.count, level.input) - 1;
     } else {

@@ -163,6 +163,7 @@ class Plan {
       kTake,
       kSkip,
       kShard,
+      kSubset,
       kBatch,
     };
     Kind kind = Kind::kTake;
@@ -186,6 +187,8 @@ class Plan {
   absl::Status AddSteps();
   void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
+  // Returns the input positions of a kSubset level.
+  const std::vector<int64_t>& IndicesOf(const Level& level) const;
   static Span InputOf(const Level& level, Span span);
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   // A run of the window shuffle and its permutation.

@@ -103,6 +103,15 @@ absl::Status PlanBuilder::Shard(int64_t count, int64_t index) {
   return absl::OkStatus();
 }
 
+absl::Status PlanBuilder::Subset(const std::vector<int64_t>& indices) {
+  if (!in_plan()) return absl::OkStatus();
+  if (!indices.empty() && Unsigned(indices.back()) >= plan_.size_) {
+    return InvalidArgument("there is no element {}; there are {}",
+                           indices.back(), plan_.size_);
+  }
+  return Add(Plan::Level::Kind::kSubset, 0, indices.size());
+}
+
 absl::Status PlanBuilder::Batch(int64_t size, bool drop_remainder) {
   if (!in_plan()) return absl::OkStatus();
   FM_CHECK(size > 0 && plan_.batch_level_ == 0);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "core/plan/plan.h"
@@ -29,6 +30,8 @@ class PlanBuilder {
   absl::Status Take(int64_t count);
   absl::Status Skip(int64_t count);
   absl::Status Shard(int64_t count, int64_t index);
+  // InvalidArgument if the input has no position with the last index.
+  absl::Status Subset(const std::vector<int64_t>& indices);
   absl::Status Batch(int64_t size, bool drop_remainder);
 
  private:

@@ -362,6 +362,24 @@ class Dataset {
   Dataset Filter(F&& f) const {
     return Filter(Expr(std::forward<F>(f)(Expr::Named("x"))));
   }
+  // Keeps about step.fraction of the elements, by the hash of a key
+  // (dataset_options.h).
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument unless the fraction is within 0 to 1. Errors of
+  // Map, for the key.
+  // Example:
+  //   Dataset::Parquet({"users.parquet"})
+  //       .Sample({.fraction = 0.1, .by = {{"", Expr::Named("user")}}})
+  Dataset Sample(SampleStep step) const;
+  // Keeps one of several disjoint parts, by the hash of a key.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument unless the sum of the parts is 1, and `part` is the
+  // index of one. Errors of Map, for the key.
+  // Example:
+  //   Dataset::Csv({"houses.csv"}).Split({.parts = {0.8, 0.2}, .part = 1})
+  Dataset Split(SplitStep step) const;
   // Runs Map; then each row of the outputs along the first axis is an element.
   // Input: any element, for which each expression is T [n, …].
   // Output: n elements T […].
@@ -613,6 +631,15 @@ class Dataset {
   //   Dataset::Range(7).Shard(3, 1)
   //   // → 1, 4
   Dataset Shard(int64_t count, int64_t index) const;
+  // The elements with these indexes, in the order of the input.
+  // Input: any element.
+  // Output: as the input.
+  // Errors: InvalidArgument if an index is negative or not above the index
+  // before it, or if the input has no such element.
+  // Example:
+  //   Dataset::Range(10, 20).Subset({1, 5})
+  //   // → 11, 15
+  Dataset Subset(std::vector<int64_t> indices) const;
   // Adds the element's place.
   // Input: any element. A single unnamed component gets the name x.
   // Output: options.component, int64 [], before the components of the input.

@@ -257,6 +257,20 @@ struct RenameStep {
 struct FilterStep {
   Expr predicate;
 };
+// The steps below choose elements by the hash of a key, hash_uniform(name of
+// the step, seed, `by`); without `by`, the key is all components. Elements with
+// equal keys are kept or left out together, also if files are added.
+struct SampleStep {
+  double fraction = 0;  // 0 to 1
+  Outputs by{};
+  int64_t seed = 0;
+};
+struct SplitStep {
+  std::vector<double> parts;  // their sum is 1
+  int64_t part = 0;           // the index of the kept part
+  Outputs by{};
+  int64_t seed = 0;
+};
 // A map whose outputs are split along their first axes: each row becomes an
 // element.
 struct FlatMapStep {
@@ -377,6 +391,9 @@ struct SkipStep {
 struct ShardStep {  // the elements index, index + count, …
   int64_t count = 0;
   int64_t index = 0;
+};
+struct SubsetStep {  // the elements with these indexes, which increase
+  std::vector<int64_t> indices;
 };
 struct EnumerateStep {  // adds a first component: start, start + 1, …
   std::string component = "index";

@@ -13,6 +13,7 @@ from feedmill._values import (
     Shape,
     Types,
     component_names,
+    key_of,
     outputs,
     padded_shapes,
     required,
@@ -472,6 +473,37 @@ class Steps(StepMethods):
             method=method,
         )
 
+    def sample(
+        self,
+        fraction: float,
+        *,
+        by: Outputs | None = None,
+        seed: int | None = None,
+    ) -> Self:
+        """Keeps a fraction of the elements, chosen by a hash.
+
+        The same elements are kept in every epoch, and when files are added. Elements with the same
+        key are kept or left out together. Without ``by``, all components are the key, and all are
+        read.
+
+        Args:
+          fraction: The probability of an element, from 0 to 1.
+          by: The key: an expression, or several by name. Default: all components.
+          seed: Another seed chooses other elements. Default: 0.
+
+        Raises InvalidArgumentError unless the fraction is from 0 to 1.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(30).sample(0.2).read()]
+        [3, 7, 19, 24, 26]
+        """
+        return self._step(
+            "sample",
+            fraction=required("fraction", fraction),
+            by=key_of(by),
+            seed=seed,
+        )
+
     def select(self, *components: str) -> Self:
         """Keeps these components, in this order. Drops the others.
 
@@ -549,6 +581,60 @@ class Steps(StepMethods):
         [3, 4]
         """
         return self._step("skip", count=required("count", count))
+
+    def split(
+        self,
+        parts: Sequence[float],
+        part: int,
+        *,
+        by: Outputs | None = None,
+        seed: int | None = None,
+    ) -> Self:
+        """Keeps one of several disjoint parts, chosen by a hash.
+
+        Each element belongs to one part, also in other epochs and when files are added. Elements
+        with the same key belong to the same part. Without ``by``, all components are the key, and
+        all are read.
+
+        Args:
+          parts: Fractions of the elements; their sum is 1.
+          part: The index of the part that is kept, from 0.
+          by: The key: an expression, or several by name. Default: all components.
+          seed: Another seed makes other parts. Default: 0.
+
+        Raises InvalidArgumentError unless the sum of the parts is 1, and ``part`` is the index of
+        one.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(8)
+        >>> [int(x) for x in ds.split([0.5, 0.5], 1).read()]
+        [1, 3, 7]
+        """
+        return self._step(
+            "split",
+            parts=required("parts", parts),
+            part=required("part", part),
+            by=key_of(by),
+            seed=seed,
+        )
+
+    def subset(self, indices: Sequence[int]) -> Self:
+        """Keeps the elements with these indexes, in their order.
+
+        Indexes count from 0 in each pass of the input. Each is above the one before it. A shuffle
+        behind the step gives another order.
+
+        Args:
+          indices: Indexes of elements, which increase.
+
+        Raises InvalidArgumentError if an index is negative, or not above the one before it. Reading
+        raises it if there is no such element.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(10, 20).subset([1, 5]).read()]
+        [11, 15]
+        """
+        return self._step("subset", indices=required("indices", indices))
 
     def take(self, count: int) -> Self:
         """Ends after count elements.

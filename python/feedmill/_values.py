@@ -177,3 +177,8 @@ def outputs(
             + ("; the function returned None: does it lack a return?" if traced else "")
         )
     return step, _output("the element", made, traced)
+
+
+def key_of(by: Outputs | None) -> str | dict[str, Value] | None:
+    """Returns the expressions of a key, None if there are none."""
+    return None if by is None else outputs(by, {}, "by")[1]

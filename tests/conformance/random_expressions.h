@@ -94,6 +94,7 @@ inline constexpr std::array kMaps = {
     "utf8_length(image)",              // a data error
     "to_number(to_string(x), uint8)",  // a data error below 0
     "hash_bucket(x, 10)",
+    "hash_uniform(x, 3)",
     "vocabulary(x, 'words.txt', -1)",
     "vocabulary_buckets(path, 'words.txt', 3)",
     "sentencepiece(x, 'pieces.model')",

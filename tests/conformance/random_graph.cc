@@ -107,6 +107,20 @@ Step RandomImageStep(Random& random) {
   }
 }
 
+// Makes a step that leaves elements out.
+Step RandomChoice(Random& random) {
+  switch (Below(random, 4)) {
+    case 0:
+      return MakeStep(SampleStep{.fraction = 0.6, .seed = -1});
+    case 1:
+      return MakeStep(
+          SplitStep{.parts = {0.25, 0.5, 0.25},
+                    .part = static_cast<int64_t>(Below(random, 3))});
+    default:
+      return MakeStep(FilterStep{Parse(Pick(random, kFilters))});
+  }
+}
+
 Step RandomStep(Random& random) {
   if (Below(random, 3) == 0) return RandomSequenceStep(random);
   switch (Below(random, 16)) {
@@ -132,7 +146,7 @@ Step RandomStep(Random& random) {
     case 2:
       return RandomColumnsStep(random);
     case 3:
-      return MakeStep(FilterStep{Parse(Pick(random, kFilters))});
+      return RandomChoice(random);
     case 4:
       return MakeStep(ParseExampleStep{{{"image", DType::kBytes, {}},
                                         {"label", DType::kInt64, {}},
@@ -254,7 +268,7 @@ void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
 // True if the elements are counted and not none.
 bool FitsAsInput(const Graph& graph) {
   for (const Step& step : graph.steps) {
-    if (step.Is<FilterStep>() || step.Is<FlatMapStep>() ||
+    if (TraitsOf(step).drops || step.Is<FlatMapStep>() ||
         step.Is<OnErrorStep>() || step.Is<BatchStep>()) {
       return false;
     }

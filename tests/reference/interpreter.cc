@@ -277,6 +277,12 @@ class Interpreter {
     return reference::EpochOf(graph_, s, pass, infinite_passes_);
   }
 
+  static std::vector<std::string> NamesIn(const Element& element) {
+    std::vector<std::string> names;
+    for (const Component& c : element) names.push_back(c.name);
+    return names;
+  }
+
   // Applies a step that acts on each element alone. Returns false if the
   // element is filtered out.
   bool Apply(size_t s, uint64_t epoch, Item& item) const {
@@ -290,9 +296,10 @@ class Interpreter {
     } else if (const auto columns =
                    ChosenColumns(step, NamesBefore(graph_, s))) {
       item.element = WithChosen(s, epoch, *columns, item);
-    } else if (auto* filter = step.As<FilterStep>()) {
+    } else if (const auto predicate =
+                   PredicateOf(step, NamesIn(item.element))) {
       uint64_t draws = 0;
-      if (Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) == 0)
+      if (Drawn(s, epoch, *predicate, item, draws).numbers.at(0) == 0)
         return false;
       Keep(needed_[s + 1], item.element);
     } else if (auto* enumerate = step.As<EnumerateStep>()) {

@@ -125,8 +125,12 @@ Needed NeededBefore(const Step& step, Needed needed, const Names& in) {
       if (name.ends_with("_offsets"))
         needed->insert(name.substr(0, name.size() - 8));
   }
-  if (auto* filter = step.As<FilterStep>())
-    AddNames(filter->predicate, *needed);
+  const auto* sample = step.As<SampleStep>();
+  const auto* split = step.As<SplitStep>();
+  if ((sample && sample->by.empty()) || (split && split->by.empty()))
+    return std::nullopt;
+  if (const auto predicate = PredicateOf(step, in))
+    AddNames(*predicate, *needed);
   if (auto* bucket = step.As<BucketBySequenceLengthStep>())
     needed->insert(bucket->component);
   if (auto* tokens = step.As<TokenBatchStep>())
@@ -189,6 +193,34 @@ std::optional<std::vector<ChosenColumn>> ChosenColumns(
     return out;
   }
   return std::nullopt;
+}
+
+std::optional<Expr> PredicateOf(const Step& step,
+                                const std::vector<std::string>& in) {
+  const auto hash = [&](const char* name, int64_t seed, const Outputs& by) {
+    std::vector<Expr> hashed = {name, seed};
+    for (const auto& key : by) hashed.push_back(key.second);
+    if (by.empty())
+      for (const std::string& component : in)
+        hashed.push_back(Expr::Named(Name(component)));
+    return Expr::Apply("hash_uniform", hashed);
+  };
+  if (auto* filter = step.As<FilterStep>()) return filter->predicate;
+  if (auto* sample = step.As<SampleStep>())
+    return hash("sample", sample->seed, sample->by) < sample->fraction;
+  if (auto* split = step.As<SplitStep>()) {
+    const Expr h = hash("split", split->seed, split->by);
+    double low = 0;
+    size_t k = 0;
+    for (; k < static_cast<size_t>(split->part); ++k) low += split->parts[k];
+    if (k + 1 == split->parts.size()) return h >= low;
+    return h >= low && h < low + split->parts[k];
+  }
+  return std::nullopt;
+}
+
+bool Drops(const Step& step) {
+  return step.Is<FilterStep>() || step.Is<SampleStep>() || step.Is<SplitStep>();
 }
 
 bool IsNeeded(const Needed& needed, const std::string& name) {

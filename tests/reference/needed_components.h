@@ -34,6 +34,13 @@ std::optional<std::vector<ChosenColumn>> ChosenColumns(
     const Step& step, const std::vector<std::string>& in);
 // Returns the names of the components before step `s`.
 std::vector<std::string> NamesBefore(const Graph& graph, size_t s);
+// Returns the expression that is true for the elements that a filter, sample or
+// split keeps; nullopt for other steps. `in`: the names of its input.
+std::optional<Expr> PredicateOf(const Step& step,
+                                const std::vector<std::string>& in);
+
+// True for these steps.
+bool Drops(const Step& step);
 
 bool IsNeeded(const Needed& needed, const std::string& name);
 

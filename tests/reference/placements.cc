@@ -6,6 +6,7 @@
 #include "core/dataset/skipping.h"
 #include "tests/reference/combination.h"
 #include "tests/reference/formats.h"
+#include "tests/reference/needed_components.h"
 #include "tests/reference/places.h"
 #include "tests/reference/shuffles.h"
 #include "tests/reference/streams.h"
@@ -25,7 +26,7 @@ Placements PlacementsOf(const Graph& graph, bool is_input) {
     const Step& step = graph.steps[s];
     if (const auto* repeat = step.As<RepeatStep>())
       placements.infinite = placements.infinite || !repeat->count;
-    if (step.Is<FilterStep>()) changed = true;
+    if (Drops(step)) changed = true;
     if (Skips(step)) {
       changed = true;
       placements.skip_before = s;

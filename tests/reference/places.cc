@@ -72,6 +72,9 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
     out = Skipped(*skip, std::move(in));
   } else if (auto* shard = step.As<ShardStep>()) {
     out = Sharded(*shard, std::move(in));
+  } else if (auto* subset = step.As<SubsetStep>()) {
+    for (const int64_t index : subset->indices)
+      out.push_back(in.at(static_cast<size_t>(index)));
   } else if (step.As<EnumerateStep>()) {
     for (size_t j = 0; j < in.size(); ++j)
       for (Place& place : in[j]) place.numbers[s] = j;

@@ -145,9 +145,9 @@ class Runner {
   Items Run(const Step& step) {
     try {
       const bool done =
-          DoOneOf<ShardStep, EnumerateStep, ShuffleStep, BatchStep, UnbatchStep,
-                  RebatchStep, WindowStep, BucketBySequenceLengthStep,
-                  TokenBatchStep, PackStep>(step);
+          DoOneOf<ShardStep, SubsetStep, EnumerateStep, ShuffleStep, BatchStep,
+                  UnbatchStep, RebatchStep, WindowStep,
+                  BucketBySequenceLengthStep, TokenBatchStep, PackStep>(step);
       if (!done) throw std::logic_error("not a step of sequences");
     } catch (const DataError& error) {
       out_.failed = true;
@@ -165,6 +165,11 @@ class Runner {
   void Do(const ShardStep& step) {
     for (size_t k = Size(step.index); k < in_.size(); k += Size(step.count))
       out_.items.push_back(in_[k]);
+  }
+
+  void Do(const SubsetStep& step) {
+    for (const int64_t index : step.indices)
+      out_.items.push_back(in_.at(Size(index)));
   }
 
   void Do(const EnumerateStep& step) {

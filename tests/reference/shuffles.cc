@@ -58,7 +58,8 @@ bool ShufflesFiles(const Step& step) {
 
 bool NeedsPlaces(const Step& step) {
   return step.Is<TakeStep>() || step.Is<SkipStep>() || step.Is<BatchStep>() ||
-         step.Is<ShardStep>() || step.Is<EnumerateStep>() ||
+         step.Is<ShardStep>() || step.Is<SubsetStep>() ||
+         step.Is<EnumerateStep>() ||
          (step.Is<ShuffleStep>() && !ShufflesAll(step) && !ShufflesFiles(step));
 }
 

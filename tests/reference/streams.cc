@@ -6,6 +6,7 @@
 #include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
 #include "tests/reference/combination.h"
+#include "tests/reference/needed_components.h"
 #include "tests/reference/shuffles.h"
 
 namespace feedmill::reference {
@@ -16,8 +17,9 @@ using Elements = std::vector<Element>;
 bool IsStream(const Graph& input) {
   if (!ReadInOrderReason(input.source).empty()) return true;
   for (const Step& step : input.steps) {
-    const bool counts = step.Is<TakeStep>() || step.Is<SkipStep>();
-    if (step.Is<FilterStep>() || Skips(step) || SeesSequence(step) ||
+    const bool counts =
+        step.Is<TakeStep>() || step.Is<SkipStep>() || step.Is<SubsetStep>();
+    if (Drops(step) || Skips(step) || SeesSequence(step) ||
         (NeedsPlaces(step) && !counts))
       return true;
   }

@@ -335,6 +335,31 @@ std::vector<std::string> WordsOf(const std::string& text) {
   return words;
 }
 
+// Returns the bytes of a value that hash_uniform hashes.
+std::string Hashed(const Tensor& value) {
+  std::string out;
+  const auto add = [&](auto number) {
+    out.append(reinterpret_cast<const char*>(&number), sizeof number);
+  };
+  for (const std::string& s : value.strings) {
+    add(uint64_t{s.size()});
+    out += s;
+  }
+  for (const long double number : value.numbers) {
+    if (value.dtype == DType::kFloat32 || value.dtype == DType::kFloat64) {
+      if (std::isnan(number))
+        add(std::numeric_limits<double>::quiet_NaN());
+      else
+        add(number == 0 ? 0.0 : static_cast<double>(number));
+    } else if (number < 0) {
+      add(static_cast<int64_t>(number));
+    } else {
+      add(static_cast<uint64_t>(number));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Tensor> TextFunction(
@@ -419,6 +444,15 @@ std::optional<Tensor> TextFunction(
                             XXH3_64bits_withSeed(s.data(), s.size(), 0) %
                             static_cast<uint64_t>(integer(1)));
                       });
+  if (f == "hash_uniform") {
+    uint64_t hash = 0;
+    for (size_t k = 0; k < call.arguments.size(); ++k) {
+      const std::string bytes = Hashed(argument(k));
+      hash = XXH3_64bits_withSeed(bytes.data(), bytes.size(), hash);
+    }
+    const long double uniform = static_cast<long double>(hash >> 11) * 0x1p-53L;
+    return Tensor{DType::kFloat64, {}, {uniform}, {}};
+  }
   if (f.starts_with("vocabulary"))
     return EachNumber(
         argument(0), DType::kInt64,

@@ -64,6 +64,7 @@ std::vector<Case> Cases() {
       {in.Take(11), {0, 1, 10, 11}},
       {in.Take(0), {0, 0, 0, 0}},
       {in.Skip(9), {0, 0, 1, 3}},
+      {in.Subset({0}), {1, 1, 1, 1}},  // an error for 0 elements
       {in.Shard(4, 0), {0, 1, 3, 3}},
       {in.Shard(4, 1), {0, 0, 3, 3}},
       {in.Shard(4, 3), {0, 0, 2, 3}},
