@@ -23,6 +23,10 @@ namespace {
 constexpr size_t kOpenMax = 32;
 // Longest wait for the plan of an input.
 constexpr absl::Duration kPlanPatience = absl::Seconds(10);
+// Longest wait for a worker that does not answer, and how long none is asked
+// afterwards.
+constexpr absl::Duration kLinkPatience = absl::Seconds(5);
+constexpr absl::Duration kUnreachableFor = absl::Minutes(1);
 // Least waits after which an input is read. A shorter one is made before
 // another worker has begun.
 constexpr std::chrono::nanoseconds kAfter = std::chrono::milliseconds(300);
@@ -48,6 +52,7 @@ class ServiceInput final : public PieceSource {
 
   absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override {
     FM_ASSIGN_OR_RETURN(const TakeResult taken, source_.Take(deadline, piece));
+    if (taken == TakeResult::kTimedOut) FM_RETURN_IF_ERROR(Unreachable());
     if (checked_) return taken;
     if (taken == TakeResult::kTimedOut && !source_.view().run.has_value()) {
       if (SteadyNow() - source_.opened() < kPlanPatience) return taken;
@@ -65,6 +70,18 @@ class ServiceInput final : public PieceSource {
   void SkipTo(uint64_t position) override { source_.SkipTo(position); }
 
  private:
+  // Workers may be reached by readers only, or only through the dispatcher.
+  absl::Status Unreachable() const {
+    const WorkerLinks::Faults& faults = source_.view().faults;
+    const absl::Time now = SteadyNow();
+    if (faults.unreachable.empty() ||
+        now - faults.unreachable_since < kLinkPatience) {
+      return absl::OkStatus();
+    }
+    place_->not_before = now + kUnreachableFor;
+    return Unavailable("this worker cannot reach {}", faults.unreachable);
+  }
+
   const std::shared_ptr<ServicePlace> place_;
   const std::string plan_;
   ServiceSource source_;
@@ -85,7 +102,7 @@ class ServiceInputs final : public InputService {
   bool Helps(std::chrono::nanoseconds in_all,
              std::chrono::nanoseconds of_input) const override {
     return in_all >= kAfter && of_input >= kInputAfter && place_->workers > 1 &&
-           place_->open < kOpenMax;
+           place_->open < kOpenMax && SteadyNow() >= place_->not_before.load();
   }
 
   std::unique_ptr<PieceSource> Read(const Request& request) override {
@@ -101,7 +118,10 @@ class ServiceInputs final : public InputService {
     settings.run = RunNumber(request.iteration + 1);
     settings.start = request.begin;
     settings.session = {ConsumerId(name), Incarnation(NextIncarnation())};
-    settings.budget_bytes = std::max(request.bytes_max, kBudgetMin);
+    // The sum for all inputs is at most four times bytes_max.
+    settings.budget_bytes = std::max(
+        kBudgetMin,
+        std::min(request.bytes_max, place_->bytes_max / (place_->open + 1)));
     settings.quota_bytes =
         std::min(settings.quota_bytes, settings.budget_bytes);
     auto link = ServiceLink::Connect(place_->dispatcher, place_->cluster_id,

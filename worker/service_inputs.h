@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/time/time.h"
 #include "core/dataset/graph.h"
 #include "core/net/address.h"
 #include "core/pipeline/input_service.h"
@@ -19,6 +20,10 @@ struct ServicePlace {
   std::string cluster_id;
   std::atomic<uint32_t> workers{0};  // that take leases
   std::atomic<size_t> open{0};       // inputs that are read now
+  // Elements that are received ahead, roughly, of all inputs together.
+  size_t bytes_max = 0;
+  // No input is read before this time: a worker could not be reached.
+  std::atomic<absl::Time> not_before{absl::InfinitePast()};
 };
 
 // Returns the service of a pipeline's inputs. An input is read as any reader

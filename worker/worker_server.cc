@@ -355,6 +355,7 @@ void WorkerServer::Shell::MakeAgent() {
   if (!security_.has_value()) {
     inputs_place_ = std::make_shared<ServicePlace>();
     inputs_place_->dispatcher = dispatcher_at_;
+    inputs_place_->bytes_max = config_.memory_bytes / kStreamShare;
     inputs_place_->cluster_id = config_.endpoint.cluster_id;
   }
   StageRunner::Results results;
