@@ -78,7 +78,7 @@ class ServiceInput final : public PieceSource {
         now - faults.unreachable_since < kLinkPatience) {
       return absl::OkStatus();
     }
-    place_->not_before = now + kUnreachableFor;
+    place_->not_before = absl::ToUnixNanos(now + kUnreachableFor);
     return Unavailable("this worker cannot reach {}", faults.unreachable);
   }
 
@@ -102,7 +102,8 @@ class ServiceInputs final : public InputService {
   bool Helps(std::chrono::nanoseconds in_all,
              std::chrono::nanoseconds of_input) const override {
     return in_all >= kAfter && of_input >= kInputAfter && place_->workers > 1 &&
-           place_->open < kOpenMax && SteadyNow() >= place_->not_before.load();
+           place_->open < kOpenMax &&
+           absl::ToUnixNanos(SteadyNow()) >= place_->not_before;
   }
 
   std::unique_ptr<PieceSource> Read(const Request& request) override {

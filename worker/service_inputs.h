@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/time/time.h"
 #include "core/dataset/graph.h"
 #include "core/net/address.h"
 #include "core/pipeline/input_service.h"
@@ -22,8 +21,9 @@ struct ServicePlace {
   std::atomic<size_t> open{0};       // inputs that are read now
   // Elements that are received ahead, roughly, of all inputs together.
   size_t bytes_max = 0;
-  // No input is read before this time: a worker could not be reached.
-  std::atomic<absl::Time> not_before{absl::InfinitePast()};
+  // No input is read before this time (SteadyNow, nanoseconds): a worker could
+  // not be reached.
+  std::atomic<int64_t> not_before{0};
 };
 
 // Returns the service of a pipeline's inputs. An input is read as any reader
