@@ -26,9 +26,6 @@ class CsvDecoder final : public RecordDecoder {
         only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
     auto runs = ColumnRuns(source);  // checked by Output
     if (runs.ok()) runs_ = *std::move(runs);
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      nullable_.push_back(MayBeNull(std::span(fields_), f));
-    }
     int field = 0;
     for (size_t k = 0; k < source.fields.size(); ++k) {
       const bool made = live.empty() || live[k];
@@ -67,6 +64,17 @@ class CsvDecoder final : public RecordDecoder {
   absl::Status Decode(const Head& file_head, std::string_view window,
                       std::span<const Extent> records,
                       RecordBlock& out) const override {
+    return has_nulls_ ? DecodeRecords<true>(file_head, window, records, out)
+                      : DecodeRecords<false>(file_head, window, records, out);
+  }
+
+ private:
+  // Not inlined: else one function would have both loops, and be slower.
+  template <bool kHasNulls>
+  [[gnu::noinline]] absl::Status DecodeRecords(const Head& file_head,
+                                               std::string_view window,
+                                               std::span<const Extent> records,
+                                               RecordBlock& out) const {
     const Head& head = source_.header ? file_head : in_order_;
     std::string scratch;
     std::string converted;
@@ -86,12 +94,9 @@ class CsvDecoder final : public RecordDecoder {
           return absl::OkStatus();
         }
         const auto f = static_cast<size_t>(head.fields[column]);
-        if (!nullable_[f]) return Append(fields_[f], value, out.columns[f]);
-        if (IsMissing(Trimmed(value))) {
-          AppendNull(fields_[f].dtype, out.columns[f], out.columns[f + 1]);
-          return absl::OkStatus();
+        if constexpr (kHasNulls) {
+          if (AppendIfNull(f, value, out)) return absl::OkStatus();
         }
-        AppendValid(out.columns[f + 1]);
         return Append(fields_[f], value, out.columns[f]);
       };
       FM_ASSIGN_OR_RETURN(
@@ -107,7 +112,6 @@ class CsvDecoder final : public RecordDecoder {
     return absl::OkStatus();
   }
 
- private:
   const ColumnRun* RunOf(const std::string& name) const {
     const auto found = std::ranges::find(runs_, name, &ColumnRun::name);
     return found == runs_.end() ? nullptr : &*found;
@@ -135,6 +139,18 @@ class CsvDecoder final : public RecordDecoder {
     }
     const auto at = static_cast<size_t>(found - names.begin());
     return RunPlace{at, at};
+  }
+
+  // Appends the validity of a field that may be null; if it is null, also its
+  // value, and returns true.
+  bool AppendIfNull(size_t f, std::string_view text, RecordBlock& out) const {
+    if (!nullable_[f]) return false;
+    if (!IsMissing(Trimmed(text))) {
+      AppendValid(out.columns[f + 1]);
+      return false;
+    }
+    AppendNull(fields_[f].dtype, out.columns[f], out.columns[f + 1]);
+    return true;
   }
 
   absl::Status Append(const SourceField& field, std::string_view text,
@@ -175,7 +191,6 @@ class CsvDecoder final : public RecordDecoder {
 
   const CsvSource source_;
   const bool only_empty_is_missing_;
-  std::vector<bool> nullable_;  // by field: the next one is its validity
   std::vector<ColumnRun> runs_;
   Head in_order_;  // for files without headers
 };

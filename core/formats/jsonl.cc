@@ -6,7 +6,6 @@
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
-#include "core/chunk/validity.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
 #include "core/formats/json_scanner.h"
@@ -41,12 +40,7 @@ class JsonDecoder final : public RecordDecoder {
   JsonDecoder(std::vector<SourceField> fields, const JsonlSource& source)
       : RecordDecoder(std::move(fields)),
         encoding_(source.encoding),
-        exact_integers_(source.exact_integers) {
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      nullable_.push_back(MayBeNull(std::span(fields_), f));
-      validity_.push_back(IsValidity(std::span(fields_), f));
-    }
-  }
+        exact_integers_(source.exact_integers) {}
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
@@ -60,15 +54,13 @@ class JsonDecoder final : public RecordDecoder {
         text = Latin1ToUtf8(text, converted);
       }
       FM_RETURN_IF_ERROR(Find(text, row));
-      for (size_t f = 0; f < fields_.size(); ++f) {
-        if (validity_[f]) continue;
-        if (nullable_[f] && row.values[f].kind == Kind::kNull) {
-          AppendNull(fields_[f].dtype, out.columns[f], out.columns[f + 1]);
-          continue;
+      if (has_nulls_) {
+        FM_RETURN_IF_ERROR(AppendNullable(row, out));
+      } else {
+        for (size_t f = 0; f < fields_.size(); ++f) {
+          FM_RETURN_IF_ERROR(
+              Append(fields_[f], row.values[f], row.text, out.columns[f]));
         }
-        FM_RETURN_IF_ERROR(
-            Append(fields_[f], row.values[f], row.text, out.columns[f]));
-        if (nullable_[f]) AppendValid(out.columns[f + 1]);
       }
       ++out.rows;
     }
@@ -80,6 +72,23 @@ class JsonDecoder final : public RecordDecoder {
     std::vector<JsonToken> values;  // by field; kNull if absent
     std::string text;               // unescaped string
   };
+
+  // Appends a row of fields of which some may be null.
+  [[gnu::noinline]] absl::Status AppendNullable(Row& row,
+                                                RecordBlock& out) const {
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      const size_t value = f;
+      if (nullable_[f]) ++f;  // its validity has no value in the record
+      if (f > value && row.values[value].kind == Kind::kNull) {
+        AppendNull(fields_[value].dtype, out.columns[value], out.columns[f]);
+        continue;
+      }
+      FM_RETURN_IF_ERROR(Append(fields_[value], row.values[value], row.text,
+                                out.columns[value]));
+      if (f > value) AppendValid(out.columns[f]);
+    }
+    return absl::OkStatus();
+  }
 
   // Finds the fields of one object. If a name is repeated, the last member
   // counts.
@@ -195,8 +204,10 @@ class JsonDecoder final : public RecordDecoder {
     return Misfit(field, value);
   }
 
-  absl::Status Append(const SourceField& field, const JsonToken& value,
-                      std::string& text, OutputColumn& column) const {
+  [[gnu::always_inline]] absl::Status Append(const SourceField& field,
+                                             const JsonToken& value,
+                                             std::string& text,
+                                             OutputColumn& column) const {
     if (field.shape.empty()) return AppendItem(field, value, text, column);
     int64_t count = 0;
     const bool list = field.shape[0] == kUnknownDim;
@@ -215,8 +226,6 @@ class JsonDecoder final : public RecordDecoder {
 
   const TextEncoding encoding_;
   const bool exact_integers_;
-  std::vector<bool> nullable_;  // by field: the next one is its validity
-  std::vector<bool> validity_;  // by field: it is a validity
 };
 
 // Properties of a field, after the records seen so far.

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/base/vector_target.h"
+#include "core/chunk/validity.h"
 
 namespace feedmill {
 namespace {
@@ -130,6 +131,14 @@ class BytesDecoder final : public RecordDecoder {
 
 std::unique_ptr<const RecordDecoder> MakeBytesDecoder() {
   return std::make_unique<BytesDecoder>();
+}
+
+RecordDecoder::RecordDecoder(std::vector<SourceField> fields)
+    : fields_(std::move(fields)) {
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    nullable_.push_back(MayBeNull(std::span(fields_), f));
+    has_nulls_ = has_nulls_ || nullable_.back();
+  }
 }
 
 absl::StatusOr<RecordDecoder::Head> RecordDecoder::ReadHead(

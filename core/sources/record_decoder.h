@@ -42,10 +42,13 @@ class RecordDecoder {
                               RecordBlock& out) const = 0;
 
  protected:
-  explicit RecordDecoder(std::vector<SourceField> fields)
-      : fields_(std::move(fields)) {}
+  explicit RecordDecoder(std::vector<SourceField> fields);
 
   const std::vector<SourceField> fields_;  // the components
+  // By field: the next one is its validity (core/chunk/validity.h). Rows of
+  // fields without any are decoded by a loop that does not look.
+  std::vector<bool> nullable_;
+  bool has_nulls_ = false;
 };
 
 // Returns the decoder of records with one component, their bytes.
