@@ -96,7 +96,11 @@ class NullSplitter {
     for (const Expr& argument : call->arguments) {
       FM_ASSIGN_OR_RETURN(arguments.emplace_back(), Split(argument));
     }
-    return OfCall(call->function, std::move(arguments));
+    FM_ASSIGN_OR_RETURN(NullableExpr out,
+                        OfCall(call->function, std::move(arguments)));
+    FM_RETURN_IF_ERROR(CheckSize(out.value));
+    if (out.valid) FM_RETURN_IF_ERROR(CheckSize(*out.valid));
+    return out;
   }
 
  private:
@@ -126,6 +130,11 @@ class NullSplitter {
         arguments.size() == 2) {
       return Kleene(name == "logical_and", std::move(arguments));
     }
+    if (name == "logical_not" && arguments.size() == 1 &&
+        arguments[0].is_false) {
+      std::swap(arguments[0].value, *arguments[0].is_false);
+      return std::move(arguments[0]);
+    }
     std::vector<Expr> values;
     values.reserve(arguments.size());
     for (const NullableExpr& one : arguments) values.push_back(one.value);
@@ -148,6 +157,16 @@ class NullSplitter {
     }
     out.value = Call(name, std::move(values));
     return out;
+  }
+
+  static absl::Status CheckSize(const Expr& expr) {
+    if (expr.nodes() <= Expr::kNodesMax && expr.height() <= Expr::kHeightMax) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "an expression of values that may be null gets more than {} terms, or "
+        "deeper than {}; split it over several with_columns steps",
+        Expr::kNodesMax, Expr::kHeightMax);
   }
 
   static absl::Status CheckCount(const std::string& name, size_t count) {
@@ -178,14 +197,18 @@ class NullSplitter {
     std::vector<Expr> is_false;
     for (const NullableExpr& one : arguments) {
       FM_RETURN_IF_ERROR(CheckRepeatable(one.value));
-      is_true.push_back(one.valid ? *one.valid && one.value : one.value);
-      is_false.push_back(one.valid ? *one.valid && !one.value : !one.value);
+      // Without is_false, a chain would double with each operand.
+      const bool plain = !one.valid || one.is_false;
+      is_true.push_back(plain ? one.value : *one.valid && one.value);
+      is_false.push_back(one.is_false ? *one.is_false
+                         : one.valid  ? *one.valid && !one.value
+                                      : !one.value);
     }
     const Expr yes =
         is_and ? is_true[0] && is_true[1] : is_true[0] || is_true[1];
     const Expr no =
         is_and ? is_false[0] || is_false[1] : is_false[0] && is_false[1];
-    return NullableExpr{yes, yes || no};
+    return NullableExpr{yes, yes || no, no};
   }
 
   const ElementSpec& spec_;

@@ -17,12 +17,16 @@ namespace feedmill {
 struct NullableExpr {
   Expr value;
   std::optional<Expr> valid;  // nullopt: never null
+  // A bool of `and`, `or` or `not`: true where it is false. Its value is then
+  // false where it is null.
+  std::optional<Expr> is_false{};
 };
 
 // Splits an expression over elements of `spec` into value and validity, and
 // replaces is_null, fill_null and coalesce. Operators and most functions of a
 // null are null; `and` and `or` have three values (Kleene), as in SQL and
-// Arrow. InvalidArgument for a function that takes no nulls.
+// Arrow. InvalidArgument for a function that takes no nulls, and for an
+// expression that gets too large.
 absl::StatusOr<NullableExpr> SplitNulls(const Expr& expr,
                                         const ElementSpec& spec,
                                         const FunctionRegistry& registry);
