@@ -112,13 +112,13 @@ VerdictInput JobVerdicts::InputOf(absl::Time now, const JobState& job,
   AddSteps(job.plan, "", input);
   // Jobs by which workers read inputs of this one do its work.
   const auto& jobs = context_.state->jobs;
-  for (auto other = jobs.lower_bound(JobName(std::string(kInputJobs)));
-       other != jobs.end() && other->first.value().starts_with(kInputJobs);
+  const std::string prefix = InputJobPrefix(job.fingerprint);
+  for (auto other = jobs.lower_bound(JobName(prefix));
+       other != jobs.end() && other->first.value().starts_with(prefix);
        ++other) {
-    const std::string of = InputReadBy(other->first, job.fingerprint);
-    if (of.empty() || other->second.over()) continue;
+    if (other->second.over()) continue;
     plans.push_back(other->second.plan);
-    AddSteps(other->second.plan, of + " ", input);
+    AddSteps(other->second.plan, InputReadBy(other->first) + " ", input);
   }
   // A pass over inputs that workers share is no bound.
   if (plans.size() > 1) input.positions = 0;

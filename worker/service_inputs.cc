@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/clock.h"
+#include "core/net/log.h"
 #include "core/plan/plan_id.h"
 #include "core/wire/input_job.h"
 
@@ -31,7 +32,9 @@ constexpr absl::Duration kUnreachableFor = absl::Minutes(1);
 // another worker has begun.
 constexpr std::chrono::nanoseconds kAfter = std::chrono::milliseconds(300);
 constexpr std::chrono::nanoseconds kInputAfter = std::chrono::milliseconds(50);
+// Elements that are received ahead of an input.
 constexpr size_t kBudgetMin = size_t{2} << 20;
+constexpr size_t kBudgetMax = size_t{16} << 20;
 
 std::string NewName() {
   std::random_device device;
@@ -43,14 +46,27 @@ std::string NewName() {
 class ServiceInput final : public PieceSource {
  public:
   ServiceInput(std::unique_ptr<ServiceLink> link,
-               std::shared_ptr<ServicePlace> place, std::string plan)
+               std::shared_ptr<ServicePlace> place, std::string name,
+               std::string plan)
       : place_(std::move(place)),
+        name_(std::move(name)),
         plan_(std::move(plan)),
         source_(std::move(link), place_->dispatcher.ToString(),
                 /*in_order=*/true, ReadOptions{}) {}
   ~ServiceInput() override { --place_->open; }
 
   absl::StatusOr<TakeResult> Take(absl::Time deadline, Piece& piece) override {
+    absl::StatusOr<TakeResult> taken = TakeChecked(deadline, piece);
+    if (!taken.ok()) {
+      LogWarning("this worker makes {} itself from now on: {}", name_,
+                 ErrorText(taken.status()));
+    }
+    return taken;
+  }
+  void SkipTo(uint64_t position) override { source_.SkipTo(position); }
+
+ private:
+  absl::StatusOr<TakeResult> TakeChecked(absl::Time deadline, Piece& piece) {
     FM_ASSIGN_OR_RETURN(const TakeResult taken, source_.Take(deadline, piece));
     if (taken == TakeResult::kTimedOut) FM_RETURN_IF_ERROR(Unreachable());
     if (checked_) return taken;
@@ -67,9 +83,7 @@ class ServiceInput final : public PieceSource {
     checked_ = true;
     return taken;
   }
-  void SkipTo(uint64_t position) override { source_.SkipTo(position); }
 
- private:
   // Workers may be reached by readers only, or only through the dispatcher.
   absl::Status Unreachable() const {
     const WorkerLinks::Faults& faults = source_.view().faults;
@@ -83,6 +97,7 @@ class ServiceInput final : public PieceSource {
   }
 
   const std::shared_ptr<ServicePlace> place_;
+  const std::string name_;  // of the job
   const std::string plan_;
   ServiceSource source_;
   bool checked_ = false;  // the run is the requested plan's
@@ -120,17 +135,17 @@ class ServiceInputs final : public InputService {
     settings.start = request.begin;
     settings.session = {ConsumerId(name), Incarnation(NextIncarnation())};
     // The sum for all inputs is at most four times bytes_max.
-    settings.budget_bytes = std::max(
-        kBudgetMin,
-        std::min(request.bytes_max, place_->bytes_max / (place_->open + 1)));
+    settings.budget_bytes = std::clamp(place_->bytes_max / (place_->open + 1),
+                                       kBudgetMin, kBudgetMax);
     settings.quota_bytes =
         std::min(settings.quota_bytes, settings.budget_bytes);
+    std::string job = settings.job.value();
     auto link = ServiceLink::Connect(place_->dispatcher, place_->cluster_id,
                                      std::nullopt, std::move(settings), {});
     if (!link.ok()) return nullptr;
     ++place_->open;
     return std::make_unique<ServiceInput>(
-        *std::move(link), place_,
+        *std::move(link), place_, std::move(job),
         PlanIdOf(Fingerprint(part), request.manifest_hash, request.seed,
                  request.iteration));
   }

@@ -59,7 +59,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
       const std::shared_ptr<const Plan> plan,
       Plan::Make(analyzed, source_size, definition.seed, definition.iteration));
   return WorkerStage::Make(plan, std::move(manifest), registry,
-                           std::move(streams), graph.part, services(graph));
+                           std::move(streams), services(graph));
 }
 
 using Packed = std::shared_ptr<const PackedParts>;

@@ -610,6 +610,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> PartOf(
     whole = whole->inputs[index];
   }
   auto out = std::make_shared<AnalyzedGraph>(*whole);
+  out->part = part;
   out->covered = covered;
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }

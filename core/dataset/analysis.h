@@ -82,8 +82,9 @@ struct AnalyzedGraph {
   // Index of the on_error step that skips: failed elements of the source and of
   // earlier steps are skipped.
   std::optional<size_t> skip_before;
-  // Graph::part was set: an on_error of a pipeline around this one skips
-  // elements that fail here.
+  // Graph::part, and whether an on_error of a pipeline around that part skips
+  // elements that fail in it.
+  std::vector<size_t> part{};
   bool covered = false;
 
   const CacheStep& cache() const {

@@ -25,8 +25,7 @@ class InputService {
     std::string manifest_hash{};  // of the input's files; "" without files
     uint64_t seed = 0;
     uint64_t iteration = 0;
-    Cursor begin{};        // the first position to read
-    size_t bytes_max = 0;  // of elements that are received ahead
+    Cursor begin{};  // the first position to read
   };
 
   virtual ~InputService() = default;

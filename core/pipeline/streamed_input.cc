@@ -34,8 +34,6 @@ constexpr size_t kStatesMax = 64;
 // if the pass continues from it.
 constexpr std::chrono::nanoseconds kStateInterval =
     std::chrono::milliseconds(20);
-// Bytes of elements that are received ahead, of all inputs together.
-constexpr size_t kMovedBytesMax = size_t{32} << 20;
 
 // Data that all passes of one plan share.
 struct Recipe {
@@ -95,7 +93,6 @@ struct Recipe {
     request.seed = plan->seed();
     request.iteration = Iteration(input, pass, turn);
     request.begin = stream.at();
-    request.bytes_max = kMovedBytesMax / graph().inputs.size();
     stream.ReadElsewhere(context.service->Read(request), context.covered);
   }
 

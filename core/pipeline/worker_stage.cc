@@ -46,12 +46,12 @@ uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry,
-    std::shared_ptr<StreamThreads> threads, std::vector<size_t> part,
+    std::shared_ptr<StreamThreads> threads,
     std::shared_ptr<InputService> service) {
   StageContext context;
   context.covered = plan->graph().covered;
   context.threads = std::move(threads);
-  context.part = std::move(part);
+  context.part = plan->graph().part;
   context.service = std::move(service);
   FM_ASSIGN_OR_RETURN(
       context.registry,

@@ -72,13 +72,12 @@ class WorkerStage final : public std::enable_shared_from_this<WorkerStage> {
     bool wants_beside = false;
   };
 
-  // `threads`, `part`, `service`: see StageContext.
+  // `threads`, `service`: see StageContext.
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest,
       std::shared_ptr<const FunctionRegistry> registry,
       std::shared_ptr<StreamThreads> threads = nullptr,
-      std::vector<size_t> part = {},
       std::shared_ptr<InputService> service = nullptr);
   // Same for a part of a pipeline: an input of a combining source, or the steps
   // before a cache.

@@ -12,17 +12,18 @@ constexpr size_t kFingerprintPart = 16;
 
 JobName InputJobName(const std::vector<size_t>& part,
                      std::string_view fingerprint, std::string_view unique) {
-  return JobName(fmt::format("{}{}]-{}-{}", kInputJobs, fmt::join(part, "]["),
-                             fingerprint.substr(0, kFingerprintPart), unique));
+  return JobName(fmt::format("{}{}]-{}", InputJobPrefix(fingerprint),
+                             fmt::join(part, "]["), unique));
 }
 
-std::string InputReadBy(const JobName& job, std::string_view fingerprint) {
+std::string InputJobPrefix(std::string_view fingerprint) {
+  return fmt::format("@{}-inputs[", fingerprint.substr(0, kFingerprintPart));
+}
+
+std::string InputReadBy(const JobName& job) {
   const std::string& name = job.value();
-  if (!name.starts_with(kInputJobs)) return "";
-  const std::string mark =
-      fmt::format("-{}-", fingerprint.substr(0, kFingerprintPart));
-  const size_t end = name.find(mark);
-  return end == std::string::npos ? "" : name.substr(1, end - 1);
+  const size_t begin = name.find('-') + 1;
+  return name.substr(begin, name.rfind('-') - begin);
 }
 
 }  // namespace feedmill

@@ -11,16 +11,15 @@
 namespace feedmill {
 
 // Returns the name of a job by which a worker reads an input of a pipeline with
-// this fingerprint: "@inputs[0][2]-1f2e…-UNIQUE". `part`: see Graph::part.
+// this fingerprint: "@1f2e…-inputs[0][2]-UNIQUE". `part`: see Graph::part.
 JobName InputJobName(const std::vector<size_t>& part,
                      std::string_view fingerprint, std::string_view unique);
 
-// All such names begin so.
-inline constexpr std::string_view kInputJobs = "@inputs[";
+// The names of all such jobs of the pipeline begin so, and no others.
+std::string InputJobPrefix(std::string_view fingerprint);
 
-// Returns "inputs[0][2]" if the job reads an input of a pipeline with this
-// fingerprint, else "".
-std::string InputReadBy(const JobName& job, std::string_view fingerprint);
+// Returns "inputs[0][2]". REQUIRES: the name begins with InputJobPrefix.
+std::string InputReadBy(const JobName& job);
 
 }  // namespace feedmill
 

@@ -95,7 +95,7 @@ absl::StatusOr<Opened> Open(
                       Plan::Make(analyzed, source.size, seed, iteration));
   FM_ASSIGN_OR_RETURN(
       opened.stage, WorkerStage::Make(opened.plan, manifest, registry, nullptr,
-                                      graph.part, std::move(service)));
+                                      std::move(service)));
   return opened;
 }
 

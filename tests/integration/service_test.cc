@@ -381,14 +381,14 @@ TEST_F(Service, AllWorkersMakeTheInputsOfAMixture) {
     if (!inputs.empty()) continue;
     const auto status = FetchStatus(dispatcher_.target(), absl::Seconds(20));
     ASSERT_TRUE(status.ok()) << status.status();
-    if (status->find("@inputs[1]-") == std::string::npos) continue;
+    if (status->find("-inputs[1]-") == std::string::npos) continue;
     inputs = *status;
     workers_[outcome.elements % 3]->Stop();
   }
   outcome.hash = hash.Hex();
   outcome.status = (*reader)->status();
   EXPECT_EQ(outcome, local);
-  EXPECT_THAT(inputs, HasSubstr("@inputs[0]-"));
+  EXPECT_THAT(inputs, HasSubstr("-inputs[0]-"));
 }
 
 TEST_F(Service, AWorkerThatComesLateIsWaitedFor) {

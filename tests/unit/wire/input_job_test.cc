@@ -8,11 +8,10 @@ namespace {
 TEST(InputJobs, AreFoundByThePipelineThatTheyReadAnInputOf) {
   const std::string pipeline = "0123456789abcdef0123456789abcdef";
   const JobName job = InputJobName({1, 0}, pipeline, "77");
-  EXPECT_EQ(job.value(), "@inputs[1][0]-0123456789abcdef-77");
-  EXPECT_EQ(InputReadBy(job, pipeline), "inputs[1][0]");
-  EXPECT_EQ(InputReadBy(job, "f" + pipeline), "");
-  EXPECT_EQ(InputReadBy(JobName("@77"), pipeline), "");
-  EXPECT_EQ(InputReadBy(JobName("training"), pipeline), "");
+  EXPECT_EQ(job.value(), "@0123456789abcdef-inputs[1][0]-77");
+  EXPECT_TRUE(job.value().starts_with(InputJobPrefix(pipeline)));
+  EXPECT_FALSE(job.value().starts_with(InputJobPrefix("f" + pipeline)));
+  EXPECT_EQ(InputReadBy(job), "inputs[1][0]");
 }
 
 }  // namespace
