@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from feedmill._arguments import Nulls
 from feedmill._dataset_base import DatasetBase
 from feedmill._options import AdapterOptions
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError
@@ -42,6 +43,9 @@ class Adapter(Loader):
     def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
         """Returns the function ``agree`` of :class:`Loader`, for several ranks."""
         return None
+
+    def _native_nulls(self, nulls: Nulls) -> str:
+        return "split" if nulls == "masked" else nulls  # frameworks have no masked arrays
 
     def _find_options(self) -> dict[str, Any]:
         rank, ranks = self._ranks or self._find_ranks()

@@ -16,6 +16,8 @@ _COUNT_MAX = (1 << 64) - 1
 
 Even: TypeAlias = Literal["exact", "drop", "pad"]
 EVEN = ("exact", "drop", "pad")
+Nulls: TypeAlias = Literal["error", "fill", "masked"]
+NULLS = ("error", "fill", "masked")
 
 
 def _refuse(name: str, expected: str, value: object) -> InvalidArgumentError:
@@ -81,6 +83,14 @@ def even(name: str, value: Any) -> Even:
     if value not in EVEN:
         raise _refuse(name, '"exact", "drop" or "pad"', value)
     chosen: Even = value
+    return chosen
+
+
+def nulls(name: str, value: Any) -> Nulls:
+    """One of Nulls."""
+    if value not in NULLS:
+        raise _refuse(name, '"error", "fill" or "masked"', value)
+    chosen: Nulls = value
     return chosen
 
 

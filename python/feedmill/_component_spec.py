@@ -5,17 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ComponentSpec:
-    """The dtype and shape of a component; None is a dimension that may differ."""
+    """The dtype and shape of a component; None is a dimension that may differ.
+
+    ``nullable``: its values may be null (docs/steps.md).
+    """
 
     dtype: str
     shape: tuple[int | None, ...]
+    nullable: bool = False
+
+    def __repr__(self) -> str:
+        nullable = ", nullable=True" if self.nullable else ""
+        return f"ComponentSpec(dtype={self.dtype!r}, shape={self.shape!r}{nullable})"
 
     def _text(self) -> str:
-        """Returns the spec as feedmill writes it: ``float32[?, 3]``."""
+        """Returns the spec as feedmill writes it: ``float32[?, 3]``, ``int64?``."""
         dims = ", ".join("?" if dim is None else str(dim) for dim in self.shape)
-        return f"{self.dtype}[{dims}]" if self.shape else self.dtype
+        text = f"{self.dtype}[{dims}]" if self.shape else self.dtype
+        return f"{text}?" if self.nullable else text
 
 
 class Schema(dict[str, ComponentSpec]):

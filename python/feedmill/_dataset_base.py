@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill._arguments import Even
+from feedmill._arguments import Even, Nulls
 from feedmill._component_spec import ComponentSpec, Schema
 from feedmill._dataset_html import dataset_html
 from feedmill._look import Elements, cut, table_of
@@ -49,6 +49,7 @@ READ_OPTIONS: dict[str, Callable[[str, Any], Any]] = {
     "keys": check.path,
     "server_key": check.text,
     "on_wait": lambda _, function: function,
+    "nulls": check.nulls,
 }
 
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
@@ -196,7 +197,8 @@ class DatasetBase(Sources, Steps):
     def head(self, count: int = 5) -> Elements:
         """Reads the first elements, in this process, as a list.
 
-        A notebook shows the list as a table with small pictures of images.
+        A notebook shows the list as a table with small pictures of images. Nulls are None,
+        or masked in arrays.
 
         Raises as :meth:`read` does.
 
@@ -204,7 +206,7 @@ class DatasetBase(Sources, Steps):
         >>> [int(x) for x in fm.Dataset.range(9).filter("x % 4 == 1").head(3)]
         [1, 5]
         """
-        with self._with_step("take", check.count("count", count)).read() as reader:
+        with self._with_step("take", check.count("count", count)).read(nulls="masked") as reader:
             return Elements(reader)
 
     def show(self, count: int = 5) -> None:
@@ -244,7 +246,7 @@ class DatasetBase(Sources, Steps):
         # A cache keeps all components, and errors of any of them leave elements out.
         whole = any(name in ("cache", "on_error") for name, _ in names)
         counted = self if whole else self._with_step("map", {"n": 0})
-        with counted.read() as reader:
+        with counted.read(nulls="fill") as reader:
             try:
                 return len(reader)
             except UnknownLengthError:
@@ -301,6 +303,7 @@ class DatasetBase(Sources, Steps):
         keys: str | os.PathLike[str] = "",
         server_key: str = "",
         on_wait: Callable[[str, float], object] | None = None,
+        nulls: Nulls = "error",
     ) -> Reader:
         """Begins to read and returns a :class:`Reader` of the elements.
 
@@ -347,6 +350,14 @@ class DatasetBase(Sources, Steps):
           on_wait: Called with what the reader waits for, and for how many seconds so far,
             by the thread that waits: after 2 s, then every 10 s. The same line goes to
             stderr.
+          nulls: How nulls of components such as ``int64?`` come. Arrow streams of the
+            reader have nulls of their own, and do not need it.
+
+            - ``error``: a null raises InvalidArgumentError.
+            - ``masked``: a null of a single value is None. An array is a
+              ``numpy.ma.MaskedArray``.
+            - ``fill``: a null is the value that stands for it: 0 or empty, unless steps
+              computed with it.
 
         Raises InvalidArgumentError for a wrong pipeline, option or state;
         NotFoundError for a missing file; DeadlineExceededError if no dispatcher or
@@ -410,16 +421,16 @@ def _rows_of(chunk: Any) -> int:
 
 
 def _element_spec(
-    entries: Sequence[tuple[str, str, Sequence[int]]],
+    entries: Sequence[tuple[str, str, Sequence[int], bool]],
 ) -> ComponentSpec | dict[str, ComponentSpec]:
     specs = dict(_specs(entries))
     return specs.get("", specs)
 
 
-def _specs(entries: Sequence[tuple[str, str, Sequence[int]]]) -> Schema:
+def _specs(entries: Sequence[tuple[str, str, Sequence[int], bool]]) -> Schema:
     return Schema(
-        (name, ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape)))
-        for name, dtype, shape in entries
+        (name, ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape), nullable))
+        for name, dtype, shape, nullable in entries
     )
 
 

@@ -56,20 +56,23 @@ def columns_of(elements: Sequence[Any]) -> tuple[list[str], list[list[Any]]]:
 
 
 def is_number(value: Any) -> bool:
-    return np.ndim(value) == 0 and not isinstance(value, (bytes, str))
+    return value is None or (np.ndim(value) == 0 and not isinstance(value, (bytes, str)))
 
 
 def shown(value: Any) -> str:
     """Returns a value on one line; a large one by its type and size."""
+    if value is None:
+        return "null"
     if isinstance(value, (bytes, str)):
         return text_of(value)
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     if array.ndim == 0:
         return str(array)
     if array.size > ITEMS_MOST:
         dtype = "bytes" if array.dtype == object else array.dtype
         return f"{dtype}[{', '.join(map(str, array.shape))}]"
-    items = [text_of(item) if isinstance(item, bytes) else str(item) for item in array.flat]
+    hidden = np.ma.getmaskarray(array).flat
+    items = [shown(None if h else item) for item, h in zip(array.flat, hidden, strict=True)]
     return cut(f"[{' '.join(items)}]" if array.ndim == 1 else " ".join(str(array).split()))
 
 

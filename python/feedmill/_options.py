@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypedDict
 
-from feedmill._arguments import Even
+from feedmill._arguments import Even, Nulls
 
 
 class ReaderOptions(TypedDict, total=False):
@@ -28,6 +28,7 @@ class ReaderOptions(TypedDict, total=False):
     keys: str | os.PathLike[str]
     server_key: str
     on_wait: Callable[[str, float], object] | None
+    nulls: Nulls
 
 
 class EpochOptions(ReaderOptions, total=False):

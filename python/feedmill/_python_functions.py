@@ -299,6 +299,7 @@ def _inputs(spec: Spec) -> list[dict[str, Any]]:
             "name": name,
             "dtype": one.dtype,
             "shape": [-1 if dim is None else dim for dim in one.shape],
+            "nullable": one.nullable,
         }
         for name, one in named.items()
     ]

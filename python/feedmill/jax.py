@@ -41,6 +41,9 @@ class JaxLoader(Adapter):
     ``jax_enable_x64`` is set. On a CPU, JAX uses the memory of the batch without
     a copy where it begins at a multiple of 64 bytes; JAX never writes to it.
 
+    With ``nulls="masked"``, a component ``n`` that may be null is two arrays: the values
+    ``n``, and the bools ``n_mask``, False for nulls: ``jnp.mean(n, where=n_mask)``.
+
     With ``sharding``, an array is global: each process puts in its own elements of the
     batch, by ``jax.make_array_from_process_local_data``. The global batch has
     ``jax.process_count()`` times as many rows as the dataset's ``batch``. Every batch

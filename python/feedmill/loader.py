@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
+from feedmill._arguments import Nulls
 from feedmill._dataset_base import READ_OPTIONS, DatasetBase
 from feedmill._options import LoaderOptions
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError, UnknownLengthError
@@ -91,6 +92,10 @@ class Loader:
     def _find_seed(self) -> int | None:
         """Returns a seed that all ranks of a local reading share; None if they cannot."""
         return None
+
+    def _native_nulls(self, nulls: Nulls) -> str:
+        """Returns the form that nulls have in the elements for :meth:`_next`."""
+        return nulls
 
     def _next(self, elements: Iterator[Element]) -> Any:
         """Returns the next element, as the framework's."""
@@ -277,7 +282,9 @@ class Loader:
             )
         self._draws = options["ranks"] == 1 or options["service"]  # a seed for all ranks
         native = _feedmill.ReadOptions(token=token, **options)
-        self._native = _feedmill.Loader(self._dataset._native, native)
+        self._native = _feedmill.Loader(
+            self._dataset._native, native, self._native_nulls(options["nulls"])
+        )
 
     def _of_process(self) -> _feedmill.Loader:
         """Returns the loader; after a fork, one that begins the next epoch."""

@@ -37,7 +37,8 @@ class Reader:
     - a read-only NumPy array over the memory in which the element came, without a
       copy; it keeps that memory alive, also after the reader is closed;
     - a NumPy scalar where the component is a number of one element;
-    - ``bytes`` for a byte string, and an array of dtype object for several.
+    - ``bytes`` for a byte string, and an array of dtype object for several;
+    - for a component that may be null: as ``nulls`` of :meth:`Dataset.read` says.
 
     Waiting releases the GIL, and Ctrl-C ends a wait within 50 ms; reading can
     continue after it. One thread at a time may use a reader; :meth:`close` may be called
@@ -68,7 +69,7 @@ class Reader:
 
     def _open(self, token: bytes | None) -> _feedmill.Reader:
         options = _feedmill.ReadOptions(token=token, **self._options)
-        return _feedmill.Reader(self._pipeline, options)
+        return _feedmill.Reader(self._pipeline, options, self._options["nulls"])
 
     # ---- elements
 
@@ -89,7 +90,11 @@ class Reader:
         >>> sum(int(chunk.sum()) for chunk in fm.Dataset.range(1000).read().chunks())
         499500
         """
-        while (chunk := self._native.next_columns()) is not None:
+        return self._chunks(None)
+
+    def _chunks(self, nulls: str | None) -> Iterator[Element]:
+        """Yields chunks with nulls of another form than the reader's."""
+        while (chunk := self._native.next_columns(nulls)) is not None:
             yield chunk
 
     def __reduce__(self) -> NoReturn:
@@ -105,7 +110,8 @@ class Reader:
         Arrow C stream call it. Columns of numbers use the memory of the chunk without a
         copy; columns of bools and byte strings, and of arrays of different lengths, are
         copied. A single unnamed component is the column ``value``. Arrays of one shape
-        are lists, arrays of more than one dimension ``arrow.fixed_shape_tensor``.
+        are lists, arrays of more than one dimension ``arrow.fixed_shape_tensor``. Nulls
+        are null.
 
         Raises ImportError without pyarrow.
         """

@@ -43,6 +43,9 @@ class TensorFlowLoader(Adapter):
     :meth:`dataset` is the same as a ``tf.data.Dataset``, for Keras and for
     ``tf.function``.
 
+    With ``nulls="masked"``, a component ``n`` that may be null is two tensors: the values
+    ``n``, and the bools ``n_mask``, False for nulls, as the masks of Keras.
+
     Each loop is the next epoch, or the one of :meth:`set_epoch`.
 
     Args:
@@ -84,11 +87,15 @@ class TensorFlowLoader(Adapter):
         [[0, 1], [2, 3]]
         """
         specs = self._dataset.element_spec
-        signature = (
-            {name: _tensor_spec(spec) for name, spec in specs.items()}
-            if isinstance(specs, dict)
-            else _tensor_spec(specs)
-        )
+        signature: Any
+        if isinstance(specs, dict):
+            signature = {name: _tensor_spec(spec) for name, spec in specs.items()}
+            if self._given.get("nulls") == "masked":
+                for name, spec in specs.items():
+                    if spec.nullable:
+                        signature[f"{name}_mask"] = tf.TensorSpec(spec.shape, tf.bool)
+        else:
+            signature = _tensor_spec(specs)
         dataset = tf.data.Dataset.from_generator(
             lambda: Elements(self, next), output_signature=signature
         )

@@ -53,6 +53,8 @@ class TorchDataset(Adapter, IterableDataset):
     array of numbers or bools        tensor of that shape and dtype
     number or bool                   tensor without dimensions
     byte string, array of them       ``bytes``, NumPy array of dtype object, as read
+    ``n`` that may be null, with     values ``n``, and bools ``n_mask``, False for nulls,
+    ``nulls="masked"``               as of ``torch.masked``
     ================================ ===================================================
 
     A tensor is a copy of its own, which in-place operations may change. With

@@ -2,10 +2,15 @@
 
 #include <nanobind/ndarray.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "feedmill/element.h"
 
 namespace feedmill::python {
@@ -66,14 +71,60 @@ std::vector<size_t> RowsShape(size_t rows, const Shape& shape) {
   return dims;
 }
 
+std::string MaskName(std::string_view name) {
+  return std::string(name) + "_mask";
+}
+
+nb::object TextOf(std::string_view name) {
+  return nb::steal(PyUnicode_DecodeUTF8(
+      name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"));
+}
+
+// Returns a numpy.ma.MaskedArray of an array and its validity.
+nb::object MaskedArray(const nb::object& values, const nb::object& valid) {
+  return nb::module_::import_("numpy.ma").attr("MaskedArray")(values, ~valid);
+}
+
+bool AllValid(const Column& validity, size_t begin, size_t end) {
+  if (begin == end) return true;
+  const auto first = static_cast<size_t>(validity.RowStart(begin));
+  const auto last = static_cast<size_t>(validity.RowStart(end - 1) +
+                                        validity.RowItems(end - 1));
+  const auto* const items =
+      reinterpret_cast<const uint8_t*>(validity.values.data());
+  return std::find(items + first, items + last, 0) == items + last;
+}
+
 }  // namespace
 
-ChunkArrays::ChunkArrays(Chunk chunk) : chunk_(std::move(chunk)) {
-  for (const ComponentSpec& component : chunk_.spec->components) {
-    if (component.name.empty()) break;
-    names_.push_back(nb::steal(PyUnicode_DecodeUTF8(
-        component.name.data(), static_cast<Py_ssize_t>(component.name.size()),
-        "surrogateescape")));
+absl::Status CheckMaskNames(const ElementSpec& spec) {
+  for (size_t c = 0; c < spec.components.size(); ++c) {
+    const std::string& name = spec.components[c].name;
+    if (!MayBeNull(std::span(spec.components), c) ||
+        spec.Find(MaskName(name)) < 0) {
+      continue;
+    }
+    return InvalidArgument(
+        "nulls=\"masked\" gives \"{0}\" the mask \"{1}\", which is the name of "
+        "a component; rename that one before: .rename({1}=\"…\")",
+        name, MaskName(name));
+  }
+  return absl::OkStatus();
+}
+
+ChunkArrays::ChunkArrays(Chunk chunk, Nulls nulls) : chunk_(std::move(chunk)) {
+  const std::span all(std::as_const(chunk_.spec->components));
+  for (size_t c = 0; c < all.size() && !all[c].name.empty(); ++c) {
+    if (!IsValidity(all, c)) {
+      names_.push_back(TextOf(all[c].name));
+    } else if (nulls == Nulls::kSplit) {
+      names_.push_back(TextOf(MaskName(all[c - 1].name)));
+    } else {
+      names_.emplace_back();
+    }
+    if (nulls != Nulls::kMasked || !MayBeNull(all, c)) continue;
+    masked_.resize(all.size());
+    masked_[c] = true;
   }
   for (const Column& column : chunk_.columns) {
     nb::object& array = arrays_.emplace_back();
@@ -101,12 +152,36 @@ PyObject* ChunkArrays::Component(size_t c, size_t row) const {
   return ArrayOver(column.values, offset, column.dtype, shape).release().ptr();
 }
 
+nb::object ChunkArrays::MaskedComponent(size_t c, size_t row) const {
+  const Column& validity = chunk_.columns[c + 1];
+  if (validity.shape.empty() && !AllValid(validity, row, row + 1)) {
+    return nb::none();
+  }
+  nb::object value = nb::steal(Component(c, row));
+  if (validity.shape.empty()) return value;
+  return MaskedArray(value, nb::steal(Component(c + 1, row)));
+}
+
+std::optional<std::string_view> ChunkArrays::FirstNull(size_t begin,
+                                                       size_t end) const {
+  const std::span all(std::as_const(chunk_.spec->components));
+  for (size_t c = 1; c < all.size(); ++c) {
+    if (IsValidity(all, c) && !AllValid(chunk_.columns[c], begin, end)) {
+      return all[c - 1].name;
+    }
+  }
+  return std::nullopt;
+}
+
 PyObject* ChunkArrays::Row(size_t row) const {
   if (names_.empty()) return Component(0, row);
   PyObject* const element = PyDict_New();
   if (element == nullptr) return nullptr;
   for (size_t c = 0; c < names_.size(); ++c) {
-    PyObject* const value = Component(c, row);
+    if (!names_[c].is_valid()) continue;
+    PyObject* const value = IsMasked(c)
+                                ? MaskedComponent(c, row).release().ptr()
+                                : Component(c, row);
     const bool set = value != nullptr &&
                      PyDict_SetItem(element, names_[c].ptr(), value) == 0;
     Py_XDECREF(value);
@@ -125,18 +200,24 @@ std::vector<uintptr_t> ChunkArrays::Addresses() const {
   return addresses;
 }
 
+nb::object ChunkArrays::ColumnOf(size_t c) const {
+  if (arrays_[c].is_valid()) {
+    return IsMasked(c) ? MaskedArray(arrays_[c], arrays_[c + 1]) : arrays_[c];
+  }
+  nb::list rows;
+  for (size_t row = 0; row < chunk_.rows; ++row) {
+    rows.append(IsMasked(c) ? MaskedComponent(c, row)
+                            : nb::steal(Component(c, row)));
+  }
+  return rows;
+}
+
 nb::object ChunkArrays::Columns() const {
-  const auto rows_of = [&](size_t c) -> nb::object {
-    if (arrays_[c].is_valid()) return arrays_[c];
-    nb::list rows;
-    for (size_t row = 0; row < chunk_.rows; ++row) {
-      rows.append(nb::steal(Component(c, row)));
-    }
-    return rows;
-  };
-  if (names_.empty()) return rows_of(0);
+  if (names_.empty()) return ColumnOf(0);
   nb::dict columns;
-  for (size_t c = 0; c < names_.size(); ++c) columns[names_[c]] = rows_of(c);
+  for (size_t c = 0; c < names_.size(); ++c) {
+    if (names_[c].is_valid()) columns[names_[c]] = ColumnOf(c);
+  }
   return columns;
 }
 

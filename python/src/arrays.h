@@ -6,11 +6,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "feedmill/element.h"
 
 namespace feedmill::python {
+
+// Forms of components that may be null. A null is
+enum class Nulls {
+  kError,   // refused by the caller (ChunkArrays::FirstNull)
+  kFill,    // the value that stands for it
+  kMasked,  // None, or masked in a numpy.ma.MaskedArray
+  kSplit    // the value, beside a bool component "n_mask", which is false
+};
+
+// Returns InvalidArgument if a component has the name of another one's mask.
+absl::Status CheckMaskNames(const ElementSpec& spec);
 
 // The columns of a chunk as Python objects.
 //
@@ -22,7 +36,7 @@ namespace feedmill::python {
 class ChunkArrays {
  public:
   ChunkArrays() = default;
-  explicit ChunkArrays(Chunk chunk);
+  explicit ChunkArrays(Chunk chunk, Nulls nulls);
 
   size_t rows() const { return chunk_.rows; }
   // Returns element `row`: a dict by component, or the bare value of a single
@@ -32,18 +46,28 @@ class ChunkArrays {
   // Returns all rows: each component is an array with a new first axis. A
   // component whose rows differ in shape is a list of arrays.
   nanobind::object Columns() const;
+  // Returns the name of the first component with a null in rows [begin, end),
+  // or nullopt.
+  std::optional<std::string_view> FirstNull(size_t begin, size_t end) const;
   // Returns the address of the first item of each component.
   std::vector<uintptr_t> Addresses() const;
 
  private:
   PyObject* Component(size_t c, size_t row) const;
+  // The same, with nulls.
+  nanobind::object MaskedComponent(size_t c, size_t row) const;
+  nanobind::object ColumnOf(size_t c) const;
+  // True if component c may be null, and gets a mask.
+  bool IsMasked(size_t c) const { return !masked_.empty() && masked_[c]; }
 
   Chunk chunk_;
   // The rows of each component as one array; null for byte strings and for rows
   // that differ in shape.
   std::vector<nanobind::object> arrays_;
-  // The names of the components; empty for the single unnamed one.
+  // The names of the components; empty for the single unnamed one. Null for a
+  // component that is not shown.
   std::vector<nanobind::object> names_;
+  std::vector<bool> masked_;  // empty: all false
 };
 
 }  // namespace feedmill::python

@@ -9,8 +9,11 @@
 
 namespace feedmill::python {
 
-PythonLoader::PythonLoader(const PythonPipeline& pipeline, ReadOptions options)
-    : unordered_(pipeline.unordered()), waiting_(WaitInPython(options)) {
+PythonLoader::PythonLoader(const PythonPipeline& pipeline, ReadOptions options,
+                           Nulls nulls)
+    : unordered_(pipeline.unordered()),
+      nulls_(nulls),
+      waiting_(WaitInPython(options)) {
   loader_ = std::make_unique<Loader>(pipeline.graph(), std::move(options));
   Check(loader_->status());
 }
@@ -49,7 +52,7 @@ void PythonLoader::CloseReader() {
 
 PythonReader* PythonLoader::NextEpoch() {
   Usable();
-  if (loader_->failed()) {
+  if (loader_->failed() || (current_ != nullptr && current_->found_null())) {
     Raise(FailedPrecondition(
         "the epoch before ended with an error; continue with "
         "load_state_dict(state)"));
@@ -57,8 +60,15 @@ PythonReader* PythonLoader::NextEpoch() {
   CloseReader();
   // A call that a signal ended may have begun the epoch.
   if (loader_->reader() == nullptr) CallIdle(&Loader::NextEpoch);
-  current_ = new PythonReader(*this, *loader_->reader(), unordered_, waiting_);
+  current_ =
+      new PythonReader(*this, *loader_->reader(), unordered_, nulls_, waiting_);
   return current_;
+}
+
+std::string PythonLoader::Save() {
+  Usable();
+  if (current_ != nullptr) current_->CheckNoNull();
+  return CallIdle(&Loader::Save);
 }
 
 void PythonLoader::EndEpoch() {

@@ -27,7 +27,8 @@ namespace feedmill::python {
 class PythonLoader {
  public:
   // Raises the error of the options' token.
-  PythonLoader(const PythonPipeline& pipeline, ReadOptions options);
+  PythonLoader(const PythonPipeline& pipeline, ReadOptions options,
+               Nulls nulls);
   ~PythonLoader();
   PythonLoader(const PythonLoader&) = delete;
   PythonLoader& operator=(const PythonLoader&) = delete;
@@ -41,6 +42,7 @@ class PythonLoader {
   void Load(std::string token);
   // Closes the present reader if it has reached its end, and sets the epoch.
   void SetEpoch(uint64_t epoch);
+  std::string Save();
   // Returns the number of elements of an epoch. Also while another thread waits
   // for an element.
   std::optional<uint64_t> Size();
@@ -73,6 +75,7 @@ class PythonLoader {
   }
 
   const bool unordered_;
+  const Nulls nulls_;
   const ProcessMark process_;
   std::shared_ptr<Waiting> waiting_;
   std::unique_ptr<Loader> loader_;

@@ -170,6 +170,14 @@ ReadOptions MakeReadOptions(const nb::kwargs& given) {
   return options;
 }
 
+Nulls NullsOf(std::string_view word) {
+  return ValueOfWord<Nulls>("nulls", std::string(word),
+                            {{"error", Nulls::kError},
+                             {"fill", Nulls::kFill},
+                             {"masked", Nulls::kMasked},
+                             {"split", Nulls::kSplit}});
+}
+
 nb::bytes BytesOf(std::string_view text) {
   return nb::bytes(text.data(), text.size());
 }
@@ -247,9 +255,21 @@ void BindReader(nb::module_& m) {
       {0, nullptr}};
   nb::class_<ReadOptions>(m, "ReadOptions").def(nb::new_(&MakeReadOptions));
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
-      .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
-           "options"_a)
-      .def("next_columns", &PythonReader::NextColumns)
+      .def(
+          "__init__",
+          [](PythonReader* self, const PythonPipeline& pipeline,
+             ReadOptions options, std::string_view nulls) {
+            new (self)
+                PythonReader(pipeline, std::move(options), NullsOf(nulls));
+          },
+          "pipeline"_a, "options"_a, "nulls"_a)
+      .def(
+          "next_columns",
+          [](PythonReader& reader, std::optional<std::string_view> nulls) {
+            return reader.NextColumns(nulls ? std::optional(NullsOf(*nulls))
+                                            : std::nullopt);
+          },
+          "nulls"_a = nb::none())
       .def("save", [](PythonReader& reader) { return BytesOf(reader.Save()); })
       .def("spec", &PythonReader::Spec)
       .def("addresses", &PythonReader::Addresses)
@@ -282,8 +302,14 @@ void BindReader(nb::module_& m) {
 
 void BindLoader(nb::module_& m) {
   nb::class_<PythonLoader>(m, "Loader")
-      .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
-           "options"_a)
+      .def(
+          "__init__",
+          [](PythonLoader* self, const PythonPipeline& pipeline,
+             ReadOptions options, std::string_view nulls) {
+            new (self)
+                PythonLoader(pipeline, std::move(options), NullsOf(nulls));
+          },
+          "pipeline"_a, "options"_a, "nulls"_a)
       .def("next_epoch_reader", &PythonLoader::NextEpoch,
            nb::rv_policy::take_ownership, nb::keep_alive<0, 1>())
       .def("close", &PythonLoader::Close)
@@ -294,10 +320,7 @@ void BindLoader(nb::module_& m) {
           },
           "token"_a)
       .def("set_epoch", &PythonLoader::SetEpoch, "epoch"_a)
-      .def("save",
-           [](PythonLoader& loader) {
-             return BytesOf(loader.Call(&Loader::Save));
-           })
+      .def("save", [](PythonLoader& loader) { return BytesOf(loader.Save()); })
       .def("done",
            [](PythonLoader& loader) { return loader.Call(&Loader::Done); })
       .def("size", &PythonLoader::Size)

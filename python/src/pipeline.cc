@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "absl/time/clock.h"
 #include "broker/plan_text.h"
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
@@ -205,7 +207,7 @@ nb::list PythonPipeline::FirstWithin(uint64_t count, double seconds) const {
   });
   nb::list elements;
   for (Chunk& chunk : chunks) {
-    const ChunkArrays arrays(std::move(chunk));
+    const ChunkArrays arrays(std::move(chunk), Nulls::kMasked);
     for (size_t row = 0; row < arrays.rows(); ++row) {
       elements.append(nb::steal(arrays.Row(row)));
     }
@@ -228,10 +230,11 @@ std::string PythonPipeline::Provenance(uint64_t number, uint64_t epoch,
 
 std::vector<SpecEntry> SpecEntries(const feedmill::ElementSpec& spec) {
   std::vector<SpecEntry> entries;
-  for (const ComponentSpec& component : spec.components) {
-    entries.emplace_back(component.name,
-                         std::string(DTypeName(component.dtype)),
-                         component.shape);
+  const std::span all(spec.components);
+  for (size_t c = 0; c < all.size(); ++c) {
+    if (IsValidity(all, c)) continue;
+    entries.emplace_back(all[c].name, std::string(DTypeName(all[c].dtype)),
+                         all[c].shape, MayBeNull(all, c));
   }
   return entries;
 }

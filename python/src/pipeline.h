@@ -16,9 +16,10 @@
 
 namespace feedmill::python {
 
-// A component of an element: its name, dtype and shape; -1 is an unknown
-// dimension.
-using SpecEntry = std::tuple<std::string, std::string, std::vector<int64_t>>;
+// A component of an element: its name, dtype and shape (-1 is an unknown
+// dimension), and whether it may be null.
+using SpecEntry =
+    std::tuple<std::string, std::string, std::vector<int64_t>, bool>;
 
 // The definition of a dataset. Immutable.
 class PythonPipeline {

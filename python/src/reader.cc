@@ -76,21 +76,34 @@ std::shared_ptr<Waiting> WaitInPython(ReadOptions& options) {
   return waiting;
 }
 
-PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
-    : shared_(pipeline.unordered()), waiting_(WaitInPython(options)) {
+PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options,
+                           Nulls nulls)
+    : shared_(pipeline.unordered()),
+      nulls_(nulls),
+      waiting_(WaitInPython(options)) {
   own_ = Take(Interruptible(
       [&] { return Read(pipeline.graph(), std::move(options)); }));
   Begin(*own_);
 }
 
 PythonReader::PythonReader(PythonLoader& loader, Reader& reader, bool shared,
-                           std::shared_ptr<Waiting> waiting)
-    : shared_(shared), waiting_(std::move(waiting)), loader_(&loader) {
+                           Nulls nulls, std::shared_ptr<Waiting> waiting)
+    : shared_(shared),
+      nulls_(nulls),
+      waiting_(std::move(waiting)),
+      loader_(&loader) {
   Begin(reader);
 }
 
 void PythonReader::Begin(Reader& reader) {
   reader_ = &reader;
+  if (nulls_ == Nulls::kSplit) {
+    const absl::Status names = CheckMaskNames(reader.spec());
+    if (!names.ok()) {
+      End();
+      Raise(names);
+    }
+  }
   waiting_->reader = this;
   if (shared_ && !waiting_->service.empty() && !waiting_->job.empty()) {
     Sharers().insert(this);
@@ -156,13 +169,35 @@ bool PythonReader::Advance() {
     return false;
   }
   row_ = (*at_).row();
-  if (row_ == 0) arrays_ = ChunkArrays((*at_).chunk());
+  if (row_ == 0) {
+    arrays_ = ChunkArrays((*at_).chunk(), nulls_);
+    has_null_ = nulls_ == Nulls::kError && arrays_.FirstNull(0, arrays_.rows());
+  }
   begun_ = true;
   return true;
 }
 
+void PythonReader::CheckNoNull() const {
+  if (!found_null()) return;
+  Raise(InvalidArgument(
+      "component \"{0}\" is null, and nulls=\"error\" is the default: read "
+      "with "
+      "nulls=\"masked\" for None and masked arrays, or with nulls=\"fill\" for "
+      "0 or an empty value; or have no nulls, by "
+      ".with_columns({0}=\"fill_null({0}, …)\") or .filter(\"not "
+      "is_null({0})\")",
+      null_component_));
+}
+
+void PythonReader::RefuseNulls(const ChunkArrays& arrays, size_t begin,
+                               size_t end) {
+  null_component_ = arrays.FirstNull(begin, end).value_or("");
+  CheckNoNull();
+}
+
 PyObject* PythonReader::NextElement() {
   Usable();
+  CheckNoNull();
   const Use use(used_by_);
   // Within a chunk, a call waits only if sharing readers report their progress.
   if (row_ + 1 < arrays_.rows() && !shared_) {
@@ -171,13 +206,15 @@ PyObject* PythonReader::NextElement() {
   } else if (!Advance()) {
     return nullptr;
   }
+  if (has_null_) RefuseNulls(arrays_, row_, row_ + 1);
   PyObject* const element = arrays_.Row(row_);
   if (element == nullptr) throw nb::python_error();
   return element;
 }
 
-nb::object PythonReader::NextColumns() {
+nb::object PythonReader::NextColumns(std::optional<Nulls> nulls) {
   Reader& reader = Usable();
+  CheckNoNull();
   const Use use(used_by_);
   at_ = {};
   arrays_ = {};
@@ -190,10 +227,17 @@ nb::object PythonReader::NextColumns() {
     return nb::none();
   }
   begun_ = true;
-  return ChunkArrays(**std::move(chunk)).Columns();
+  const Nulls form = nulls.value_or(nulls_);
+  const ChunkArrays arrays(**std::move(chunk), form);
+  if (form == Nulls::kError) RefuseNulls(arrays, 0, arrays.rows());
+  return arrays.Columns();
 }
 
-std::string PythonReader::Save() { return Take(Usable().Save()); }
+std::string PythonReader::Save() {
+  Reader& reader = Usable();
+  CheckNoNull();
+  return Take(reader.Save());
+}
 
 uint64_t PythonReader::number() { return Take(Usable().number()); }
 uint64_t PythonReader::pass() { return Usable().pass(); }

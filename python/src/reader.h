@@ -53,19 +53,23 @@ class Use {
 class PythonReader {
  public:
   // Opens the reader. Waits as Read does.
-  PythonReader(const PythonPipeline& pipeline, ReadOptions options);
+  PythonReader(const PythonPipeline& pipeline, ReadOptions options,
+               Nulls nulls);
   // The reader of an epoch, which `loader` owns. `loader` outlives this object.
-  PythonReader(PythonLoader& loader, Reader& reader, bool shared,
+  PythonReader(PythonLoader& loader, Reader& reader, bool shared, Nulls nulls,
                std::shared_ptr<Waiting> waiting);
   ~PythonReader();
   PythonReader(const PythonReader&) = delete;
   PythonReader& operator=(const PythonReader&) = delete;
 
-  // Returns the next element as a new reference, or null at the end.
+  // Returns the next element as a new reference, or null at the end. With
+  // Nulls::kError, raises InvalidArgument for a null. Then this, NextColumns
+  // and Save raise the same error again.
   PyObject* NextElement();
   // Returns the elements of the next chunk (ChunkArrays::Columns), or the
-  // unread elements of NextElement's current chunk. None at the end.
-  nanobind::object NextColumns();
+  // unread elements of NextElement's current chunk. None at the end. `nulls`
+  // replaces the reader's form.
+  nanobind::object NextColumns(std::optional<Nulls> nulls);
 
   // Returns a token of the position after the last returned element.
   std::string Save();
@@ -86,6 +90,9 @@ class PythonReader {
   // Ends the reading. A call that waits in another thread ends with Cancelled.
   void Close();
   bool closed() const { return reader_ == nullptr; }
+  // Raises if a null has ended the reading.
+  void CheckNoNull() const;
+  bool found_null() const { return !null_component_.empty(); }
 
  private:
   friend std::shared_ptr<Waiting> WaitInPython(ReadOptions& options);
@@ -93,6 +100,8 @@ class PythonReader {
   // the wait. In both cases a Python exception is set.
   static bool MustEnd(const Waiting& waiting);
 
+  // Raises if rows [begin, end) have a null.
+  void RefuseNulls(const ChunkArrays& arrays, size_t begin, size_t end);
   // Moves to the next element. Waits without the GIL. False at the end.
   bool Advance();
   void Begin(Reader& reader);
@@ -103,15 +112,18 @@ class PythonReader {
   static void CheckEnd(bool ended, const absl::Status& status);
 
   const bool shared_;  // each element goes to the first reader that asks
+  const Nulls nulls_;
   const ProcessMark process_;
   const std::shared_ptr<Waiting> waiting_;
   std::unique_ptr<Reader> own_;  // null: loader_ owns reader_
   PythonLoader* const loader_ = nullptr;
   Reader* reader_ = nullptr;  // null: closed
   Reader::Iterator at_;
-  ChunkArrays arrays_;  // arrays of at_'s chunk
-  size_t row_ = 0;      // last returned row of arrays_
-  bool begun_ = false;  // an element was returned
+  ChunkArrays arrays_;          // arrays of at_'s chunk
+  size_t row_ = 0;              // last returned row of arrays_
+  bool has_null_ = false;       // arrays_ has one, which is an error
+  std::string null_component_;  // not empty: a null of it was found
+  bool begun_ = false;          // an element was returned
   bool ended_ = false;
   std::thread::id last_used_by_ = std::this_thread::get_id();
   // The thread that is in a call. It may lose the GIL within the call. Read and

@@ -117,11 +117,16 @@ def example_of(component, size, batched):
     shape = tuple(size if dim < 0 else dim for dim in component["shape"])
     if batched:
         shape = (size, *shape)
+    if component["dtype"] == "bytes" and not shape:
+        return b""
     if component["dtype"] == "bytes":
-        return np.full(shape, b"", dtype=object) if shape else b""
-    example = np.ones(shape, component["dtype"])
-    example.flags.writeable = False
-    return example if shape else example[()]
+        example = np.full(shape, b"", dtype=object)
+    else:
+        example = np.ones(shape, component["dtype"])
+        example.flags.writeable = False
+    if not shape:
+        return example[()]
+    return np.ma.MaskedArray(example, False) if component["nullable"] else example
 
 
 def check_state(iterator, source):

@@ -27,6 +27,12 @@ class Input:
             for component in components
         ]
         self.bare = self.names == [""]
+        # Components that may be null: the next one is false for nulls (core/chunk/validity.h).
+        self.nullable = [
+            k
+            for k, name in enumerate(self.names[:-1])
+            if self.names[k + 1] == f"valid({name})" and self.dtypes[k + 1] == bool
+        ]
         self.memory = None
 
     def map(self, size):
@@ -67,9 +73,24 @@ class Input:
     def batch(self, columns):
         if self.bare:
             return columns[0]
-        return Element(zip(self.names, columns))
+        return self.named([*columns])
 
     def element(self, columns, row):
         if self.bare:
             return columns[0][row]
-        return Element(zip(self.names, [column[row] for column in columns]))
+        return self.named([column[row] for column in columns])
+
+    def named(self, values):
+        element = Element(zip(self.names, values))
+        for k in self.nullable:
+            element[self.names[k]] = with_nulls(values[k], element.pop(self.names[k + 1]))
+        return element
+
+
+def with_nulls(value, valid):
+    """Returns None for a null, and masked arrays."""
+    if isinstance(valid, list):
+        return [with_nulls(*each) for each in zip(value, valid)]
+    if isinstance(valid, np.ndarray):
+        return np.ma.MaskedArray(value, ~valid)
+    return value if valid else None

@@ -1,5 +1,7 @@
 """Readers as Arrow streams, for pyarrow and polars."""
 
+import json
+
 import feedmill as fm
 import numpy as np
 import polars as pl
@@ -40,13 +42,34 @@ def test_polars_reads_every_dtype():
     assert frame["text"].to_list() == [b"%d" % x for x in range(3000)]
 
 
+@pytest.mark.parametrize("dtype", [*DTYPES, "bool", "bytes"])
+def test_nulls_are_null(dtype, tmp_path):
+    value = {"bool": True, "bytes": "a"}.get(dtype, 7)
+    with open(tmp_path / "rows.jsonl", "w") as file:
+        for k in range(10):
+            print(json.dumps({"k": k, "n": None if k % 3 == 1 else value}), file=file)
+    rows = fm.Dataset.jsonl(tmp_path / "rows.jsonl", fields={"k": "int64", "n": f"{dtype}?"})
+    shown = b"a" if value == "a" else value
+    want = [None if k % 3 == 1 else shown for k in range(10)]
+    table = pa.table(rows.read())
+    assert table["n"].null_count == 3
+    assert table["k"].null_count == 0
+    assert table["n"].to_pylist() == want
+    assert pl.DataFrame(rows.read())["n"].to_list() == want
+    for batches in (rows.batch(4), rows.batch(5, drop_remainder=True)):
+        batched = pa.table(batches.read())["n"].to_pylist()
+        assert [one for batch in batched for one in batch] == want
+    nested = pa.table(rows.batch(5).batch(2).read())["n"].to_pylist()
+    assert [one for outer in nested for inner in outer for one in inner] == want
+
+
 def test_a_column_is_a_view_of_the_chunk():
     dataset = fm.Dataset.range(3000).map(x="cast(x, float64)", y="[x, x + 1]")
     seen = []
 
     class Spy(fm.Reader):
-        def chunks(self):
-            for chunk in super().chunks():
+        def _chunks(self, nulls):
+            for chunk in super()._chunks(nulls):
                 seen.append([chunk["x"].ctypes.data, chunk["y"].ctypes.data])
                 yield chunk
 

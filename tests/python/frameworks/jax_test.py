@@ -150,3 +150,16 @@ def test_two_processes_end_together(kind, tmp_path):
         batches = [int(batch.sum()) for batch in dataset]
         pairs = [a + b for a, b in zip(batches[:16:2], batches[1:16:2], strict=True)]
         assert whole[0]["sums"] == pairs
+
+
+def test_nulls_are_a_mask(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"n": 5, "s": "x"}\n{}\n{"n": 7, "s": "z"}\n')
+    rows = fm.Dataset.jsonl(tmp_path / "rows.jsonl", fields={"n": "float32?", "s": "bytes?"})
+    (batch,) = rows.batch(3).to_jax(nulls="masked")
+    assert list(batch) == ["n", "n_mask", "s", "s_mask"]
+    assert float(jax.numpy.mean(batch["n"], where=batch["n_mask"])) == 6
+    sharding = SingleDeviceSharding(jax.devices()[0])
+    (batch,) = rows.batch(3).to_jax(nulls="masked", sharding={"n": sharding, "n_mask": sharding})
+    assert batch["n_mask"].tolist() == [True, False, True]
+    with pytest.raises(fm.InvalidArgumentError, match='"n" is null'):
+        next(iter(rows.batch(3).to_jax()))

@@ -138,3 +138,17 @@ def test_ranks_need_one_seed():
         next(iter(numbers.to_tf(rank=0, ranks=2)))
     parts = [[int(x) for x in numbers.to_tf(rank=r, ranks=2, seed=7)] for r in range(2)]
     assert sorted(parts[0] + parts[1]) == list(range(8))
+
+
+def test_nulls_are_a_mask(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"n": 5, "s": "x"}\n{}\n{"n": 7, "s": "z"}\n')
+    rows = fm.Dataset.jsonl(tmp_path / "rows.jsonl", fields={"n": "float32?", "s": "bytes?"})
+    (batch,) = rows.batch(3).to_tf(nulls="masked")
+    assert list(batch) == ["n", "n_mask", "s", "s_mask"]
+    assert batch["n_mask"].numpy().tolist() == [True, False, True]
+    (batch,) = rows.batch(3).to_tf(nulls="masked").dataset()
+    assert tf.boolean_mask(batch["n"], batch["n_mask"]).numpy().tolist() == [5, 7]
+    (batch,) = rows.batch(3).to_tf(nulls="fill").dataset()
+    assert list(batch) == ["n", "s"]
+    with pytest.raises(fm.InvalidArgumentError, match='"n" is null'):
+        next(iter(rows.batch(3).to_tf()))

@@ -474,3 +474,22 @@ def test_ddp_continues_with_another_number_of_ranks(tmp_path):
         count = divided + (len(batches) - divided) // 3 * 3
         found = [entry["batch"] for entry in entries if entry["epoch"] == epoch]
         assert sorted(found) == sorted(batches[:count])
+
+
+def test_nulls_are_a_mask(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"n": 5, "s": "x"}\n{}\n{"n": 7, "s": "z"}\n')
+    rows = fm.Dataset.jsonl(tmp_path / "rows.jsonl", fields={"n": "float32?", "s": "bytes?"})
+    (batch,) = rows.batch(3).to_torch(nulls="masked")
+    assert list(batch) == ["n", "n_mask", "s", "s_mask"]
+    assert batch["n"].tolist() == [5, 0, 7]
+    assert batch["n_mask"].tolist() == batch["s_mask"].tolist() == [True, False, True]
+    masked = torch.masked.masked_tensor(batch["n"], batch["n_mask"])
+    assert masked.sum().get_data() == 12
+    assert [bool(e["n_mask"]) for e in rows.to_torch(nulls="masked")] == [True, False, True]
+    (batch,) = rows.batch(3).to_torch(nulls="fill")
+    assert list(batch) == ["n", "s"]
+    with pytest.raises(fm.InvalidArgumentError, match='"n" is null'):
+        next(iter(rows.batch(3).to_torch()))
+    taken = rows.with_columns(n_mask="1").batch(3)
+    with pytest.raises(fm.InvalidArgumentError, match=r'"n_mask", which is the name.*rename'):
+        next(iter(taken.to_torch(nulls="masked")))
