@@ -82,22 +82,29 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
   return passes;
 }
 
+// `covered`: an on_error of a pipeline around this one skips its elements.
 // `of`: prefix of the steps' names, e.g. "inputs[0] "; "" for the whole
 // pipeline.
 std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
                       const std::shared_ptr<const FunctionRegistry>& functions,
-                      const std::string& of = "") {
+                      bool covered = false, const std::string& of = "") {
   std::string out;
   for (size_t i = 0; i < graph->inputs.size(); ++i) {
-    out += FusedText(graph->inputs[i], functions,
+    out += FusedText(graph->inputs[i], functions, graph->skip_before || covered,
                      fmt::format("{}inputs[{}] ", of, i));
   }
   const auto plan = Plan::Make(graph, 1, 0, 0);
   for (const Pass& pass : PassesOf(*graph)) {
     if (pass.steps.empty() || !plan.ok()) continue;
     const auto program = BlockProgram::Make(*plan, functions, pass.steps,
-                                            graph->InputOf(pass.steps[0]));
+                                            graph->InputOf(pass.steps[0]),
+                                            graph->skip_before || covered);
     if (!program.ok()) continue;  // it needs files, which only workers read
+    for (const BlockProgram::Moved& moved : (*program)->moved()) {
+      out +=
+          fmt::format("moved   {}{} before {}\n", of, Name(*graph, moved.step),
+                      Names(*graph, moved.before, ", "));
+    }
     out +=
         fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.placement,
                     Names(*graph, pass.steps, " + "),

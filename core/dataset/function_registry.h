@@ -157,6 +157,8 @@ class FunctionRegistry {
     // Name and version of its plugin: "example 1.0"; empty for a built-in
     // function. Part of the fingerprint of pipelines that call it.
     std::string plugin{};
+    // Takes long for each byte of its arguments: filters run before it.
+    bool slow = false;
   };
 
   void Add(std::string name, Function function);

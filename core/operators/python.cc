@@ -36,6 +36,7 @@ class RunPython final : public Instruction {
         count_(count) {
     inputs = std::move(in);
     outputs = std::move(out);
+    late = true;
   }
 
   absl::Status Run(BlockState& state) const override {

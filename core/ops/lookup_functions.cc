@@ -149,6 +149,7 @@ absl::StatusOr<ValueType> InferSentencePiece(
 FunctionRegistry::Function MakeSentencePiece(
     const std::shared_ptr<const LoadedFiles>& files) {
   FunctionRegistry::Function function;
+  function.slow = true;
   function.infer = InferSentencePiece;
   function.compute = [files](std::span<const Argument> arguments, size_t rows,
                              const ValueType& type,

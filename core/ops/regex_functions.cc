@@ -60,6 +60,7 @@ re2::StringPiece Re2Text(std::string_view text) {
 
 FunctionRegistry::Function MakeMatch() {
   FunctionRegistry::Function function;
+  function.slow = true;
   function.infer =
       [](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
     FM_RETURN_IF_ERROR(PatternOf("re_match", given, 2).status());
@@ -84,6 +85,7 @@ FunctionRegistry::Function MakeMatch() {
 
 FunctionRegistry::Function MakeExtract() {
   FunctionRegistry::Function function;
+  function.slow = true;
   function.infer =
       [](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
     FM_ASSIGN_OR_RETURN(const Pattern pattern,
@@ -118,6 +120,7 @@ FunctionRegistry::Function MakeExtract() {
 
 FunctionRegistry::Function MakeReplace() {
   FunctionRegistry::Function function;
+  function.slow = true;
   function.infer =
       [](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
     FM_ASSIGN_OR_RETURN(const Pattern pattern,

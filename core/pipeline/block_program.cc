@@ -181,6 +181,9 @@ bool BlockProgram::heavy() const { return code_->heavy; }
 bool BlockProgram::paced() const { return code_->heavy && !code_->by_call; }
 size_t BlockProgram::rows_together() const { return code_->rows; }
 bool BlockProgram::filters() const { return code_->filters; }
+const std::vector<BlockProgram::Moved>& BlockProgram::moved() const {
+  return code_->moved;
+}
 bool BlockProgram::random() const { return code_->random; }
 const std::vector<Encoding::Kinds>& BlockProgram::takes() const {
   return code_->takes;
@@ -192,8 +195,8 @@ const std::vector<bool>& BlockProgram::placed() const { return code_->placed; }
 absl::StatusOr<std::shared_ptr<const BlockProgram>> BlockProgram::Make(
     std::shared_ptr<const Plan> plan,
     std::shared_ptr<const FunctionRegistry> registry, std::vector<size_t> steps,
-    const ElementSpec& input, const ElementSpec* output) {
-  ProgramBuilder builder(std::move(plan), *registry, input);
+    const ElementSpec& input, bool in_order, const ElementSpec* output) {
+  ProgramBuilder builder(std::move(plan), *registry, input, in_order);
   for (const size_t step : steps) FM_RETURN_IF_ERROR(builder.AddStep(step));
   if (output != nullptr) builder.Keep(*output);
   return std::shared_ptr<const BlockProgram>(std::make_shared<BlockProgram>(

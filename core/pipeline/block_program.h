@@ -74,14 +74,24 @@ class BlockProgram {
 
   class Scratch;
 
+  // A step that runs before (some of) the work of earlier steps.
+  struct Moved {
+    size_t step = 0;
+    std::vector<size_t> before;
+  };
+
   // Compiles the steps of the graph that `steps` lists, in order, for
   // elements of `input`. The program outputs the components that `output`
   // names, or all if it is null. After a batch step, steps on single records
   // process each record of a row.
+  //
+  // A filter runs before the work of earlier steps that takes long and that it
+  // does not need. So errors of that work are found only in rows that stay.
+  // `in_order`: every filter runs where it is written, because errors count.
   static absl::StatusOr<std::shared_ptr<const BlockProgram>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const FunctionRegistry> registry,
-      std::vector<size_t> steps, const ElementSpec& input,
+      std::vector<size_t> steps, const ElementSpec& input, bool in_order,
       const ElementSpec* output = nullptr);
   // Use Make.
   BlockProgram(std::shared_ptr<const FunctionRegistry> registry,
@@ -99,7 +109,8 @@ class BlockProgram {
   // Most rows of a run: more would take too long, or too much memory.
   size_t rows_together() const;
   bool filters() const;  // may drop rows
-  bool random() const;   // needs counters and passes
+  const std::vector<Moved>& moved() const;
+  bool random() const;  // needs counters and passes
   // Encodings that the program reads, by component of the input.
   const std::vector<Encoding::Kinds>& takes() const;
   bool appends() const;  // can write rows to a chunk itself

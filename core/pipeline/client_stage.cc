@@ -358,7 +358,8 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     if (run.empty()) return absl::OkStatus();
     FM_ASSIGN_OR_RETURN(
         auto program,
-        BlockProgram::Make(plan, registry, run, graph.InputOf(run.front())));
+        BlockProgram::Make(plan, registry, run, graph.InputOf(run.front()),
+                           graph.skip_before.has_value() || graph.covered));
     random = random || program->random();
     const size_t last = run.back();
     run.clear();

@@ -65,10 +65,11 @@ class Branch {
     for (size_t s = graph.cached_steps; s < graph.steps.size(); ++s) {
       if (graph.steps[s].placement == Placement::kWorker) steps.push_back(s);
     }
-    FM_ASSIGN_OR_RETURN(branch.program_,
-                        BlockProgram::Make(input.plan, context.registry, steps,
-                                           graph.InputOf(graph.cached_steps),
-                                           graph.output.get()));
+    FM_ASSIGN_OR_RETURN(
+        branch.program_,
+        BlockProgram::Make(input.plan, context.registry, steps,
+                           graph.InputOf(graph.cached_steps),
+                           /*in_order=*/true, graph.output.get()));
     // Analyze rejects filters in counted inputs.
     FM_CHECK(!branch.program_->filters());
     return branch;

@@ -41,6 +41,7 @@ class Call final : public Instruction {
       if (!argument.constant) inputs.push_back(argument.value);
     }
     outputs = {out};
+    late = function_->heavy || function_->slow;
   }
 
   absl::Status Run(BlockState& state) const override {
@@ -68,6 +69,12 @@ class Call final : public Instruction {
   }
 
   CallParts call() const override { return {function_, arguments_, &type_}; }
+  void ReplaceInput(ValueId from, ValueId to) override {
+    Instruction::ReplaceInput(from, to);
+    for (Operand& argument : arguments_) {
+      if (!argument.constant && argument.value == from) argument.value = to;
+    }
+  }
 
  private:
   // Bytes of `rows` results. REQUIRES: the shape is static.
@@ -101,7 +108,7 @@ class Call final : public Instruction {
   }
 
   const FunctionRegistry::Function* const function_;
-  const std::vector<Operand> arguments_;
+  std::vector<Operand> arguments_;
   const ValueType type_;
 };
 

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_INSTRUCTIONS_H_
 #define FEEDMILL_CORE_PIPELINE_INSTRUCTIONS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -111,6 +112,10 @@ class Instruction {
   // state.failed_row.
   virtual absl::Status Run(BlockState& state) const = 0;
   virtual CallParts call() const { return {}; }
+  // Reads the value with another number from now on.
+  virtual void ReplaceInput(ValueId from, ValueId to) {
+    std::replace(inputs.begin(), inputs.end(), from, to);
+  }
 
   size_t step = 0;  // index as written
   std::vector<ValueId> inputs;
@@ -123,6 +128,8 @@ class Instruction {
   bool passes_on = false;
   // Appends to input->appended, if that is set, instead of setting outputs.
   bool appends = false;
+  // Takes long: a filter that does not need it runs before it.
+  bool late = false;
 };
 
 std::unique_ptr<Instruction> MakeCall(

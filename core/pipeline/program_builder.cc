@@ -1,6 +1,7 @@
 #include "core/pipeline/program_builder.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
 #include "core/ops/row_items.h"
+#include "core/pipeline/late_instructions.h"
 
 namespace feedmill {
 namespace {
@@ -48,12 +50,24 @@ absl::StatusOr<Operand> Fold(const FunctionRegistry::Function& function,
   }
 }
 
+// Returns the steps of these instructions, each once.
+std::vector<size_t> StepsOf(const InstructionList& instructions) {
+  std::vector<size_t> steps;
+  for (const auto& one : instructions) {
+    if (steps.empty() || steps.back() != one->step) steps.push_back(one->step);
+  }
+  return steps;
+}
+
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(std::shared_ptr<const Plan> plan,
                                const FunctionRegistry& functions,
-                               const ElementSpec& input)
-    : plan_(std::move(plan)), functions_(functions), spec_(input) {
+                               const ElementSpec& input, bool in_order)
+    : plan_(std::move(plan)),
+      functions_(functions),
+      in_order_(in_order),
+      spec_(input) {
   for (size_t c = 0; c < input.components.size(); ++c) {
     components_.push_back(NewValue());
   }
@@ -90,15 +104,34 @@ void ProgramBuilder::Keep(const ElementSpec& output) {
 
 void ProgramBuilder::KeepRowsWhere(ValueId keep) {
   Keep(made());
+  InstructionList late;
+  if (!in_order_) late = TakeLate(code_.instructions, keep);
   std::vector<ValueId> inputs{keep};
   std::vector<ValueId> outputs;
+  const auto filtered = [&](ValueId value) {
+    inputs.push_back(value);
+    return outputs.emplace_back(NewValue());
+  };
   for (ValueId& component : components_) {
-    inputs.push_back(component);
-    component = NewValue();
-    outputs.push_back(component);
+    const bool made_later = std::any_of(
+        late.begin(), late.end(),
+        [&](const auto& one) { return Contains(one->outputs, component); });
+    if (made_later) continue;
+    component = filtered(component);
     MarkPlaced(component);
   }
+  for (const ValueId read : ReadBy(late)) {
+    const auto known = std::find(inputs.begin() + 1, inputs.end(), read);
+    const ValueId value =
+        known == inputs.end()
+            ? filtered(read)
+            : outputs[static_cast<size_t>(known - inputs.begin() - 1)];
+    for (const auto& one : late) one->ReplaceInput(read, value);
+    if (read < input_count_) code_.takes[read] = Encoding::kPlain;
+  }
   Emit(MakeFilter(std::move(inputs), std::move(outputs)));
+  if (!late.empty()) code_.moved.push_back({step_, StepsOf(late)});
+  std::move(late.begin(), late.end(), std::back_inserter(code_.instructions));
   SetFilters();
 }
 
@@ -239,7 +272,10 @@ absl::StatusOr<Operand> ProgramBuilder::CompileCall(
     }
   }
   placed_.push_back(result.value);
-  Emit(MakeCall(function, std::move(arguments), std::move(type), result.value));
+  auto call =
+      MakeCall(function, std::move(arguments), std::move(type), result.value);
+  call->late = call->late || Contains(large_calls_, result.value);
+  Emit(std::move(call));
   return result;
 }
 

@@ -24,9 +24,11 @@ namespace feedmill {
 // Not thread-safe.
 class ProgramBuilder {
  public:
+  // `in_order`: filters run where they are written; see BlockProgram::Make.
   // REQUIRES: `functions` outlives the program.
   ProgramBuilder(std::shared_ptr<const Plan> plan,
-                 const FunctionRegistry& functions, const ElementSpec& input);
+                 const FunctionRegistry& functions, const ElementSpec& input,
+                 bool in_order);
 
   // Compiles graph.steps[s] of the plan.
   absl::Status AddStep(size_t s);
@@ -56,7 +58,8 @@ class ProgramBuilder {
   // Returns the value of a bool; false where it is null.
   absl::StatusOr<ValueId> CompilePredicate(const Expr& expr);
   // Keeps the components of made(), and the rows for which `keep`, one bool a
-  // row, is true.
+  // row, is true. Earlier instructions that take long, and that `keep` does not
+  // need, run after it.
   void KeepRowsWhere(ValueId keep);
   // Keeps the components of made(). Returns the index of `component` among
   // them; nullopt if no step needs it, so that the step has nothing to do.
@@ -111,6 +114,7 @@ class ProgramBuilder {
 
   const std::shared_ptr<const Plan> plan_;
   const FunctionRegistry& functions_;
+  const bool in_order_;
   ElementSpec spec_;                   // of the current components
   const ElementSpec* made_ = nullptr;  // output of step_
   std::vector<ValueId> components_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/pipeline/block_program.h"
 #include "core/pipeline/fused_items.h"
 #include "core/pipeline/instructions.h"
 
@@ -29,6 +30,7 @@ struct ProgramCode {
   size_t rows = kBlockRows;  // most rows of a run
   bool filters = false;
   bool random = false;
+  std::vector<BlockProgram::Moved> moved;
   std::vector<Encoding::Kinds> takes;  // by component of the input
   bool appends = false;
   std::vector<bool> direct;

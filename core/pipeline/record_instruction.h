@@ -47,6 +47,7 @@ class RecordInstruction : public Instruction {
       : batches_(batches) {
     inputs = {in};
     outputs = std::move(out);
+    late = true;
   }
 
   absl::Status Run(BlockState& state) const override;

@@ -107,16 +107,16 @@ absl::StatusOr<std::shared_ptr<const StageProgram>> StageProgram::Compile(
   if (!steps.on_records.empty()) program->last_step = steps.on_records.back();
   if (steps.batch) program->last_step = steps.batch;
   if (!steps.on_batches.empty()) program->last_step = steps.on_batches.back();
+  const bool skips = graph.skip_before || context.covered;
   FM_ASSIGN_OR_RETURN(
       program->records,
       BlockProgram::Make(plan, context.registry, steps.on_records,
-                         graph.InputOf(begin)));
+                         graph.InputOf(begin), skips));
+  program->covered = context.covered;
   if (steps.batch) {
     FM_RETURN_IF_ERROR(program->CompileBatches(*steps.batch, steps.on_batches,
                                                context.registry));
   }
-  program->covered = context.covered;
-  const bool skips = graph.skip_before || context.covered;
   if (skips) {
     FM_ASSIGN_OR_RETURN(
         SourcePlan source,
@@ -134,8 +134,10 @@ absl::Status StageProgram::CompileBatches(
     const std::shared_ptr<const FunctionRegistry>& registry) {
   batch_step = step;
   const AnalyzedGraph& graph = plan->graph();
-  FM_ASSIGN_OR_RETURN(batches, BlockProgram::Make(plan, registry, after,
-                                                  *graph.steps[step].output));
+  FM_ASSIGN_OR_RETURN(
+      batches,
+      BlockProgram::Make(plan, registry, after, *graph.steps[step].output,
+                         graph.skip_before || covered));
   record_bytes = LeastBytes(*record_spec);
   const auto& batch = graph.graph.steps[step].Get<BatchStep>();
   stacker = std::make_unique<const BatchStacker>(batch.layout, batch.padding,

@@ -60,6 +60,13 @@ TEST_F(PlanTextTest, ACacheEndsAPassAndNothingMovesOverIt) {
             HasSubstr("moved   steps[3] shuffle before steps[2] map\n")));
 }
 
+TEST_F(PlanTextTest, SaysWhichWorkAFilterRunsBefore) {
+  EXPECT_THAT(Text("source: {text: {files: a.txt}}\nsteps: [{map: {n: "
+                   "'length(x)', x: 're_replace(x, \"a\", \"b\")'}}, "
+                   "{filter: 'n > 3'}]\n"),
+              HasSubstr("moved   steps[1] filter before steps[0] map\n"));
+}
+
 TEST_F(PlanTextTest, SaysItOfInputs) {
   EXPECT_THAT(
       Text("source: {concatenate: [{source: {range: 9}, steps: [{filter: 'x > "
