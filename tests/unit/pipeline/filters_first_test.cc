@@ -93,8 +93,9 @@ TEST_F(FiltersFirst, LeaveOrderToAnOnErrorThatCounts) {
   const std::string steps =
       "{decode_image: {component: c, channels: 1}}, {filter: 'a > 1'}";
   EXPECT_TRUE(ReadAll(steps).status.ok());
-  EXPECT_THAT(ReadAll(steps + ", {on_error: {policy: skip, cap: 0}}").status.message(),
-              HasSubstr("decode_image"));
+  EXPECT_THAT(
+      ReadAll(steps + ", {on_error: {policy: skip, cap: 0}}").status.message(),
+      HasSubstr("decode_image"));
 }
 
 TEST_F(FiltersFirst, ChangeNoElement) {
@@ -119,10 +120,10 @@ TEST_F(FiltersFirst, ChangeNoElement) {
       ", {filter: 'a % 2 == 0'}, {map: {c: 'cast(c, \"float32\") * "
       "random.uniform()', r: r, a: a}}, {filter: 'r < 0.5'}");
   // A flip in place of an image that another value is made of.
-  ExpectSameInOrder(
-      decode + ", " + resize +
-      ", {map: {a: a, c: c, d: 'image.resize(c, 4, 4, \"bilinear\")'}}, {random_flip: "
-      "{component: c}}, {filter: 'a % 5 == 0'}");
+  ExpectSameInOrder(decode + ", " + resize +
+                    ", {map: {a: a, c: c, d: 'image.resize(c, 4, 4, "
+                    "\"bilinear\")'}}, {random_flip: "
+                    "{component: c}}, {filter: 'a % 5 == 0'}");
   // The filter needs one of two images.
   ExpectSameInOrder("{map: {a: a, c: c, d: c}}, " + decode +
                     ", {decode_image: {component: d}}, "
