@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/dataset/nearest_name.h"
-
 namespace feedmill {
 namespace {
 
@@ -49,10 +47,6 @@ const FunctionRegistry::Function* FunctionRegistry::Find(
     std::string_view name) const {
   const auto found = functions_.find(name);
   return found == functions_.end() ? nullptr : &found->second;
-}
-
-std::string FunctionRegistry::Nearest(std::string_view name) const {
-  return NearestName(name, Names());
 }
 
 std::string FunctionRegistry::HelpOf(std::string_view name) const {

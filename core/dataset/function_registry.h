@@ -164,8 +164,6 @@ class FunctionRegistry {
   void Add(std::string name, Function function);
   // Returns nullptr for an unknown name.
   const Function* Find(std::string_view name) const;
-  // Returns the known name nearest to a misspelt one, or "".
-  std::string Nearest(std::string_view name) const;
   // Returns all names, sorted.
   std::vector<std::string_view> Names() const;
 

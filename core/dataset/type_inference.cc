@@ -8,6 +8,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/chunk/validity.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/nullable.h"
 #include "core/dataset/source_types.h"
@@ -132,10 +133,10 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
                                     const FunctionRegistry& registry) {
   const FunctionRegistry::Function* found = registry.Find(function);
   if (found == nullptr) {
-    const std::string nearest = registry.Nearest(function);
+    const std::string hint = NameHint(function, kFunctions, registry.Names());
     return InvalidArgument(
         "there is no function \"{}\"{}", function,
-        !nearest.empty() ? fmt::format("; did you mean \"{}\"?", nearest)
+        !hint.empty() ? hint
         : function.find('.') == function.npos
             ? "; docs/expressions.md lists them"
             : "; if it is of a plugin, --op-plugin FILE or the variable "
@@ -187,29 +188,17 @@ absl::Status AddValidity(const std::string& name, const Shape& shape,
   return absl::OkStatus();
 }
 
-// Options of map in tf.data, Hugging Face datasets, Ray Data and feedmill's
-// Python functions that no component is called.
-constexpr std::string_view kOptionsOfMap[] = {
-    "batched",        "block_length",       "cycle_length",
-    "deterministic",  "drop_last_batch",    "drop_remainder",
-    "input_columns",  "keep_in_memory",     "load_from_cache_file",
-    "memory_bytes",   "num_parallel_calls", "num_proc",
-    "num_workers",    "on_error",           "python",
-    "remove_columns", "synchronous",        "use_unbounded_threadpool",
-    "with_indices",   "with_rank",          "writer_batch_size"};
-
 // Refuses an option that is written among the components: a constant of such a
 // name.
 absl::Status CheckIsNoOption(const std::string& name, const Expr& expr) {
-  const bool option =
-      std::ranges::find(kOptionsOfMap, name) != std::ranges::end(kOptionsOfMap);
-  if (!option || !std::holds_alternative<Expr::Literal>(expr.node())) {
-    return absl::OkStatus();
-  }
+  const auto* const literal = std::get_if<Expr::Literal>(&expr.node());
+  if (literal == nullptr) return absl::OkStatus();
+  const std::string_view answer = AnswerToOptionOfMap(name);
+  if (answer.empty()) return absl::OkStatus();
   return InvalidArgument(
       "\"{}\" is not an option here: it would be a component with the constant "
-      "{}; leave it out, because names stand for components only",
-      name, Shown(expr));
+      "{}; {}",
+      name, Shown(expr), answer);
 }
 
 }  // namespace

@@ -6,9 +6,8 @@
 #include <unordered_set>
 
 #include "core/base/status.h"
-#include "core/dataset/nearest_name.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/string_escapes.h"
-#include "core/definition/foreign_names.h"
 
 namespace feedmill {
 namespace {
@@ -75,9 +74,7 @@ std::string ValueReader::HintFor(const std::string& name,
                                  const std::string& where,
                                  const Names& known) const {
   if (canonical()) return "";
-  const std::string_view answer = AnswerToForeignName(name, where);
-  if (!answer.empty()) return fmt::format("; {}", answer);
-  const std::string hint = DidYouMean(name, known);
+  const std::string hint = NameHint(name, where, known);
   return hint.empty() ? "; known: " + Joined(known) : hint;
 }
 

@@ -9,10 +9,13 @@
 [16 25 36 49]
 """
 
+from typing import TYPE_CHECKING
+
 from feedmill import errors, functions
 from feedmill._certificates import offer_certifi
 from feedmill._feedmill import set_log_level
 from feedmill._feedmill import version as __version__
+from feedmill._foreign_names import hint as _hint
 from feedmill._python_functions import rng
 from feedmill.dataset import ComponentSpec, Dataset
 from feedmill.errors import (
@@ -82,6 +85,13 @@ __all__ = [
     "rng",
     "set_log_level",
 ]
+
+if not TYPE_CHECKING:  # a type checker reports unknown names
+
+    def __getattr__(name):
+        end = "" if name.startswith("_") else _hint(name, "", __all__)
+        raise AttributeError(f"module 'feedmill' has no attribute {name!r}{end}")
+
 
 # A library says nothing of its own accord; set_log_level("info") tells what
 # servers do.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import inspect
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from feedmill import _feedmill
 from feedmill._arguments import Even, Nulls
 from feedmill._component_spec import ComponentSpec, Schema
 from feedmill._dataset_html import dataset_html
+from feedmill._foreign_names import AnsweringType, answering, no_attribute
 from feedmill._look import Elements, cut, table_of
 from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
@@ -55,7 +57,8 @@ READ_OPTIONS: dict[str, Callable[[str, Any], Any]] = {
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
 
 
-class DatasetBase(Sources, Steps):
+@answering
+class DatasetBase(Sources, Steps, metaclass=AnsweringType):
     """The definition of a dataset, and reading it.
 
     The class for users is :class:`feedmill.Dataset`, which knows the frameworks, too.
@@ -104,7 +107,7 @@ class DatasetBase(Sources, Steps):
 
     def _native_options(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Returns the options of :meth:`read` but for the state, checked."""
-        options = {**(DatasetBase.read.__kwdefaults__ or {}), **given}
+        options = {**(inspect.unwrap(DatasetBase.read).__kwdefaults__ or {}), **given}
         for name, default in (("service", ""), ("job", self._native.job)):
             options[name] = default if options[name] is None else options[name]
         options["even"] = self._even(options["even"])
@@ -237,20 +240,27 @@ class DatasetBase(Sources, Steps):
         >>> fm.Dataset.range(100).filter("x % 3 == 0").batch(10).count()
         4
         """
-        names = [(name, value) for place, name, value in self._native.parts() if place != "options"]
-        endless = [k for k, (name, value) in enumerate(names) if name == "repeat" and not value]
-        if endless and not any(name == "take" for name, _ in names[endless[-1] :]):
+        if self._is_endless():
             raise InvalidArgumentError(
                 "count: the dataset repeats without end; count it before repeat(), or take(n) first"
             )
         # A cache keeps all components, and errors of any of them leave elements out.
-        whole = any(name in ("cache", "on_error") for name, _ in names)
+        whole = any(name in ("cache", "on_error") for name in self._names())
         counted = self if whole else self._with_step("map", {"n": 0})
         with counted.read(nulls="fill") as reader:
             try:
                 return len(reader)
             except UnknownLengthError:
                 return sum(map(_rows_of, reader.chunks()))
+
+    def _names(self) -> list[str]:
+        """The names of the source and the steps."""
+        return [name for place, name, _ in self._native.parts() if place != "options"]
+
+    def _is_endless(self) -> bool:
+        parts = [part[1:] for part in self._native.parts() if part[0] != "options"]
+        endless = [k for k, (name, value) in enumerate(parts) if name == "repeat" and not value]
+        return bool(endless) and not any(name == "take" for name, _ in parts[endless[-1] :])
 
     # ---- options
 
@@ -375,6 +385,11 @@ class DatasetBase(Sources, Steps):
     def _state(self) -> Any:
         """Equal for datasets that mean the same by construction."""
         return self._native.__getstate__()
+
+    if not TYPE_CHECKING:  # a type checker reports unknown names
+
+        def __getattr__(self, name):
+            raise no_attribute(type(self), name)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DatasetBase) and self._state() == other._state()

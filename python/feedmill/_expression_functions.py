@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 from feedmill import _feedmill
+from feedmill._foreign_names import hint
 from feedmill._trace_errors import trace_error
 from feedmill.expressions import Expr, call
 
@@ -19,9 +20,8 @@ def names() -> tuple[str, ...]:
 def found(name: str) -> Function:
     """Returns the function, or the first part of a name; AttributeError names the nearest."""
     if name not in names() and not any(known.startswith(f"{name}.") for known in names()):
-        nearest = _feedmill.nearest_function(name)
-        hint = f"; did you mean {nearest}?" if nearest else "; docs/expressions.md lists them"
-        raise AttributeError(f"expressions have no function {name}{hint}")
+        end = hint(name, "functions", names()) or "; docs/expressions.md lists them"
+        raise AttributeError(f"expressions have no function {name}{end}")
     return Function(name)
 
 

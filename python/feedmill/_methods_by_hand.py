@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from feedmill._foreign_names import hint
 from feedmill._python_functions import OutputTypes, Spec, generator_source, python_step
 from feedmill._values import Expression, Outputs, expression, options, outputs, required
 from feedmill.errors import InvalidArgumentError
@@ -264,9 +265,10 @@ class StepMethods:
         }
         for name, value in given.items():
             if name not in settings:
+                end = hint(name, "map", ["batched", *settings])
                 raise InvalidArgumentError(
-                    f"{name}: a Python function has no such option; it returns its components "
-                    "as a dict"
+                    f"{name}: a Python function has no such option"
+                    + (end or "; it returns its components as a dict")
                 )
             settings[name] = value
         call: Literal["element", "batch"] = "batch" if batched else "element"

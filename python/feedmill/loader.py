@@ -10,6 +10,7 @@ from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._arguments import Nulls
 from feedmill._dataset_base import READ_OPTIONS, DatasetBase
+from feedmill._foreign_names import hint
 from feedmill._options import LoaderOptions
 from feedmill.errors import FailedPreconditionError, InvalidArgumentError, UnknownLengthError
 from feedmill.reader import Element, Reader, State, make_state, records_of, token_of
@@ -71,8 +72,10 @@ class Loader:
             raise InvalidArgumentError(f"dataset: expected a feedmill.Dataset, found {dataset!r}")
         given: dict[str, Any] = {"service": service, "job": job, **options}
         if unknown := sorted(given.keys() - READ_OPTIONS.keys()):
+            end = hint(unknown[0], "read", READ_OPTIONS)
             raise TypeError(
-                f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(READ_OPTIONS))}"
+                f"{', '.join(unknown)}: no such option"
+                + (end or f"; there are {', '.join(sorted(READ_OPTIONS))}")
             )
         self._dataset = dataset
         self._given = given  # of DatasetBase.read

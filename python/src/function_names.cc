@@ -2,7 +2,10 @@
 
 #include <memory>
 
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/function_registry.h"
+#include "core/dataset/step_kind.h"
+#include "core/operators/registry.h"
 #include "core/ops/plugin_functions.h"
 #include "python/src/status.h"
 
@@ -26,8 +29,14 @@ std::string FunctionHelp(std::string_view name) {
   return Functions()->Find(name) == nullptr ? "" : Functions()->HelpOf(name);
 }
 
-std::string NearestFunction(std::string_view name) {
-  return Functions()->Nearest(name);
+std::string HintForName(std::string_view name, std::string_view where,
+                        const std::vector<std::string_view>& known) {
+  return NameHint(name, where, known);
+}
+
+std::string ShortFormHint(std::string_view step) {
+  const StepKind* const kind = FindStepKind(step);
+  return kind == nullptr ? "" : std::string(kind->short_form_hint());
 }
 
 }  // namespace feedmill::python

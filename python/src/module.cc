@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/shown_bytes.h"
@@ -233,7 +234,9 @@ void BindPipeline(nb::module_& m) {
                    "list[object]"));
   m.def("function_names", &FunctionNames);
   m.def("function_help", &FunctionHelp, "name"_a);
-  m.def("nearest_function", &NearestFunction, "name"_a);
+  m.def("name_hint", &HintForName, "name"_a, "where"_a, "known"_a);
+  m.def("short_form_hint", &ShortFormHint, "step"_a);
+  m.def("foreign_names", &ForeignNames);
   m.def(
       "shown_bytes",
       [](const nb::bytes& bytes) {

@@ -273,7 +273,7 @@ def test_tuples_and_inner_names_are_refused_with_the_dict_to_write(function, adv
 
 
 def test_an_unknown_function_names_the_nearest():
-    with pytest.raises(AttributeError, match="did you mean length"):
+    with pytest.raises(AttributeError, match='did you mean "length"'):
         _ = F.lenght
     with pytest.raises(AttributeError, match="image"):
         _ = F.image.decoed

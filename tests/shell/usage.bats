@@ -81,6 +81,7 @@ setup_file() { make_data; }
 length(s)
   of bytes"* ]]
   expect_error 2 'no function "image.resice"; did you mean "image.resize"' -- feedmill functions image.resice
+  expect_error 2 'no function "reduce_mean"; write `mean' -- feedmill functions reduce_mean
   expect 0 feedmill functions --json
   python3 -c 'import json, sys; assert {"names", "written", "notes"} == set(json.load(sys.stdin)[0])' <<< "$output"
 }
@@ -92,6 +93,7 @@ length(s)
   [[ $output == *"csv: Reads records"*"files"*"required"*"delimiter"*"missing"* ]]
   [[ $output == *"padded_batch: "*"shapes"*"values"*"resize: "*"bilinear or nearest"* ]]
   expect_error 2 'no source or step "resise"; did you mean "resize"' -- feedmill steps resise
+  expect_error 2 'no source or step "prefetch"; feedmill reads ahead by itself' -- feedmill steps prefetch
 }
 
 @test "steps shows each option's default, in lines of at most 80 columns" {

@@ -11,8 +11,8 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
-#include "core/definition/foreign_names.h"
 #include "tools/command/config_text.h"
 
 namespace feedmill {
@@ -341,12 +341,7 @@ absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
     if (word.empty() || word.front() != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
     std::string hint = DidYouMean(flag, known);
-    if (hint.empty()) {
-      const std::string_view answer =
-          AnswerToForeignName(std::string_view(flag).substr(
-              std::min(flag.find_first_not_of('-'), flag.size())));
-      if (!answer.empty()) hint = fmt::format("; {}", answer);
-    }
+    if (hint.empty()) hint = NameHint(flag, "", {});
     return Error(fmt::format("unknown flag \"{}\"{}", flag, hint));
   }
   if (!extras.empty()) {

@@ -12,7 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "core/base/printable_text.h"
 #include "core/base/status.h"
-#include "core/dataset/nearest_name.h"
+#include "core/dataset/foreign_names.h"
 #include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
 #include "tools/command/commands.h"
@@ -204,7 +204,7 @@ absl::StatusOr<std::string> TextOf(std::string_view name) {
   known.insert(known.end(), steps.begin(), steps.end());
   return InvalidArgument(
       "there is no source or step \"{}\"{}; 'feedmill steps' lists all", name,
-      DidYouMean(std::string(name), known));
+      NameHint(name, "", known));
 }
 
 template <class Kind>
@@ -273,7 +273,7 @@ absl::StatusOr<std::string> HelpText(const std::string& name,
   if (functions.Find(name) == nullptr) {
     return InvalidArgument(
         "there is no function \"{}\"{}; 'feedmill functions' lists all", name,
-        DidYouMean(name, functions.Names()));
+        NameHint(name, kFunctions, functions.Names()));
   }
   // Each call is followed by its notes.
   const std::vector<std::string> lines =

@@ -12,9 +12,10 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/expr_operators.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/graph_text.h"
-#include "core/definition/foreign_names.h"
 #include "core/definition/value.h"
+#include "core/operators/registry.h"
 #include "feedmill/dataset.h"
 #include "tests/unit/dataset/fake_functions.h"
 
@@ -92,6 +93,10 @@ TEST(PipelineText, AnswersNamesOfOtherLibraries) {
       {"steps: [{prefetch: 2}]", "feedmill reads ahead by itself"},
       {"steps: [{prefetch: AUTOTUNE}]", "feedmill reads ahead by itself"},
       {"steps: [{map_batches: x}]", "write `map` after `batch`"},
+      {"steps: [{tokenize: x}]", "`sentencepiece(text, 'model')`"},
+      {"steps: [{Normalize: x}]", "`image.normalize(x, [mean, …], [std, …])`"},
+      {"steps: [{CenterCrop: 224}]", "`image.central_crop(x, height, width)`"},
+      {"steps: [{train_test_split: 0.2}]", "`split: {parts: [0.8, 0.2], part"},
       {"steps: [{interleave: {cycle_length: 2}}]", "it is a source"},
       {"steps: [{shuffle: {buffer_size: 10}}]", "`shuffle: {window: N}`"},
       {"steps: [{shuffle: 1000}]", "`shuffle: {window: N}`"},
@@ -237,6 +242,24 @@ TEST(ForeignNames, DependOnTheStepAndNotOnTheCase) {
             AnswerToForeignName("buffer_size", "steps[1] cache"));
   EXPECT_EQ(AnswerToForeignName("num"), "");
   EXPECT_EQ(AnswerToForeignName(""), "");
+}
+
+TEST(ForeignNames, AreNoNamesOfSteps) {
+  for (const std::string& name : ForeignNames()) {
+    if (AnswerToForeignName(name).empty()) continue;  // a function, an option
+    EXPECT_EQ(FindStepKind(name), nullptr) << name;
+  }
+}
+
+TEST(ForeignNames, AreNoConstantsOfAMap) {
+  for (const std::string step : {"map", "with_columns", "flat_map"}) {
+    const Pipeline pipeline = Parsed("source: {range: 3}\nsteps: [{" + step +
+                                     ": {y: x, num_parallel_calls: 4}}]");
+    EXPECT_THAT(
+        ErrorText(Analyze(pipeline.graph, testing::FakeFunctions()).status()),
+        HasSubstr("would be a component with the constant 4; all threads"));
+  }
+  EXPECT_EQ(AnswerToOptionOfMap("prefetch"), "");
 }
 
 }  // namespace
