@@ -14,6 +14,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/definition/pipeline_text.h"
+#include "core/formats/memory_table.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
 
@@ -64,6 +65,7 @@ absl::StatusOr<std::string> RegisterDataset(const Dataset& dataset,
   MakePathsAbsolute((working / config.directory).string(), graph);
   FM_RETURN_IF_ERROR(InferFields(graph));
   PinPlugins(*functions, graph);
+  FM_RETURN_IF_ERROR(CarryTables(graph, kCarriedBytesMax));
   FM_RETURN_IF_ERROR(Analyze(graph, *functions).status());
   DatasetRequest request{id, CanonicalText(graph)};
   if (request.id.empty()) {

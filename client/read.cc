@@ -15,6 +15,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/formats/memory_table.h"
 #include "core/io/read_stop.h"
 #include "core/net/clock.h"
 #include "core/net/process_limits.h"
@@ -48,7 +49,8 @@ absl::Status CheckEpoch(const ReadOptions& options, Order order) {
 }
 
 // Returns the graph that the options ask for, as all processes read it: with
-// absolute paths, inferred fields and the versions of the plugins.
+// absolute paths, inferred fields, the versions of the plugins and, for a
+// service, the tables in memory.
 absl::StatusOr<Graph> GraphToRead(const Dataset& dataset,
                                   const ReadOptions& options) {
   Graph read = dataset.graph();
@@ -61,6 +63,9 @@ absl::StatusOr<Graph> GraphToRead(const Dataset& dataset,
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
   PinPlugins(*options.hooks.registry, read);
+  if (!options.service.empty()) {
+    FM_RETURN_IF_ERROR(CarryTables(read, kCarriedBytesMax));
+  }
   return read;
 }
 

@@ -7,6 +7,7 @@
 #include "core/dataset/graph.h"
 #include "core/definition/pipeline_file.h"
 #include "core/definition/pipeline_text.h"
+#include "core/formats/memory_table.h"
 #include "core/operators/registry.h"
 
 namespace feedmill {
@@ -115,6 +116,11 @@ absl::Status SetFields(const std::string& step, const StepOptions& options,
 
 Dataset Dataset::Range(int64_t start, int64_t stop, int64_t step) {
   return FromSource(RangeSource{start, stop, step});
+}
+
+absl::StatusOr<Dataset> Dataset::Memory(Chunk table) {
+  FM_ASSIGN_OR_RETURN(MemorySource source, SourceOfTable(std::move(table)));
+  return FromSource(std::move(source));
 }
 
 Dataset Dataset::TfRecord(std::vector<std::string> files,

@@ -219,7 +219,8 @@ absl::Status InferFields(Graph& graph) {
     InferCompression(graph.source);
     return absl::OkStatus();
   }
-  if (SourceFiles(graph.source)->empty()) return absl::OkStatus();
+  const std::vector<std::string>* const files = SourceFiles(graph.source);
+  if (files == nullptr || files->empty()) return absl::OkStatus();
   absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
   if (found.status().code() == absl::StatusCode::kNotFound) {
     return NotFound(

@@ -101,6 +101,19 @@ class Dataset {
   //   // → 0, 3, 6, 9
   static Dataset Range(int64_t start, int64_t stop, int64_t step = 1);
   static Dataset Range(int64_t stop) { return Range(0, stop); }
+  // Rows of a table in this process. The dataset views the table's buffers,
+  // which must not change. A service gets a copy of the table with the
+  // pipeline: at most 256 MiB, and 15 MiB packed by zstd.
+  // Output: the components of the table's spec.
+  // Errors, at once: InvalidArgument if a buffer does not fit the spec.
+  // Reading: FailedPrecondition if a service takes no table of that size.
+  // Example:
+  //   Dataset::Memory({.spec = std::make_shared<ElementSpec>(
+  //                        ElementSpec{{{"n", DType::kInt32, {}}}}),
+  //                    .rows = 3,
+  //                    .columns = {MakeColumn<int32_t>({5, 6, 7})}})
+  //   // → {"n":5}, {"n":6}, {"n":7}
+  static absl::StatusOr<Dataset> Memory(Chunk table);
   // Records of TFRecord files.
   // Output: x, bytes [].
   // Errors: DataLoss if a record has a wrong checksum.

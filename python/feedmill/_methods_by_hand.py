@@ -5,9 +5,10 @@ These methods take Python functions, or arguments as Python's own ``range``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from feedmill import _memory
 from feedmill._foreign_names import hint
 from feedmill._python_functions import OutputTypes, Spec, generator_source, python_step
 from feedmill._values import Expression, Outputs, expression, options, outputs, required
@@ -35,6 +36,10 @@ class SourceMethods:
     @classmethod
     def _combining(cls, name: str, inputs: Sequence[SourceMethods], **given: Any) -> Self:
         return cls._of_source(name, {"inputs": _pipelines(inputs), **options(**given)})
+
+    @classmethod
+    def _of(cls, native: _feedmill.Pipeline) -> Self:
+        raise NotImplementedError
 
     def _input(self) -> _feedmill.Pipeline:
         raise NotImplementedError
@@ -126,6 +131,124 @@ class SourceMethods:
                 version=version,
             ),
         )
+
+    # ---- tables in memory
+
+    @classmethod
+    def from_dict(cls, columns: Mapping[str, Any]) -> Self:
+        """Reads arrays or lists by name, a row of each an element.
+
+        Columns are arrays of NumPy, objects that ``np.asarray`` takes, such as tensors of
+        torch, and lists of numbers, texts, bytes, lists or arrays. ``None`` in a list is a
+        null. The columns of a dict in the dict have names with a dot. Arrays are read
+        where they are, without a copy: do not change them. A service gets a copy with the
+        pipeline, of at most 256 MiB, and 15 MiB packed.
+
+        Raises InvalidArgumentError if the columns differ in length, or for a value that no
+        component can hold. Reading through a service raises FailedPreconditionError for a
+        larger table.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.from_dict({"n": [1, 2, 3], "name": ["a", "b", "c"]})
+        >>> next(ds.shuffle().with_options(seed=1).read())
+        {'n': np.int64(3), 'name': b'c'}
+        """
+        if not isinstance(columns, Mapping):
+            raise InvalidArgumentError(
+                f"columns: expected a dict of arrays by name, found {columns!r:.80}"
+            )
+        return cls._of(_memory.pipeline_of(_memory.of_tensors(columns)))
+
+    @classmethod
+    def from_numpy(cls, arrays: Any) -> Self:
+        """Reads the rows of an array of NumPy, or of several by name.
+
+        The fields of a structured array are components. Numbers are not copied, if rows
+        follow one another in memory: do not change the array. See :meth:`from_dict`.
+
+        Raises InvalidArgumentError if the arrays differ in length, or for a dtype that no
+        component can hold.
+
+        >>> import feedmill as fm
+        >>> import numpy as np
+        >>> images, labels = np.zeros((4, 28, 28), np.uint8), np.arange(4)
+        >>> fm.Dataset.from_numpy({"image": images, "label": labels}).batch(2).schema
+        image: uint8[?, 28, 28]
+        label: int64[?]
+        """
+        return cls._of(_memory.pipeline_of(_memory.of_arrays(arrays)))
+
+    @classmethod
+    def from_tensor_slices(cls, tensors: Any) -> Self:
+        """Reads the rows of arrays or lists in a structure of tuples and dicts.
+
+        The components have names, unlike in ``tf.data``: the keys of dicts, and
+        ``value_0``, ``value_1``, … for the items of a tuple, joined by dots. A list is one
+        array. See :meth:`from_dict`.
+
+        Raises InvalidArgumentError as :meth:`from_dict` does.
+
+        >>> import feedmill as fm
+        >>> next(fm.Dataset.from_tensor_slices(([[1, 2], [3, 4]], [0, 1])).read())
+        {'value_0': array([1, 2]), 'value_1': np.int64(0)}
+        """
+        return cls._of(_memory.pipeline_of(_memory.of_tensors(tensors)))
+
+    @classmethod
+    def from_list(cls, elements: Sequence[Any]) -> Self:
+        """Reads a list of elements: dicts, tuples, or single values.
+
+        A key that an element lacks, and ``None``, are a null. Names are as in
+        :meth:`from_tensor_slices`. The list is copied.
+
+        Raises InvalidArgumentError for an empty list, and as :meth:`from_dict` does.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.from_list([{"text": "one", "n": 1}, {"text": "two"}])
+        >>> [int(n) for n in ds.map("fill_null(n, 0)").read()]
+        [1, 0]
+        """
+        return cls._of(_memory.pipeline_of(_memory.of_elements(list(elements))))
+
+    @classmethod
+    def from_pandas(cls, frame: Any) -> Self:
+        """Reads the rows of a ``pandas.DataFrame``, its columns by name, without its index.
+
+        Missing values are null; NaN in a column of plain floats stays NaN. Times are
+        numbers in the unit of their dtype. Columns of plain numbers are not copied where
+        pandas has them one after the other. See :meth:`from_dict`.
+
+        Raises InvalidArgumentError as :meth:`from_dict` does.
+
+        >>> import feedmill as fm
+        >>> import pandas as pd  # doctest: +SKIP
+        >>> frame = pd.DataFrame({"n": [1, 2], "name": ["a", None]})  # doctest: +SKIP
+        >>> fm.Dataset.from_pandas(frame).schema  # doctest: +SKIP
+        n: int64
+        name: bytes
+        valid(name): bool
+        """
+        return cls._of(_memory.pipeline_of(_memory.of_frame(frame)))
+
+    @classmethod
+    def from_arrow(cls, table: Any) -> Self:
+        """Reads the rows of a table of Arrow, its columns by name.
+
+        ``table`` is a ``pyarrow.Table``, or an object of polars or DuckDB that exports one.
+        Types are as in :meth:`arrow`; a column with nulls may be null.
+        Numbers and texts without nulls are not copied if a column is one chunk. See
+        :meth:`from_dict`. It needs the package pyarrow.
+
+        Raises InvalidArgumentError as :meth:`from_dict` does.
+
+        >>> import feedmill as fm
+        >>> import pyarrow as pa  # doctest: +SKIP
+        >>> table = pa.table({"n": [1, 2], "tags": [["a"], []]})  # doctest: +SKIP
+        >>> fm.Dataset.from_arrow(table).schema  # doctest: +SKIP
+        n: int64
+        tags: bytes[?]
+        """
+        return cls._of(_memory.pipeline_of(_memory.of_arrow(table)))
 
 
 class StepMethods:

@@ -2,6 +2,7 @@
 // the names, defaults and docstrings that users see.
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -208,10 +209,13 @@ void BindPipeline(nb::module_& m) {
                   "directory"_a)
       .def_static("from_source", &PythonPipeline::FromSource, "name"_a,
                   "options"_a.none())
+      .def_static("from_table", &PythonPipeline::FromTable, "columns"_a,
+                  "rows"_a)
       .def("apply", &PythonPipeline::Apply, "name"_a, "options"_a.none())
       .def("with_options", &PythonPipeline::WithOptions, "options"_a)
       .def("in_directory", &PythonPipeline::In, "directory"_a)
       .def("to_yaml", &PythonPipeline::ToYaml)
+      .def("identity", &PythonPipeline::Identity)
       .def("__getstate__", &PythonPipeline::ToState)
       .def("__setstate__",
            [](PythonPipeline& pipeline, const PythonPipeline::State& state) {

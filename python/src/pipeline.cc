@@ -1,10 +1,14 @@
 #include "python/src/pipeline.h"
 
+#include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -19,8 +23,10 @@
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 #include "core/definition/value.h"
+#include "core/formats/memory_table.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
+#include "feedmill/dataset.h"
 #include "feedmill/element.h"
 #include "feedmill/reader.h"
 #include "python/src/arrays.h"
@@ -67,6 +73,19 @@ Value ValueOf(nb::handle object) {
     items.push_back(ValueOf(item));
   }
   return Value(std::move(items));
+}
+
+// Returns a view of the bytes, which it keeps.
+Buffer ViewOf(const std::optional<PythonPipeline::Bytes>& bytes) {
+  if (!bytes) return {};
+  const auto* const data = reinterpret_cast<const std::byte*>(bytes->data());
+  const size_t size = bytes->size();
+  std::shared_ptr<const void> owner(new PythonPipeline::Bytes(*bytes),
+                                    [](PythonPipeline::Bytes* held) {
+                                      const GilHold gil;
+                                      EnterPython([held] { delete held; });
+                                    });
+  return {std::move(owner), data, size};
 }
 
 // Returns the graph as a reader sees it, with inferred fields.
@@ -122,6 +141,25 @@ PythonPipeline PythonPipeline::FromSource(const std::string& name,
   return PythonPipeline(Take(MakePipeline(name, ValueOf(options))));
 }
 
+PythonPipeline PythonPipeline::FromTable(
+    const std::vector<TableColumn>& columns, size_t rows) {
+  Chunk table;
+  table.rows = rows;
+  feedmill::ElementSpec spec;
+  for (const auto& [name, dtype, shape, values, offsets, shapes, starts] :
+       columns) {
+    const std::optional<DType> type = DTypeFromName(dtype);
+    if (!type) Raise(InvalidArgument("there is no dtype {}", dtype));
+    spec.components.push_back({name, *type, shape});
+    table.columns.push_back({*type, shape, ViewOf(values), ViewOf(offsets),
+                             ViewOf(shapes), ViewOf(starts)});
+  }
+  table.spec = std::make_shared<const feedmill::ElementSpec>(std::move(spec));
+  absl::StatusOr<Dataset> made =
+      WithoutGil([&] { return Dataset::Memory(std::move(table)); });
+  return PythonPipeline(Pipeline{.graph = Take(std::move(made)).graph()});
+}
+
 PythonPipeline PythonPipeline::Apply(const std::string& name,
                                      nb::handle options) const {
   return PythonPipeline(Take(WithStep(pipeline_, name, ValueOf(options))));
@@ -154,7 +192,15 @@ PythonPipeline::Parts() const {
 }
 
 PythonPipeline::State PythonPipeline::ToState() const {
-  return {CanonicalText(graph()), job(), even()};
+  Graph carried = graph();
+  Check(WithoutGil([&] {
+    return CarryTables(carried, std::numeric_limits<size_t>::max());
+  }));
+  return {CanonicalText(carried), job(), even()};
+}
+
+PythonPipeline::State PythonPipeline::Identity() const {
+  return {IdentityText(graph()), job(), even()};
 }
 
 PythonPipeline PythonPipeline::FromState(const State& state) {

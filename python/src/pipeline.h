@@ -2,7 +2,9 @@
 #define FEEDMILL_PYTHON_SRC_PIPELINE_H_
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,6 +33,17 @@ class PythonPipeline {
                                  const std::string& directory);
   static PythonPipeline FromSource(const std::string& name,
                                    nanobind::handle options);
+  // An array of NumPy, over the bytes of a buffer.
+  using Bytes = nanobind::ndarray<const uint8_t, nanobind::ndim<1>,
+                                  nanobind::c_contig, nanobind::device::cpu>;
+  // A column of a table: name, dtype and shape of a row (a dimension that
+  // differs is -1), and its buffers, which are viewed: values, and offsets,
+  // row_shapes and row_starts, or None (element.h).
+  using TableColumn = std::tuple<std::string, std::string, std::vector<int64_t>,
+                                 std::optional<Bytes>, std::optional<Bytes>,
+                                 std::optional<Bytes>, std::optional<Bytes>>;
+  static PythonPipeline FromTable(const std::vector<TableColumn>& columns,
+                                  size_t rows);
   PythonPipeline Apply(const std::string& name, nanobind::handle options) const;
   PythonPipeline WithOptions(nanobind::handle options) const;
   // Returns the pipeline with absolute paths.
@@ -49,11 +62,15 @@ class PythonPipeline {
   std::string ToYaml() const { return YamlText(pipeline_); }
   // Returns place, name and value of each of ShownParts.
   std::vector<std::tuple<std::string, std::string, std::string>> Parts() const;
-  // Returns what FromState makes the pipeline of: its canonical text, job and
-  // even. Equal for pipelines that mean the same by construction.
+  // The canonical text, job and even.
   using State =
       std::tuple<std::string, std::string, std::optional<std::string>>;
+  // Returns the state that FromState makes the pipeline of, with the tables in
+  // memory.
   State ToState() const;
+  // Returns a state that is equal for pipelines that mean the same by
+  // construction.
+  State Identity() const;
   static PythonPipeline FromState(const State& state);
 
   // Returns the text of `feedmill read --explain`. Reads files without the GIL.
