@@ -60,6 +60,9 @@ std::optional<NamedFile::Kind> FileKindOf(std::string_view function) {
     return NamedFile::Kind::kVocabulary;
   }
   if (function == "sentencepiece") return NamedFile::Kind::kSentencePieceModel;
+  if (function == "tokenize" || function == "detokenize") {
+    return NamedFile::Kind::kTokenizer;
+  }
   return std::nullopt;
 }
 

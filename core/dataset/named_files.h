@@ -15,7 +15,7 @@
 namespace feedmill {
 
 struct NamedFile {
-  enum class Kind { kVocabulary, kSentencePieceModel };
+  enum class Kind { kVocabulary, kSentencePieceModel, kTokenizer };
   std::string path;
   Kind kind = Kind::kVocabulary;
 

@@ -198,6 +198,7 @@ void AddLookupFunctions(FunctionRegistry& registry,
       {{"sentencepiece"},
        "`sentencepiece(s, 'file')`",
        "int32[?]: the token ids of one text, by that SentencePiece model"});
+  AddTokenizerFunctions(registry, files);
 }
 
 }  // namespace feedmill

@@ -8,6 +8,7 @@
 
 #include "core/dataset/function_registry.h"
 #include "core/ops/sentence_piece_model.h"
+#include "core/ops/tokenizer.h"
 #include "core/ops/vocabulary.h"
 
 namespace feedmill {
@@ -18,6 +19,8 @@ struct LoadedFiles {
       vocabularies;
   std::map<std::string, std::shared_ptr<const SentencePieceModel>, std::less<>>
       models;
+  std::map<std::string, std::shared_ptr<const Tokenizer>, std::less<>>
+      tokenizers;
 };
 
 // Adds the functions that look into files (vocabulary, …). Without `files` they
@@ -25,6 +28,9 @@ struct LoadedFiles {
 // (core/pipeline/bound_files.h) adds them again with files.
 void AddLookupFunctions(FunctionRegistry& registry,
                         const std::shared_ptr<const LoadedFiles>& files);
+// The part of AddLookupFunctions about tokenizers.
+void AddTokenizerFunctions(FunctionRegistry& registry,
+                           const std::shared_ptr<const LoadedFiles>& files);
 
 }  // namespace feedmill
 

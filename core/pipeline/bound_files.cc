@@ -11,20 +11,21 @@
 #include "core/base/status.h"
 #include "core/dataset/named_files.h"
 #include "core/ops/lookup_functions.h"
+#include "core/ops/tokenizer_plugin.h"
 #include "core/sources/manifest_resolution.h"
 
 namespace feedmill {
 namespace {
 
 absl::StatusOr<std::shared_ptr<const Vocabulary>> ParseVocabulary(
-    const std::string& path, std::string bytes) {
-  auto made = Vocabulary::Parse(std::move(bytes));
+    const std::string& path, std::string_view bytes) {
+  auto made = Vocabulary::Parse(std::string(bytes));
   if (!made.ok()) return Annotate(made.status(), path);
   return std::make_shared<const Vocabulary>(*std::move(made));
 }
 
 absl::StatusOr<std::shared_ptr<const SentencePieceModel>> ParsePieces(
-    const std::string& path, const std::string& bytes) {
+    const std::string& path, std::string_view bytes) {
   std::string error;
   std::shared_ptr<const SentencePieceModel> made =
       SentencePieceModel::Parse(bytes, error);
@@ -37,7 +38,7 @@ template <class T>
 class KeptFiles {
  public:
   using Parse = absl::StatusOr<std::shared_ptr<const T>> (*)(
-      const std::string& path, std::string bytes);
+      const std::string& path, std::string_view bytes);
 
   // The mutex is held while a file is read, so that each file is read once.
   absl::StatusOr<std::shared_ptr<const T>> Get(const NamedContent& content,
@@ -48,13 +49,14 @@ class KeptFiles {
     auto& kept = kept_[{content.path, content.hash_low, content.hash_high}];
     if (auto known = kept.lock()) return known;
     NamedContent now;
-    FM_ASSIGN_OR_RETURN(std::string bytes, ReadNamedFile(content.path, now));
+    FM_ASSIGN_OR_RETURN(const std::string bytes,
+                        ReadNamedFile(content.path, now));
     if (now != content) {
       return FailedPrecondition(
           "{}: changed since the job began; restore it, or start a new job",
           content.path);
     }
-    FM_ASSIGN_OR_RETURN(auto made, parse(content.path, std::move(bytes)));
+    FM_ASSIGN_OR_RETURN(auto made, parse(content.path, bytes));
     kept = made;
     return made;
   }
@@ -69,15 +71,23 @@ absl::Status Load(const NamedFile& file, const NamedContent& content,
                   LoadedFiles& loaded) {
   static KeptFiles<Vocabulary> vocabularies;
   static KeptFiles<SentencePieceModel> models;
-  if (file.kind == NamedFile::Kind::kVocabulary) {
-    FM_ASSIGN_OR_RETURN(loaded.vocabularies[file.path],
-                        vocabularies.Get(content, ParseVocabulary));
-  } else {
-    FM_ASSIGN_OR_RETURN(
-        loaded.models[file.path],
-        models.Get(content, [](const std::string& path, std::string bytes) {
-          return ParsePieces(path, bytes);
-        }));
+  static KeptFiles<Tokenizer> tokenizers;
+  switch (file.kind) {
+    case NamedFile::Kind::kVocabulary: {
+      FM_ASSIGN_OR_RETURN(loaded.vocabularies[file.path],
+                          vocabularies.Get(content, ParseVocabulary));
+      break;
+    }
+    case NamedFile::Kind::kSentencePieceModel: {
+      FM_ASSIGN_OR_RETURN(loaded.models[file.path],
+                          models.Get(content, ParsePieces));
+      break;
+    }
+    case NamedFile::Kind::kTokenizer: {
+      FM_ASSIGN_OR_RETURN(loaded.tokenizers[file.path],
+                          tokenizers.Get(content, ReadTokenizer));
+      break;
+    }
   }
   return absl::OkStatus();
 }

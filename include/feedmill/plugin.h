@@ -1,9 +1,10 @@
-/* Plugins: shared objects that add functions to expressions, or a resolver. A
- * plugin exports one function, plain C, so its compiler, its language and its
- * version of feedmill do not matter. It needs no other header.
+/* Plugins: shared objects that add functions to expressions, a resolver or
+ * tokenizers. A plugin exports one function, plain C, so its compiler, its
+ * language and its version of feedmill do not matter. It needs no other header.
  *
  *   const struct feedmill_op_plugin* feedmill_op_plugin_entry(void);
  *   const struct feedmill_resolver_v1* feedmill_resolver_plugin_v1(void);
+ *   const struct feedmill_tokenizer_v1* feedmill_tokenizer_plugin_v1(void);
  *
  * Programs load functions with LoadFunctions (expr.h), and resolvers with
  * AllResolvers (resolver.h). */
@@ -198,6 +199,40 @@ struct feedmill_resolver_v1 {
 
 typedef const struct feedmill_resolver_v1* (*feedmill_resolver_plugin_v1_type)(
     void);
+
+/* ---- tokenizers
+ *
+ * The functions tokenize(text, 'FILE') and detokenize(ids, 'FILE') of
+ * expressions. feedmill has such a plugin, plugins/tokenizers, in Rust. Name
+ * the file of another one in the variable FEEDMILL_TOKENIZER_PLUGIN. A next
+ * version of this contract will have another name. Any thread may call, several
+ * at a time, with one loaded tokenizer, too. Nothing may throw. */
+
+struct feedmill_tokenizer_v1 {
+  /* "tokenizers 1.0.0", for messages. */
+  const char* version;
+  /* Makes a tokenizer of a file's contents. `path`: of the file. NULL: it is
+   * not of a tokenizer, and `error` has the reason. */
+  void* (*load)(const char* path, const void* bytes, size_t size,
+                struct feedmill_op_error* error);
+  void (*unload)(void* tokenizer);
+  /* Calls emit(sink, ids, count) once with the token ids of a text of `size`
+   * bytes, and returns FEEDMILL_OP_OK. `special`: with the tokens that the
+   * tokenizer puts around a text. Other results mean bad data. */
+  int (*encode)(const void* tokenizer, const char* text, size_t size,
+                int special, void* sink,
+                void (*emit)(void* sink, const int32_t* ids, size_t count),
+                struct feedmill_op_error* error);
+  /* Calls emit(sink, text, size) once with the text of token ids, none of them
+   * negative. `special`: with the special tokens. */
+  int (*decode)(const void* tokenizer, const int32_t* ids, size_t count,
+                int special, void* sink,
+                void (*emit)(void* sink, const char* text, size_t size),
+                struct feedmill_op_error* error);
+};
+
+typedef const struct feedmill_tokenizer_v1* (
+    *feedmill_tokenizer_plugin_v1_type)(void);
 
 #ifdef __cplusplus
 }

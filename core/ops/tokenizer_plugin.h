@@ -1,0 +1,22 @@
+#ifndef FEEDMILL_CORE_OPS_TOKENIZER_PLUGIN_H_
+#define FEEDMILL_CORE_OPS_TOKENIZER_PLUGIN_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/ops/tokenizer.h"
+
+namespace feedmill {
+
+// Makes a tokenizer of a file's contents, by libfeedmill_tokenizers.so or the
+// plugin that the variable FEEDMILL_TOKENIZER_PLUGIN names (plugin.h). `path`:
+// of the file. FailedPrecondition without the plugin, InvalidArgument if the
+// file is not of a tokenizer.
+absl::StatusOr<std::shared_ptr<const Tokenizer>> ReadTokenizer(
+    const std::string& path, std::string_view bytes);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_TOKENIZER_PLUGIN_H_
