@@ -19,6 +19,11 @@ inline std::string ValidityName(std::string_view name) {
   return "valid(" + std::string(name) + ")";
 }
 
+// True for "valid(…)" of any component.
+inline bool IsValidityName(std::string_view name) {
+  return name.starts_with("valid(") && name.ends_with(')');
+}
+
 // True if `name` is the validity of a component `of`.
 inline bool IsValidityOf(std::string_view name, std::string_view of) {
   constexpr std::string_view kBegin = "valid(";

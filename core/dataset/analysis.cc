@@ -395,6 +395,12 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   }
   absl::StatusOr<ElementSpec> spec =
       source.kind().Output(source.options(), specs);
+  if (spec.ok() && SourceTypes(source) != nullptr &&
+      !SourceTypes(source)->empty()) {
+    spec = InvalidArgument(
+        "`types` are those of some inferred fields, and `fields` declares all "
+        "of them; leave one of the two out");
+  }
   if (!spec.ok()) return AtSource(Annotate(spec.status(), "source"));
   out.source.spec = *std::move(spec);
   out.source.written = out.source.spec;
@@ -481,6 +487,26 @@ absl::Status WithReasonOfBytes(const Source& source,
   return absl::Status(status.code(), text);
 }
 
+// Refuses a step that gives a component a reserved name.
+absl::Status CheckNewNames(const Step& step) {
+  absl::Status status;
+  const auto check = [&status](const std::string& name) {
+    if (status.ok()) status = CheckNotReserved(name);
+  };
+  step.ReadFields([&](const FieldList& fields) {
+    for (const Field& field : fields) {
+      if (const auto* outputs = std::get_if<Outputs*>(&field.value)) {
+        for (const auto& output : **outputs) check(output.first);
+      } else if (const auto* all = std::get_if<Features*>(&field.value)) {
+        for (const auto& feature : **all) check(feature.name);
+      } else if (const auto* one = std::get_if<ComponentName>(&field.value)) {
+        check(*one->name);
+      }
+    }
+  });
+  return status;
+}
+
 // Refuses a step that names a component that may be null.
 absl::Status CheckNoNulls(const Step& step, const ElementSpec& input) {
   absl::Status status;
@@ -503,8 +529,11 @@ absl::StatusOr<ElementSpec> OutputOfNext(const AnalyzedGraph& graph,
                                          const FunctionRegistry& registry) {
   const size_t i = graph.steps.size();
   const Step& step = graph.graph.steps[i];
+  const absl::Status names = CheckNewNames(step);
   absl::StatusOr<ElementSpec> output =
-      step.kind().Output(step.options(), {*graph.output, batches, registry});
+      names.ok() ? step.kind().Output(step.options(),
+                                      {*graph.output, batches, registry})
+                 : names;
   if (output.ok()) {
     const absl::Status taken = CheckNoNulls(step, *graph.output);
     if (!taken.ok()) output = taken;

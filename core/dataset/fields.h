@@ -48,6 +48,9 @@ struct FileCompression {
 struct DeclaredFields {
   std::vector<SourceField>* fields;
 };
+// The types of some of the components that are inferred. InferFields empties
+// them.
+struct DeclaredTypes : DeclaredFields {};
 // The pipelines that a source combines.
 struct InputPipelines {
   std::vector<Graph>* inputs;
@@ -92,13 +95,12 @@ struct PaddingList {
   bool shapes = true;  // else the step defines one length for all
 };
 
-using FieldValue =
-    std::variant<bool*, int64_t*, double*, std::string*,
-                 std::optional<int64_t>*, std::optional<uint64_t>*,
-                 std::vector<int64_t>*, std::vector<double>*,
-                 std::vector<std::string>*, ComponentName, FilePath, Word,
-                 Expr*, Outputs*, Features*, PaddingList, FileNames,
-                 FileCompression, DeclaredFields, InputPipelines>;
+using FieldValue = std::variant<
+    bool*, int64_t*, double*, std::string*, std::optional<int64_t>*,
+    std::optional<uint64_t>*, std::vector<int64_t>*, std::vector<double>*,
+    std::vector<std::string>*, ComponentName, FilePath, Word, Expr*, Outputs*,
+    Features*, PaddingList, FileNames, FileCompression, DeclaredFields,
+    DeclaredTypes, InputPipelines>;
 
 // One option. The pointer in `value` is valid as long as the options struct.
 struct Field {

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/generator_source.h"
 
 namespace feedmill {
@@ -70,6 +71,16 @@ const std::vector<SourceField>* SourceFields(const Source& source) {
 
 std::vector<SourceField>* MutableSourceFields(Source& source) {
   const auto found = FindOwnField<DeclaredFields>(source);
+  return found ? found->fields : nullptr;
+}
+
+const std::vector<SourceField>* SourceTypes(const Source& source) {
+  const auto found = FindField<DeclaredTypes>(source);
+  return found ? found->fields : nullptr;
+}
+
+std::vector<SourceField>* MutableSourceTypes(Source& source) {
+  const auto found = FindOwnField<DeclaredTypes>(source);
   return found ? found->fields : nullptr;
 }
 
@@ -141,6 +152,14 @@ std::string_view CompressionName(Compression compression) {
       return "xz";
   }
   return "";
+}
+
+absl::Status CheckNotReserved(std::string_view name) {
+  if (!IsValidityName(name)) return absl::OkStatus();
+  return InvalidArgument(
+      "the name \"{}\" is reserved for the validity of a component that may be "
+      "null; choose another name",
+      name);
 }
 
 absl::Status CheckComponentNames(const ElementSpec& spec) {

@@ -35,6 +35,9 @@ std::vector<Graph>* MutableSourceInputs(Source& source);
 // Returns the declared fields; null for a source without such fields.
 const std::vector<SourceField>* SourceFields(const Source& source);
 std::vector<SourceField>* MutableSourceFields(Source& source);
+// The same of the types of inferred fields.
+const std::vector<SourceField>* SourceTypes(const Source& source);
+std::vector<SourceField>* MutableSourceTypes(Source& source);
 
 // True if a pipeline is infinite according to the graph alone.
 bool IsInfinite(const Graph& graph);
@@ -54,6 +57,9 @@ std::string_view CompressionName(Compression compression);
 // Returns why the files of a source can be read only from their beginning:
 // "gzip", "UTF-16"; "" if they can be read from any place.
 std::string_view ReadInOrderReason(const Source& source);
+
+// Refuses "valid(n)" as a name that a file, a field or a step gives.
+absl::Status CheckNotReserved(std::string_view name);
 
 // Checks that names are unique, are UTF-8, and are not empty unless there is
 // only one component.

@@ -7,6 +7,7 @@
 #include "core/chunk/validity.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/shape_text.h"
+#include "core/dataset/source_types.h"
 #include "core/definition/value_reader.h"
 
 namespace feedmill {
@@ -172,6 +173,10 @@ class OptionReader {
     return values_.ForEachEntry(
         value, where, expected,
         [&](const Value&, const std::string& name, const Value& type) {
+          if (const absl::Status name_is = CheckNotReserved(name);
+              !values_.canonical() && !name_is.ok()) {
+            return ValueReader::Error(type, where, ErrorText(name_is));
+          }
           Typed& typed = types.emplace_back();
           typed.name = name;
           bool nullable = false;

@@ -10,7 +10,9 @@
 #include "core/formats/columnar_plugin.h"
 #include "core/io/file_errors.h"
 #include "core/io/file_systems.h"
+#include "core/io/side_by_side.h"
 #include "core/sources/columnar_records.h"
+#include "core/sources/field_inference.h"
 #include "core/sources/path_partitions.h"
 #include "core/sources/record_decoder.h"
 
@@ -81,7 +83,8 @@ void AddPartitions(const std::string& path,
 
 absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
     const std::vector<std::string>& chosen,
-    const std::vector<ColumnarColumn>& columns) {
+    const std::vector<ColumnarColumn>& columns,
+    const std::vector<SourceField>& types) {
   std::vector<const ColumnarColumn*> out;
   for (const std::string& name : chosen) {
     FM_RETURN_IF_ERROR(AddChosen(name, columns, out));
@@ -93,7 +96,9 @@ absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
   std::set<std::string_view> names;
   for (const ColumnarColumn* const column : out) {
     const std::string& name = column->field.name;
-    if (!column->unreadable.empty()) {
+    const bool typed =
+        std::ranges::find(types, name, &SourceField::name) != types.end();
+    if (!column->unreadable.empty() && !typed) {
       // A column without values may have a type in other files.
       const bool nulls = column->unreadable == "null" ||
                          column->unreadable.find(": null") != std::string::npos;
@@ -101,7 +106,10 @@ absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
           "the column \"{}\" is {}, which no component can hold; {}name the "
           "other columns in `columns`",
           Shown(name), column->unreadable,
-          nulls ? "declare its type in `fields`, or " : "");
+          nulls ? fmt::format("declare its type, as in types: {{\"{}\": "
+                              "float64}}, or ",
+                              Shown(name))
+                : "");
     }
     if (!IsUtf8(name)) {
       return InvalidArgument(
@@ -119,6 +127,40 @@ absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
     }
   }
   return out;
+}
+
+absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenFound(
+    ColumnarFormat format, const FoundFile& found) {
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> file,
+                      OpenFile(found));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  return OpenColumns(format, file, identity.size);
+}
+
+// Notes the fields of which the file counts nulls, and whose dtype has no value
+// for a null.
+void MarkNulls(const ColumnarFile& file, std::vector<SourceField>& fields) {
+  std::vector<ColumnarColumn> wanted;
+  std::vector<SourceField*> marked;
+  for (SourceField& field : fields) {
+    if (field.dtype == DType::kBytes || IsFloat(field.dtype) ||
+        !field.shape.empty()) {
+      continue;
+    }
+    const auto& columns = file.columns();
+    const auto found =
+        std::ranges::find_if(columns, [&field](const ColumnarColumn& column) {
+          return column.field.name == field.name && column.unreadable.empty();
+        });
+    if (found == columns.end()) continue;
+    wanted.push_back(*found);
+    marked.push_back(&field);
+  }
+  if (wanted.empty()) return;
+  const std::vector<bool> have = file.HaveNulls(wanted);
+  for (size_t k = 0; k < marked.size(); ++k) {
+    marked[k]->has_nulls = marked[k]->has_nulls || have[k];
+  }
 }
 
 }  // namespace
@@ -142,19 +184,30 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
 
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    bool partitions, const FoundFile& found) {
-  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> file,
-                      OpenFile(found));
-  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
-  FM_ASSIGN_OR_RETURN(const auto opened,
-                      OpenColumns(format, file, identity.size));
+    bool partitions, const std::vector<SourceField>& types,
+    const std::vector<FoundFile>& files) {
+  FM_ASSIGN_OR_RETURN(const auto opened, OpenFound(format, files[0]));
   std::vector<ColumnarColumn> all = opened->columns();
-  if (partitions) AddPartitions(found.name, all);
-  const auto chosen = Choose(columns, all);
-  if (!chosen.ok()) return Annotate(chosen.status(), found.name);
+  if (partitions) AddPartitions(files[0].name, all);
+  const auto chosen = Choose(columns, all, types);
+  if (!chosen.ok()) return Annotate(chosen.status(), files[0].name);
   std::vector<SourceField> fields;
   for (const ColumnarColumn* const column : *chosen) {
     fields.push_back(column->field);
+  }
+  MarkNulls(*opened, fields);
+  const auto others = FurtherFiles(files, 1);
+  std::vector<std::vector<SourceField>> seen(others.size(), fields);
+  // A file that cannot be read is an error when it is read.
+  ForEachSideBySide(others.size(), others.size(), [&](size_t k) {
+    const auto other = OpenFound(format, *others[k]);
+    if (other.ok()) MarkNulls(**other, seen[k]);
+    return absl::OkStatus();
+  }).IgnoreError();
+  for (size_t f = 0; f < fields.size(); ++f) {
+    for (const auto& one : seen) {
+      fields[f].has_nulls = fields[f].has_nulls || one[f].has_nulls;
+    }
   }
   return fields;
 }

@@ -22,12 +22,16 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
     const std::vector<std::string>& files,
     const std::vector<std::string>& columns,
     const std::vector<SourceField>& fields);
-// Returns the columns of a file as fields. `columns` selects them and gives
-// their order; empty: all columns. The name of a struct stands for all of its
-// members. `partitions`: the partitions of the path are columns, too.
+// Returns the columns of the first file as fields. `columns` selects them and
+// gives their order; empty: all columns. The name of a struct stands for all of
+// its members. `partitions`: the partitions of the path are columns, too.
+// Columns of `types` may have types that no component can hold. A column of
+// integers or bools may be null if the footer of this file, or of some others,
+// counts a null.
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    bool partitions, const FoundFile& found);
+    bool partitions, const std::vector<SourceField>& types,
+    const std::vector<FoundFile>& files);
 // Returns the files of a folder or glob that have rows. Spark, Hive and Dask
 // write others beside them: names that begin with '_', as _SUCCESS and
 // _metadata, and the folder _temporary. A file that is named by itself is read.
@@ -57,6 +61,7 @@ struct ColumnarSourceOf {
                       "of its members.",
                       "all columns"},
                      FieldsField(s.fields),
+                     TypesField(s.types),
                      {"partitions", &s.partitions, Field::kOptional,
                       "Folders called KEY=VALUE are columns, too."}};
     if constexpr (kMaps) {
@@ -75,9 +80,9 @@ struct ColumnarSourceOf {
       const std::string& pattern, std::vector<FoundFile> found) {
     return FilesWithRows(pattern, std::move(found));
   }
-  static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
-      const S& s, const FoundFile& found) {
-    return InferColumns(Format, s.columns, s.partitions, found);
+  static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFiles(
+      const S& s, const std::vector<FoundFile>& files) {
+    return InferColumns(Format, s.columns, s.partitions, s.types, files);
   }
   static absl::StatusOr<uint64_t> CountRecords(const S&,
                                                const RandomAccessFile& file,

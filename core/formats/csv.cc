@@ -163,10 +163,9 @@ class CsvDecoder final : public RecordDecoder {
     const std::string_view trimmed = Trimmed(text);
     if (IsMissing(trimmed)) {
       if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
-      return DataLoss(
-          "the column \"{}\" has no value, which {} cannot be; declare it in "
-          "`fields`: \"{}?\" has nulls, float64 has NaN",
-          Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
+      return DataLoss("the column \"{}\" has no value, which {} cannot be; {}",
+                      Shown(field.name), DTypeName(field.dtype),
+                      HowToTakeNulls(field));
     }
     if (AppendPlainNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
@@ -178,10 +177,9 @@ class CsvDecoder final : public RecordDecoder {
     if (AppendNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
     }
-    return DataLoss(
-        "the column \"{}\" is \"{}\", which is no {} (`fields` declares "
-        "another type)",
-        Shown(field.name), Shown(text), DTypeName(field.dtype));
+    return DataLoss("the column \"{}\" is \"{}\", which is no {}; {}",
+                    Shown(field.name), Shown(text), DTypeName(field.dtype),
+                    HowToTake(fields_, IndexOf(field), trimmed));
   }
   bool IsMissing(std::string_view text) const {
     if (only_empty_is_missing_) return text.empty();
@@ -255,7 +253,7 @@ csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]}
       .element = "its columns by name",
       .details =
           "Without `fields`, the types are found out from the first 1,000 "
-          "rows and some of later files.",
+          "rows or more and some of later files; `types` replace some of them.",
       .errors =
           "Reading raises NotFoundError if no file matches, DataLossError for "
           "a row that does not fit `fields`.",
@@ -277,6 +275,7 @@ csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]}
             CompressionField(s.compression, s.files),
             WindowLogField(s.zstd_window_log),
             FieldsField(s.fields),
+            TypesField(s.types),
             {"header", &s.header, Field::kOptional,
              "The first record of each file has the names; else they are f0, "
              "f1, …."},

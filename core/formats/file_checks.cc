@@ -95,6 +95,11 @@ Field FieldsField(std::vector<SourceField>& fields) {
           "The components and their types.", "inferred from the first records"};
 }
 
+Field TypesField(std::vector<SourceField>& types) {
+  return {"types", DeclaredTypes{{&types}}, Field::kSparse,
+          "The types of some components, where `fields` are inferred."};
+}
+
 Positions FilesIfCompressed(Compression compression,
                             const std::vector<std::string>& files,
                             Positions positions) {

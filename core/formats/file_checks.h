@@ -25,6 +25,7 @@ Field CompressionField(Compression& compression,
 Field WindowLogField(int64_t& window_log);
 Field EncodingField(TextEncoding& encoding);
 Field ExactIntegersField(bool& exact_integers);
+Field TypesField(std::vector<SourceField>& types);
 Field FieldsField(std::vector<SourceField>& fields);
 
 // Returns kFiles (files in order) if the files are compressed, else

@@ -104,12 +104,21 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
     if constexpr (requires { S::kSampledRecords; }) {
       const auto framing = S::MakeFraming(Cast(options));
       const StreamCoding coding = CodingOfFiles(options);
-      FM_ASSIGN_OR_RETURN(auto samples, SampleFiles(*framing, coding, files,
-                                                    S::kSampledRecords));
-      if constexpr (requires { S::kSamplesFurtherFiles; }) {
+      constexpr bool kFurther = requires { S::kSamplesFurtherFiles; };
+      FM_ASSIGN_OR_RETURN(
+          auto samples,
+          SampleFiles(*framing, coding, files, S::kSampledRecords,
+                      kFurther ? kSmallRecords : S::kSampledRecords));
+      if constexpr (kFurther) {
         AddFurtherFiles(*framing, coding, files, samples);
       }
-      return S::InferFields(Cast(options), samples);
+      const auto more = RemoveMore(samples, S::kSampledRecords);
+      auto fields = S::InferFields(Cast(options), samples);
+      if (more.empty() || !fields.ok()) return fields;
+      RestoreMore(more, samples);
+      const auto wider = S::InferFields(Cast(options), samples);
+      if (wider.ok()) WidenNumbers(*wider, *fields);
+      return fields;
     } else if constexpr (requires { &S::InferFieldsOfFiles; }) {
       return S::InferFieldsOfFiles(Cast(options), files);
     } else if constexpr (requires { &S::InferFieldsOfFile; }) {

@@ -121,11 +121,14 @@ class JsonDecoder final : public RecordDecoder {
     return absl::OkStatus();
   }
 
-  static absl::Status Misfit(const SourceField& field, const JsonToken& value) {
-    return DataLoss("the field \"{}\" is {}{}, not {}{}", Shown(field.name),
+  // `number`: the text of a number that is an item of the field, else "".
+  absl::Status Misfit(const SourceField& field, const JsonToken& value,
+                      std::string_view number = "") const {
+    return DataLoss("the field \"{}\" is {}{}, not {}{}; {}", Shown(field.name),
                     value.kind == Kind::kString ? "the string " : "",
                     Shown(value.text), DTypeName(field.dtype),
-                    ShapeToString(field.shape));
+                    ShapeToString(field.shape),
+                    HowToTake(fields_, IndexOf(field), number));
   }
 
   // Appends one item, or the stand-in for null.
@@ -148,9 +151,8 @@ class JsonDecoder final : public RecordDecoder {
       case Kind::kNull:
         if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
         return DataLoss(
-            "the field \"{}\" is null or missing, which {} cannot be; declare "
-            "it in `fields`: \"{}?\" has nulls, float64 has NaN",
-            Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
+            "the field \"{}\" is null or missing, which {} cannot be; {}",
+            Shown(field.name), DTypeName(field.dtype), HowToTakeNulls(field));
       case Kind::kTrue:
       case Kind::kFalse:
         good = field.dtype == DType::kBool &&
@@ -178,7 +180,8 @@ class JsonDecoder final : public RecordDecoder {
       case Kind::kObject:
         break;
     }
-    return good ? absl::OkStatus() : Misfit(field, value);
+    if (good) return absl::OkStatus();
+    return Misfit(field, value, value.kind == Kind::kNumber ? value.text : "");
   }
 
   // Appends the items of an array below dimension `axis`. Counts the items of
@@ -393,7 +396,8 @@ jsonl: {files: "*.jsonl", fields: {rooms: int64, at: "float32[?, 3]"}})",
       .element = "the members of each line's object by name",
       .details =
           "Without `fields`, the types are found out from the first 1,000 "
-          "lines and some of later files.",
+          "lines or more and some of later files; `types` replace some of "
+          "them.",
       .errors =
           "Reading raises NotFoundError if no file matches, DataLossError for "
           "a line that does not fit `fields`.",
@@ -409,6 +413,7 @@ jsonl: {files: "*.jsonl", fields: {rooms: int64, at: "float32[?, 3]"}})",
             CompressionField(s.compression, s.files),
             WindowLogField(s.zstd_window_log),
             FieldsField(s.fields),
+            TypesField(s.types),
             EncodingField(s.encoding),
             ExactIntegersField(s.exact_integers)};
   }

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/validity.h"
+#include "core/dataset/source_types.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/column_step.h"
 #include "core/operators/outputs.h"
@@ -47,6 +48,7 @@ struct RenameOperator : ColumnStep<RenameOperator> {
             "{{old: new}}",
             renamed.ToString());
       }
+      FM_RETURN_IF_ERROR(CheckNotReserved(name->name));
       FM_ASSIGN_OR_RETURN(const size_t input, FindColumn(in, old));
       columns[input].name = name->name;
       if (MayBeNull(std::span(in.components), input)) {

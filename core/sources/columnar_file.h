@@ -109,6 +109,12 @@ class ColumnarFile {
       size_t, std::span<const ColumnarColumn> wanted) const {
     return std::vector<ColumnStatistics>(wanted.size());
   }
+  // Returns for each column whether the metadata of the file counts a null in
+  // it. False if it does not count them.
+  virtual std::vector<bool> HaveNulls(
+      std::span<const ColumnarColumn> wanted) const {
+    return std::vector<bool>(wanted.size());
+  }
   // The mapping that mapped columns view; they keep it alive. Null if the file
   // is not mapped.
   virtual const GuardedMapping* mapping() const { return nullptr; }

@@ -53,10 +53,9 @@ absl::Status FaultOf(RowFault fault, const SourceField& field,
     case RowFault::kNone:
       break;
     case RowFault::kNull:
-      return DataLoss(
-          "the column \"{}\" is null, which {} cannot be; declare it in "
-          "`fields`: \"{}?\" has nulls, float64 has NaN",
-          Shown(field.name), DTypeName(field.dtype), DTypeName(field.dtype));
+      return DataLoss("the column \"{}\" is null, which {} cannot be; {}",
+                      Shown(field.name), DTypeName(field.dtype),
+                      HowToTakeNulls(field));
     case RowFault::kInexact:
       return DataLoss(
           "the column \"{}\" has a value that {} does not hold "

@@ -12,6 +12,8 @@
 
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/chunk/validity.h"
+#include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
@@ -25,6 +27,8 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kBytesMax = size_t{64} << 20;
+// Inference reads this many bytes of records without a notable delay.
+constexpr size_t kSmallBytes = size_t{1} << 20;
 
 absl::StatusOr<std::vector<FoundFile>> Files(const Source& source) {
   std::vector<FoundFile> out;
@@ -41,6 +45,7 @@ absl::StatusOr<std::vector<FoundFile>> Files(const Source& source) {
 // Bounds of the records that are taken from files.
 struct SampleBounds {
   size_t records;      // of a file
+  size_t most;         // the same, of small records
   uint64_t file_size;  // bytes of a file that are looked at
   size_t bytes;        // of all records together
 };
@@ -63,7 +68,8 @@ absl::Status AddRecords(const Framing& framing, const StreamCoding& coding,
   RecordStream stream(framing, path, MakeByteStream(coding, read, 0, size));
   std::vector<std::string>& records = sample.records;
   const auto full = [&] {
-    return records.size() >= bounds.records || bytes >= bounds.bytes;
+    return bytes >= bounds.bytes || records.size() >= bounds.most ||
+           (records.size() >= bounds.records && bytes >= kSmallBytes);
   };
   while (!full()) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
@@ -102,6 +108,12 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
   std::set<std::string_view> names;
   for (const SourceField& field : fields) {
     FM_RETURN_IF_ERROR(CheckFieldName(field.name, file));
+    if (const absl::Status name = CheckNotReserved(field.name); !name.ok()) {
+      return InvalidArgument(
+          "{}: {}; rename the field, or name only the other ones (`fields`, or "
+          "`columns` of Parquet and Arrow)",
+          file, ErrorText(name));
+    }
     if (field.name.empty() && fields.size() > 1) {
       return InvalidArgument(
           "{}: it has a field whose name is \"\", so no step can name it; "
@@ -117,6 +129,39 @@ absl::Status CheckFound(const std::vector<SourceField>& fields,
         file, field.name);
   }
   return absl::OkStatus();
+}
+
+// Replaces the types of fields.
+absl::Status SetTypes(const std::vector<SourceField>& types,
+                      std::vector<SourceField>& fields) {
+  for (size_t t = 0; t < types.size(); ++t) {
+    if (IsValidity(std::span(types), t)) continue;
+    const auto at =
+        std::ranges::find(fields, types[t].name, &SourceField::name);
+    if (at == fields.end()) {
+      std::vector<std::string_view> known;
+      for (const SourceField& field : fields) known.push_back(field.name);
+      return InvalidArgument(
+          "`types` has \"{}\", which the records that were looked at lack{}; a "
+          "rare field needs `fields` with all components",
+          types[t].name, DidYouMean(types[t].name, known));
+    }
+    *at = types[t];
+    at->has_nulls = MayBeNull(std::span(types), t);
+  }
+  return absl::OkStatus();
+}
+
+// Adds the validity of each field that has nulls.
+std::vector<SourceField> WithValidities(std::vector<SourceField> fields) {
+  std::vector<SourceField> all;
+  for (SourceField& field : fields) {
+    const bool nullable = std::exchange(field.has_nulls, false);
+    const std::string validity = ValidityName(field.name);
+    all.push_back(std::move(field));
+    if (nullable) all.push_back({validity, DType::kBool, {}});
+  }
+  return all;
 }
 
 // Makes large integers in inferred floats errors, where a source has the
@@ -141,52 +186,110 @@ absl::StatusOr<std::vector<SourceField>> Infer(Source& source) {
   FM_ASSIGN_OR_RETURN(auto fields,
                       FormatOf(source).InferFields(source.options(), files));
   FM_RETURN_IF_ERROR(CheckFound(fields, files[0].name));
-  return fields;
+  if (const auto* types = SourceTypes(source)) {
+    FM_RETURN_IF_ERROR(SetTypes(*types, fields));
+  }
+  return WithValidities(std::move(fields));
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, const StreamCoding& coding,
-    const std::vector<FoundFile>& files, size_t records) {
+    const std::vector<FoundFile>& files, size_t records, size_t most) {
   std::vector<FileSample> samples;
   size_t bytes = 0;
   for (const FoundFile& file : files) {
     FileSample& sample = samples.emplace_back();
-    const SampleBounds bounds{records, std::numeric_limits<uint64_t>::max(),
-                              kBytesMax};
+    const SampleBounds bounds{records, most,
+                              std::numeric_limits<uint64_t>::max(), kBytesMax};
     FM_RETURN_IF_ERROR(
         AddRecords(framing, coding, file, bounds, sample, bytes));
+    if (sample.records.size() >= records || bytes >= kBytesMax) break;
     records -= sample.records.size();
-    if (records == 0 || bytes >= kBytesMax) break;
+    most -= sample.records.size();
   }
   return samples;
+}
+
+std::vector<const FoundFile*> FurtherFiles(const std::vector<FoundFile>& files,
+                                           size_t first) {
+  const size_t rest = files.size() - first;
+  const size_t count = std::min(rest, kFurtherFiles);
+  std::vector<const FoundFile*> out;
+  for (size_t k = 0; k < count; ++k) {
+    // e.g. 100 others: 0, 3, 6, …, 99
+    out.push_back(
+        &files[first + (count == 1 ? 0 : k * (rest - 1) / (count - 1))]);
+  }
+  return out;
 }
 
 void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
                      const std::vector<FoundFile>& files,
                      std::vector<FileSample>& samples) {
-  const size_t first = samples.size();
-  const size_t rest = files.size() - first;
-  const size_t count = std::min(rest, kFurtherFiles);
+  const auto others = FurtherFiles(files, samples.size());
+  const size_t count = others.size();
   std::vector<FileSample> further(count);
   std::vector<char> read(count);  // not bool: threads write to it
   // No call fails, so all files are looked at.
   ForEachSideBySide(count, count, [&](size_t k) {
-    // e.g. 100 others: 0, 3, 6, …, 99
-    const size_t at = count == 1 ? 0 : k * (rest - 1) / (count - 1);
     further[k].further = true;
     size_t bytes = 0;
-    const SampleBounds bounds{kFurtherRecords, kFurtherBytes, kFurtherBytes};
-    read[k] = AddRecords(framing, coding, files[first + at], bounds, further[k],
-                         bytes)
-                      .ok()
-                  ? 1
-                  : 0;
+    const SampleBounds bounds{kFurtherRecords, kFurtherRecords, kFurtherBytes,
+                              kFurtherBytes};
+    read[k] =
+        AddRecords(framing, coding, *others[k], bounds, further[k], bytes).ok()
+            ? 1
+            : 0;
     return absl::OkStatus();
   }).IgnoreError();
   for (size_t k = 0; k < count; ++k) {
     if (read[k] != 0) samples.push_back(std::move(further[k]));
+  }
+}
+
+namespace {
+
+// Returns the last sample before the further files, or null.
+FileSample* LastOfFirst(std::vector<FileSample>& samples) {
+  FileSample* last = nullptr;
+  for (FileSample& sample : samples) {
+    if (!sample.further) last = &sample;
+  }
+  return last;
+}
+
+}  // namespace
+
+std::vector<std::string> RemoveMore(std::vector<FileSample>& samples,
+                                    size_t records) {
+  FileSample* const last = LastOfFirst(samples);
+  if (last == nullptr) return {};
+  for (const FileSample& sample : samples) {
+    if (!sample.further && &sample != last) records -= sample.records.size();
+  }
+  if (last->records.size() <= records) return {};
+  const auto begin = last->records.begin() + static_cast<ptrdiff_t>(records);
+  std::vector<std::string> more(std::make_move_iterator(begin),
+                                std::make_move_iterator(last->records.end()));
+  last->records.resize(records);
+  return more;
+}
+
+void RestoreMore(std::vector<std::string> more,
+                 std::vector<FileSample>& samples) {
+  std::ranges::move(more, std::back_inserter(LastOfFirst(samples)->records));
+}
+
+void WidenNumbers(const std::vector<SourceField>& wider,
+                  std::vector<SourceField>& fields) {
+  for (SourceField& field : fields) {
+    const auto at = std::ranges::find(wider, field.name, &SourceField::name);
+    if (at != wider.end() && at->shape == field.shape &&
+        at->dtype != DType::kBytes && field.dtype != DType::kBytes) {
+      field.dtype = at->dtype;
+    }
   }
 }
 
@@ -236,6 +339,7 @@ absl::Status InferFields(Graph& graph) {
   }
   KeepIntegers(graph.source, *found);
   *MutableSourceFields(graph.source) = *std::move(found);
+  if (auto* types = MutableSourceTypes(graph.source)) types->clear();
   return absl::OkStatus();
 }
 

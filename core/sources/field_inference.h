@@ -38,21 +38,40 @@ struct FileSample {
   bool further = false;
 };
 
-// Returns the first valid records of the files: at most `records` in total, and
-// not much more than 64 MiB.
+// Returns the first valid records of the files: `records` in total, and not
+// much more than 64 MiB. The last file gives up to `most` records, as long as
+// all are less than 1 MiB.
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, const StreamCoding& coding,
-    const std::vector<FoundFile>& files, size_t records);
+    const std::vector<FoundFile>& files, size_t records, size_t most);
+inline constexpr size_t kSmallRecords = 10'000;
 
-// Adds the first kFurtherRecords valid records of up to kFurtherFiles other
-// files, spread evenly over the rest. They are read side by side, at most
-// kFurtherBytes of each. Files that cannot be read are left out.
+// Returns up to kFurtherFiles of the files behind the first ones, spread
+// evenly.
+std::vector<const FoundFile*> FurtherFiles(const std::vector<FoundFile>& files,
+                                           size_t first);
+
+// Adds the first kFurtherRecords valid records of FurtherFiles behind the files
+// of `samples`. They are read side by side, at most kFurtherBytes of each.
+// Files that cannot be read are left out.
 inline constexpr size_t kFurtherFiles = 31;
 inline constexpr size_t kFurtherRecords = 10;
 inline constexpr uint64_t kFurtherBytes = uint64_t{1} << 20;
 void AddFurtherFiles(const Framing& framing, const StreamCoding& coding,
                      const std::vector<FoundFile>& files,
                      std::vector<FileSample>& samples);
+
+// Leaves `records` of all files before the further ones, and returns the other
+// records, which are of one file. RestoreMore adds them again.
+std::vector<std::string> RemoveMore(std::vector<FileSample>& samples,
+                                    size_t records);
+void RestoreMore(std::vector<std::string> more,
+                 std::vector<FileSample>& samples);
+// Replaces types of numbers by the types of `wider`, which are of more records.
+// A type is kept if these records would make it bytes: a rare damaged value
+// stays an error of its record.
+void WidenNumbers(const std::vector<SourceField>& wider,
+                  std::vector<SourceField>& fields);
 
 // Checks that the name of a field can name a component. InvalidArgument
 // names the file.

@@ -1,15 +1,19 @@
 #include "core/sources/record_decoder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
+#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/base/vector_target.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/chunk/validity.h"
+#include "core/sources/value_text.h"
 
 namespace feedmill {
 namespace {
@@ -163,6 +167,52 @@ std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
     if (live[f]) out.push_back(fields[f]);
   }
   return out;
+}
+
+namespace {
+
+// Returns `types: {n: "int64?"}`.
+std::string TypesLine(const SourceField& field, std::string_view type) {
+  const bool plain = std::ranges::all_of(field.name, [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
+  });
+  const std::string_view quote = plain ? "" : "\"";
+  return fmt::format("types: {{{}{}{}: {}}}", quote, Shown(field.name), quote,
+                     type);
+}
+
+// Returns the first dtype of those that inference finds which holds a number.
+DType DTypeOfText(std::string_view text) {
+  for (const DType dtype : {DType::kInt64, DType::kUInt64, DType::kFloat64}) {
+    BufferBuilder parsed;
+    if (AppendNumber(text, dtype, parsed) && FloatKeepsInteger(text, dtype)) {
+      return dtype;
+    }
+  }
+  return DType::kBytes;
+}
+
+constexpr std::string_view kInFields = "(or in `fields`, if they are declared)";
+
+}  // namespace
+
+std::string HowToTakeNulls(const SourceField& field) {
+  const std::string nullable = fmt::format("\"{}?\"", DTypeName(field.dtype));
+  return fmt::format("write {} for nulls, or float64 for NaN {}",
+                     TypesLine(field, nullable), kInFields);
+}
+
+std::string HowToTake(std::span<const SourceField> fields, size_t f,
+                      std::string_view number) {
+  const SourceField& field = fields[f];
+  const DType wider = DTypeOfText(number);
+  std::string type(DTypeName(wider == field.dtype ? DType::kBytes : wider));
+  if (wider != DType::kBytes) type += ShapeToString(field.shape);
+  if (MayBeNull(fields, f)) type += '?';
+  const bool plain = type == DTypeName(wider);
+  return fmt::format(
+      "write {} {}",
+      TypesLine(field, plain ? type : fmt::format("\"{}\"", type)), kInFields);
 }
 
 std::string WhyBytes(const std::string& file, size_t record,

@@ -43,6 +43,10 @@ class RecordDecoder {
 
  protected:
   explicit RecordDecoder(std::vector<SourceField> fields);
+  // REQUIRES: `field` is one of fields_.
+  size_t IndexOf(const SourceField& field) const {
+    return static_cast<size_t>(&field - fields_.data());
+  }
 
   const std::vector<SourceField> fields_;  // the components
   // By field: the next one is its validity (core/chunk/validity.h). Rows of
@@ -61,6 +65,13 @@ void AppendNull(DType dtype, OutputColumn& column, OutputColumn& validity);
 inline void AppendValid(OutputColumn& validity) {
   validity.values.Push(uint8_t{1});
 }
+
+// Returns, for an error, what to write for nulls of a field without nulls.
+std::string HowToTakeNulls(const SourceField& field);
+// The same for a value of fields[f] that does not fit its type. `number`: its
+// text if it is a number, else "".
+std::string HowToTake(std::span<const SourceField> fields, size_t f,
+                      std::string_view number);
 
 // Returns the live ones of the fields.
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,

@@ -51,6 +51,8 @@ struct SourceField {
   // Value of a record that lacks the field: the text of a number, or bytes.
   // Absent: such a record is a data error. webdataset only.
   std::optional<std::string> default_text{};
+  // For inference only; no part of the graph. The files have nulls of it.
+  bool has_nulls = false;
   friend bool operator==(const SourceField& a, const SourceField& b) {
     return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape &&
            a.default_text == b.default_text;
@@ -65,9 +67,11 @@ enum class TextEncoding {
 };
 
 // Options of the built-in sources (docs/semantics/sources.md). `files` are
-// names, globs and folders. Empty `fields` are inferred from the first records.
-// `zstd_window_log` is the base-2 logarithm of the largest zstd window that is
-// accepted, 10 to 31; 0: 27, as for `zstd -d`.
+// names, globs and folders. Empty `fields` are inferred from the first records;
+// `types` then replace the types of some of them. In both, a field n that may
+// be null is followed by {"valid(n)", DType::kBool}. `zstd_window_log` is the
+// base-2 logarithm of the largest zstd window that is accepted, 10 to 31; 0:
+// 27, as for `zstd -d`.
 
 struct RangeSource {  // Python's range: one unnamed int64 a position
   int64_t start = 0;
@@ -108,6 +112,7 @@ struct JsonlSource {  // one JSON object a line, its members by name
   int64_t zstd_window_log = 0;
   // See CsvSource.
   bool exact_integers = false;
+  std::vector<SourceField> types{};
 };
 struct CsvSource {  // one record a line, its columns by name
   std::vector<std::string> files{};
@@ -132,6 +137,7 @@ struct CsvSource {  // one record a line, its columns by name
   // An integer whose digits its float does not keep is a data error. True if
   // the fields are inferred; else such an integer is rounded.
   bool exact_integers = false;
+  std::vector<SourceField> types{};
 };
 // Tar files. Members with the same name up to the first '.' form an element,
 // e.g. a/17.jpg and a/17.cls. The text after the '.' names the component, and
@@ -164,6 +170,7 @@ struct ParquetSource {
   std::vector<std::string> columns{};
   std::vector<SourceField> fields{};
   bool partitions = false;
+  std::vector<SourceField> types{};
 };
 // `memory_map` (Arrow): a local read gives views of the mapped files instead of
 // copies. No process may write to or truncate a file while batches of it are
@@ -174,6 +181,7 @@ struct ArrowSource {
   std::vector<SourceField> fields{};
   bool partitions = false;
   bool memory_map = false;
+  std::vector<SourceField> types{};
 };
 // One file an element: image (bytes), label (int64), path (bytes). A label is
 // named like the file's folder (kFolder), or the part of the file's

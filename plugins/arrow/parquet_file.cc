@@ -138,6 +138,8 @@ class ParquetFile final : public ColumnarFile {
       uint64_t rows) const override;
   std::vector<ColumnStatistics> StatisticsOf(
       size_t group, std::span<const ColumnarColumn> wanted) const override;
+  std::vector<bool> HaveNulls(
+      std::span<const ColumnarColumn> wanted) const override;
 
  private:
   absl::Status ReadFooter();
@@ -511,6 +513,28 @@ absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
   });
   FM_RETURN_IF_ERROR(adapter->ErrorOr(read));
   return out;
+}
+
+std::vector<bool> ParquetFile::HaveNulls(
+    std::span<const ColumnarColumn> wanted) const {
+  std::vector<bool> out(wanted.size());
+  const absl::Status found = WithoutExceptions([&]() -> absl::Status {
+    FM_ASSIGN_OR_RETURN(
+        const Reader reader,
+        MakeReader(std::make_shared<FileAdapter>(file_, size_), metadata_));
+    FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
+                        Find(wanted, reader->manifest()));
+    for (int group = 0; group < metadata_->num_row_groups(); ++group) {
+      const auto chunks = metadata_->RowGroup(group);
+      for (size_t c = 0; c < columns.size(); ++c) {
+        if (out[c] || columns[c].leaves.size() != 1) continue;
+        out[c] = CountsNull(*chunks->ColumnChunk(columns[c].leaves[0]));
+      }
+    }
+    return absl::OkStatus();
+  });
+  // Reading the file tells what is wrong.
+  return found.ok() ? out : std::vector<bool>(wanted.size());
 }
 
 std::vector<ColumnStatistics> ParquetFile::StatisticsOf(

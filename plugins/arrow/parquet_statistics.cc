@@ -153,6 +153,12 @@ std::optional<ValueRange> RangeOfIntegerDecimals(
 
 }  // namespace
 
+bool CountsNull(const parquet::ColumnChunkMetaData& chunk) {
+  if (!chunk.is_stats_set()) return false;
+  const std::shared_ptr<parquet::Statistics> known = chunk.statistics();
+  return known != nullptr && known->HasNullCount() && known->null_count() > 0;
+}
+
 ColumnStatistics StatisticsOfChunk(const parquet::ColumnChunkMetaData& chunk,
                                    const parquet::ColumnDescriptor& column,
                                    const arrow::DataType& type,

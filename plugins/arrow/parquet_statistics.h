@@ -14,6 +14,10 @@
 
 namespace feedmill {
 
+// True if the statistics of a column chunk count a null. May throw
+// parquet::ParquetException.
+bool CountsNull(const parquet::ColumnChunkMetaData& chunk);
+
 // Returns the statistics of a column chunk of this Arrow type that becomes
 // `field` without a conversion. Decimals that become texts, and float16, have
 // no range. May throw parquet::ParquetException.

@@ -49,6 +49,8 @@ def _type(dtype: str, shape: Shape, nullable: bool) -> Any:
 
 def _array(column: Any, type: Any, shape: Shape) -> Any:
     """The Arrow array of a column, of the same memory if it holds plain numbers."""
+    if isinstance(column, list) and any(row is None for row in column):
+        return pa.array([row.tolist() if hasattr(row, "tolist") else row for row in column], type)
     masked = len(column) > 0 and isinstance(column[0], np.ma.MaskedArray)
     if pa.types.is_large_list(type):
         rows = list(column)

@@ -44,6 +44,7 @@ class Sources(SourceMethods):
         *,
         columns: str | Sequence[str] | None = None,
         fields: Types | None = None,
+        types: Types | None = None,
         partitions: bool | None = None,
         memory_map: bool | None = None,
     ) -> Self:
@@ -56,6 +57,7 @@ class Sources(SourceMethods):
           columns: Columns to read, in this order; a struct's name is all of its members. Default:
             all columns.
           fields: The components and their types. Default: inferred from the first records.
+          types: The types of some components, where ``fields`` are inferred.
           partitions: Folders called KEY=VALUE are columns, too. Default: False.
           memory_map: A local read gives views of the mapped files, which must not change meanwhile.
             Default: False.
@@ -72,6 +74,7 @@ class Sources(SourceMethods):
             files=files_of(files),
             columns=columns,
             fields=fields,
+            types=types,
             partitions=partitions,
             memory_map=memory_map,
         )
@@ -84,6 +87,7 @@ class Sources(SourceMethods):
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
         fields: Types | None = None,
+        types: Types | None = None,
         header: bool | None = None,
         delimiter: str | None = None,
         missing: str | Sequence[str] | None = None,
@@ -96,8 +100,8 @@ class Sources(SourceMethods):
     ) -> Self:
         """Reads records of comma-separated values, their columns by name.
 
-        Without ``fields``, the types are found out from the first 1,000 rows and some of later
-        files.
+        Without ``fields``, the types are found out from the first 1,000 rows or more and some of
+        later files; ``types`` replace some of them.
 
         Args:
           files: Names of files, globs, folders or URLs, or a manifest of them.
@@ -106,6 +110,7 @@ class Sources(SourceMethods):
           zstd_window_log: Largest zstd window that is accepted, as a power of two: 10 to 31 (2 GiB
             of memory a file). Default: 27.
           fields: The components and their types. Default: inferred from the first records.
+          types: The types of some components, where ``fields`` are inferred.
           header: The first record of each file has the names; else they are f0, f1, …. Default:
             True.
           delimiter: The byte between two values. Default: ",".
@@ -141,6 +146,7 @@ class Sources(SourceMethods):
             compression=compression,
             zstd_window_log=zstd_window_log,
             fields=fields,
+            types=types,
             header=header,
             delimiter=delimiter,
             missing=missing,
@@ -223,13 +229,14 @@ class Sources(SourceMethods):
         compression: Compression | None = None,
         zstd_window_log: int | None = None,
         fields: Types | None = None,
+        types: Types | None = None,
         encoding: Literal["utf-8", "latin-1", "utf-16"] | None = None,
         exact_integers: bool | None = None,
     ) -> Self:
         """Reads lines of one JSON object each, its members by name.
 
-        Without ``fields``, the types are found out from the first 1,000 lines and some of later
-        files.
+        Without ``fields``, the types are found out from the first 1,000 lines or more and some of
+        later files; ``types`` replace some of them.
 
         Args:
           files: Names of files, globs, folders or URLs, or a manifest of them.
@@ -238,6 +245,7 @@ class Sources(SourceMethods):
           zstd_window_log: Largest zstd window that is accepted, as a power of two: 10 to 31 (2 GiB
             of memory a file). Default: 27.
           fields: The components and their types. Default: inferred from the first records.
+          types: The types of some components, where ``fields`` are inferred.
           encoding: Encoding of the files; components are UTF-8. UTF-16 files are read from their
             beginning only, as compressed files are. Default: utf-8.
           exact_integers: An integer whose digits its float does not keep, such as 9007199254740993,
@@ -257,6 +265,7 @@ class Sources(SourceMethods):
             compression=compression,
             zstd_window_log=zstd_window_log,
             fields=fields,
+            types=types,
             encoding=encoding,
             exact_integers=exact_integers,
         )
@@ -319,6 +328,7 @@ class Sources(SourceMethods):
         *,
         columns: str | Sequence[str] | None = None,
         fields: Types | None = None,
+        types: Types | None = None,
         partitions: bool | None = None,
     ) -> Self:
         """Reads the rows of Parquet files, their columns by name.
@@ -331,6 +341,7 @@ class Sources(SourceMethods):
           columns: Columns to read, in this order; a struct's name is all of its members. Default:
             all columns.
           fields: The components and their types. Default: inferred from the first records.
+          types: The types of some components, where ``fields`` are inferred.
           partitions: Folders called KEY=VALUE are columns, too. Default: False.
 
         Reading raises NotFoundError if no file matches, DataLossError for a damaged file,
@@ -345,6 +356,7 @@ class Sources(SourceMethods):
             files=files_of(files),
             columns=columns,
             fields=fields,
+            types=types,
             partitions=partitions,
         )
 

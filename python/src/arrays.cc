@@ -80,9 +80,17 @@ nb::object TextOf(std::string_view name) {
       name.data(), static_cast<Py_ssize_t>(name.size()), "surrogateescape"));
 }
 
-// Returns a numpy.ma.MaskedArray of an array and its validity.
+// Returns a numpy.ma.MaskedArray of an array and its validity, which may lack
+// the last axes.
 nb::object MaskedArray(const nb::object& values, const nb::object& valid) {
-  return nb::module_::import_("numpy.ma").attr("MaskedArray")(values, ~valid);
+  nb::object mask = ~valid;
+  while (nb::cast<int>(mask.attr("ndim")) <
+         nb::cast<int>(values.attr("ndim"))) {
+    mask = mask[nb::make_tuple(nb::ellipsis(), nb::none())];
+  }
+  mask = nb::module_::import_("numpy").attr("broadcast_to")(
+      mask, values.attr("shape"));
+  return nb::module_::import_("numpy.ma").attr("MaskedArray")(values, mask);
 }
 
 bool AllValid(const Column& validity, size_t begin, size_t end) {
@@ -201,7 +209,10 @@ std::vector<uintptr_t> ChunkArrays::Addresses() const {
 }
 
 nb::object ChunkArrays::ColumnOf(size_t c) const {
-  if (arrays_[c].is_valid()) {
+  // An array that is null is None, as an element is.
+  const bool none = IsMasked(c) && chunk_.columns[c + 1].shape.empty() &&
+                    !chunk_.columns[c].shape.empty();
+  if (arrays_[c].is_valid() && !none) {
     return IsMasked(c) ? MaskedArray(arrays_[c], arrays_[c + 1]) : arrays_[c];
   }
   nb::list rows;

@@ -255,7 +255,7 @@ def times_that_do_not_fit(feedmill):
             pa.table({"n": [1, 2, 3], "t": pa.array([moment, fine, None], pa.timestamp("us"))})])
         before = feedmill.refused(source, f"files/01.{kind}: record 1", '"t"', "milliseconds", f"files/00.{kind}", code=1)
         equal(before, [{"n": 0, "t": ms}, {"n": 1, "t": ms}])
-        equal([row["n"] for row in feedmill.read(source, [{"on_error": "skip"}])], [0, 1])
+        equal([row["n"] for row in feedmill.read(source, [{"on_error": "skip"}])], [0, 1, *[3] * (kind == "parquet")])
         # float64 holds parts of the unit, and nulls.
         declared = {kind: {"files": "files", "fields": {"t": "float64"}}}
         equal([row["t"] for row in feedmill.read(declared)], [ms, ms, ms + 1.5, "NaN"])
@@ -513,9 +513,10 @@ def nulls(feedmill):
         kind = next(iter(source))
         files = source[kind]["files"]
         equal(feedmill.read({kind: {"files": files, "columns": others}}), want)
-        before = feedmill.refused(source, f"{files}: record 2", '"i"', "null", "float64", code=1)
+        whole = {kind: {"files": files, "types": {"i": "int32"}}}
+        before = feedmill.refused(whole, f"{files}: record 2", '"i"', "null", "float64", code=1)
         equal([row["i"] for row in before], [1, 2])
-        got = feedmill.read(source, [{"on_error": "skip"}])
+        got = feedmill.read(whole, [{"on_error": "skip"}])
         equal([row["i"] for row in got], [1, 2, 4])
         # A null that no step needs is no error.
         equal(feedmill.read(source, [{"map": {"f": "f"}}]), [{"f": row["f"]} for row in want])
@@ -528,7 +529,7 @@ def nulls(feedmill):
         equal(feedmill.refused(narrow, "record 1", '"n"', "uint8", code=1), [{"n": 1}])
     empty = pa.table({"a": [1, 2], "none": pa.nulls(2)})
     write_parquet(feedmill.folder / "none.parquet", empty)
-    feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns", "declare its type in `fields`")
+    feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns", "types: {")
     equal(feedmill.read({"parquet": {"files": "none.parquet", "fields": {"none": "float64"}}}), [{"none": "NaN"}] * 2)
 
 
@@ -634,8 +635,10 @@ def nullable(feedmill):
         kind, files, options = all_sources[seed % len(all_sources)]
         source = {kind: {"files": files, "fields": fields, **options}}
         steps, want = nullable_steps(draw, fields, rows)
+        types = {name: dtype for name, dtype in fields.items() if name != "row"}
         try:
             equal(feedmill.read(source), rows)
+            equal(feedmill.read({kind: {"files": files, "types": types, **options}}), rows)
             equal(feedmill.read(source, steps), want)
             if seed % 5 == 0:
                 equal(feedmill.read(source, steps, service), want)
@@ -665,6 +668,40 @@ def nulls_that_are_not_declared(feedmill):
     feedmill.refused(whole, "stays with it", steps=[{"select": ["valid(n)"]}], code=2)
     feedmill.refused({"npy": {"files": "t.npy", "fields": {"n": "int64?"}}}, "no nulls", code=2)
     feedmill.refused({"jsonl": {"files": "t.jsonl", "fields": {"n": "int64[?]?"}}}, "array has no nulls", code=2)
+
+
+def nulls_in_footers(feedmill):
+    """Integers and bools of Parquet whose footers count a null may be null; other types keep their meaning."""
+    columns = {"i": pa.array([1, None, 3], pa.int32()), "b": pa.array([True, False, None]),
+               "f": pa.array([1.5, None, 2.5]), "s": pa.array(["a", None, "c"]), "full": pa.array([1, 2, 3])}
+    holes = pa.table({**columns, "o": pa.array([{"n": 1}, None, {"n": 3}], pa.struct([("n", pa.int64())]))})
+    want = [{"i": 1, "b": True, "f": 1.5, "s": "a", "full": 1, "o.n": 1},
+            {"i": None, "b": False, "f": "NaN", "s": "", "full": 2, "o.n": None},
+            {"i": 3, "b": None, "f": 2.5, "s": "c", "full": 3, "o.n": 3}]
+    write_parquet(feedmill.folder / "holes.parquet", holes, row_group_size=1)
+    equal(feedmill.read({"parquet": "holes.parquet"}), want)
+    equal(feedmill.read({"parquet": {"files": "holes.parquet", "types": {"i": "float64", "b": "bool?"}}})[1:2],
+          [{**want[1], "i": "NaN"}])
+    one = {"parquet": {"files": "holes.parquet", "columns": ["i"], "types": {"i": "int64"}}}
+    equal(feedmill.refused(one, "record 1", '"i"', 'types: {i: "int64?"}', code=1), [{"i": 1}])
+    # Footers without numbers of nulls, and Arrow, do not tell.
+    write_parquet(feedmill.folder / "silent.parquet", holes, write_statistics=False)
+    write_ipc(feedmill.folder / "holes.arrow", holes)
+    for source in ({"parquet": "silent.parquet"}, {"arrow": "holes.arrow"}):
+        feedmill.refused(source, "record 1", '"i"', 'types: {i: "int32?"}', code=1)
+    # A later file has the first null.
+    write_files(feedmill, "parquet", [pa.table({"n": pa.array([k, None if k == 7 else k])}) for k in range(9)])
+    got = feedmill.read({"parquet": "files"})
+    equal([row["n"] for row in got], [None if k == 15 else k // 2 for k in range(18)])
+    feedmill.refused({"parquet": {"files": "holes.parquet", "types": {"ii": "int64"}}}, '"ii"', 'did you mean "i"', code=2)
+    none = pa.table({"a": [1, 2], "none": pa.nulls(2)})
+    write_parquet(feedmill.folder / "none.parquet", none)
+    typed = {"parquet": {"files": "none.parquet", "types": {"none": "int8?"}}}
+    equal(feedmill.read(typed), [{"a": 1, "none": None}, {"a": 2, "none": None}])
+    named = pa.table({"n": pa.array([1, 2]), "valid(n)": pa.array([True, False])})
+    write_parquet(feedmill.folder / "named.parquet", named)
+    feedmill.refused({"parquet": "named.parquet"}, '"valid(n)" is reserved', "columns", code=2)
+    equal(feedmill.read({"parquet": {"files": "named.parquet", "columns": ["n"]}}), [{"n": 1}, {"n": 2}])
 
 
 def order(feedmill):
@@ -1148,7 +1185,9 @@ def unread_groups(feedmill):
             feedmill.refused(source, "row group 2", steps=[{"filter": f"{name} >= {values[29][name]}"}])
     # A null where there is no value for it stays an error, with any filter.
     write_parquet(path, pa.table({"n": range(20), "m": [None if k == 3 else k for k in range(20)]}), row_group_size=10)
-    feedmill.refused(source, "record 3", "null", steps=[{"filter": "n > 15"}])
+    whole = {"parquet": {"files": "t.parquet", "types": {"m": "int64"}}}
+    feedmill.refused(whole, "record 3", "null", steps=[{"filter": "n > 15"}])
+    equal(feedmill.read(source, [{"filter": "n > 18"}]), [{"n": 19, "m": 19}])
     equal(feedmill.read({"parquet": {"files": "t.parquet", "columns": ["n"]}}, [{"filter": "n > 18"}]), [{"n": 19}])
     # Folders with a key and a value are ranges, too.
     for year in (2024, 2025):
@@ -1296,7 +1335,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, nullable, nulls_that_are_not_declared, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
+    types, times, time_units, times_that_do_not_fit, times_beside_other_types, int96_times, decimals, nested, lists_of_structs, deeper, nulls, nullable, nulls_in_footers, nulls_that_are_not_declared, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, encodings, forms_that_are_not_read, partitions, folders_of_spark, folders_of_tables, nothing_inside, filters, unread_groups, large_groups, first_rows, huge_texts, memory_map, truncated_mapping, without_plugin)}
 
 

@@ -47,6 +47,36 @@ def columns_in_another_order(feedmill):
     equal([row["a"] for row in feedmill.read("{csv: {files: 'later*.csv'}}")], [1, 2, 3])
 
 
+def types_of_some_fields(feedmill):
+    """`types` declare some fields; what inference did not see says what to write."""
+    rows = 12_000  # more than are looked at
+    lines = [f"{k},{k}" for k in range(rows)]
+    feedmill.write("rows.csv", "\n".join(["a,n", *lines, f"{rows},", f"{rows + 1},2.5", ""]))
+    objects = [{"a": k, "n": k} for k in range(rows)]
+    feedmill.write("rows.jsonl", "".join(json.dumps(row) + "\n" for row in [
+        *objects, {"a": rows}, {"a": rows + 1, "n": 2.5}]))
+    for kind in ("csv", "jsonl"):
+        feedmill.refused(f"{{{kind}: rows.{kind}}}", f"record {rows} ", '"n"', 'types: {n: "int64?"}')
+        feedmill.refused(f"{{{kind}: {{files: rows.{kind}, types: {{n: 'int64?'}}}}}}", f"record {rows + 1} ",
+                'types: {n: "float64?"}')
+        got = feedmill.read(f"{{{kind}: {{files: rows.{kind}, types: {{n: 'float64?'}}}}}}")
+        equal(got, [*objects, {"a": rows, "n": None}, {"a": rows + 1, "n": 2.5}])
+    # A null among the small rows that are looked at.
+    feedmill.write("early.csv", "a,n\n" + "".join(f"{k},{'' if k == 5000 else k}\n" for k in range(6000)))
+    equal(feedmill.read("{csv: early.csv}")[5000], {"a": 5000, "n": "NaN"})
+    for types, parts in (
+        ("{m: int64}", ['"m"', "lack"]), ("{N: int64}", ['did you mean "n"']),
+        ("{n: int64}, fields: {n: int64}", ["`types`", "`fields`", "leave one"]),
+        ("{'valid(n)': bool}", ["reserved"]), ("{n: 'int64[?]?'}", ["array has no nulls"])):
+        feedmill.refused(f"{{csv: {{files: rows.csv, types: {types}}}}}", *parts)
+    feedmill.write("named.csv", "n,valid(n)\n1,true\n")
+    feedmill.refused("{csv: named.csv}", '"valid(n)" is reserved', "fields")
+    equal(feedmill.read("{csv: {files: named.csv, fields: {n: int64}}}"), [{"n": 1}])
+    for step in ("map: {n: n, 'valid(n)': 'n > 3'}", "with_columns: {'valid(n)': 'True'}",
+                 'rename: {a: "component(\'valid(n)\')"}', "enumerate: {component: 'valid(n)'}"):
+        feedmill.refused("{csv: {files: rows.csv, types: {n: 'int64?'}}}", "reserved", steps=f"steps: [{{{step}}}]")
+
+
 def types_over_all_files(feedmill):
     """Records of later files have a say in the types, too."""
     rows = 1500  # more than the first 1,000 records
@@ -498,7 +528,7 @@ def numbers_in_names(feedmill):
     equal(feedmill.read("{text: '*.txt'}", folder=feedmill.folder / "p{0..1}"), ["literal folder"])
 
 
-TESTS = [types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
+TESTS = [types_of_some_fields, types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
          numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, other_delimiters, vocabulary_files, column_names,
          folders_with_wildcards]
 

@@ -55,6 +55,16 @@ def test_masked_chunks(rows):
     assert [b.tolist() for b in batches] == [[5, None], [7]]
 
 
+def test_arrays_that_are_null(rows):
+    pairs = rows.map(pair="n + [0, 1]")
+    values = [e["pair"] for e in pairs.read(nulls="masked")]
+    assert [v if v is None else v.tolist() for v in values] == [[5, 6], None, [7, 8]]
+    (chunk,) = pairs.read(nulls="masked").chunks()
+    assert [v if v is None else v.tolist() for v in chunk["pair"]] == [[5, 6], None, [7, 8]]
+    (batch,) = pairs.batch(3).read(nulls="masked")
+    assert batch["pair"].tolist() == [[5, 6], [None, None], [7, 8]]
+
+
 def test_fill_gives_the_values_that_stand_for_nulls(rows):
     assert [e["n"] for e in rows.read(nulls="fill")] == [5, 0, 7]
     assert [e["s"] for e in rows.read(nulls="fill")] == [b"x", b"", b"z"]

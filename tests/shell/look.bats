@@ -103,6 +103,14 @@ few    [0, 0, 0]"* ]]
   [[ $output == '{"name":"","dtype":"int64","shape":[null]}' ]]
   expect 0 feedmill schema batches.yaml --table
   [[ $output == *"value  int64  [?]" ]]
+  pipeline nulls <<< '{source: {csv: {files: nulls.csv, types: {n: "int64?"}}}, steps: [batch: 2]}' > /dev/null
+  printf 'a,n\n1,5\n2,\n' > nulls.csv
+  expect 0 feedmill schema nulls.yaml
+  [[ $output == *'{"name":"n","dtype":"int64","shape":[null],"nullable":true}' && $output != *valid* ]]
+  expect 0 feedmill schema nulls.yaml --table
+  [[ $output == *"n     int64?  [?]" ]]
+  expect 0 feedmill head nulls.yaml --table
+  [[ $output == *"[1, 2]  [5, null]" && $output != *valid* ]]
   pipeline wrong <<< $'source: {range: 10}\nsteps:\n  - filter: "y > 1"' > /dev/null
   expect_error 2 "wrong.yaml:3: steps.0. filter" -- feedmill schema wrong.yaml
 }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "core/base/printable_text.h"
 #include "core/chunk/jsonl.h"
+#include "core/chunk/validity.h"
 #include "core/ops/shown_bytes.h"
 
 namespace feedmill {
@@ -16,24 +18,30 @@ constexpr std::string_view kGap = "  ";
 // Arrays of more items are shown by their type.
 constexpr int64_t kItemsMax = 6;
 
-std::string CellOfItem(const Column& column, int64_t item) {
+// `validity`: of the column; null if it has no nulls.
+std::string CellOfItem(const Column& column, const Column* validity,
+                       int64_t item) {
+  if (validity != nullptr &&
+      validity->values.As<uint8_t>()[static_cast<size_t>(item)] == 0) {
+    return "null";
+  }
   if (column.dtype == DType::kBytes) return ShownBytes(column.BytesAt(item));
   std::string text;
   AppendJsonItem(column, item, text);
   return text;
 }
 
-std::string CellOf(const Column& column, size_t row) {
+std::string CellOf(const Column& column, const Column* validity, size_t row) {
   const Shape shape = column.RowShape(row);
   const int64_t first = column.RowStart(row);
   const int64_t items = column.RowItems(row);
-  if (shape.empty()) return CellOfItem(column, first);
+  if (shape.empty()) return CellOfItem(column, validity, first);
   if (shape.size() > 1 || items > kItemsMax) {
     return fmt::format("{}{}", DTypeName(column.dtype), ShapeToString(shape));
   }
   std::vector<std::string> shown;
   for (int64_t k = 0; k < items; ++k) {
-    shown.push_back(CellOfItem(column, first + k));
+    shown.push_back(CellOfItem(column, validity, first + k));
   }
   return CutText(fmt::format("[{}]", fmt::join(shown, ", ")), kShownCharacters);
 }
@@ -102,15 +110,20 @@ std::string AlignedTable(const TableRows& rows, size_t width) {
 TableRows TableOfElements(const ElementSpec& spec,
                           std::span<const Chunk> chunks) {
   TableRows rows(1);
-  for (const ComponentSpec& component : spec.components) {
-    rows[0].push_back(component.name.empty() ? "value"
-                                             : PrintableText(component.name));
+  const std::span all(spec.components);
+  for (size_t c = 0; c < all.size(); ++c) {
+    if (IsValidity(all, c)) continue;
+    rows[0].push_back(all[c].name.empty() ? "value"
+                                          : PrintableText(all[c].name));
   }
   for (const Chunk& chunk : chunks) {
     for (size_t row = 0; row < chunk.rows; ++row) {
       std::vector<std::string>& cells = rows.emplace_back();
-      for (const Column& column : chunk.columns) {
-        cells.push_back(CellOf(column, row));
+      for (size_t c = 0; c < all.size(); ++c) {
+        if (IsValidity(all, c)) continue;
+        const Column* const validity =
+            MayBeNull(all, c) ? &chunk.columns[c + 1] : nullptr;
+        cells.push_back(CellOf(chunk.columns[c], validity, row));
       }
     }
   }

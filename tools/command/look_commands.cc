@@ -10,6 +10,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -17,6 +18,7 @@
 
 #include "core/base/printable_text.h"
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/skipping.h"
@@ -233,6 +235,15 @@ absl::Status PrintHead(const LookFlags& flags, const Looked& looked,
 
 // ---- schema
 
+// Returns the components that users see: without validities.
+std::vector<size_t> ShownComponents(const ElementSpec& spec) {
+  std::vector<size_t> shown;
+  for (size_t c = 0; c < spec.components.size(); ++c) {
+    if (!IsValidity(std::span(spec.components), c)) shown.push_back(c);
+  }
+  return shown;
+}
+
 nlohmann::ordered_json JsonOf(const ComponentSpec& component) {
   nlohmann::ordered_json shape = nlohmann::ordered_json::array();
   for (const int64_t dim : component.shape) {
@@ -245,18 +256,22 @@ nlohmann::ordered_json JsonOf(const ComponentSpec& component) {
 }
 
 void PrintSpec(const ElementSpec& spec) {
-  for (const ComponentSpec& component : spec.components) {
-    std::puts(JsonOf(component).dump().c_str());
+  for (const size_t c : ShownComponents(spec)) {
+    nlohmann::ordered_json json = JsonOf(spec.components[c]);
+    if (MayBeNull(std::span(spec.components), c)) json["nullable"] = true;
+    std::puts(json.dump().c_str());
   }
 }
 
 void PrintSpecTable(const ElementSpec& spec, const std::string& source) {
   TableRows rows = {{"name", "dtype", "shape"}};
-  for (const ComponentSpec& component : spec.components) {
+  for (const size_t c : ShownComponents(spec)) {
+    const ComponentSpec& component = spec.components[c];
+    std::string dtype(DTypeName(component.dtype));
+    if (MayBeNull(std::span(spec.components), c)) dtype += '?';
     rows.push_back(
         {component.name.empty() ? "value" : PrintableText(component.name),
-         std::string(DTypeName(component.dtype)),
-         ShapeToString(component.shape)});
+         std::move(dtype), ShapeToString(component.shape)});
   }
   if (!source.empty()) fmt::print("{}\n", HideUrlSecrets(source));
   std::fputs(AlignedTable(rows, std::numeric_limits<size_t>::max()).c_str(),

@@ -92,5 +92,6 @@ def with_nulls(value, valid):
     if isinstance(valid, list):
         return [with_nulls(*each) for each in zip(value, valid)]
     if isinstance(valid, np.ndarray):
-        return np.ma.MaskedArray(value, ~valid)
+        mask = ~valid.reshape(valid.shape + (1,) * (value.ndim - valid.ndim))
+        return np.ma.MaskedArray(value, np.broadcast_to(mask, value.shape))
     return value if valid else None

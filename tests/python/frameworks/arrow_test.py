@@ -63,6 +63,13 @@ def test_nulls_are_null(dtype, tmp_path):
     assert [one for outer in nested for inner in outer for one in inner] == want
 
 
+def test_arrays_that_are_null_are_null(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"n": 5}\n{}\n{"n": 7}\n')
+    rows = fm.Dataset.jsonl(tmp_path / "rows.jsonl", types={"n": "int64?"})
+    pairs = pa.table(rows.map(p="n + [0, 1]").read())["p"]
+    assert pairs.to_pylist() == [[5, 6], None, [7, 8]]
+
+
 def test_a_column_is_a_view_of_the_chunk():
     dataset = fm.Dataset.range(3000).map(x="cast(x, float64)", y="[x, x + 1]")
     seen = []
