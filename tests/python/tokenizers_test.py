@@ -6,6 +6,8 @@ import shutil
 
 import feedmill as fm
 import pytest
+from conftest import ROOT
+from page_runner import run_page
 
 FOLDER = pathlib.Path(__file__).parent / "tokenizers"
 CASES = json.loads((FOLDER / "cases.json").read_text())
@@ -92,3 +94,9 @@ def test_a_tokenizer_that_changes_while_it_is_used(tmp_path):
     shutil.copy(FOLDER / "odd.json", tmp_path / "own.json")
     with pytest.raises(fm.FailedPreconditionError):
         ids.read(state=state)
+
+
+def test_the_page_of_language_models(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(FOLDER / "bpe.json", tmp_path / "tokenizer.json")
+    run_page((ROOT / "docs/language_models.md").read_text())
