@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace as Object
 
 import feedmill as fm
+import numpy as np
 import pytest
 from feedmill import tf
 from feedmill.tf.distribute import cluster_resolver
@@ -623,3 +624,91 @@ def test_resolvers_of_clouds_say_what_they_lack(monkeypatch):
     assert (
         cluster_resolver.TPUClusterResolver("t", zone="z")._uri == "tpu:t?zone=z&hosts_job=worker"
     )
+
+
+# ---- datasets: tf_pipelines.py compares them with TensorFlow
+
+
+def test_a_generator_with_a_signature():
+    def pairs():
+        for n in range(3):
+            yield {"n": n, "row": np.array([n, n + 1], np.int32)}
+
+    signature = {"n": tf.TensorSpec((), tf.int64), "row": tf.TensorSpec([2], tf.int32)}
+    dataset = tf.data.Dataset.from_generator(pairs, output_signature=signature)
+    assert [(int(e["n"]), e["row"].tolist()) for e in dataset] == [
+        *((0, [0, 1]), (1, [1, 2])),
+        (2, [2, 3]),
+    ]
+    for wrong in ({"args": (3,)}, {"output_types": tf.int64}, {"output_signature": 3}):
+        with pytest.raises(ValueError, match="output_signature"):
+            tf.data.Dataset.from_generator(pairs, **wrong)
+
+
+def test_arguments_of_tensorflow_that_mean_another_thing_are_refused(tmp_path):
+    numbers = tf.data.Dataset.range(9)
+    image = tf.data.Dataset.images(str(tmp_path))
+    features = {"label": tf.io.FixedLenFeature([], tf.int64)}
+    (tmp_path / "a.tfrecord").write_bytes(b"")
+    files = tf.data.Dataset.list_files(str(tmp_path / "*"))
+    for build, part in [
+        (lambda: numbers.shuffle(9, reshuffle_each_iteration=False), "shuffle(…).cache()"),
+        (lambda: tf.data.TFRecordDataset("a", compression_type="ZLIB"), "expected None, '' or"),
+        (lambda: image.map(lambda e: tf.io.decode_jpeg(e["image"])), "write channels=3"),
+        (
+            lambda: image.map(lambda e: tf.image.resize(e["image"], [2, 2], "bicubic")),
+            "OpenCV's 'area' and 'cubic'",
+        ),
+        (
+            lambda: image.map(lambda e: tf.io.parse_single_example(e["image"], features)),
+            "write dataset.parse_example({'label': 'int64'})",
+        ),
+        (lambda: tf.io.parse_single_example(b"", features), "it parses the whole element"),
+        (
+            lambda: numbers.map(lambda x: tf.io.parse_single_example(x, {"label": tf.int64})),
+            "features['label']: expected a FixedLenFeature",
+        ),
+        (lambda: files.interleave(tf.data.TFRecordDataset), "list_files(…, shuffle=False)"),
+        (lambda: files.take(1), "take: the names are shuffled"),
+        (lambda: numbers.shuffle(9).interleave(tf.data.Dataset.range), "shuffled"),
+        (lambda: tf.data.Dataset.list_files("s3://a/*.tfrecord"), "listed when it is read"),
+    ]:
+        with pytest.raises(fm.InvalidArgumentError) as raised:
+            build()
+        assert part in str(raised.value)
+
+
+def test_names_of_tensorflow_that_are_not_here_are_answered():
+    numbers = tf.data.Dataset.range(9)
+    for lookup, part in [
+        (lambda: numbers.group_by_window, "write `bucket_by_sequence_length`"),
+        (lambda: numbers.snapshot, 'write `cache("FOLDER/")`'),
+        (lambda: tf.data.Dataset.sample_from_datasets, "`Dataset.mixture(inputs=[…]"),
+        (lambda: tf.image.adjust_brightness, "`image.adjust_brightness(x, "),
+        (lambda: tf.image.rgb_to_grayscale, "`image.adjust_saturation(x, 0)`"),
+        (lambda: tf.io.read_file, "write `Dataset.images(…)`"),
+        (lambda: tf.strings.to_hash_bucket_fast, "write `hash_bucket(s, n)`"),
+        (lambda: tf.strings.reduce_join, "docs/tf.md lists its names"),
+        (lambda: tf.expand_dims, "write `reshape(x, [n, -1])`"),
+        (lambda: tf.data.experimental.make_csv_dataset, "write `Dataset.csv(…)`"),
+        (lambda: tf.data.TFRecordDatset, 'did you mean "TFRecordDataset"'),
+        (lambda: tf.keras, "feedmill's tf has no keras"),
+        (lambda: tf.data.Dataset.list_files(__file__).batch, "names of files have no batch"),
+    ]:
+        with pytest.raises(AttributeError) as raised:
+            lookup()
+        assert part in str(raised.value)
+
+
+def test_feedmills_own_options_stay():
+    numbers = tf.data.Dataset.range(9)
+    assert numbers.batch(size=4) == numbers.batch(4) == numbers.batch(batch_size=4)
+    assert numbers.shuffle(window=4) == numbers.shuffle(4)
+    assert numbers.shuffle(seed=3) == numbers.shuffle(None, 3)
+    assert numbers.shard(count=3, index=1) == numbers.shard(3, 1)
+    assert ints(tf.data.Dataset.interleave([numbers.take(2), numbers.skip(7)])) == [0, 7, 1, 8]
+    assert ints(tf.data.Dataset.concatenate([numbers.take(1), numbers.skip(8)])) == [0, 8]
+    assert ints(numbers.map("x + 1").take(2)) == [1, 2]
+    zipped = tf.data.Dataset.zip((numbers.map(a="x"), numbers.map(b="2 * x")))
+    assert zipped == tf.data.Dataset.zip(numbers.map(a="x"), numbers.map(b="2 * x"))
+    assert len(zipped) == 9 and bool(zipped)

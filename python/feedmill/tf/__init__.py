@@ -1,4 +1,4 @@
-"""The names of tf.data service, for programs that were written for it.
+"""The names of tf.data and of its service, for programs that were written for them.
 
 >>> from feedmill import tf
 >>> dispatcher = tf.data.experimental.service.DispatchServer()
@@ -21,9 +21,25 @@ here imports tensorflow. docs/tf.md lists the differences.
 
 from __future__ import annotations
 
-from feedmill.tf import data, distribute, errors, train
+from typing import TYPE_CHECKING
 
-__all__ = ["Session", "data", "distribute", "errors", "train"]
+from feedmill.tf import _dtypes, _functions, data, distribute, errors, image, io, strings, train
+from feedmill.tf._dtypes import *  # noqa: F403
+from feedmill.tf._dtypes import no_name
+from feedmill.tf._functions import *  # noqa: F403
+
+__all__ = [
+    *_dtypes.__all__,
+    *_functions.__all__,
+    "Session",
+    "data",
+    "distribute",
+    "errors",
+    "image",
+    "io",
+    "strings",
+    "train",
+]
 
 
 class Session:
@@ -43,3 +59,9 @@ class Session:
 
     def close(self) -> None:
         """Does nothing."""
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        raise no_name("tf", name, __all__)

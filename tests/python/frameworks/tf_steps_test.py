@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import tensorflow
+import tf_pipelines  # noqa: F401  (adds steps)
 from conftest import ROOT
 from feedmill import tf
 from tf_steps import STEPS
