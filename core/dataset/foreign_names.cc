@@ -254,8 +254,12 @@ constexpr Answer kAnswers[] = {
     {"", "job_name",
      "here it is `job`: `options: {job: NAME}`, or `--job NAME`"},
     {"", "with_options", "write the key `options` beside `source` and `steps`"},
-    {"", "from_tensor_slices from_tensors from_numpy numpy",
-     "arrays are read from files: `source: {npy: …}`"},
+    {"", "from_tensors numpy dataframe",
+     "a table of the program is `Dataset.from_numpy(array)` in Python and "
+     "`Dataset::Memory` in C++; arrays in files are `source: {npy: …}`"},
+    {"", "from_tensor_slices from_numpy from_pandas from_dict from_arrow",
+     "Python has `Dataset.from_numpy(array)` and others; in YAML arrays are "
+     "files: `source: {npy: …}`"},
     {"", "from_generator generator",
      "elements are read from files: write them to jsonl or TFRecord"},
     {"", "from_csv read_csv make_csv_dataset csv_dataset scan_csv",

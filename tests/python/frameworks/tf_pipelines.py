@@ -13,6 +13,8 @@ def plain(elements):
     """Elements as lists of Python; floats to 3 digits, tuples and dicts by name."""
 
     def one(value):
+        if isinstance(value, tuple):
+            return tuple(one(item) for item in value)
         if isinstance(value, dict):
             return {name: one(item) for name, item in value.items()}
         if isinstance(value, tensorflow.sparse.SparseTensor):
@@ -67,7 +69,7 @@ def steps_of_numbers(tf):
         for dataset in (
             numbers.batch(4),
             numbers.batch(batch_size=4, drop_remainder=True, num_parallel_calls=auto),
-            numbers.map(lambda x: x * 2, num_parallel_calls=auto, deterministic=False),
+            numbers.map(lambda x: x * 2, num_parallel_calls=auto, deterministic=True),
             numbers.map(lambda x: {"a": x, "b": x + 1}).batch(4),
             numbers.filter(lambda x: x % 2 == 1).prefetch(auto),
             numbers.take(3),
@@ -81,6 +83,26 @@ def steps_of_numbers(tf):
             numbers.cache().prefetch(2),
             numbers.concatenate(tf.data.Dataset.range(3)),
             numbers.shuffle(1),
+        )
+    ]
+
+
+@step
+def slices_and_tuples(tf):
+    features = np.arange(12, dtype=np.float32).reshape(6, 2)
+    labels = np.arange(6)
+    pairs = tf.data.Dataset.from_tensor_slices((features, labels))
+    return [
+        plain(dataset)
+        for dataset in (
+            tf.data.Dataset.from_tensor_slices(labels),
+            tf.data.Dataset.from_tensor_slices({"x": features, "y": labels}).batch(4),
+            pairs,
+            pairs.batch(4).prefetch(1),
+            pairs.map(lambda x, y: (x * 2, y + 1)).batch(2),
+            pairs.filter(lambda x, y: y > 3).map(lambda x, y: {"sum": tf.reduce_sum(x), "y": y}),
+            tf.data.Dataset.range(3).map(lambda x: (x, x * x)),
+            pairs.map(lambda x, y: y),
         )
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
 import os
 import warnings
@@ -132,31 +133,39 @@ class Dataset(feedmill.Dataset):
         """Returns ``transformation_func(self)``."""
         return transformation_func(self)
 
-    def __iter__(self) -> Iterator[Element]:
+    def __iter__(self) -> Iterator[Any]:
         """Reads the next epoch: of this dataset, or of its named job.
 
-        Through a service, it waits as long as it takes for a dispatcher and workers.
+        Elements with the components ``value_0``, ``value_1``, … are tuples. Through a
+        service, it waits as long as it takes for a dispatcher and workers.
         """
+        elements = self._epoch()
+        names = [entry[0] for entry in elements._native.spec()] if elements else []
+        if not elements or names != [f"value_{k}" for k in range(len(names))]:
+            return iter(elements)
+        return (tuple(element[name] for name in names) for element in elements)
+
+    def _epoch(self) -> Reader | tuple[()]:
         distribution = self._distribution
         if distribution is None:
-            return iter(self.read(epoch=next(self._loops)))
+            return self.read(epoch=next(self._loops))
         if distribution.job is None:
-            return iter(self.read(epoch=next(self._loops), **PATIENCE))
+            return self.read(epoch=next(self._loops), **PATIENCE)
         if not distribution.shared:
             reader = self.read(epoch=self._next_epoch, **PATIENCE)
             object.__setattr__(self, "_next_epoch", reader.epoch + 1)
-            return iter(reader)
+            return reader
         number = next(self._loops)
         reader = super().read(**distribution.shared_loop(number))
         if reader.epoch == 0:
-            return iter(reader)
+            return reader
         reader.close()
         warnings.warn(
             f"loop {number} of job_name={distribution.job!r} was read to its end by others, "
             "and has no elements; choose another job_name to read them again",
-            stacklevel=2,
+            stacklevel=3,
         )
-        return iter(())
+        return ()
 
     def as_numpy_iterator(self) -> Iterator[Element]:
         """Returns an iterator over the elements: NumPy arrays, numbers, ``bytes``."""
@@ -294,12 +303,47 @@ class Dataset(feedmill.Dataset):
             return super().map(map_func, **named)
         if not callable(map_func) or isinstance(map_func, (Expr, TracedElement)):
             return super().map(map_func, **named)
+        function = self._of_element(map_func)
         with parsing() as features:
-            made = trace(map_func)
+            made = trace(function)
             if not features:
-                return super().map(map_func, **named)
+                return super().map(function, **named)
             parsed = super().parse_example(features[0])
-            return parsed if isinstance(made, TracedElement) else parsed._mapped(map_func, named)
+            return parsed if isinstance(made, TracedElement) else parsed._mapped(function, named)
+
+    def filter(self, predicate: Any, name: str | None = None, **options: Any) -> Self:
+        """Keeps the elements for which ``predicate`` is true; see :meth:`feedmill.Dataset.filter`.
+
+        Raises the errors of :meth:`map`.
+        """
+        if callable(predicate) and not options and not isinstance(predicate, (Expr, TracedElement)):
+            predicate = self._of_element(predicate)
+        return super().filter(predicate, **options)
+
+    def _of_element(self, function: Callable[..., Any]) -> Callable[[Any], Any]:
+        """Returns a function of one element for one of several values, or that returns a tuple.
+
+        The items of tuples are the components ``value_0``, ``value_1``, …
+        """
+        count = _required_arguments(function)
+        names = list(self.schema) if count > 1 else []
+        if count > 1 and len(names) != count:
+            raise InvalidArgumentError(
+                f"map_func: it takes {count} values, and an element has {len(names)}: "
+                f"{', '.join(names)}; write lambda e: e[{names[0]!r}]"
+            )
+
+        def of_element(element: TracedElement) -> Any:
+            made = function(*(element[name] for name in names)) if names else function(element)
+            if type(made) is not tuple:
+                return made
+            return {f"value_{k}": one for k, one in enumerate(made)}
+
+        if not names:
+            with parsing():
+                if type(function(TracedElement())) is not tuple:
+                    return function
+        return of_element
 
     def _mapped(self, function: Callable[[Any], Any], named: dict[str, Any]) -> Self:
         return super().map(function, **named)
@@ -470,6 +514,15 @@ class Dataset(feedmill.Dataset):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (type(self), self._native, self._distribution))
+
+
+def _required_arguments(function: Callable[..., Any]) -> int:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return 1  # some functions in C have none
+    places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(one.kind in places and one.default is one.empty for one in parameters)
 
 
 def _by_name(given: Any) -> Any:
