@@ -14,6 +14,7 @@ import feedmill
 import pytest
 from conftest import ROOT
 from example_files import make_files
+from feedmill import _feedmill
 from feedmill._sources import Sources
 from feedmill._steps import Steps
 from page_runner import run_page
@@ -78,6 +79,36 @@ def test_the_page_of_python_functions(folder):
 
 def test_the_page_of_tf(folder):
     run_page((ROOT / "docs/tf.md").read_text())
+
+
+def test_the_page_of_sixty_lines(folder):
+    page = (ROOT / "docs/snippets.md").read_text()
+    run_page(page)
+    numbers = [int(number) for number in re.findall(r"^\*\*(\d+)\.\*\* ", page, re.M)]
+    assert numbers == list(range(1, 61))
+    assert page.count("\nNot possible: ") <= 3
+
+
+def test_the_overview_names_what_there_is(folder):
+    """Each call in its last column is a step, a source or a function that takes an image."""
+    functions = set(_feedmill.function_names())
+    photos = feedmill.Dataset.images("photos").decode_image().map(image="image[:32, :32]")
+    constants = {"h": 32, "w": 32, "n": 8, "p": 0.5, "d": 10, "t": 128, "std": 0.5, "sigma": 0.1}
+    constants |= {"height": 999, "width": 999}
+    traced = 0
+    for row in re.findall(r"^\| (.*) \|$", (ROOT / "docs/migrate/overview.md").read_text(), re.M):
+        for code in re.findall(r"`([^`]*)`", row.rpartition(" | ")[2]):
+            names = re.findall(r"([\w.]+)\(", code)
+            for name in names:
+                known = name in functions or hasattr(feedmill.Dataset, name)
+                assert known or name in ("dataset.read", "f", "state_dict"), code
+            if "image" in code and set(names) & functions and "…" not in code and "(x" not in code:
+                if code.startswith("image.decode("):
+                    continue
+                text = re.sub(r"\b[a-z]+\b(?![('])", lambda m: str(constants.get(m[0], m[0])), code)
+                photos.map(y=re.sub(r"\bmean\b", "0.5", text)).schema  # noqa: B018
+                traced += 1
+    assert traced > 15
 
 
 def lines_of(page):
