@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/civil_time.h"
+#include "absl/time/time.h"
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
 #include "core/ops/map_bytes.h"
@@ -48,6 +50,27 @@ absl::StatusOr<TimeUnit> UnitAt(string_view function, size_t place,
   }
   return InvalidArgument("{}: the unit '{}' is none of d, s, ms, us and ns",
                          function, name);
+}
+
+// ---- zones
+
+// Returns the zone that argument `place` names; nullopt if it is left out.
+absl::StatusOr<std::optional<absl::TimeZone>> ZoneAt(
+    string_view function, size_t place, const TimeUnit& unit,
+    std::span<const ValueType* const> types) {
+  if (types.size() <= place) return std::nullopt;
+  FM_ASSIGN_OR_RETURN(
+      const std::string name,
+      ConstantText(fmt::format("{}: the zone", function), *types[place]));
+  absl::TimeZone zone;
+  if (!absl::LoadTimeZone(name, &zone)) {
+    return InvalidArgument(
+        "{}: this machine knows no zone '{}'; zones are like 'Europe/Berlin', "
+        "from the package tzdata",
+        function, name);
+  }
+  if (unit.a_second > 0) return zone;
+  return InvalidArgument("{}: days have no zone; use the unit 's'", function);
 }
 
 // ---- formats
@@ -95,6 +118,7 @@ struct DateText {
   int64_t hour = 0, minute = 0, second = 0;
   int64_t nanos = 0;
   int64_t offset = 0;  // east of UTC, in seconds
+  bool has_zone = false;
   bool twelve_hours = false;
   bool afternoon = false;
 
@@ -139,6 +163,7 @@ struct DateText {
     return true;
   }
   bool Zone() {
+    has_zone = true;
     if (Take('Z')) return true;
     const bool west = rest.starts_with('-');
     if (!Take('+') && !Take('-')) return false;
@@ -258,14 +283,20 @@ std::optional<int64_t> DaysOf(const DateText& fields) {
   return chrono::sys_days(date).time_since_epoch().count();
 }
 
-// Returns the time in units; nullopt for no time, or one out of range.
-std::optional<int64_t> TimeOf(const DateText& fields, const TimeUnit& unit) {
+// Returns the time in units; nullopt for no time, or one out of range. `zone`:
+// where the text has none. A time that a clock skips or shows twice has the
+// offset in front of the change.
+std::optional<int64_t> TimeOf(const DateText& fields, const TimeUnit& unit,
+                              const std::optional<absl::TimeZone>& zone) {
   const std::optional<int64_t> days = DaysOf(fields);
   if (!days) return std::nullopt;
   int64_t hour = fields.hour;
   if (fields.twelve_hours) hour = hour % 12 + (fields.afternoon ? 12 : 0);
-  const int64_t seconds = *days * kSecondsADay + hour * 3600 +
-                          fields.minute * 60 + fields.second - fields.offset;
+  int64_t seconds = *days * kSecondsADay + hour * 3600 + fields.minute * 60 +
+                    fields.second - fields.offset;
+  if (zone && !fields.has_zone) {
+    seconds = absl::ToUnixSeconds(zone->At(absl::CivilSecond() + seconds).pre);
+  }
   if (unit.a_second == 0) {
     return seconds / kSecondsADay - (seconds % kSecondsADay < 0 ? 1 : 0);
   }
@@ -285,6 +316,7 @@ struct DateCall {
   std::string text = "iso";
   Format format;  // empty: ISO 8601
   TimeUnit unit;
+  std::optional<absl::TimeZone> zone;
 };
 absl::StatusOr<DateCall> DateCallOf(std::span<const ValueType* const> types) {
   DateCall call;
@@ -299,11 +331,12 @@ absl::StatusOr<DateCall> DateCallOf(std::span<const ValueType* const> types) {
     }
   }
   FM_ASSIGN_OR_RETURN(call.unit, UnitAt("parse_date", 2, types));
+  FM_ASSIGN_OR_RETURN(call.zone, ZoneAt("parse_date", 3, call.unit, types));
   return call;
 }
 
 absl::StatusOr<ValueType> InferParseDate(const std::vector<ValueType>& given) {
-  if (given.empty() || given.size() > 3) {
+  if (given.empty() || given.size() > 4) {
     FM_RETURN_IF_ERROR(ExpectArguments("parse_date", given.size(), 2));
   }
   FM_RETURN_IF_ERROR(DateCallOf(TypesOf(given)).status());
@@ -320,7 +353,7 @@ absl::Status ComputeParseDate(std::span<const Argument> arguments, size_t rows,
         const bool read = call.format.empty() ? ReadIso(fields)
                                               : ReadFormat(call.format, fields);
         const std::optional<int64_t> time =
-            read ? TimeOf(fields, call.unit) : std::nullopt;
+            read ? TimeOf(fields, call.unit, call.zone) : std::nullopt;
         if (!time) {
           return DataLoss("parse_date: \"{}\" is no time as '{}'{}",
                           ShownText(text), call.text,
@@ -417,8 +450,16 @@ std::optional<int64_t> PartOfTime(int64_t time, DatePart part,
   }
 }
 
+std::optional<int64_t> PartInZone(int64_t time, DatePart part,
+                                  const TimeUnit& unit,
+                                  const absl::TimeZone& zone) {
+  const int64_t seconds = FloorDivide(time, unit.a_second);
+  const int offset = zone.At(absl::FromUnixSeconds(seconds)).offset;
+  return PartOfTime(seconds + offset, part, kUnits[1]);
+}
+
 absl::StatusOr<ValueType> InferDatePart(const std::vector<ValueType>& given) {
-  if (given.size() != 3) {
+  if (given.size() != 3 && given.size() != 4) {
     FM_RETURN_IF_ERROR(ExpectArguments("date_part", given.size(), 2));
   }
   if (!IsInteger(given[0].dtype)) {
@@ -426,7 +467,9 @@ absl::StatusOr<ValueType> InferDatePart(const std::vector<ValueType>& given) {
                            DTypeName(given[0].dtype));
   }
   FM_RETURN_IF_ERROR(PartOf(given[1]).status());
-  FM_RETURN_IF_ERROR(UnitAt("date_part", 2, TypesOf(given)).status());
+  FM_ASSIGN_OR_RETURN(const TimeUnit unit,
+                      UnitAt("date_part", 2, TypesOf(given)));
+  FM_RETURN_IF_ERROR(ZoneAt("date_part", 3, unit, TypesOf(given)).status());
   ValueType result;
   result.shape = given[0].shape;
   return result;
@@ -437,6 +480,8 @@ absl::Status ComputeDatePart(std::span<const Argument> arguments, size_t rows,
   FM_ASSIGN_OR_RETURN(const DatePart part, PartOf(*arguments[1].type));
   FM_ASSIGN_OR_RETURN(const TimeUnit unit,
                       UnitAt("date_part", 2, TypesOf(arguments)));
+  FM_ASSIGN_OR_RETURN(const auto zone,
+                      ZoneAt("date_part", 3, unit, TypesOf(arguments)));
   CopyRowShapes(arguments[0], rows, type, out);
   const Column& from = *arguments[0].column;
   return VisitNumeric(from.dtype, [&](auto zero) -> absl::Status {
@@ -444,7 +489,8 @@ absl::Status ComputeDatePart(std::span<const Argument> arguments, size_t rows,
     for (size_t row = 0; row < rows; ++row) {
       for (const T item : from.Items<T>(RowOf(arguments[0], row))) {
         const auto time = static_cast<int64_t>(item);
-        const auto found = PartOfTime(time, part, unit);
+        const auto found = zone ? PartInZone(time, part, unit, *zone)
+                                : PartOfTime(time, part, unit);
         if (!found) {
           out.failed_row = row;
           return DataLoss("date_part: {} {} is outside the years 1 to {}", time,
@@ -464,14 +510,16 @@ void AddDateFunctions(FunctionRegistry& registry) {
   registry.Add("date_part", {InferDatePart, ComputeDatePart});
   registry.Describe(
       {{"parse_date"},
-       "`parse_date(s)` `parse_date(s, format)` `parse_date(s, format, 'ms')`",
+       "`parse_date(s)` `parse_date(s, format)` `parse_date(s, format, 'ms')` "
+       "`parse_date(s, format, 's', 'Europe/Berlin')`",
        "int64: [days, seconds and so on](#dates-and-times) since 1970-01-01 "
-       "UTC; other text is a data error"});
+       "UTC; other text is a data error. The zone is of texts without one"});
   registry.Describe(
       {{"date_part"},
-       "`date_part(t, 'hour')` `date_part(t, 'hour', 'ms')`",
+       "`date_part(t, 'hour')` `date_part(t, 'hour', 'ms')` `date_part(t, "
+       "'hour', 's', 'Europe/Berlin')`",
        "int64: the year, month, day, hour, minute, second, weekday (Monday is "
-       "0) or yearday (from 1) of a time in UTC"});
+       "0) or yearday (from 1) of a time, in UTC or the zone"});
 }
 
 }  // namespace feedmill

@@ -1,8 +1,10 @@
 """Functions of texts on random bytes, beside Python's bytes and str."""
 
 import datetime
+import random
 import sys
 import unicodedata
+import zoneinfo
 
 import feedmill as fm
 import numpy as np
@@ -121,3 +123,35 @@ def test_dates_as_python(tmp_path):
         next(dataset.map(lambda e: F.parse_date(e.f0, "%Y")).read())
     with pytest.raises(fm.InvalidArgumentError, match=r"has %q; there are %Y"):
         dataset.map(lambda e: F.parse_date(e.f0, "%q")).read()
+
+
+def test_dates_of_zones_equal_zoneinfo(tmp_path):
+    draw = random.Random(5)
+    names = ["Europe/Berlin", "America/St_Johns", "Asia/Kolkata", "Australia/Lord_Howe", "UTC"]
+    first = datetime.datetime(1975, 1, 1)
+    for name in names:
+        zone = zoneinfo.ZoneInfo(name)
+        # Hours before and after changes of the clock, too: 31 March and 27 October 2024.
+        times = [first + datetime.timedelta(minutes=draw.randrange(30_000_000)) for _ in range(300)]
+        times += [datetime.datetime(2024, m, d) + datetime.timedelta(minutes=30 * k)
+                  for m, d in ((3, 31), (10, 27), (4, 7), (10, 6)) for k in range(10)]  # fmt: skip
+        dataset = write_rows(
+            tmp_path / "zones.tar",
+            [{"f0": np.array(f"{t:%Y-%m-%d %H:%M}".encode())} for t in times],
+            raw=True,
+        )
+        dataset = dataset.map(lambda e, name=name: {"t": F.parse_date(e.f0, "iso", "s", name)})
+        dataset = dataset.with_columns(
+            hour=lambda e, name=name: F.date_part(e.t, "hour", "s", name),
+            day=lambda e, name=name: F.date_part(e.t, "day", "s", name),
+        )
+        for time, e in zip(times, dataset.read(), strict=True):
+            stamp = time.replace(tzinfo=zone).timestamp()
+            back = datetime.datetime.fromtimestamp(stamp, zone)
+            assert (e["t"], e["hour"], e["day"]) == (stamp, back.hour, back.day), (name, time)
+    own = fm.Dataset.range(1).map("parse_date('2024-07-01T12:00+00:00', 'iso', 's', 'Asia/Tokyo')")
+    assert next(own.read()) == datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.UTC).timestamp()
+    with pytest.raises(fm.InvalidArgumentError, match="no zone 'Berlin'; zones are like"):
+        fm.Dataset.range(1).map("date_part(x, 'hour', 's', 'Berlin')").schema  # noqa: B018
+    with pytest.raises(fm.InvalidArgumentError, match="days have no zone"):
+        fm.Dataset.range(1).map("date_part(x, 'day', 'd', 'UTC')").schema  # noqa: B018

@@ -172,38 +172,43 @@ long double InUnits(absl::Time time, const std::string& unit) {
   return static_cast<long double>(absl::ToUnixNanos(time));
 }
 
+absl::TimeZone ZoneOf(const std::string& name) {
+  absl::TimeZone zone = absl::UTCTimeZone();
+  if (!name.empty()) absl::LoadTimeZone(name, &zone);
+  return zone;
+}
+
 // Reads dates by Abseil, which takes more than the product does.
 long double ParseDate(const std::string& s, const std::string& format,
-                      const std::string& unit) {
+                      const std::string& unit, const std::string& zone) {
   std::vector<std::string> formats = {format};
   if (format == "iso") {
     formats = {"%Y-%m-%d"};
     for (const char* between : {"T", " "})
       for (const char* time : {"%H:%M", "%H:%M:%E*S"})
-        for (const char* zone : {"", "%Ez"})
-          formats.push_back(std::string("%Y-%m-%d") + between + time + zone);
+        for (const char* offset : {"", "%Ez"})
+          formats.push_back(std::string("%Y-%m-%d") + between + time + offset);
   }
   for (std::string one : formats) {
     one = Joined(Parts(one, "%f"), "%E*f");
     absl::Time time;
     std::string error;
-    if (absl::ParseTime(Joined(Parts(one, "%z"), "%Ez"), s, absl::UTCTimeZone(),
-                        &time, &error))
+    if (absl::ParseTime(Joined(Parts(one, "%z"), "%Ez"), s, ZoneOf(zone), &time,
+                        &error))
       return InUnits(time, unit);
   }
   throw DataError("parse_date");
 }
 
 long double DatePart(long double value, const std::string& part,
-                     const std::string& unit) {
+                     const std::string& unit, const std::string& zone) {
   const absl::Duration one = unit == "d"    ? absl::Hours(24)
                              : unit == "s"  ? absl::Seconds(1)
                              : unit == "ms" ? absl::Milliseconds(1)
                              : unit == "us" ? absl::Microseconds(1)
                                             : absl::Nanoseconds(1);
   const absl::Time time = absl::UnixEpoch() + one * static_cast<int64_t>(value);
-  const absl::CivilSecond civil =
-      absl::ToCivilSecond(time, absl::UTCTimeZone());
+  const absl::CivilSecond civil = absl::ToCivilSecond(time, ZoneOf(zone));
   const bool whole = part == "hour" || part == "minute" || part == "second";
   if (!(whole && unit == "d") &&
       (!whole && (civil.year() < 1 || civil.year() > 9999)))
@@ -397,14 +402,16 @@ std::optional<Tensor> TextFunction(
   if (f == "parse_date")
     return EachNumber(argument(0), DType::kInt64, [&](const std::string& s) {
       return ParseDate(s, call.arguments.size() > 1 ? text(1) : "iso",
-                       call.arguments.size() > 2 ? text(2) : "s");
+                       call.arguments.size() > 2 ? text(2) : "s",
+                       call.arguments.size() > 3 ? text(3) : "");
     });
   if (f == "date_part") {
     const Tensor a = argument(0);
     Tensor out{DType::kInt64, a.shape, {}, {}};
     for (const long double v : a.numbers)
-      out.numbers.push_back(
-          DatePart(v, text(1), call.arguments.size() > 2 ? text(2) : "s"));
+      out.numbers.push_back(DatePart(v, text(1),
+                                     call.arguments.size() > 2 ? text(2) : "s",
+                                     call.arguments.size() > 3 ? text(3) : ""));
     return out;
   }
   if (f == "utf8_length")
