@@ -210,8 +210,8 @@ constexpr Answer kAnswers[] = {
      "write `decode_image: {component: image}`, or `image.decode(x)` in the "
      "expression of a `map`"},
     {"", "tokenize tokenizer text_vectorization",
-     "write `sentencepiece(text, 'model')`, or `vocabulary(word, 'file')` of "
-     "the words of `split(text)`, in the expression of a `map`"},
+     "write `tokenize(text, 'tokenizer.json')`, or `vocabulary(word, 'file')` "
+     "of the words of `split(text)`, in the expression of a `map`"},
     {"", "cast cast_column",
      "write `with_columns: {name: \"cast(name, float32)\"}`"},
     {"", "parse_single_example parse_example_dataset",

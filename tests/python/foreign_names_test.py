@@ -56,7 +56,7 @@ def test_codes_of_answers_are_calls_that_their_methods_take():
         signature.bind(*node.args, **{one.arg: one.value for one in node.keywords})
     for yaml, python in codes():
         if yaml == python:
-            assert not re.match(r"\w+:", yaml), yaml
+            assert not re.match(r"\w+:(?!:)", yaml), yaml
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_codes_of_answers_are_calls_that_their_methods_take():
         (lambda: numbers.read(shuffle=True), TypeError, "write the step `shuffle()`"),
         (lambda: fm.Loader(numbers, num_workers=4), TypeError, "all threads are used"),
         (lambda: fm.Loader(numbers, workers=4), TypeError, "workers: no such option; there are"),
-        (lambda: numbers.tokenize, AttributeError, "`sentencepiece(text, 'model')`"),
+        (lambda: numbers.tokenize, AttributeError, "`tokenize(text, 'tokenizer.json')`"),
         (lambda: numbers.normalize, AttributeError, "`image.normalize(x, [mean, …], [std, …])`"),
         (lambda: fm.functions.normalize, AttributeError, "`image.normalize(x, [mean, …]"),
         (lambda: fm.functions.reduce_mean, AttributeError, "write `mean(x)`"),

@@ -93,7 +93,7 @@ TEST(PipelineText, AnswersNamesOfOtherLibraries) {
       {"steps: [{prefetch: 2}]", "feedmill reads ahead by itself"},
       {"steps: [{prefetch: AUTOTUNE}]", "feedmill reads ahead by itself"},
       {"steps: [{map_batches: x}]", "write `map` after `batch`"},
-      {"steps: [{tokenize: x}]", "`sentencepiece(text, 'model')`"},
+      {"steps: [{tokenize: x}]", "`tokenize(text, 'tokenizer.json')`"},
       {"steps: [{Normalize: x}]", "`image.normalize(x, [mean, …], [std, …])`"},
       {"steps: [{CenterCrop: 224}]", "`image.central_crop(x, height, width)`"},
       {"steps: [{train_test_split: 0.2}]", "`split: {parts: [0.8, 0.2], part"},
