@@ -56,7 +56,7 @@ machines than the trainer's. Batches come exactly once and in the same order,
 whatever crashes.")
 
 feedmill_debian(command feedmill SECTION science DEPENDS adduser RECOMMENDS ca-certificates
-  SUGGESTS "feedmill-arrow, python3-feedmill"
+  SUGGESTS "feedmill-arrow, feedmill-tokenizers, python3-feedmill"
   SUMMARY "input data service for machine learning" DESCRIPTION "${about}
 .
 This package has the command feedmill, and units of systemd for a dispatcher
@@ -144,6 +144,17 @@ Debian does not have."
     install(FILES ${licenses}/${text}.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/feedmill-arrow
       RENAME ${text}.arrow.txt COMPONENT arrow)
   endforeach()
+endif()
+
+if(FEEDMILL_TOKENIZERS_FOUND)
+  feedmill_debian(tokenizers feedmill-tokenizers SECTION science DEPENDS
+    "libc6, libgcc-s1, feedmill ${exactly} | python3-feedmill ${exactly}"
+    SUMMARY "input data service for machine learning - tokenizers" DESCRIPTION "${about}
+.
+This package has the plugin for tokenize and detokenize: token ids by
+tokenizer.json files of Hugging Face and rank files of tiktoken. Its Rust
+libraries are built in."
+    COPYRIGHT ${debian}/copyright.tokenizers)
 endif()
 
 set(CPACK_GENERATOR DEB)

@@ -48,7 +48,8 @@ def debs():
         assert root.run("getent passwd feedmill").startswith("feedmill:x:")
         python(root)
         arrow(root)
-        root.run("apt-get -q purge -y feedmill python3-feedmill feedmill-arrow")
+        tokenizers(root)
+        root.run("apt-get -q purge -y feedmill python3-feedmill 'feedmill-*'")
         left = root.run("find / -xdev -iname '*feedmill*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/packages/*'"
                         " -not -path '/first/*' -not -path '/var/cache/apt/archives/*' -not -path '/var/lib/dpkg/*'"
                         " -not -path '/tmp/*'")
@@ -97,6 +98,19 @@ def arrow(root):
                    check=True, env=dict(os.environ, PYTHONPATH=str(wheels[-1])))
     printed = root.run("echo 'source: {parquet: {files: /srv/numbers.parquet}}' > /tmp/p.yaml && feedmill read /tmp/p.yaml --local")
     assert printed == '{"a":1}\n{"a":2}\n{"a":3}\n', printed
+
+
+def tokenizers(root):
+    if not list(PACKAGES.glob("feedmill-tokenizers_*.deb")):
+        print("feedmill-tokenizers is not built: not checked")
+        return
+    root.install("feedmill-tokenizers")
+    shutil.copy(REPOSITORY / "tests/python/tokenizers/bpe.json", root.path / "srv/bpe.json")
+    file = "'/srv/bpe.json'"
+    again = f"detokenize(tokenize(to_string(x + 41), {file}), {file})"
+    (root.path / "srv/t.yaml").write_text(f'source: {{range: 1}}\nsteps: [map: "{again}"]\n')
+    printed = root.run("feedmill read /srv/t.yaml --local")
+    assert printed == '"41"\n', printed
 
 
 def tarball():
