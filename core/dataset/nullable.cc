@@ -130,6 +130,7 @@ class NullSplitter {
         arguments.size() == 2) {
       return Kleene(name == "logical_and", std::move(arguments));
     }
+    if (valid && name == "hash_uniform") return HashOf(arguments);
     if (name == "logical_not" && arguments.size() == 1 &&
         arguments[0].is_false) {
       std::swap(arguments[0].value, *arguments[0].is_false);
@@ -157,6 +158,26 @@ class NullSplitter {
     }
     out.value = Call(name, std::move(values));
     return out;
+  }
+
+  // Nulls have one hash, which is never null.
+  absl::StatusOr<NullableExpr> HashOf(
+      const std::vector<NullableExpr>& arguments) const {
+    std::vector<Expr> hashed;
+    for (const NullableExpr& one : arguments) {
+      if (!one.valid || registry_ == nullptr) {
+        hashed.push_back(one.value);
+        continue;
+      }
+      FM_ASSIGN_OR_RETURN(const ValueType type,
+                          InferType(one.value, spec_, *registry_));
+      const Expr zero = type.dtype == DType::kBytes  ? Expr("")
+                        : type.dtype == DType::kBool ? Expr(false)
+                                                     : Expr(0);
+      hashed.push_back(Where(*one.valid, one.value, zero));
+      hashed.push_back(*one.valid);
+    }
+    return NullableExpr{Call("hash_uniform", std::move(hashed)), std::nullopt};
   }
 
   static absl::Status CheckSize(const Expr& expr) {

@@ -1,9 +1,11 @@
 #include "core/operators/predicate_step.h"
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/chunk/validity.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/type_inference.h"
 #include "core/operators/type_checks.h"
@@ -28,8 +30,9 @@ Expr HashOf(std::string_view step, int64_t seed, const Outputs& by,
   std::vector<Expr> hashed = {Expr(Expr::Literal{std::string(step)}), seed};
   for (const auto& [name, expr] : by) hashed.push_back(expr);
   if (by.empty()) {
-    for (const ComponentSpec& component : in.components) {
-      hashed.push_back(Expr::Named(NameOrX(component)));
+    for (size_t c = 0; c < in.components.size(); ++c) {
+      if (IsValidity(std::span(in.components), c)) continue;
+      hashed.push_back(Expr::Named(NameOrX(in.components[c])));
     }
   }
   return Expr::Apply("hash_uniform", std::move(hashed));

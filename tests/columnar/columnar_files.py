@@ -689,6 +689,11 @@ def nulls_in_footers(feedmill):
     write_ipc(feedmill.folder / "holes.arrow", holes)
     for source in ({"parquet": "silent.parquet"}, {"arrow": "holes.arrow"}):
         feedmill.refused(source, "record 1", '"i"', 'types: {i: "int32?"}', code=1)
+    # Nulls have one hash.
+    copies = {"parquet": {"files": ["holes.parquet"] * 20}}
+    for by in ({}, {"by": "i"}, {"by": {"i": "i", "b": "b"}}):
+        part = [feedmill.read(copies, [{"split": {"parts": [0.5, 0.5], "part": k, **by}}]) for k in (0, 1)]
+        assert all(len(rows) % 20 == 0 for rows in part) and len(part[0]) + len(part[1]) == 60, part
     # A later file has the first null.
     write_files(feedmill, "parquet", [pa.table({"n": pa.array([k, None if k == 7 else k])}) for k in range(9)])
     got = feedmill.read({"parquet": "files"})

@@ -311,6 +311,21 @@ void MakeCsvFiles(const std::string& directory) {
   Write(directory + "/csv/a.csv.zst", Zstd(csv));
 }
 
+void MakeNullsFile(const std::string& directory) {
+  std::string jsonl;
+  for (int k = 0; k < 40; ++k) {
+    const std::string number = std::to_string(k * 7 % 23 - 5);
+    jsonl += R"({"label": )" + std::to_string(k);
+    if (k % 3 != 1) jsonl += R"(, "x": )" + number;
+    jsonl += k % 4 == 2 ? R"(, "a": null)" : R"(, "a": )" + number;
+    if (k % 5 != 3)
+      jsonl += R"(, "b": )" + std::string(k % 2 ? "true" : "false");
+    if (k % 7 != 4) jsonl += R"(, "path": ")" + RowText(k) + '"';
+    jsonl += "}\n";
+  }
+  Write(directory + "/nulls.jsonl", jsonl);
+}
+
 void MakeJsonlFile(const std::string& directory) {
   std::string jsonl;
   for (int k = 0; k < 33; ++k) {
@@ -411,6 +426,7 @@ void MakeFixtureFiles(const std::string& directory) {
   MakeDatabaseFiles(directory);
   MakeCsvFiles(directory);
   MakeJsonlFile(directory);
+  MakeNullsFile(directory);
   MakeWebDatasetFile(directory);
   MakeNpyFile(directory);
   MakeNamedFiles(directory);

@@ -200,6 +200,19 @@ Source RecordsSource(Random& random, const std::string& directory) {
           .fields = {{"label", DType::kFloat32, {}}, {"x", DType::kBytes, {}}},
           .missing = {"", "NA"}});
     case 5:
+      if (Below(random, 2) == 0) {
+        return MakeSource(
+            JsonlSource{.files = {directory + "/nulls.jsonl"},
+                        .fields = {{"x", DType::kInt64, {}},
+                                   {"valid(x)", DType::kBool, {}},
+                                   {"a", DType::kInt16, {}},
+                                   {"valid(a)", DType::kBool, {}},
+                                   {"label", DType::kInt32, {}},
+                                   {"b", DType::kBool, {}},
+                                   {"valid(b)", DType::kBool, {}},
+                                   {"path", DType::kBytes, {}},
+                                   {"valid(path)", DType::kBool, {}}}});
+      }
       return MakeSource(
           JsonlSource{.files = {directory + "/lines.jsonl"},
                       .fields = {{"x", DType::kInt64, {kUnknownDim}},

@@ -565,10 +565,142 @@ Tensor Full(const Expr& shape, const Value& v) {
   return out;
 }
 
+// ---- nulls
+
+Value Bool(Tensor tensor) { return {std::move(tensor), Weak::kNo}; }
+
+Tensor Both(const Tensor& a, const Tensor& b) {
+  return Zip(a, b, DType::kBool, [](long double p, long double q) {
+    return static_cast<long double>(Truth(p) && Truth(q));
+  });
+}
+Tensor Either(const Tensor& a, const Tensor& b) {
+  return Zip(a, b, DType::kBool, [](long double p, long double q) {
+    return static_cast<long double>(Truth(p) || Truth(q));
+  });
+}
+Tensor Not(const Tensor& a) {
+  return Each(a, DType::kBool,
+              [](long double v) -> long double { return !Truth(v); });
+}
+const Tensor& True() {
+  static const auto& value = *new Tensor{DType::kBool, {}, {1}, {}};
+  return value;
+}
+
+// The items of a bool that are true, or false, and not null.
+Tensor Is(bool truth, const Expr& expr, const Element& element) {
+  Tensor value = EvaluateValue(expr, element).tensor;
+  if (!truth) value = Not(value);
+  const auto valid = ValidityOf(expr, element);
+  return valid ? Both(*valid, value) : value;
+}
+
+bool Coalesces(const std::string& f) {
+  return f == "coalesce" || f == "fill_null";
+}
+
+// True for and, or and not of values that may be null: false where it is null.
+bool IsKleene(const Expr& expr, const Element& element) {
+  const auto* call = std::get_if<Expr::Call>(&expr.node());
+  if (call == nullptr || !ValidityOf(expr, element)) return false;
+  return call->function == "logical_and" || call->function == "logical_or" ||
+         (call->function == "logical_not" &&
+          IsKleene(call->arguments[0], element));
+}
+
+std::optional<Tensor> ValidityOfCall(const Expr::Call& call,
+                                     const Element& element) {
+  const std::string& f = call.function;
+  std::vector<std::optional<Tensor>> valid;
+  std::optional<Tensor> all;
+  bool always = false;
+  for (const Expr& argument : call.arguments) {
+    valid.push_back(ValidityOf(argument, element));
+    always = always || !valid.back();
+    if (valid.back()) all = all ? Both(*all, *valid.back()) : *valid.back();
+  }
+  if (!all || f == "is_null" || f == "hash_uniform") return std::nullopt;
+  if (Coalesces(f)) {
+    if (always) return std::nullopt;
+    Tensor any = *valid[0];
+    for (const auto& one : valid) any = Either(any, *one);
+    return any;
+  }
+  if (f == "logical_and" || f == "logical_or") {
+    // False decides an `and`, true an `or`.
+    const bool decides = f == "logical_or";
+    return Either(Both(valid[0].value_or(True()), valid[1].value_or(True())),
+                  Either(Is(decides, call.arguments[0], element),
+                         Is(decides, call.arguments[1], element)));
+  }
+  if (f == "where") {
+    const Tensor chosen =
+        Where(EvaluateValue(call.arguments[0], element),
+              Bool(valid[1].value_or(True())), Bool(valid[2].value_or(True())));
+    return valid[0] ? Both(*valid[0], chosen) : chosen;
+  }
+  return all;
+}
+
+// Returns the value of a call of arguments that may be null, where it is not
+// the value of the same call without nulls.
+std::optional<Tensor> OfNulls(const Expr::Call& call, const Element& element) {
+  const std::string& f = call.function;
+  const auto& args = call.arguments;
+  const auto valid = [&](size_t k) { return ValidityOf(args[k], element); };
+  if (f == "is_null")
+    return valid(0) ? Not(*valid(0)) : Tensor{DType::kBool, {}, {0}, {}};
+  if (Coalesces(f)) {
+    Value out = EvaluateValue(args.back(), element);
+    for (size_t k = args.size() - 1; k-- > 0;)
+      out = {Where(Bool(valid(k).value_or(True())),
+                   EvaluateValue(args[k], element), out),
+             Weak::kNo};
+    return out.tensor;
+  }
+  if (f == "hash_uniform") {
+    std::vector<Expr> hashed;
+    bool nulls = false;
+    for (const Expr& one : args) {
+      hashed.push_back(one);
+      if (!ValidityOf(one, element)) continue;
+      const DType dtype = EvaluateValue(one, element).tensor.dtype;
+      const Expr zero = dtype == DType::kBytes  ? Expr("")
+                        : dtype == DType::kBool ? Expr(false)
+                                                : Expr(0);
+      hashed.back() = Expr::Apply("fill_null", {one, zero});
+      hashed.push_back(!Expr::Apply("is_null", {one}));
+      nulls = true;
+    }
+    if (nulls) return Evaluate(Expr::Apply(f, hashed), element);
+  }
+  const bool both = f == "logical_and" || f == "logical_or";
+  if (both && (valid(0) || valid(1))) {
+    const Tensor a = Is(true, args[0], element);
+    const Tensor b = Is(true, args[1], element);
+    return f == "logical_and" ? Both(a, b) : Either(a, b);
+  }
+  if (f == "logical_not" && IsKleene(args[0], element))
+    return Is(false, args[0], element);
+  return std::nullopt;
+}
+
+// The divisor of a null is 1.
+Value Divisor(const Expr::Call& call, const Element& element) {
+  const Value divisor = EvaluateValue(call.arguments[1], element);
+  const auto valid = ValidityOfCall(call, element);
+  if (!valid || std::holds_alternative<Expr::Literal>(call.arguments[1].node()))
+    return divisor;
+  const Value one{Tensor{DType::kInt64, {}, {1}, {}}, Weak::kInt};
+  return {Where(Bool(*valid), divisor, one), divisor.weak};
+}
+
 Value Call(const Expr::Call& call, const Element& element) {
   const std::string& f = call.function;
   const auto& args = call.arguments;
   auto arg = [&](size_t k) { return EvaluateValue(args.at(k), element); };
+  if (auto made = OfNulls(call, element)) return {*made, Weak::kNo};
   if (f == "cast")
     return {Cast(arg(0).tensor, *DTypeFromName(DTypeArgument(args[1]))),
             Weak::kNo};
@@ -608,7 +740,9 @@ Value Call(const Expr::Call& call, const Element& element) {
         (f == "negative" || f == "positive") && a.weak != Weak::kNo;
     return {Unary(f, a.tensor), keeps ? a.weak : Weak::kNo};
   }
-  const Value a = arg(0), b = arg(1);
+  const Value a = arg(0);
+  const bool divides = f == "divide" || f == "floor_divide" || f == "remainder";
+  const Value b = divides ? Divisor(call, element) : arg(1);
   if (f == "minimum" || f == "maximum")
     return {MinMax(f == "minimum", a, b), Weak::kNo};
   if (f == "logical_and" || f == "logical_or")
@@ -639,6 +773,16 @@ Value EvaluateValue(const Expr& expr, const Element& element) {
 }
 
 }  // namespace
+
+std::optional<Tensor> ValidityOf(const Expr& expr, const Element& element) {
+  if (auto* call = std::get_if<Expr::Call>(&expr.node()))
+    return ValidityOfCall(*call, element);
+  auto* component = std::get_if<Expr::Component>(&expr.node());
+  if (component == nullptr) return std::nullopt;
+  for (const Component& c : element)
+    if (c.name == "valid(" + component->name + ")") return c.value;
+  return std::nullopt;
+}
 
 Tensor Evaluate(const Expr& expr, const Element& element) {
   return EvaluateValue(expr, element).tensor;

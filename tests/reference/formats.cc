@@ -51,6 +51,12 @@ Tensor Scalar(const std::string& text, DType dtype) {
   return Number(text, dtype);
 }
 
+// Returns the value that stands for a null.
+Tensor Null(DType dtype) {
+  if (dtype == DType::kBytes) return {dtype, {}, {}, {""}};
+  return {dtype, {}, {0}, {}};
+}
+
 std::string Uncompressed(const std::string& path, Compression compression) {
   const std::string file = ReadFile(path);
   if (compression == Compression::kZstd) {
@@ -131,6 +137,15 @@ std::vector<Found> Jsonl(const JsonlSource& source, const std::string& file) {
     const auto object = nlohmann::json::parse(text);
     Element element;
     for (const SourceField& field : source.fields) {
+      const std::string before = element.empty() ? "" : element.back().name;
+      if (field.name == "valid(" + before + ")") {
+        const bool null = !object.contains(before) || object[before].is_null();
+        element.push_back(
+            {field.name, {DType::kBool, {}, {null ? 0.0L : 1}, {}}});
+        Tensor& value = element[element.size() - 2].value;
+        if (null) value = Null(value.dtype);
+        continue;
+      }
       element.push_back(
           {field.name, FromJson(object.contains(field.name) ? object[field.name]
                                                             : nlohmann::json(),

@@ -299,8 +299,10 @@ class Interpreter {
     } else if (const auto predicate =
                    PredicateOf(step, NamesIn(item.element))) {
       uint64_t draws = 0;
-      if (Drawn(s, epoch, *predicate, item, draws).numbers.at(0) == 0)
-        return false;
+      const Expr drawn = WithStepDraws(s, epoch, *predicate, item, draws);
+      if (Evaluate(drawn, item.element).numbers.at(0) == 0) return false;
+      const auto valid = ValidityOf(drawn, item.element);
+      if (valid && valid->numbers.at(0) == 0) return false;
       Keep(needed_[s + 1], item.element);
     } else if (auto* enumerate = step.As<EnumerateStep>()) {
       AddNumber(*enumerate, item.numbers.at(s), item.element);
@@ -335,6 +337,8 @@ class Interpreter {
         if ((c.name.empty() ? "x" : c.name) == name) {
           out.push_back(c);
           out.back().name = column.name;
+        } else if (c.name == "valid(" + name + ")") {
+          out.push_back({"valid(" + column.name + ")", c.value});
         }
     }
     return out;
@@ -351,7 +355,7 @@ class Interpreter {
     uint64_t draws = 0;
     for (const auto& [name, expr] : outputs) {
       if (kept.count(name.empty() ? "x" : name) > 0)
-        out.push_back({name, Drawn(s, epoch, expr, item, draws)});
+        AddDrawn(s, epoch, {name, expr}, item, draws, out);
       else
         WithDraws(
             expr, [](uint64_t) { return std::array<uint32_t, 4>{}; }, draws);
@@ -359,16 +363,27 @@ class Interpreter {
     return out;
   }
 
-  // Evaluates an expression of step s, which has made `draws` draws so far.
-  Tensor Drawn(size_t s, uint64_t epoch, const Expr& expr, const Item& item,
-               uint64_t& draws) const {
+  // Adds an output, and its validity if it may be null.
+  void AddDrawn(size_t s, uint64_t epoch,
+                const std::pair<std::string, Expr>& output, const Item& item,
+                uint64_t& draws, Element& out) const {
+    const Expr drawn = WithStepDraws(s, epoch, output.second, item, draws);
+    out.push_back({output.first, Evaluate(drawn, item.element)});
+    const auto valid = ValidityOf(drawn, item.element);
+    if (valid) out.push_back({"valid(" + output.first + ")", *valid});
+  }
+
+  // Replaces the draws of an expression of step s, which has made `draws` draws
+  // so far.
+  Expr WithStepDraws(size_t s, uint64_t epoch, const Expr& expr,
+                     const Item& item, uint64_t& draws) const {
     const auto draw = [&](uint64_t ordinal) {
       const Counter counter = item.counters.at(0);
       return Words(
           KeyOf(seed_, IterationOf(s), epoch, first_step_ + s, ordinal),
           counter.p, counter.i);
     };
-    return Evaluate(WithDraws(expr, draw, draws), item.element);
+    return WithDraws(expr, draw, draws);
   }
 
   // Applies steps on records. In batched data each record has its own counter.

@@ -13,7 +13,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-std::string Name(const std::string& name) { return name.empty() ? "x" : name; }
+// The name of a validity stands for its component.
+std::string Name(const std::string& name) {
+  if (name.starts_with("valid(")) return name.substr(6, name.size() - 7);
+  return name.empty() ? "x" : name;
+}
 
 void AddNames(const Expr& expr, std::set<std::string>& names) {
   if (auto* component = std::get_if<Expr::Component>(&expr.node()))
@@ -82,7 +86,9 @@ Names SourceNames(const Source& source) {
   if (source.Is<ImagesSource>()) return {"image", "label", "path"};
   Names names;
   if (auto* fields = SourceFields(source))
-    for (const SourceField& field : *fields) names.push_back(Name(field.name));
+    for (const SourceField& field : *fields)
+      if (names.empty() || names.back() != Name(field.name))
+        names.push_back(Name(field.name));
   return names.empty() ? Names{"x"} : names;
 }
 
@@ -202,7 +208,8 @@ std::optional<Expr> PredicateOf(const Step& step,
     for (const auto& key : by) hashed.push_back(key.second);
     if (by.empty())
       for (const std::string& component : in)
-        hashed.push_back(Expr::Named(Name(component)));
+        if (!component.starts_with("valid("))
+          hashed.push_back(Expr::Named(Name(component)));
     return Expr::Apply("hash_uniform", hashed);
   };
   if (auto* filter = step.As<FilterStep>()) return filter->predicate;
