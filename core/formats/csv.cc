@@ -23,7 +23,9 @@ class CsvDecoder final : public RecordDecoder {
   CsvDecoder(const CsvSource& source, const std::vector<bool>& live)
       : RecordDecoder(LiveFields(source.fields, live)),
         source_(source),
-        only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
+        only_empty_is_missing_(source.missing == std::vector<std::string>{""}),
+        plain_numbers_(HasPlainNumbers(source)),
+        plain_(plain_numbers_ && HasPlainQuotes(source)) {
     auto runs = ColumnRuns(source);  // checked by Output
     if (runs.ok()) runs_ = *std::move(runs);
     int field = 0;
@@ -64,6 +66,7 @@ class CsvDecoder final : public RecordDecoder {
   absl::Status Decode(const Head& file_head, std::string_view window,
                       std::span<const Extent> records,
                       RecordBlock& out) const override {
+    if (!plain_) return DecodeStyled(file_head, window, records, out);
     return has_nulls_ ? DecodeRecords<true>(file_head, window, records, out)
                       : DecodeRecords<false>(file_head, window, records, out);
   }
@@ -103,6 +106,39 @@ class CsvDecoder final : public RecordDecoder {
           const size_t columns,
           ForEachField(text, source_.delimiter[0], source_.multiline, returns,
                        scratch, take));
+      if (columns != head.fields.size()) {
+        return DataLoss("{} columns instead of {}", columns,
+                        head.fields.size());
+      }
+      ++out.rows;
+    }
+    return absl::OkStatus();
+  }
+
+  // Same, for other quotes and marks in numbers.
+  [[gnu::noinline]] absl::Status DecodeStyled(const Head& file_head,
+                                              std::string_view window,
+                                              std::span<const Extent> records,
+                                              RecordBlock& out) const {
+    const Head& head = source_.header ? file_head : in_order_;
+    std::string scratch;
+    std::string converted;
+    std::string number;
+    const auto take = [&](size_t column, std::string_view value) {
+      if (column >= head.fields.size() || head.fields[column] < 0) {
+        return absl::OkStatus();
+      }
+      const auto f = static_cast<size_t>(head.fields[column]);
+      if (has_nulls_ && AppendIfNull(f, value, out)) return absl::OkStatus();
+      return AppendStyled(fields_[f], value, number, out.columns[f]);
+    };
+    for (const Extent& record : records) {
+      std::string_view text = window.substr(record.begin, record.size);
+      if (source_.encoding == TextEncoding::kLatin1) {
+        text = Latin1ToUtf8(text, converted);
+      }
+      FM_ASSIGN_OR_RETURN(const size_t columns,
+                          ForEachFieldOf(source_, text, true, scratch, take));
       if (columns != head.fields.size()) {
         return DataLoss("{} columns instead of {}", columns,
                         head.fields.size());
@@ -177,9 +213,23 @@ class CsvDecoder final : public RecordDecoder {
     if (AppendNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
     }
+    return NoNumber(field, text);
+  }
+  absl::Status AppendStyled(const SourceField& field, std::string_view text,
+                            std::string& number, OutputColumn& column) const {
+    const std::string_view trimmed = Trimmed(text);
+    if (field.dtype == DType::kBytes || plain_numbers_ || IsMissing(trimmed)) {
+      return Append(field, text, column);
+    }
+    if (MakePlainNumber(trimmed, source_, number)) {
+      return Append(field, number, column);
+    }
+    return NoNumber(field, text);
+  }
+  absl::Status NoNumber(const SourceField& field, std::string_view text) const {
     return DataLoss("the column \"{}\" is \"{}\", which is no {}; {}",
                     Shown(field.name), Shown(text), DTypeName(field.dtype),
-                    HowToTake(fields_, IndexOf(field), trimmed));
+                    HowToTake(fields_, IndexOf(field), Trimmed(text)));
   }
   bool IsMissing(std::string_view text) const {
     if (only_empty_is_missing_) return text.empty();
@@ -189,6 +239,8 @@ class CsvDecoder final : public RecordDecoder {
 
   const CsvSource source_;
   const bool only_empty_is_missing_;
+  const bool plain_numbers_;
+  const bool plain_;  // the numbers and the quotes
   std::vector<ColumnRun> runs_;
   Head in_order_;  // for files without headers
 };
@@ -223,14 +275,50 @@ absl::Status CheckVectors(const CsvSource& source) {
   return InvalidArgument("a component of `vectors` is not among the `fields`");
 }
 
+// Checks the quotes, and the marks in numbers.
+absl::Status CheckMarks(const CsvSource& s) {
+  const auto one_byte = [&](std::string_view name, const std::string& mark) {
+    const bool good = mark.size() == 1 && mark != s.delimiter &&
+                      mark.find_first_of("\r\n") == mark.npos;
+    if (good) return absl::OkStatus();
+    return InvalidArgument(
+        "{} must be one byte, and neither the delimiter nor a line break",
+        name);
+  };
+  if (!s.quote.empty()) FM_RETURN_IF_ERROR(one_byte("quote", s.quote));
+  if (!s.escape.empty()) FM_RETURN_IF_ERROR(one_byte("escape", s.escape));
+  if (!s.escape.empty() && s.escape == s.quote) {
+    return InvalidArgument(
+        "escape is the quote: a doubled quote needs no escape, leave it out");
+  }
+  if (s.multiline && !HasPlainQuotes(s)) {
+    return InvalidArgument(
+        "multiline needs the quote \" and no escape: other quotes hold no line "
+        "breaks");
+  }
+  constexpr std::string_view kOfNumbers = "0123456789+-eE";
+  if (s.decimal.size() != 1 || kOfNumbers.find(s.decimal) != kOfNumbers.npos) {
+    return InvalidArgument("decimal must be one byte, such as \",\"");
+  }
+  if (s.thousands == s.decimal ||
+      s.thousands.find_first_of(kOfNumbers) != s.thousands.npos) {
+    return InvalidArgument(
+        "thousands must be another text than decimal (\"{}\"), without digits; "
+        "write both: decimal: \",\", thousands: \".\"",
+        s.decimal);
+  }
+  return absl::OkStatus();
+}
+
 // Checks the options that control how the text is split.
 absl::Status CheckText(const CsvSource& s) {
-  if (s.delimiter.size() != 1 || s.delimiter == "\"" || s.delimiter == "\n" ||
-      s.delimiter == "\r") {
+  if (s.delimiter.size() != 1 || s.delimiter == s.quote ||
+      s.delimiter == "\n" || s.delimiter == "\r") {
     return InvalidArgument(
         "the delimiter must be one byte, and neither a quote nor a line "
         "break");
   }
+  FM_RETURN_IF_ERROR(CheckMarks(s));
   if (s.skip_rows < 0 || s.skip_rows > kSkippedRowsMax) {
     return InvalidArgument("skip_rows must be 0 to {}, it is {}",
                            kSkippedRowsMax, s.skip_rows);
@@ -271,31 +359,41 @@ csv: {files: "*.csv", fields: {rooms: int64}, delimiter: ";", missing: ["", NA]}
   static constexpr bool kSamplesFurtherFiles = true;
 
   static FieldList Fields(CsvSource& s) {
-    return {FilesField(s.files),
-            CompressionField(s.compression, s.files),
-            WindowLogField(s.zstd_window_log),
-            FieldsField(s.fields),
-            TypesField(s.types),
-            {"header", &s.header, Field::kOptional,
-             "The first record of each file has the names; else they are f0, "
-             "f1, …."},
-            {"delimiter", &s.delimiter, Field::kOptional,
-             "The byte between two values."},
-            {"missing", &s.missing, Field::kOptional,
-             "Texts that stand for no value."},
-            {"multiline", &s.multiline, Field::kOptional,
-             "Quoted values may hold line breaks."},
-            EncodingField(s.encoding),
-            {"comment", &s.comment, Field::kSparse,
-             "Lines that begin with this text are passed over."},
-            {"skip_rows", &s.skip_rows, Field::kSparse,
-             "Lines to leave out at the beginning of each file, before the "
-             "header; comments count."},
-            {"vectors", &s.vectors, Field::kSparse,
-             "Runs of columns, in the order of each file, that are one "
-             "component, a list: \"pixels=p0..p783\". `fields` declare it as "
-             "`pixels: \"float32[784]\"`."},
-            ExactIntegersField(s.exact_integers)};
+    return {
+        FilesField(s.files),
+        CompressionField(s.compression, s.files),
+        WindowLogField(s.zstd_window_log),
+        FieldsField(s.fields),
+        TypesField(s.types),
+        {"header", &s.header, Field::kOptional,
+         "The first record of each file has the names; else they are f0, "
+         "f1, …."},
+        {"delimiter", &s.delimiter, Field::kOptional,
+         "The byte between two values."},
+        {"quote", &s.quote, Field::kSparse,
+         "The byte around values that hold delimiters; an empty text: none."},
+        {"escape", &s.escape, Field::kSparse,
+         "The byte in front of a quote, a delimiter or another byte that "
+         "stands for itself."},
+        {"decimal", &s.decimal, Field::kSparse,
+         "The mark of decimals in numbers."},
+        {"thousands", &s.thousands, Field::kSparse,
+         "The text between groups of three digits in numbers."},
+        {"missing", &s.missing, Field::kOptional,
+         "Texts that stand for no value."},
+        {"multiline", &s.multiline, Field::kOptional,
+         "Quoted values may hold line breaks."},
+        EncodingField(s.encoding),
+        {"comment", &s.comment, Field::kSparse,
+         "Lines that begin with this text are passed over."},
+        {"skip_rows", &s.skip_rows, Field::kSparse,
+         "Lines to leave out at the beginning of each file, before the "
+         "header; comments count."},
+        {"vectors", &s.vectors, Field::kSparse,
+         "Runs of columns, in the order of each file, that are one "
+         "component, a list: \"pixels=p0..p783\". `fields` declare it as "
+         "`pixels: \"float32[784]\"`."},
+        ExactIntegersField(s.exact_integers)};
   }
   static SourceProperties Properties(const CsvSource& s) {
     const bool utf16 = s.encoding == TextEncoding::kUtf16;

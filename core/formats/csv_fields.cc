@@ -28,10 +28,11 @@ struct ColumnGuess {
   std::string file;  // empty: no such value
   size_t record = 0;
 
-  void Add(std::string_view text, bool is_missing, const FileSample& sample,
-           size_t at) {
+  // `number`: the text as a plain number.
+  void Add(std::string_view text, std::string_view number, bool is_missing,
+           const FileSample& sample, size_t at) {
     // Words such as nan and infinity are floats only among numbers.
-    const bool fits = is_missing || numbers.Add(text);
+    const bool fits = is_missing || numbers.Add(number);
     missing = missing || is_missing;
     if (file.empty() && (!fits || numbers.Result(missing) == DType::kBytes)) {
       other = text;
@@ -196,8 +197,7 @@ class CsvFieldFinder {
             : sample.records[record];
     std::string scratch;
     const auto fields = [&](auto&& take) {
-      return ForEachField(text, source_.delimiter[0], source_.multiline, true,
-                          scratch, take);
+      return ForEachFieldOf(source_, text, true, scratch, take);
     };
     const auto found =
         fields([](size_t, std::string_view) { return absl::OkStatus(); });
@@ -221,9 +221,14 @@ class CsvFieldFinder {
                 size_t component) {
     if (component >= components_.size()) return;
     const std::string_view trimmed = Trimmed(text);
+    std::string_view number = trimmed;
+    if (!HasPlainNumbers(source_)) {
+      const bool fits = MakePlainNumber(trimmed, source_, number_);
+      number = fits ? std::string_view(number_) : "no number";
+    }
     const std::vector<std::string>& missing = source_.missing;
     components_[component].guess.Add(
-        trimmed,
+        trimmed, number,
         std::find(missing.begin(), missing.end(), trimmed) != missing.end(),
         sample, record);
   }
@@ -233,6 +238,7 @@ class CsvFieldFinder {
   std::vector<Component> components_;  // from the first file
   std::map<std::string, size_t, std::less<>> component_of_;  // by column
   std::string converted_;
+  std::string number_;
   size_t good_ = 0;
   absl::Status bad_;
 };

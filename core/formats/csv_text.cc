@@ -19,13 +19,47 @@ absl::StatusOr<std::vector<std::string>> ColumnNames(const CsvSource& source,
     names.emplace_back(text);
     return absl::OkStatus();
   };
-  FM_RETURN_IF_ERROR(ForEachField(header, source.delimiter[0], source.multiline,
-                                  true, scratch, take)
-                         .status());
+  FM_RETURN_IF_ERROR(
+      ForEachFieldOf(source, header, true, scratch, take).status());
   for (size_t c = 0; c < names.size(); ++c) {
     if (names[c].empty()) names[c] = fmt::format("f{}", c);
   }
   return names;
+}
+
+bool MakePlainNumber(std::string_view text, const CsvSource& source,
+                     std::string& number) {
+  number = text;
+  if (text.find_first_of("0123456789") == text.npos) return true;
+  number.clear();
+  const std::string& thousands = source.thousands;
+  bool grouped = false;
+  bool whole = true;  // in front of the decimals and the exponent
+  size_t digits = 0;  // since the last mark of thousands
+  const auto is_group = [&] {
+    return grouped ? digits == 3 : digits > 0 && digits <= 3;
+  };
+  for (size_t k = 0; k < text.size(); ++k) {
+    const char c = text[k];
+    const bool decimal = c == source.decimal[0];
+    if (whole && !thousands.empty() && text.substr(k).starts_with(thousands)) {
+      if (!is_group()) return false;
+      grouped = true;
+      digits = 0;
+      k += thousands.size() - 1;
+      continue;
+    }
+    if (decimal || c == 'e' || c == 'E') {
+      if ((decimal && !whole) || (grouped && whole && digits != 3))
+        return false;
+      whole = false;
+    } else if (c == '.') {
+      return false;
+    }
+    digits += c >= '0' && c <= '9' ? 1 : 0;
+    number += decimal ? '.' : c;
+  }
+  return !grouped || !whole || digits == 3;
 }
 
 absl::StatusOr<std::vector<ColumnRun>> ColumnRuns(const CsvSource& source) {

@@ -105,6 +105,77 @@ absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
   }
 }
 
+// Same, for any byte as `quote`, or none, and for escaped bytes, which stand
+// for themselves within quotes and without. Copies each field into `scratch`.
+template <class Take>
+absl::StatusOr<size_t> ForEachStyledField(std::string_view record,
+                                          const CsvSource& source, bool returns,
+                                          std::string& scratch, Take&& take) {
+  const auto is = [&](size_t at, const std::string& mark) {
+    return at < record.size() && !mark.empty() && record[at] == mark[0];
+  };
+  size_t at = 0;
+  for (size_t column = 0;; ++column) {
+    scratch.clear();
+    const bool quoted = is(at, source.quote);
+    bool open = quoted;
+    if (quoted) ++at;
+    for (; at < record.size() && (open || !is(at, source.delimiter)); ++at) {
+      if (is(at, source.escape) && at + 1 < record.size()) {
+        ++at;
+      } else if (open && is(at, source.quote)) {
+        if (is(at + 1, source.quote)) {
+          ++at;
+        } else {
+          open = false;
+          continue;
+        }
+      } else if (quoted && !open) {
+        return DataLoss("text after the closing quote of column {}",
+                        column + 1);
+      }
+      scratch += record[at];
+    }
+    if (open) {
+      return DataLoss("the quote of column {} is not closed in its row",
+                      column + 1);
+    }
+    if (returns && !quoted && HasReturnInside(scratch)) {
+      return DataLoss("a carriage return inside column {}, which is not quoted",
+                      column + 1);
+    }
+    FM_RETURN_IF_ERROR(take(column, std::string_view(scratch)));
+    if (at == record.size()) return column + 1;
+    ++at;  // the delimiter
+  }
+}
+
+// True if fields are quoted as RFC 4180 says.
+inline bool HasPlainQuotes(const CsvSource& source) {
+  return source.quote == "\"" && source.escape.empty();
+}
+// Calls ForEachField or ForEachStyledField.
+template <class Take>
+absl::StatusOr<size_t> ForEachFieldOf(const CsvSource& source,
+                                      std::string_view record, bool returns,
+                                      std::string& scratch, Take&& take) {
+  if (!HasPlainQuotes(source)) {
+    return ForEachStyledField(record, source, returns, scratch, take);
+  }
+  return ForEachField(record, source.delimiter[0], source.multiline, returns,
+                      scratch, take);
+}
+
+// True if numbers are written with a point and without marks of thousands.
+inline bool HasPlainNumbers(const CsvSource& source) {
+  return source.decimal == "." && source.thousands.empty();
+}
+// Writes `text`, with the marks of the source, as a plain number: "1.234,5" →
+// "1234.5". Returns false if the marks are not where numbers have them. A text
+// without digits stays as it is.
+bool MakePlainNumber(std::string_view text, const CsvSource& source,
+                     std::string& number);
+
 // A run of columns that becomes one component, such as "pixels=p0..p783".
 struct ColumnRun {
   std::string name;   // component name

@@ -121,8 +121,16 @@ struct CsvSource {  // one record a line, its columns by name
   // The first record of each file has the names; else they are f0, f1, ….
   bool header = true;
   std::string delimiter = ",";  // one byte
+  // The byte around quoted fields; "": fields are not quoted.
+  std::string quote = "\"";
+  // The byte in front of one that stands for itself; "": none.
+  std::string escape{};
   // Texts that stand for no value: NaN in floats, themselves in bytes.
   std::vector<std::string> missing = {""};
+  // The mark of decimals, one byte, and the text between groups of three digits
+  // in numbers, "" for none: "1.234,5" with "," and ".".
+  std::string decimal = ".";
+  std::string thousands{};
   // Quoted fields may hold line breaks; then files are not read in blocks.
   bool multiline = false;
   TextEncoding encoding = TextEncoding::kUtf8;

@@ -90,6 +90,10 @@ class Sources(SourceMethods):
         types: Types | None = None,
         header: bool | None = None,
         delimiter: str | None = None,
+        quote: str | None = None,
+        escape: str | None = None,
+        decimal: str | None = None,
+        thousands: str | None = None,
         missing: str | Sequence[str] | None = None,
         multiline: bool | None = None,
         encoding: Literal["utf-8", "latin-1", "utf-16"] | None = None,
@@ -114,6 +118,10 @@ class Sources(SourceMethods):
           header: The first record of each file has the names; else they are f0, f1, …. Default:
             True.
           delimiter: The byte between two values. Default: ",".
+          quote: The byte around values that hold delimiters; an empty text: none. Default: '"'.
+          escape: The byte in front of a quote, a delimiter or another byte that stands for itself.
+          decimal: The mark of decimals in numbers. Default: ".".
+          thousands: The text between groups of three digits in numbers.
           missing: Texts that stand for no value. Default: [""].
           multiline: Quoted values may hold line breaks. Default: False.
           encoding: Encoding of the files; components are UTF-8. UTF-16 files are read from their
@@ -149,6 +157,10 @@ class Sources(SourceMethods):
             types=types,
             header=header,
             delimiter=delimiter,
+            quote=quote,
+            escape=escape,
+            decimal=decimal,
+            thousands=thousands,
             missing=missing,
             multiline=multiline,
             encoding=encoding,

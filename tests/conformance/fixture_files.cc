@@ -303,6 +303,15 @@ void MakeCsvFiles(const std::string& directory) {
            (k % 5 == 4 ? "many\n" : std::to_string(k) + "\n");
   }
   fs::create_directories(directory + "/csv");
+  // Other quotes, and numbers as 12.005 and 3,5.
+  std::string marks = "label;a;x\n";
+  for (int k = 1; k < 30; ++k) {
+    marks += std::to_string(k) + (k % 3 == 0 ? ",5;" : ";") +
+             std::to_string(k) + (k % 2 == 0 ? ".005;" : ";") +
+             (k % 4 == 0 ? "'it''s; " : "it\\'s\\; ") + RowText(k) +
+             (k % 4 == 0 ? "'\n" : "\n");
+  }
+  Write(directory + "/marks.csv", marks);
   Write(directory + "/odd.csv", odd);
   Write(directory + "/csv/a.csv", csv);
   Write(directory + "/csv/b.csv", "b,x,a\ntrue,\"last\",-3");

@@ -194,6 +194,17 @@ Source RecordsSource(Random& random, const std::string& directory) {
                                              {"x", DType::kBytes, {}}},
                                   .multiline = Below(random, 2) == 0});
     case 4:
+      if (Below(random, 3) == 0) {
+        return MakeSource(CsvSource{.files = {directory + "/marks.csv"},
+                                    .fields = {{"x", DType::kBytes, {}},
+                                               {"a", DType::kInt64, {}},
+                                               {"label", DType::kFloat32, {}}},
+                                    .delimiter = ";",
+                                    .quote = "'",
+                                    .escape = "\\",
+                                    .decimal = ",",
+                                    .thousands = "."});
+      }
       return MakeSource(CsvSource{
           .files = {directory + "/csv/" +
                     Pick(random, std::array{"a.csv.gz", "a.csv.zst"})},

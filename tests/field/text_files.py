@@ -13,6 +13,7 @@ import io
 import json
 import math
 import pathlib
+import random
 import struct
 import tarfile
 import zipfile
@@ -427,6 +428,56 @@ def comments_and_skipped_rows(feedmill):
     feedmill.refused("{csv: {files: few.csv, skip_rows: -1}}", "skip_rows")
 
 
+def quoting_styles(feedmill):
+    """Rows that Python's csv module writes, in each of its styles."""
+    draw = random.Random(7)
+    rows = [["".join(draw.choices("ab\"';\\\t, |", k=draw.randrange(6))) for _ in range(3)] for _ in range(300)]
+    fields = "fields: {f0: bytes, f1: bytes, f2: bytes}"
+    styles = [({"quotechar": quote, "escapechar": escape, "doublequote": doubled, "quoting": quoting, "delimiter": delimiter})
+              for quote in "\"'|" for escape, doubled in ((None, True), ("\\", True), ("\\", False))
+              for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL) for delimiter in ";,\t"]
+    styles += [{"quoting": csv.QUOTE_NONE, "escapechar": "\\", "quotechar": None, "delimiter": ";"}]
+    for style in styles:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n", **style).writerows(rows)
+        assert list(csv.reader(io.StringIO(text.getvalue()), **style)) == rows, style
+        feedmill.write("t.csv", text.getvalue())
+        quote = {"quote": style["quotechar"] or "", "escape": style["escapechar"] or "", "delimiter": style["delimiter"]}
+        options = ", ".join(f"{name}: {json.dumps(mark)}" for name, mark in quote.items())
+        got = feedmill.read(f"{{csv: {{files: t.csv, header: false, {options}, missing: [none], {fields}}}}}")
+        equal([list(row.values()) for row in got], rows)
+    feedmill.write("t.csv", "a;b\n'1;2\n")
+    feedmill.refused("{csv: {files: t.csv, delimiter: ';', quote: \"'\", fields: {a: bytes, b: bytes}}}", "column 1 is not closed")
+    for wrong, part in (("quote: ab", "quote must be one byte"), ("escape: ','", "escape must be one byte"),
+                        ("escape: '\"'", "a doubled quote"), ("quote: \"'\", multiline: true", "multiline needs")):
+        feedmill.refused(f"{{csv: {{files: t.csv, {wrong}}}}}", part)
+
+
+def marks_of_numbers(feedmill):
+    feedmill.write("german.csv", "name;price;count;rate\n\"a;b\";1.234.567,50;1.000;1,5e3\nc;-0,5;12;nan\nd;;7;,25\n")
+    german = "{csv: {files: german.csv, delimiter: ';', decimal: ',', thousands: '.'}}"
+    equal(feedmill.read(german), [
+        {"name": "a;b", "price": 1234567.5, "count": 1000, "rate": 1500.0},
+        {"name": "c", "price": -0.5, "count": 12, "rate": "NaN"},
+        {"name": "d", "price": "NaN", "count": 7, "rate": 0.25}])
+    feedmill.write("french.csv", "n;x\n1\u202f234\u202f567;2,5\n12;3\n")
+    equal(feedmill.read("{csv: {files: french.csv, delimiter: ';', decimal: ',', thousands: '\u202f'}}"),
+          [{"n": 1234567, "x": 2.5}, {"n": 12, "x": 3.0}])
+    feedmill.write("english.csv", 'n,x\n"1,234","1,234.5"\n')
+    equal(feedmill.read("{csv: {files: english.csv, thousands: ','}}"), [{"n": 1234, "x": 1234.5}])
+    # A mark in another place makes no number: 1.5 is not 15.
+    for number in ("1.5", "1234.567", ".123", "1.2345", "1,2,3", "1.234.56", "1,234.5"):
+        feedmill.write("t.csv", f"a;b\n1,5;{number}\n")
+        equal(feedmill.read(german.replace("german", "t")), [{"a": 1.5, "b": number}])
+        source = german.replace("german", "t").replace("}}", ", fields: {b: float64}}}")
+        feedmill.refused(source, f'"{number}", which is no float64')
+    # Integers that a float does not keep stay exact.
+    feedmill.write("t.csv", "a\n18.446.744.073.709.551.615\n")
+    equal(feedmill.read(german.replace("german", "t")), [{"a": 2**64 - 1}])
+    for wrong, part in (("decimal: ''", "decimal must be one byte"), ("thousands: '.'", "decimal: \",\", thousands: \".\"")):
+        feedmill.refused(f"{{csv: {{files: t.csv, {wrong}}}}}", part)
+
+
 def vectors_of_columns(feedmill):
     columns = 10_000
     names = [f"p{k}" for k in range(columns)]
@@ -528,7 +579,7 @@ def numbers_in_names(feedmill):
     equal(feedmill.read("{text: '*.txt'}", folder=feedmill.folder / "p{0..1}"), ["literal folder"])
 
 
-TESTS = [types_of_some_fields, types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
+TESTS = [types_of_some_fields, types_over_all_files, names_that_are_no_utf8, encodings, comments_and_skipped_rows, quoting_styles, marks_of_numbers, vectors_of_columns, several_missing_texts, defaults_of_missing_values,
          numbers_in_names, columns_in_another_order, large_integers, byte_order_marks, line_ends, other_delimiters, vocabulary_files, column_names,
          folders_with_wildcards]
 

@@ -44,6 +44,13 @@ Source SourceOf(uint8_t kind) {
       return MakeSource(WebDatasetSource{.files = {"f"}, .fields = scalars});
     case 4:
       return MakeSource(TfRecordSource{{"f"}});
+    case 16:
+      return MakeSource(CsvSource{.files = {"f"},
+                                  .fields = scalars,
+                                  .quote = "'",
+                                  .escape = "\\",
+                                  .decimal = ",",
+                                  .thousands = "."});
     case 13:
       return MakeSource(CsvSource{.files = {"f"},
                                   .fields = scalars,
@@ -188,7 +195,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const std::string_view file(reinterpret_cast<const char*>(data) + 2,
                               size - 2);
-  const uint8_t kind = data[0] >= 240 ? 10 + data[0] % 6 : data[0] % 10;
+  const uint8_t kind = data[0] == 239   ? 16
+                       : data[0] >= 240 ? 10 + data[0] % 6
+                                        : data[0] % 10;
   if (kind == 7) {
     CheckArrays(file);
   } else if (kind >= 8 && kind < 13) {

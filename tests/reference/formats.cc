@@ -156,6 +156,15 @@ std::vector<Found> Jsonl(const JsonlSource& source, const std::string& file) {
   return out;
 }
 
+// Returns the number that the marks of the source write, as C++ writes it.
+std::string PlainNumber(const CsvSource& source, std::string text) {
+  for (size_t at = 0; !source.thousands.empty() &&
+                      (at = text.find(source.thousands)) != std::string::npos;)
+    text.erase(at, source.thousands.size());
+  std::replace(text.begin(), text.end(), source.decimal[0], '.');
+  return text;
+}
+
 // Parses character by character, like Python's csv module.
 std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
   std::vector<std::pair<size_t, std::vector<std::string>>> rows;
@@ -163,6 +172,9 @@ std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
   std::string text;
   bool quoted = false, any = false;
   size_t begin = 0;
+  const auto is_quote = [&](char c) {
+    return !source.quote.empty() && c == source.quote[0];
+  };
   const auto finish = [&](size_t next) {
     row.push_back(text);
     if (row.size() > 1 || any) rows.push_back({begin, row});
@@ -173,14 +185,18 @@ std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
   };
   for (size_t k = FirstLine(file); k < file.size(); ++k) {
     const char c = file[k];
-    if (quoted && c == '"' && k + 1 < file.size() && file[k + 1] == '"') {
+    if (!source.escape.empty() && c == source.escape[0]) {
+      text += file[++k];
+      any = true;
+    } else if (quoted && is_quote(c) && k + 1 < file.size() &&
+               is_quote(file[k + 1])) {
       text += c;
       ++k;
-    } else if (quoted && c == '"') {
+    } else if (quoted && is_quote(c)) {
       quoted = false;
     } else if (quoted) {
       text += c;
-    } else if (c == '"' && text.empty()) {
+    } else if (is_quote(c) && text.empty()) {
       quoted = any = true;
     } else if (c == source.delimiter[0]) {
       row.push_back(text);
@@ -207,7 +223,8 @@ std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
       std::string value = rows[r].second.at(column);
       const bool missing =
           std::count(source.missing.begin(), source.missing.end(), value) > 0;
-      if (missing && field.dtype != DType::kBytes) value.clear();
+      if (field.dtype != DType::kBytes)
+        value = missing ? "" : PlainNumber(source, value);
       element.push_back({field.name, Scalar(value, field.dtype)});
     }
     out.push_back({rows[r].first, element});

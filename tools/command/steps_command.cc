@@ -78,6 +78,7 @@ struct DefaultOfField {
 
   static std::string TextOrNone(const std::string& text) {
     if (text.empty()) return "none";
+    if (text == "\"") return "'\"'";
     // A name stands by itself; other characters are hard to see without quotes.
     const bool name = std::all_of(text.begin(), text.end(), [](char c) {
       return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_';
