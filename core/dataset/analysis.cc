@@ -28,8 +28,10 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   if (is_input) return true;
   for (const Step& step : graph.steps) {
     const StepNeeds needs = NeedsOf(step);
-    if (step.Is<ShuffleStep>() && needs == StepNeeds::kCounts &&
-        !step.Get<ShuffleStep>().files) {
+    const auto* shuffle = step.As<ShuffleStep>();
+    if ((shuffle != nullptr && needs == StepNeeds::kCounts &&
+         !shuffle->files) ||
+        step.Is<WeightedSampleStep>()) {
       return true;
     }
     if (needs == StepNeeds::kPlace || needs == StepNeeds::kSequence) {
@@ -84,8 +86,11 @@ class PlacementFinder {
     const StepTraits traits = TraitsOf(step);
     const StepNeeds needs = traits.needs;
     if (step.Is<ShuffleStep>() && needs == StepNeeds::kCounts) {
-      FM_RETURN_IF_ERROR(CheckShuffle(index));
+      FM_RETURN_IF_ERROR(step.Get<ShuffleStep>().files
+                             ? CheckShuffleFiles(index)
+                             : CheckShuffle(index));
     }
+    if (step.Is<WeightedSampleStep>()) FM_RETURN_IF_ERROR(CheckSample(index));
     if (step.Is<RepeatStep>()) FM_RETURN_IF_ERROR(CheckRepeat(index));
     if (step.Is<OnErrorStep>()) FM_RETURN_IF_ERROR(CheckOnError(index));
     if (step.Is<CacheStep>()) FM_RETURN_IF_ERROR(CheckCache(index));
@@ -124,9 +129,6 @@ class PlacementFinder {
   }
 
   absl::Status CheckShuffle(size_t index) const {
-    if (graph_.steps[index].Get<ShuffleStep>().files) {
-      return CheckShuffleFiles(index);
-    }
     const std::string_view reason = ReadInOrderReason(graph_.source);
     if (reason == "generator") {
       return InvalidArgument(
@@ -163,6 +165,28 @@ class PlacementFinder {
         "shuffle before the repeat (each pass is shuffled again), give the "
         "repeat a count, or write `shuffle: {{window: N}}`",
         Name(index), *infinite_);
+  }
+
+  // The same for a step that chooses elements of any places.
+  absl::Status CheckSample(size_t index) const {
+    std::string reason;
+    if (const auto why = ReadInOrderReason(graph_.source); !why.empty()) {
+      reason = fmt::format("the source ({}) is read from its beginning", why);
+    } else if (streamed_) {
+      reason = fmt::format("the elements of {} are read one after the other",
+                           graph_.source.name());
+    } else if (client_ || uncertain_) {
+      reason = fmt::format("it cannot stand after {}",
+                           client_ ? *client_ : *uncertain_);
+    } else if (infinite_ && !cut_) {
+      reason = fmt::format("{} is infinite", *infinite_);
+    } else {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "{}: it chooses among all elements by number, and {}. Move it to the "
+        "beginning of the steps, of a source whose records can be counted",
+        Name(index), reason);
   }
 
   absl::Status CheckShuffleFiles(size_t index) const {

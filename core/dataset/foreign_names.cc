@@ -165,9 +165,11 @@ constexpr Answer kAnswers[] = {
     {"", "zip", "it is a source: `source: {zip: […]}`"},
     {"", "concatenate concat concat_datasets chain chain_dataset union",
      "it is a source: `source: {concatenate: […]}`"},
-    {"",
-     "mixture mix sample_from_datasets choose_from_datasets weighted_sample",
+    {"", "mixture mix sample_from_datasets choose_from_datasets",
      "it is a source: `source: {mixture: {inputs: […], weights: […]}}`"},
+    {"", "weighted_random_sampler class_balanced_sampler oversample",
+     "write `weighted_sample: {weights: […]}`, or `{classes: […]}`, which "
+     "balances classes"},
     {"", "ignore_errors skip_errors drop_errors", "write `on_error: skip`"},
     {"", "limit", "write `take: N`"},
     {"", "where", "write `filter: \"x > 0\"`"},

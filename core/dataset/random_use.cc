@@ -50,6 +50,8 @@ bool UsesRandomNumbers(const Graph& graph, const FunctionRegistry& registry) {
 
 bool NeedsSeed(const Graph& graph, const FunctionRegistry& registry) {
   return AnyStep(graph, [&](const Step& step) {
+    const auto* sample = step.As<WeightedSampleStep>();
+    if (sample != nullptr) return !sample->seed.has_value();
     const auto* shuffle = step.As<ShuffleStep>();
     return shuffle != nullptr ? !shuffle->seed.has_value()
                               : UsesRandomNumbers(step, registry);

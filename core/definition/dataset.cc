@@ -196,8 +196,9 @@ Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
                                   std::move(measure)});
 }
 
-Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {
-  return FromSource(ImagesSource{std::move(files), label});
+Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label,
+                        std::vector<std::string> classes) {
+  return FromSource(ImagesSource{std::move(files), label, std::move(classes)});
 }
 
 Dataset::Dataset(Graph graph)
@@ -368,6 +369,10 @@ Dataset Dataset::Shard(int64_t count, int64_t index) const {
 
 Dataset Dataset::Subset(std::vector<int64_t> indices) const {
   return With(MakeStep(SubsetStep{std::move(indices)}));
+}
+
+Dataset Dataset::WeightedSample(WeightedSampleStep options) const {
+  return With(MakeStep(std::move(options)));
 }
 
 Dataset Dataset::Enumerate(EnumerateStep options) const {

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/dataset/step_kind.h"
 #include "core/plan/positions.h"
+#include "core/plan/weighted_choice.h"
 
 namespace feedmill {
 
@@ -81,6 +82,12 @@ const std::vector<int64_t>& Plan::IndicesOf(const Level& level) const {
   return graph_->graph.steps[level.step].Get<SubsetStep>().indices;
 }
 
+uint64_t Plan::ChosenAt(const Level& level, uint64_t epoch, uint64_t p) const {
+  // The shuffle of the chosen elements has ordinal 0.
+  return level.choice->At(p,
+                          level.choice->BeginOf(KeyOf(level.step, epoch, 1)));
+}
+
 Plan::Run Plan::RunOf(const Level& level, uint64_t epoch, uint64_t p) const {
   // In odd epochs, runs begin half a run earlier, so that elements meet new
   // neighbours.
@@ -135,6 +142,9 @@ RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
         break;
       case Level::Kind::kSubset:
         p = Unsigned(IndicesOf(level)[p]);
+        break;
+      case Level::Kind::kWeighted:
+        p = ChosenAt(level, pass, p);
         break;
       case Level::Kind::kRepeat:
         pass = (level.count == kInfinite ? 0 : pass * level.count) +
@@ -235,6 +245,12 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
           ExpandEach(levels, {&from, 1}, span.pass, out);
         }
         return;
+      case Level::Kind::kWeighted:
+        for (; span.begin < span.end; ++span.begin) {
+          const uint64_t from = ChosenAt(level, span.pass, span.begin);
+          ExpandEach(levels, {&from, 1}, span.pass, out);
+        }
+        return;
       case Level::Kind::kTake:
       case Level::Kind::kSkip:
       case Level::Kind::kBatch:
@@ -275,6 +291,7 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
       case Level::Kind::kMixed:
       case Level::Kind::kShard:
       case Level::Kind::kSubset:
+      case Level::Kind::kWeighted:
         return {};
       case Level::Kind::kTake:
       case Level::Kind::kSkip:
@@ -420,8 +437,12 @@ uint64_t Plan::ReachedPassEnd(uint64_t p) const {
 
 RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
   uint64_t seed = seed_;
-  const auto* shuffle = graph_->graph.steps[step].As<ShuffleStep>();
-  if (shuffle != nullptr && shuffle->seed) seed = *shuffle->seed;
+  const Step& own = graph_->graph.steps[step];
+  if (const auto* shuffle = own.As<ShuffleStep>()) {
+    seed = shuffle->seed.value_or(seed);
+  } else if (const auto* sample = own.As<WeightedSampleStep>()) {
+    seed = sample->seed.value_or(seed);
+  }
   return MakeRandomKey(seed, iteration_, epoch, graph_->first_step + step,
                        ordinal);
 }

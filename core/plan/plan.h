@@ -15,6 +15,7 @@
 namespace feedmill {
 
 class PlanBuilder;
+class WeightedChoice;  // weighted_choice.h
 
 inline constexpr uint64_t kInfinite = std::numeric_limits<uint64_t>::max();
 
@@ -164,6 +165,7 @@ class Plan {
       kSkip,
       kShard,
       kSubset,
+      kWeighted,  // a shuffle of the chosen elements follows
       kBatch,
     };
     Kind kind = Kind::kTake;
@@ -174,6 +176,7 @@ class Plan {
     // skip, shard or batch.
     uint64_t count = 0;
     uint64_t first = 0;  // first position of the shard
+    std::shared_ptr<const WeightedChoice> choice{};  // of kWeighted
   };
   // Positions [begin, end) of a level's output, in pass `pass` of the repeats
   // after the level.
@@ -189,6 +192,8 @@ class Plan {
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
   // Returns the input positions of a kSubset level.
   const std::vector<int64_t>& IndicesOf(const Level& level) const;
+  // Returns the input position of position p of a kWeighted level.
+  uint64_t ChosenAt(const Level& level, uint64_t epoch, uint64_t p) const;
   static Span InputOf(const Level& level, Span span);
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   // A run of the window shuffle and its permutation.

@@ -1,11 +1,14 @@
 #include "core/plan/plan_builder.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/step_kind.h"
 #include "core/plan/positions.h"
+#include "core/plan/weighted_choice.h"
 
 namespace feedmill {
 namespace {
@@ -110,6 +113,17 @@ absl::Status PlanBuilder::Subset(const std::vector<int64_t>& indices) {
                            indices.back(), plan_.size_);
   }
   return Add(Plan::Level::Kind::kSubset, 0, indices.size());
+}
+
+absl::Status PlanBuilder::WeightedSample(const WeightedSampleStep& step) {
+  if (!in_plan()) return absl::OkStatus();
+  FM_RETURN_IF_ERROR(NeedsEnd());
+  FM_ASSIGN_OR_RETURN(WeightedChoice choice,
+                      WeightedChoice::Make(step, plan_.size_));
+  FM_RETURN_IF_ERROR(Add(Plan::Level::Kind::kWeighted, 0, choice.count()));
+  plan_.levels_.back().choice =
+      std::make_shared<const WeightedChoice>(std::move(choice));
+  return ShuffleAll();
 }
 
 absl::Status PlanBuilder::Batch(int64_t size, bool drop_remainder) {

@@ -32,6 +32,8 @@ class PlanBuilder {
   absl::Status Shard(int64_t count, int64_t index);
   // InvalidArgument if the input has no position with the last index.
   absl::Status Subset(const std::vector<int64_t>& indices);
+  // InvalidArgument also if the weights do not fit the number of positions.
+  absl::Status WeightedSample(const WeightedSampleStep& step);
   absl::Status Batch(int64_t size, bool drop_remainder);
 
  private:

@@ -130,13 +130,14 @@ class Dataset {
   static Dataset Text(std::vector<std::string> files,
                       Compression compression = Compression::kByName);
   // Image files, not decoded. The label is the folder's name if that is an
-  // integer, else its index among all folder names, sorted.
+  // integer, else its index among all folder names, sorted, or in `classes`.
   // Output: image, bytes []; label, int64 []; path, bytes [].
   // Errors: NotFound if a folder or glob has no image.
   // Example:
   //   Dataset::Images({"photos/*/*.jpg"}).DecodeImage().Resize(224, 224)
   static Dataset Images(std::vector<std::string> files,
-                        ImageLabel label = ImageLabel::kFolder);
+                        ImageLabel label = ImageLabel::kFolder,
+                        std::vector<std::string> classes = {});
   // Records of options.record_bytes bytes.
   // Output: x, bytes [].
   // Errors: InvalidArgument if record_bytes is below 1. DataLoss if the bytes
@@ -653,6 +654,18 @@ class Dataset {
   //   Dataset::Range(10, 20).Subset({1, 5})
   //   // → 11, 15
   Dataset Subset(std::vector<int64_t> indices) const;
+  // Elements in proportion to weights, in a random order, other ones in each
+  // epoch. An element is there floor(E) or ceil(E) times, E being its share of
+  // the weights times options.count; the same holds for a class.
+  // Input: any element, of a known number.
+  // Output: as the input.
+  // Errors: InvalidArgument if there is not one weight, or class, for each
+  // element, or if all weights are 0. InvalidArgument also behind a step that
+  // changes the number of elements.
+  // Example:
+  //   Dataset::Range(4).WeightedSample({.weights = {0, 1, 0, 0}, .count = 3})
+  //   // → 1, 1, 1
+  Dataset WeightedSample(WeightedSampleStep options) const;
   // Adds the element's place.
   // Input: any element. A single unnamed component gets the name x.
   // Output: options.component, int64 [], before the components of the input.

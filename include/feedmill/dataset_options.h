@@ -200,6 +200,11 @@ struct ImagesSource {
   enum class Label { kFolder, kFilename };
   std::vector<std::string> files{};
   Label label = Label::kFolder;
+  // The names that label images, in the order of their numbers. Empty: the
+  // names that the files have. Another name is a data error of its image.
+  std::vector<std::string> classes{};
+  // A file with such a name a line, in place of `classes`.
+  std::string classes_file{};
 };
 
 // ---- sources of several datasets
@@ -410,6 +415,21 @@ struct ShardStep {  // the elements index, index + count, …
 };
 struct SubsetStep {  // the elements with these indexes, which increase
   std::vector<int64_t> indices;
+};
+// Elements in proportion to their weights, in a random order, other ones in
+// each epoch. An element is chosen floor(E) or ceil(E) times, E being its share
+// of the weights times `count`.
+struct WeightedSampleStep {
+  // A number of at least 0 for each element or, with `classes`, for each class.
+  std::vector<double> weights{};
+  // The class of each element, from 0. Without weights, all classes have the
+  // same share. A class without elements has none.
+  std::vector<int64_t> classes{};
+  std::optional<int64_t> count{};  // absent: as many as there are
+  // Each element is chosen once at most: E is at most 1, and other elements
+  // share the rest.
+  bool distinct = false;
+  std::optional<uint64_t> seed{};  // absent: the pipeline's
 };
 struct EnumerateStep {  // adds a first component: start, start + 1, …
   std::string component = "index";

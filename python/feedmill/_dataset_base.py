@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+import numpy as np
+
 from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._arguments import Even, Nulls
@@ -86,6 +88,10 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
 
     def _spec_before(self) -> Spec:
         return self.element_spec
+
+    def _values_of(self, value: str) -> Any:
+        with self._with_step("map", {"v": value}).read() as reader:
+            return np.concatenate([np.asarray(chunk["v"]) for chunk in reader.chunks()])
 
     def _input(self) -> _feedmill.Pipeline:
         """The definition as an input of another dataset."""
@@ -194,6 +200,21 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
         half: float64[?]
         """
         return _specs(self._pipeline().element_spec())
+
+    @property
+    def class_names(self) -> list[str]:
+        """The names of the labels of :meth:`images`, in the order of their numbers.
+
+        Lists the files, unless ``classes`` are given. An empty list means that the labels
+        are integers in the names of the files.
+
+        Raises InvalidArgumentError for another source.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.images("photos/*/*.jpg").class_names
+        ['cat', 'dog']
+        """
+        return self._pipeline().class_names()
 
     # ---- a look at the elements
 

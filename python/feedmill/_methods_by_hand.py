@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import numpy as np
+
 from feedmill import _memory
 from feedmill._foreign_names import hint
 from feedmill._python_functions import OutputTypes, Spec, generator_source, python_step
@@ -266,6 +268,10 @@ class StepMethods:
         """The spec of the elements so far."""
         raise NotImplementedError
 
+    def _values_of(self, value: str) -> Any:
+        """The values of an expression in all elements, read in this process."""
+        raise NotImplementedError
+
     @overload
     def map(
         self,
@@ -375,6 +381,62 @@ class StepMethods:
                 ),
             )
         return self._with_step("filter", expression(predicate))
+
+    def weighted_sample(
+        self,
+        weights: Sequence[float] | str | None = None,
+        *,
+        classes: Sequence[int] | str | None = None,
+        count: int | None = None,
+        distinct: bool | None = None,
+        seed: int | None = None,
+    ) -> Self:
+        """Chooses elements in proportion to weights, in a random order, others in each epoch.
+
+        An element is chosen floor(E) or ceil(E) times in an epoch, E being its share of
+        the weights times ``count``. The same holds for a class.
+
+        Args:
+          weights: A number of at least 0 for each element, or for each class. The name of
+            a component, or an expression: its values, which are read here and now.
+          classes: The class of each element, an integer from 0, or the name of a component
+            in the same way; texts are numbered in their sorted order. Without weights,
+            classes are balanced: each has the same share.
+          count: Number of elements to choose. Default: as many as there are.
+          distinct: Chooses each element once at most, without replacement. Default: False.
+          seed: Replaces the seed of the pipeline for this step.
+
+        The weights are a part of the definition, which has at most 16 MiB through a
+        service: about a million weights, or seven million classes.
+
+        Raises InvalidArgumentError for a negative weight. Reading raises it if there is not
+        one weight, or class, for each element, or if a step before this one changes their
+        number.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(6).weighted_sample([4, 1, 1, 0, 0, 0], seed=1)
+        >>> sorted(int(x) for x in ds.read())
+        [0, 0, 0, 0, 1, 2]
+        >>> cats = fm.Dataset.from_dict({"label": ["cat", "cat", "cat", "dog"]})
+        >>> even = cats.weighted_sample(classes="label", seed=1)
+        >>> sorted(e["label"] for e in even.read())
+        [b'cat', b'cat', b'dog', b'dog']
+        """
+        if isinstance(weights, str):
+            weights = self._values_of(weights)
+        if isinstance(classes, str):
+            found = self._values_of(classes)
+            if not np.issubdtype(found.dtype, np.integer):
+                found = np.unique(found, return_inverse=True)[1]
+            classes = found
+        return self._step(
+            "weighted_sample",
+            weights=weights,
+            classes=classes,
+            count=count,
+            distinct=distinct,
+            seed=seed,
+        )
 
     def _with_python(self, function: Any, given: dict[str, Any]) -> Self:
         batched = given.pop("batched", False)

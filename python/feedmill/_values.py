@@ -37,12 +37,12 @@ Outputs: TypeAlias = (
 
 def plain(value: Any) -> Value:
     """Returns ``value`` as data of a definition."""
+    if isinstance(value, np.generic):  # float64 is a float, too
+        return plain(value.item())
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, str):
         return str(value)
-    if isinstance(value, np.generic):
-        return plain(value.item())
     if isinstance(value, os.PathLike):
         return plain(os.fspath(value))
     if isinstance(value, Mapping):

@@ -13,6 +13,7 @@
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 #include "core/operators/registry.h"
+#include "core/sources/record_format.h"
 #include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_steps.h"
 
@@ -405,6 +406,27 @@ Source RandomSource(Random& random, const std::string& directory,
   return MakeSource(RangeSource{0, 9, 1});
 }
 
+// Adds a sample by weights or classes, one for each of `size` elements.
+void AddWeightedSample(Random& random, uint64_t size, Graph& graph) {
+  WeightedSampleStep sample;
+  const bool by_class = Below(random, 2) == 0;
+  const uint64_t classes = 1 + Below(random, 4);
+  for (uint64_t k = 0; k < size && by_class; ++k) {
+    sample.classes.push_back(static_cast<int64_t>(Below(random, classes)));
+  }
+  const bool weighted = !by_class || Below(random, 2) == 0;
+  for (uint64_t k = 0; k < (by_class ? classes : size) && weighted; ++k) {
+    sample.weights.push_back(0.25 +
+                             0.1 * static_cast<double>(Below(random, 50)));
+  }
+  sample.distinct = Below(random, 2) == 0;
+  if (sample.distinct || Below(random, 2) == 0) {
+    sample.count = static_cast<int64_t>(
+        Below(random, sample.distinct ? size + 1 : 2 * size));
+  }
+  graph.steps.push_back(MakeStep(std::move(sample)));
+}
+
 }  // namespace
 
 Graph RandomGraph(uint64_t seed, const std::string& directory,
@@ -419,6 +441,11 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   if (PropertiesOf(graph.source).infinite) {
     graph.steps.push_back(
         MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))}));
+  }
+  if (graph.source.Is<RangeSource>() && Below(random, 3) == 0) {
+    const RecordFormat& format = FormatOf(graph.source);
+    const uint64_t size = *format.Size(graph.source.options());
+    if (size > 0) AddWeightedSample(random, size, graph);
   }
   AddSteps(
       random, wanted, registry,

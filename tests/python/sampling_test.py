@@ -119,3 +119,113 @@ def test_shares_that_do_not_fit_are_errors():
         list(fm.Dataset.range(10).split([0.8, 0.1], 0).read())
     with pytest.raises(fm.InvalidArgumentError, match="must be 0 to 1, it is 2"):
         list(fm.Dataset.range(10).split([0.5, 0.5], 2).read())
+
+
+# ---- weights
+
+
+def test_elements_are_chosen_by_their_weights_to_one():
+    rng = np.random.default_rng(3)
+    weights = rng.exponential(size=500)
+    weights[::7] = 0
+    count = 3000
+    expected = weights / weights.sum() * count
+    dataset = fm.Dataset.range(500).weighted_sample(weights, count=count)
+    total = np.zeros(500)
+    for epoch in range(40):
+        found = np.bincount(values(dataset.with_options(seed=5), epoch=epoch), minlength=500)
+        assert found.sum() == count
+        assert (np.floor(expected - 1e-9) <= found).all() and (found <= np.ceil(expected)).all()
+        total += found
+    some = expected > 0
+    # NumPy's independent draws have a chi-square of 428 here; a grid varies less.
+    drawn = rng.multinomial(count * 40, expected / count)
+    reached = chi_square(total[some], expected[some] * 40)
+    assert reached < chi_square(drawn[some], expected[some] * 40) < 1.3 * some.sum()
+
+
+def test_distinct_elements_have_chances_by_their_weights():
+    weights = np.array([50.0, 1, 2, 3, 4, 5, 6, 0])
+    dataset = fm.Dataset.range(8).weighted_sample(weights, count=4, distinct=True)
+    total = np.zeros(8)
+    epochs = 3000
+    for epoch in range(epochs):
+        found = values(dataset.with_options(seed=2), epoch=epoch)
+        assert len(set(found)) == 4
+        total[found] += 1
+    # Element 0 is always there; the others share three places.
+    expected = np.array([1, *(weights[1:] / weights[1:].sum() * 3)]) * epochs
+    some = (expected > 0) & (np.arange(8) > 0)
+    assert total[0] == epochs and total[7] == 0
+    # 6 degrees of freedom: 22.5 has a probability of 0.1 %.
+    assert chi_square(total[some], expected[some]) < 22.5
+
+
+def test_the_order_of_chosen_elements_is_random():
+    dataset = fm.Dataset.range(2).weighted_sample([1, 1], count=10_000).with_options(seed=4)
+    found = np.array(values(dataset))
+    assert found.sum() == 5000
+    runs = 1 + np.count_nonzero(found[1:] != found[:-1])
+    assert abs(runs - 5001) < 5 * 50
+    assert values(dataset, epoch=1) != found.tolist()
+
+
+def test_classes_are_balanced():
+    labels = np.array([0] * 900 + [1] * 90 + [3] * 10)
+    dataset = fm.Dataset.from_numpy({"label": labels, "n": np.arange(1000)})
+    even = dataset.weighted_sample(classes="label", count=300, seed=1)
+    found = [(int(e["label"]), int(e["n"])) for e in even.read()]
+    assert np.bincount([label for label, _ in found]).tolist() == [100, 100, 0, 100]
+    assert np.bincount([n for label, n in found if label == 3])[990:].tolist() == [10] * 10
+    assert len({n for label, n in found if label == 0}) == 100
+    shares = dataset.weighted_sample([0.5, 0.25, 9, 0.25], classes=labels, count=400, seed=1)
+    assert np.bincount([int(e["label"]) for e in shares.read()]).tolist() == [200, 100, 0, 100]
+
+
+def test_a_weighted_sample_resumes_and_has_ranks():
+    weights = np.arange(100) % 5
+    dataset = (
+        fm.Dataset.range(100)
+        .weighted_sample(weights, count=250)
+        .repeat(2)
+        .batch(7)
+        .with_options(seed=9)
+    )
+    whole = [batch.tolist() for batch in dataset.read()]
+    assert whole[0] != whole[len(whole) // 2]
+    with dataset.read() as reader:
+        for _ in range(20):
+            next(reader)
+        state = reader.state_dict()
+    assert [batch.tolist() for batch in dataset.read(state=state)] == whole[20:]
+    ranks = [[b.tolist() for b in dataset.read(rank=rank, ranks=3)] for rank in range(3)]
+    assert [ranks[k % 3][k // 3] for k in range(len(whole))] == whole
+
+
+def test_a_service_chooses_the_same_elements(service):
+    weighted = fm.Dataset.range(1000).weighted_sample(np.arange(1000), count=500)
+    for dataset in (
+        weighted.with_options(seed=3),
+        fm.Dataset.range(1000).sample(0.3).with_options(seed=3),
+        fm.Dataset.range(1000).split([0.5, 0.5], 1).with_options(seed=3),
+    ):
+        assert values(dataset, service=service) == values(dataset)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda ds: ds.weighted_sample([1, 2]), "there are 2 weights, and 10 elements"),
+        (lambda ds: ds.weighted_sample([0] * 10), "all weights are 0"),
+        (lambda ds: ds.weighted_sample([-1] * 10), "a weight must be a number of at least 0"),
+        (lambda ds: ds.weighted_sample(), "it needs `weights`"),
+        (lambda ds: ds.weighted_sample(classes=[-1] * 10), "there is no class -1"),
+        (lambda ds: ds.weighted_sample([1], classes=[1] * 10), "there is no class 1"),
+        (lambda ds: ds.weighted_sample([1] * 10, count=11, distinct=True), "count is 11, and 10"),
+        (lambda ds: ds.filter("x > 2").weighted_sample([1] * 7), "it cannot stand after steps"),
+        (lambda ds: ds.repeat().weighted_sample([1] * 10), "is infinite"),
+    ],
+)
+def test_weights_that_do_not_fit(make, message):
+    with pytest.raises(fm.InvalidArgumentError, match=message):
+        values(make(fm.Dataset.range(10)).with_options(seed=1))

@@ -238,6 +238,8 @@ class Interpreter {
   }
 
   uint64_t SeedOf(const Step& step) const {
+    auto* sample = step.As<WeightedSampleStep>();
+    if (sample) return sample->seed.value_or(seed_);
     auto* shuffle = step.As<ShuffleStep>();
     return shuffle && shuffle->seed ? *shuffle->seed : seed_;
   }

@@ -66,6 +66,9 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
   } else if (shuffle) {
     for (uint64_t index : ShuffledIndexes(key(0), in.size()))
       out.push_back(in[index]);
+  } else if (auto* sample = step.As<WeightedSampleStep>()) {
+    for (uint64_t index : WeightedIndexes(*sample, in.size(), key(0), key(1)))
+      out.push_back(in[index]);
   } else if (auto* take = step.As<TakeStep>()) {
     out = Taken(*take, std::move(in));
   } else if (auto* skip = step.As<SkipStep>()) {

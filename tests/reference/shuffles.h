@@ -27,6 +27,11 @@ std::vector<uint64_t> BlockedIndexes(
 // Shuffle of files with these numbers of records.
 std::vector<uint64_t> FileIndexes(const std::vector<uint64_t>& sizes, Key key);
 
+// Elements chosen by weight among n, in the order of the output. `order`: key
+// of their shuffle; `begin`: of the grid's begin.
+std::vector<uint64_t> WeightedIndexes(const WeightedSampleStep& step,
+                                      uint64_t n, Key order, Key begin);
+
 bool ShufflesAll(const Step& step);  // of all records, or of blocks of records
 bool ShufflesFiles(const Step& step);  // also of files
 

@@ -65,6 +65,8 @@ std::vector<Case> Cases() {
       {in.Take(0), {0, 0, 0, 0}},
       {in.Skip(9), {0, 0, 1, 3}},
       {in.Subset({0}), {1, 1, 1, 1}},  // an error for 0 elements
+      {in.WeightedSample({.weights = {1}}), same},
+      {in.WeightedSample({.weights = {1}, .count = 5}), {5, 5, 5, 5}},
       {in.Shard(4, 0), {0, 1, 3, 3}},
       {in.Shard(4, 1), {0, 0, 3, 3}},
       {in.Shard(4, 3), {0, 0, 2, 3}},

@@ -55,6 +55,56 @@ TEST(PlanTest, ARangeIsItself) {
   EXPECT_EQ(plan->CounterOf(3, 0), 3u);
 }
 
+TEST(PlanTest, AWeightedSampleHasExactSharesInEachPass) {
+  const auto plan =
+      MakePlan(Dataset::Range(4)
+                   .WeightedSample({.weights = {2, 0, 1, 1}, .count = 8})
+                   .Repeat(3)
+                   .Batch(8),
+               4);
+  ASSERT_EQ(plan->size(), 3u);
+  std::set<std::vector<uint64_t>> orders;
+  for (uint64_t pass = 0; pass < 3; ++pass) {
+    std::vector<uint64_t> found = Indexes(*plan, pass, pass + 1);
+    orders.insert(found);
+    std::ranges::sort(found);
+    EXPECT_THAT(found, ElementsAre(0, 0, 0, 0, 2, 2, 3, 3));
+    EXPECT_EQ(plan->PassAt(pass), pass);
+  }
+  EXPECT_GT(orders.size(), 1u);
+}
+
+TEST(PlanTest, AWeightedSampleOfEqualWeightsIsWhole) {
+  const auto plan =
+      MakePlan(Dataset::Range(7).WeightedSample(
+                   {.weights = std::vector<double>(7, 0.3), .distinct = true}),
+               7);
+  auto found = Indexes(*plan, 0, 7);
+  std::ranges::sort(found);
+  EXPECT_THAT(found, ElementsAre(0, 1, 2, 3, 4, 5, 6));
+  for (uint64_t p = 0; p < 7; ++p) {
+    EXPECT_EQ(plan->Record(p, 0).index, Indexes(*plan, p, p + 1).at(0));
+  }
+}
+
+TEST(PlanTest, WeightsFitTheNumberOfElements) {
+  const auto error = [](const Dataset& dataset) {
+    return ErrorText(TryPlan(dataset, 4).status());
+  };
+  const Dataset range = Dataset::Range(4);
+  EXPECT_THAT(error(range.WeightedSample({.weights = {1, 2}})),
+              HasSubstr("there are 2 weights, and 4 elements"));
+  EXPECT_THAT(error(range.WeightedSample({.classes = {0, 0, 1}})),
+              HasSubstr("there are 3 classes, and 4 elements"));
+  EXPECT_THAT(error(range.WeightedSample({.weights = {0, 0, 0, 0}})),
+              HasSubstr("all weights are 0"));
+  EXPECT_THAT(error(range.WeightedSample(
+                  {.weights = {1, 0, 0, 1}, .count = 3, .distinct = true})),
+              HasSubstr("2 elements have a weight above 0"));
+  EXPECT_THAT(error(range.Repeat().WeightedSample({.weights = {1}})),
+              HasSubstr("is infinite"));
+}
+
 TEST(PlanTest, ABatchAfterRepeatCrossesPasses) {
   const auto plan = MakePlan(Dataset::Range(5).Repeat(2).Batch(4), 5);
   EXPECT_EQ(plan->size(), 3u);
