@@ -178,6 +178,15 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (Graph& input : *inputs) MakePathsAbsolute(directory, input);
   }
+  if (!graph.source.empty()) {
+    graph.source.Change([&](const FieldList& fields) {
+      for (const Field& field : fields) {
+        if (const auto* file = std::get_if<FilePath>(&field.value)) {
+          MakePathAbsolute(directory, *file->path);
+        }
+      }
+    });
+  }
   std::vector<std::string>* const files = MutableSourceFiles(graph.source);
   if (files == nullptr) return;
   const std::string escaped = EscapedPattern(directory);

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <deque>
+#include <functional>
+#include <map>
+#include <set>
 
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
@@ -31,6 +34,9 @@ class ImageFiles final : public RecordSource {
         makes_image_(live.empty() || live[0]),
         makes_label_(live.empty() || live[1]),
         makes_path_(live.empty() || live[2]) {
+    for (size_t k = 0; k < source.classes.size(); ++k) {
+      numbers_.emplace(source.classes[k], static_cast<int64_t>(k));
+    }
     if (makes_image_) dtypes_.push_back(DType::kBytes);
     if (makes_label_) dtypes_.push_back(DType::kInt64);
     if (makes_path_) dtypes_.push_back(DType::kBytes);
@@ -52,6 +58,15 @@ class ImageFiles final : public RecordSource {
       bytes += makes_image_ ? info.size : info.path.size();
       if (out.rows > 0 && bytes > bytes_max) break;
       size_t c = 0;
+      int64_t label = 0;
+      if (makes_label_) {
+        const absl::StatusOr<int64_t> found = LabelOf(info.path);
+        if (!found.ok()) {
+          out.error = found.status();
+          break;
+        }
+        label = *found;
+      }
       if (makes_image_) {
         OpenAhead(indexes.subspan(k), ahead);
         Opened next = std::move(ahead.front().opened);
@@ -62,10 +77,7 @@ class ImageFiles final : public RecordSource {
         FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
         image.offsets.Push(static_cast<int64_t>(image.values.size()));
       }
-      if (makes_label_) {
-        out.columns[c++].values.Push(ImageLabel(
-            ImageLabelName(info.path, label_), files_.manifest().classes));
-      }
+      if (makes_label_) out.columns[c++].values.Push(label);
       if (makes_path_) AppendString(info.path, out.columns[c]);
       ++out.rows;
     }
@@ -101,6 +113,16 @@ class ImageFiles final : public RecordSource {
     std::deque<Ahead> files;  // next files, as of the last call
   };
 
+  // DataLoss if the name is not among the given classes.
+  absl::StatusOr<int64_t> LabelOf(const std::string& path) const {
+    const std::string_view name = ImageLabelName(path, label_);
+    if (numbers_.empty()) return ImageLabel(name, files_.manifest().classes);
+    const auto found = numbers_.find(name);
+    if (found != numbers_.end()) return found->second;
+    return DataLoss("{}: its label \"{}\" is none of the {} `classes`", path,
+                    Shown(name), numbers_.size());
+  }
+
   // Files behind URLs may have been opened and fetched by PrefetchRecords.
   Opened Open(size_t file) const {
     if (files_.has_urls()) return files_.Open(file);
@@ -124,6 +146,7 @@ class ImageFiles final : public RecordSource {
   }
 
   const ImagesSource::Label label_;
+  std::map<std::string, int64_t, std::less<>> numbers_;  // of given classes
   const ManifestFiles files_;
   const bool makes_image_;  // false: no file is opened
   const bool makes_label_;
@@ -141,13 +164,15 @@ struct ImagesFormat {
           "Reads a file an element: image (bytes), label (int64), path "
           "(bytes).",
       .yaml = R"(images: "photos/*/*.jpg"
-images: {files: photos/, label: filename})",
+images: {files: photos/, label: filename}
+images: {files: "val/*/*.jpg", classes: [cat, dog]})",
       .element = "`image` bytes, `label` int64, `path` bytes",
       .details =
           "The label is the number of the file's folder among the sorted "
           "names of the folders, or the name itself if all are integers. With "
           "the label `filename`, it is the text behind the last `_` of the "
-          "file's name.",
+          "file's name. With `classes`, the label is the number of the name "
+          "in that list.",
       .errors =
           "Reading raises NotFoundError if no file matches, "
           "InvalidArgumentError if a label cannot be found out.",
@@ -161,7 +186,12 @@ images: {files: photos/, label: filename})",
     return {FilesField(s.files),
             {"label", Word(s.label, {"folder", "filename"}), Field::kOptional,
              "The name that labels an image: its folder's, or the end of its "
-             "own."}};
+             "own."},
+            {"classes", &s.classes, Field::kSparse,
+             "The names of labels, in the order of their numbers.",
+             "the sorted names of the files"},
+            {"classes_file", FilePath{&s.classes_file}, Field::kSparse,
+             "A file with such a name a line.", "none"}};
   }
   static SourceProperties Properties(const ImagesSource&) {
     return {.record_per_file = true, .heavy_component = "image"};
@@ -169,6 +199,18 @@ images: {files: photos/, label: filename})",
   static absl::StatusOr<ElementSpec> Output(const ImagesSource& s,
                                             std::span<const ElementSpec>) {
     FM_RETURN_IF_ERROR(CheckFiles(s.files));
+    if (!s.classes_file.empty()) {
+      return InvalidArgument(
+          "{}", s.classes.empty()
+                    ? "the names of classes_file are not read"
+                    : "give the names of labels by `classes` or by "
+                      "`classes_file`");
+    }
+    std::set<std::string_view> names;
+    for (const std::string& name : s.classes) {
+      if (names.insert(name).second) continue;
+      return InvalidArgument("`classes` has \"{}\" twice", Shown(name));
+    }
     return ElementSpec{{{"image", DType::kBytes, {}},
                         {"label", DType::kInt64, {}},
                         {"path", DType::kBytes, {}}}};
@@ -178,7 +220,8 @@ images: {files: photos/, label: filename})",
     return ImagesAmong(pattern, std::move(found));
   }
   static void FinishManifest(const ImagesSource& s, Manifest& manifest) {
-    manifest.classes = LabelClasses(manifest.files, s.label);
+    manifest.classes =
+        s.classes.empty() ? LabelClasses(manifest.files, s.label) : s.classes;
   }
   static std::string DescribeManifest(const ImagesSource& s,
                                       const Manifest& manifest,

@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kPrefix = "manifest:";
+constexpr std::string_view kBlanks = " \t\r";
 constexpr uint64_t kListBytesMax = uint64_t{1} << 30;
 
 // Reads the beginning of a list, `bytes` of it.
@@ -51,15 +52,22 @@ absl::StatusOr<std::string> NameIn(const std::string& folder,
   return folder + name;
 }
 
+// REQUIRES: the line is not blank.
 absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
                                      const std::string& folder) {
+  FoundFile file;
+  const size_t first = line.find_first_not_of(kBlanks);
+  line = line.substr(first, line.find_last_not_of(kBlanks) + 1 - first);
+  if (!line.starts_with('{') && !line.starts_with('[')) {
+    FM_ASSIGN_OR_RETURN(file.name, NameIn(folder, std::string(line)));
+    return file;
+  }
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) {
     return InvalidArgument(
         "it is no JSON object, such as {{\"url\": \"s3://bucket/1.csv\", "
         "\"size\": 1000}}");
   }
-  FoundFile file;
   FileIdentity identity;
   bool has_size = false;
   for (const auto& [key, value] : json.items()) {
@@ -126,7 +134,7 @@ absl::StatusOr<std::vector<FoundFile>> ParseFileList(std::string_view text,
     const std::string_view line = text.substr(begin, end - begin);
     begin = end + 1;
     ++number;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
     auto file = FileOfLine(line, folder);
     if (!file.ok()) {
       return Annotate(file.status(), fmt::format("{}: line {}", name, number));

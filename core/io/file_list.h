@@ -11,7 +11,7 @@
 namespace feedmill {
 
 // The pattern "manifest:LIST" stands for the files that LIST names. Each line
-// of LIST is a JSON object:
+// of LIST is a URL or path, or a JSON object:
 //
 //   {"url": "s3://bucket/1.tfrecord", "size": 1048576, "etag": "\"9b2cf\""}
 //

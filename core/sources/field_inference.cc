@@ -309,6 +309,32 @@ std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples) {
   return records;
 }
 
+namespace {
+
+// Replaces the file of an images source's classes by its lines.
+absl::Status ReadClasses(Source& source) {
+  const auto* const given = source.As<ImagesSource>();
+  if (given == nullptr || given->classes_file.empty()) return absl::OkStatus();
+  constexpr uint64_t kClassesBytesMax = uint64_t{4} << 20;
+  ImagesSource images = *given;
+  const std::string file = std::exchange(images.classes_file, "");
+  FM_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kClassesBytesMax));
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) images.classes.push_back(std::move(line));
+  }
+  if (images.classes.empty()) {
+    return InvalidArgument("{}: it has no names of classes", file);
+  }
+  source = Source(source.kind(), std::move(images));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 absl::Status InferFields(Graph& graph) {
   if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (size_t i = 0; i < inputs->size(); ++i) {
@@ -317,6 +343,7 @@ absl::Status InferFields(Graph& graph) {
     }
     return absl::OkStatus();
   }
+  FM_RETURN_IF_ERROR(ReadClasses(graph.source));
   const std::vector<SourceField>* const fields = SourceFields(graph.source);
   if (fields == nullptr || !fields->empty()) {
     InferCompression(graph.source);

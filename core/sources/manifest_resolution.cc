@@ -175,4 +175,17 @@ absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
   return manifest;
 }
 
+absl::StatusOr<std::vector<std::string>> ClassNamesOf(
+    const AnalyzedGraph& graph) {
+  const auto* const images = graph.graph.source.As<ImagesSource>();
+  if (images == nullptr) {
+    return InvalidArgument(
+        "the source is {}; only labels of images have names of classes",
+        graph.graph.source.name());
+  }
+  if (!images->classes.empty()) return images->classes;
+  FM_ASSIGN_OR_RETURN(Manifest manifest, ResolveSources(graph));
+  return std::move(manifest.classes);
+}
+
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
@@ -211,17 +212,28 @@ class Sources(SourceMethods):
         )
 
     @classmethod
-    def images(cls, files: Files, *, label: Literal["folder", "filename"] | None = None) -> Self:
+    def images(
+        cls,
+        files: Files,
+        *,
+        label: Literal["folder", "filename"] | None = None,
+        classes: str | Sequence[str] | None = None,
+        classes_file: str | os.PathLike[str] | None = None,
+    ) -> Self:
         """Reads a file an element: image (bytes), label (int64), path (bytes).
 
         The label is the number of the file's folder among the sorted names of the folders, or the
         name itself if all are integers. With the label ``filename``, it is the text behind the last
-        ``_`` of the file's name.
+        ``_`` of the file's name. With ``classes``, the label is the number of the name in that
+        list.
 
         Args:
           files: Names of files, globs, folders or URLs, or a manifest of them.
           label: The name that labels an image: its folder's, or the end of its own. Default:
             folder.
+          classes: The names of labels, in the order of their numbers. Default: the sorted names of
+            the files.
+          classes_file: A file with such a name a line.
 
         Reading raises NotFoundError if no file matches, InvalidArgumentError if a label cannot be
         found out.
@@ -231,7 +243,13 @@ class Sources(SourceMethods):
         >>> first["image"].dtype, first["label"], first["path"][-9:]
         (dtype('uint8'), np.int64(0), b'cat/0.jpg')
         """
-        return cls._made("images", files=files_of(files), label=label)
+        return cls._made(
+            "images",
+            files=files_of(files),
+            label=label,
+            classes=classes,
+            classes_file=classes_file,
+        )
 
     @classmethod
     def jsonl(

@@ -232,6 +232,7 @@ void BindPipeline(nb::module_& m) {
       .def("provenance", &PythonPipeline::Provenance, nb::kw_only(), "number"_a,
            "epoch"_a, "seed"_a, "allow_python"_a, "python_path"_a)
       .def("element_spec", &PythonPipeline::ElementSpec)
+      .def("class_names", &PythonPipeline::ClassNames)
       .def("known_spec", &PythonPipeline::KnownSpec)
       .def("first_within", &PythonPipeline::FirstWithin, "count"_a, "seconds"_a,
            nb::sig("def first_within(self, count: int, seconds: float) -> "

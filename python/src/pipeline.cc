@@ -26,6 +26,7 @@
 #include "core/formats/memory_table.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
+#include "core/sources/manifest_resolution.h"
 #include "feedmill/dataset.h"
 #include "feedmill/element.h"
 #include "feedmill/reader.h"
@@ -226,6 +227,14 @@ std::vector<SpecEntry> PythonPipeline::ElementSpec() const {
   const auto analyzed =
       Take(Interruptible([this] { return Analyzed(graph()); }));
   return SpecEntries(*analyzed->output);
+}
+
+std::vector<std::string> PythonPipeline::ClassNames() const {
+  return Take(
+      Interruptible([this]() -> absl::StatusOr<std::vector<std::string>> {
+        FM_ASSIGN_OR_RETURN(const auto analyzed, Analyzed(graph()));
+        return ClassNamesOf(*analyzed);
+      }));
 }
 
 std::optional<std::vector<SpecEntry>> PythonPipeline::KnownSpec() const {

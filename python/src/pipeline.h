@@ -81,8 +81,11 @@ class PythonPipeline {
   // Returns the components of the elements that the pipeline makes. Reads files
   // without the GIL.
   std::vector<SpecEntry> ElementSpec() const;
-  // Returns the same without reading files; nullopt if only files tell it, or
-  // if the pipeline is wrong.
+  // Returns the names of the labels of an images source (ClassNamesOf). Lists
+  // files without the GIL.
+  std::vector<std::string> ClassNames() const;
+  // Returns the components without reading files; nullopt if only files tell
+  // it, or if the pipeline is wrong.
   std::optional<std::vector<SpecEntry>> KnownSpec() const;
   // Returns the first elements, at most `count`, that are made in this process
   // within `seconds`. Returns fewer if an error ends the reading.

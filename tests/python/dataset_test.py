@@ -387,3 +387,33 @@ def test_a_loop_over_a_dataset_says_how_to_read_it():
 def test_a_dict_is_no_yaml():
     with pytest.raises(fm.InvalidArgumentError, match="the text of a pipeline, found a dict"):
         fm.Dataset.from_yaml({"source": {"range": 3}})
+
+
+# ---- classes of images
+
+
+def test_names_of_classes_are_fixed(tmp_path):
+    for name in ("dog/1.jpg", "fox/2.jpg"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "classes.txt").write_text("cat\ndog\nfox\n")
+    (tmp_path / "list.txt").write_text("fox/2.jpg\ndog/1.jpg\n")
+    images = fm.Dataset.images(tmp_path / "*" / "*.jpg")
+    assert images.class_names == ["dog", "fox"]
+    assert [int(e["label"]) for e in images.read()] == [0, 1]
+    fixed = fm.Dataset.images(tmp_path / "*" / "*.jpg", classes=["cat", "dog", "fox"])
+    assert fixed.class_names == ["cat", "dog", "fox"]
+    by_file = fm.Dataset.images(
+        f"manifest:{tmp_path}/list.txt", classes_file=tmp_path / "classes.txt"
+    )
+    assert by_file.class_names == ["cat", "dog", "fox"]
+    assert [int(e["label"]) for e in fixed.read()] == [1, 2]
+    assert [int(e["label"]) for e in by_file.read()] == [2, 1]
+    other = fm.Dataset.images(tmp_path / "*" / "*.jpg", classes=["cat", "dog"])
+    with pytest.raises(fm.DataLossError, match='its label "fox" is none of the 2 `classes`'):
+        list(other.read())
+    assert [int(e["label"]) for e in other.on_error("skip").read()] == [1]
+    with pytest.raises(fm.InvalidArgumentError, match='has "cat" twice'):
+        fm.Dataset.images(tmp_path, classes=["cat", "cat"]).read()
+    with pytest.raises(fm.InvalidArgumentError, match="only labels of images"):
+        _ = fm.Dataset.range(3).class_names

@@ -184,9 +184,12 @@ std::vector<Element> ImageRecords(const ImagesSource& source) {
       });
   std::vector<Element> out;
   for (size_t k = 0; k < paths.size(); ++k) {
+    const auto given =
+        std::find(source.classes.begin(), source.classes.end(), names[k]);
     const int64_t label =
-        numbers ? std::stoll(names[k])
-                : std::distance(distinct.begin(), distinct.find(names[k]));
+        !source.classes.empty() ? given - source.classes.begin()
+        : numbers               ? std::stoll(names[k])
+                  : std::distance(distinct.begin(), distinct.find(names[k]));
     out.push_back(
         {{"image", {DType::kBytes, {}, {}, {ReadFile(paths[k])}}},
          {"label", {DType::kInt64, {}, {static_cast<long double>(label)}, {}}},

@@ -26,6 +26,7 @@
 #include "core/definition/pipeline_file.h"
 #include "core/operators/registry.h"
 #include "core/sources/field_inference.h"
+#include "core/sources/manifest_resolution.h"
 #include "feedmill/reader.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_table.h"
@@ -278,6 +279,19 @@ void PrintSpecTable(const ElementSpec& spec, const std::string& source) {
              stdout);
 }
 
+// Prints the names of the labels of images.
+void PrintClasses(const AnalyzedGraph& graph) {
+  constexpr size_t kShown = 20;
+  const auto names = ClassNamesOf(graph);
+  if (!names.ok() || names->empty()) return;
+  std::fputs("\nlabels  ", stdout);
+  for (size_t k = 0; k < std::min(names->size(), kShown); ++k) {
+    fmt::print("{}{} = {}", k == 0 ? "" : ", ", PrintableText((*names)[k]), k);
+  }
+  if (names->size() > kShown) fmt::print(", … ({} in all)", names->size());
+  std::puts("");
+}
+
 // ---- count
 
 // Returns the pipeline with elements of one constant component, so that those
@@ -352,6 +366,7 @@ absl::StatusOr<int> RunSchema(const Invocation& invocation) {
   FM_RETURN_IF_ERROR(looked.WithLine(analyzed.status()));
   if (look.prints_table()) {
     PrintSpecTable(*(*analyzed)->output, looked.source);
+    PrintClasses(**analyzed);
   } else {
     PrintSpec(*(*analyzed)->output);
   }

@@ -47,6 +47,18 @@ TEST_F(FileListTest, KeepsTheOrderAndWhatIsKnown) {
   EXPECT_EQ((*files)[3].identity, std::nullopt);
 }
 
+TEST_F(FileListTest, TakesPlainNames) {
+  const auto files = Read(
+      "a.tar\r\n\n  /data/b c.tar\nhttps://host/d.tar\n"
+      "{\"url\": \"e.tar\"}");
+  ASSERT_TRUE(files.ok()) << files.status();
+  std::vector<std::string> names;
+  for (const FoundFile& file : *files) names.push_back(file.name);
+  EXPECT_THAT(names,
+              ::testing::ElementsAre(folder_ + "/a.tar", "/data/b c.tar",
+                                     "https://host/d.tar", folder_ + "/e.tar"));
+}
+
 TEST_F(FileListTest, ErrorsNameListAndLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"[]\n", "line 1: it is no JSON object"},

@@ -189,6 +189,44 @@ TEST(Manifest, LabelsAreIntegersOnlyIfAllAre) {
   EXPECT_EQ(ImageLabel("7", manifest->classes), 2);
 }
 
+TEST(Manifest, HasTheGivenClassesOfImages) {
+  TestFolder folder;
+  for (const char* name : {"dog/a.jpg", "fox/b.jpg"}) folder.Write(name, "");
+  const Source source = MakeSource(
+      ImagesSource{.files = {folder.path()}, .classes = {"dog", "cat"}});
+  const auto manifest = ResolveManifest(GraphOf(source));
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_THAT(manifest->classes, ElementsAre("dog", "cat"));
+  const auto records =
+      RecordSource::Make(source, true, std::make_shared<Manifest>(*manifest));
+  ASSERT_TRUE(records.ok());
+  const auto scratch = (*records)->NewScratch();
+  RecordBlock block;
+  EXPECT_EQ(
+      *(*records)->Read(std::vector<uint64_t>{0, 1}, 1000, *scratch, block),
+      1u);
+  EXPECT_THAT(block.columns[1].View().Items<int64_t>(0), ElementsAre(0));
+  EXPECT_TRUE(absl::IsDataLoss(block.error));
+  EXPECT_THAT(block.error.message(),
+              HasSubstr("its label \"fox\" is none of the 2 `classes`"));
+}
+
+TEST(Manifest, TakesNamesOfClassesFromAFile) {
+  TestFolder folder;
+  folder.Write("dog/a.jpg", "");
+  const std::string list = folder.Write("classes.txt", "cat\r\n\ndog\n");
+  Graph graph;
+  graph.source = MakeSource(
+      ImagesSource{.files = {folder.path() + "/*/*"}, .classes_file = list});
+  ASSERT_TRUE(InferFields(graph).ok());
+  EXPECT_THAT(graph.source.Get<ImagesSource>().classes,
+              ElementsAre("cat", "dog"));
+  EXPECT_EQ(graph.source.Get<ImagesSource>().classes_file, "");
+  const auto names = ClassNamesOf(*Analyze(graph, BuiltinFunctions()).value());
+  ASSERT_TRUE(names.ok());
+  EXPECT_THAT(*names, ElementsAre("cat", "dog"));
+}
+
 // ---- TFRecord
 
 TEST(TfRecord, IsReadInAnyOrderAndBySmallReads) {
