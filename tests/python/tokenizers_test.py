@@ -61,6 +61,7 @@ def test_a_text_that_is_not_utf8(tmp_path):
     [
         ("a.json", "{}", "no tokenizer"),
         ("a.json", '{"model": {"type": "BPE", "vocab": 7}}', "no tokenizer"),
+        ("a.json", '{"model": {"type": "BPE", "vocab": {"a": 4294967295}}}', "too large"),
         ("a.tiktoken", "IQ== 0\n", "tells no pattern.*cl100k_base"),
         ("cl100k_base.tiktoken", "IQ== 0\n!! 1\n", "line 2"),
         ("cl100k_base.tiktoken", "IQ== 0\nIg== 0\n", "one rank"),

@@ -9,8 +9,11 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use contract::{BAD_DATA, FAILED, FeedmillTokenizer, OK, OpError};
+use serde_json::Value;
 use tokenizers::pipeline::{EncodeOptions, PipelineToken, PipelineTokenizer};
 
+/// Largest integer of a file. Vocabularies have less than a million tokens.
+const NUMBER_MAX: u64 = (1 << 24) - 1;
 /// Text of which every pattern that splits finds something, to see that it works.
 const PROBE: &str = "It's 2 words.\n";
 
@@ -67,6 +70,21 @@ fn read_complete(json: &str) -> Result<Loaded, String> {
     Ok(Loaded::Complete(Box::new(tokenizer)))
 }
 
+/// Refuses numbers by which memory is sized, such as ids, if they are too large.
+fn check_numbers(value: &Value) -> Result<(), String> {
+    match value {
+        Value::Array(items) => items.iter().try_for_each(check_numbers),
+        Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| *name != "truncation")
+            .try_for_each(|(_, field)| check_numbers(field)),
+        Value::Number(number) if number.as_u64().is_some_and(|it| it > NUMBER_MAX) => {
+            Err(format!("{number} is too large, at most {NUMBER_MAX}"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn read(path: &str, bytes: &[u8]) -> Result<Loaded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| format!("it is not UTF-8: {error}"))?;
     let ranks;
@@ -76,6 +94,7 @@ fn read(path: &str, bytes: &[u8]) -> Result<Loaded, String> {
         ranks = ranks::tokenizer_json(path, text)?;
         &ranks
     };
+    check_numbers(&serde_json::from_str(json).map_err(|error| error.to_string())?)?;
     guarded(|| read_fast(json)).or_else(|_| read_complete(json))
 }
 
@@ -98,6 +117,8 @@ unsafe extern "C" fn load(
     size: usize,
     error: *mut OpError,
 ) -> *mut c_void {
+    // The caller has the text of a panic; this library has its own hook.
+    std::panic::set_hook(Box::new(|_| ()));
     let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
     let bytes = unsafe { std::slice::from_raw_parts(bytes.cast::<u8>(), size) };
     match guarded(|| read(&path, bytes)) {
