@@ -23,8 +23,8 @@ constexpr std::string_view kThreads =
     "all threads are used by default; leave it out. Their number is `feedmill "
     "worker --threads N`, or `feedmill read --local --threads N`";
 constexpr std::string_view kOrder =
-    "order is an option of the whole pipeline: `options: {order: "
-    "deterministic}`, or `any`";
+    "leave it out; the order is an option of the whole pipeline: `options: "
+    "{order: deterministic}`, or `any`";
 
 // Answers for one step or for functions come before those for any place.
 constexpr Answer kAnswers[] = {
