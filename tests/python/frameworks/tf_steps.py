@@ -498,8 +498,9 @@ def take_of_a_named_job_then_all(tf):
 def a_loop_left_early_and_begun_again(tf):
     with cluster(tf) as (dispatcher, _):
         dataset = distributed(tf, dispatcher, numbers(tf, 100), job_name="j")
+        # Readers of a job name get elements in any order.
         early = values(itertools.islice(dataset.as_numpy_iterator(), 3))
-        return early, sorted(values(dataset))
+        return len(set(early)), sorted(values(dataset))
 
 
 @step
