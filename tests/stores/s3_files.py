@@ -244,7 +244,7 @@ def lists(feedmill):
         # Lists that are wrong.
         for lines, parts in (([], ("the list names no files",)), ([{"url": ""}], ("line 1", "'url' is empty")),
                              ([sized(names[0]), {"size": 1}], ("line 2", "'url' is missing")),
-                             ([{"url": "x", "sise": 1}], ("line 1", "'sise' is unknown")), ([7], ("line 1", "no JSON object")),
+                             ([{"url": "x", "sise": 1}], ("line 1", "'sise' is unknown")), ([[7]], ("line 1", "no JSON object")),
                              ([{"url": "x", "size": -1}], ("line 1", "'size'")),
                              ([{"url": f"{PLACE}/none", "size": 5}], (f"{PLACE}/none", "no such object")),
                              ([dict(sized(names[0]), size=5)], (f"{PLACE}/{names[0]}", "not 5")),
