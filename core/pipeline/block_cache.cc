@@ -1,5 +1,7 @@
 #include "core/pipeline/block_cache.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 
@@ -8,6 +10,8 @@ namespace {
 
 // A header before each block holds its size.
 constexpr size_t kHeaderBytes = kBufferAlignment;
+// Up to this size, blocks are powers of two.
+constexpr size_t kWholePowersMax = size_t{8} << 20;
 
 size_t SizeOf(const std::byte* block) {
   size_t size;
@@ -15,30 +19,38 @@ size_t SizeOf(const std::byte* block) {
   return size;
 }
 
+// Returns the size of the block for `bytes`: a power of two, or an eighth of
+// one more. So pieces of different sizes have the same blocks, and at most an
+// eighth of a large one is unused.
+size_t BlockBytes(size_t bytes) {
+  const size_t power = std::bit_ceil(std::max(bytes, BlockSource::kBytesMin));
+  const size_t step = power <= kWholePowersMax ? power : power / 16;
+  return (bytes + step - 1) / step * step;
+}
+
 }  // namespace
 
 BlockCache::~BlockCache() {
-  for (const std::vector<std::byte*>& blocks : kept_) {
+  for (const auto& [size, blocks] : kept_) {
     for (std::byte* const block : blocks) std::free(block - kHeaderBytes);
   }
 }
 
 std::byte* BlockCache::Take(size_t bytes) {
-  if (bytes > kBlockBytesMax) return nullptr;
-  size_t size = 0;
-  while (kBytesMin << size < bytes) ++size;
+  if (bytes > cached_bytes_max_) return nullptr;
+  const size_t size = BlockBytes(bytes);
   {
     const std::lock_guard lock(mutex_);
-    std::vector<std::byte*>& blocks = kept_[size];
-    if (!blocks.empty()) {
-      std::byte* const block = blocks.back();
-      blocks.pop_back();
-      cached_bytes_ -= kBytesMin << size;
+    const auto found = kept_.find(size);
+    if (found != kept_.end() && !found->second.empty()) {
+      std::byte* const block = found->second.back();
+      found->second.pop_back();
+      cached_bytes_ -= size;
       return block;
     }
   }
   auto* const memory = static_cast<std::byte*>(
-      std::aligned_alloc(kBufferAlignment, kHeaderBytes + (kBytesMin << size)));
+      std::aligned_alloc(kBufferAlignment, kHeaderBytes + size));
   if (memory == nullptr) return nullptr;
   std::memcpy(memory, &size, sizeof size);
   return memory + kHeaderBytes;
@@ -48,8 +60,8 @@ void BlockCache::Return(std::byte* block, size_t) {
   const size_t size = SizeOf(block);
   {
     const std::lock_guard lock(mutex_);
-    if (cached_bytes_ + (kBytesMin << size) <= kCachedBytesMax) {
-      cached_bytes_ += kBytesMin << size;
+    if (cached_bytes_ + size <= cached_bytes_max_) {
+      cached_bytes_ += size;
       kept_[size].push_back(block);
       return;
     }

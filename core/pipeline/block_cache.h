@@ -1,8 +1,8 @@
 #ifndef FEEDMILL_CORE_PIPELINE_BLOCK_CACHE_H_
 #define FEEDMILL_CORE_PIPELINE_BLOCK_CACHE_H_
 
-#include <array>
 #include <cstddef>
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -14,17 +14,19 @@ namespace feedmill {
 // A free list of memory blocks of pieces. The block returned last is taken
 // first. So a few blocks are used in turn, which are still in a cache and need
 // no new pages from the kernel. malloc would split and merge them, and place
-// each piece elsewhere.
+// each piece elsewhere. It would return blocks of 32 MiB or more to the kernel,
+// whose new pages cost more than decoding a photo.
 //
 // Thread-safety: any thread.
 class BlockCache final : public BlockSource {
  public:
-  // Most bytes of unused blocks.
+  // For processes that keep the cache while nothing is read.
   static constexpr size_t kCachedBytesMax = size_t{32} << 20;
-  // Larger blocks come from malloc.
-  static constexpr size_t kBlockBytesMax = size_t{8} << 20;
 
-  BlockCache() = default;
+  // `cached_bytes_max`: most bytes of unused blocks. Larger blocks come from
+  // malloc.
+  explicit BlockCache(size_t cached_bytes_max = kCachedBytesMax)
+      : cached_bytes_max_(cached_bytes_max) {}
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
   ~BlockCache() override;
@@ -40,11 +42,9 @@ class BlockCache final : public BlockSource {
   }
 
  private:
-  static constexpr size_t kSizes = 8;  // 64 KiB, 128 KiB, …, 8 MiB
-  static_assert(kBytesMin << (kSizes - 1) == kBlockBytesMax);
-
+  const size_t cached_bytes_max_;
   std::mutex mutex_;
-  std::array<std::vector<std::byte*>, kSizes> kept_;  // by size, newest last
+  std::map<size_t, std::vector<std::byte*>> kept_;  // by size, newest last
   size_t cached_bytes_ = 0;
 };
 

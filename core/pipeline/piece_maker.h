@@ -158,7 +158,11 @@ class PieceMaker final : public PieceSource {
   size_t largest_ = 0;       // bytes of a piece
   std::vector<ReadProfile::Cost> costs_;  // not passed to the caller yet
 
-  const std::shared_ptr<BlockCache> blocks_ = std::make_shared<BlockCache>();
+  // Blocks that were in use at once and are not now: no more than the largest
+  // use of memory before.
+  static constexpr size_t kUnusedBytesMax = size_t{512} << 20;
+  const std::shared_ptr<BlockCache> blocks_ =
+      std::make_shared<BlockCache>(kUnusedBytesMax);
   // One for each thread; the last one is the caller's.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
   std::vector<ReadProfile::Lane*> lanes_;  // null: not measured

@@ -34,13 +34,24 @@ TEST(BlockCache, TakesTheNewestBlockFirst) {
 TEST(BlockCache, GivesBlocksOfAtLeastTheRequestedSize) {
   BlockCache blocks;
   for (size_t bytes = BlockSource::kBytesMin;
-       bytes <= BlockCache::kBlockBytesMax; bytes += bytes / 3) {
+       bytes <= BlockCache::kCachedBytesMax; bytes += bytes / 3) {
     std::byte* const block = blocks.Take(bytes);
     ASSERT_NE(block, nullptr) << bytes;
     std::memset(block, 2, bytes);
     blocks.Return(block, bytes);
   }
-  EXPECT_EQ(blocks.Take(BlockCache::kBlockBytesMax + 1), nullptr);
+  EXPECT_EQ(blocks.Take(BlockCache::kCachedBytesMax + 1), nullptr);
+}
+
+TEST(BlockCache, KeepsBatchesOfImages) {
+  BlockCache blocks(200 * kMiB);
+  const size_t bytes = 64 * 224 * 224 * 3 * sizeof(float);
+  std::byte* const block = blocks.Take(bytes);
+  blocks.Return(block, bytes);
+  // Little more than was taken, not the next power of two.
+  EXPECT_LT(blocks.cached_bytes(), bytes + bytes / 8);
+  EXPECT_EQ(blocks.Take(bytes - kMiB / 2), block);
+  blocks.Return(block, bytes);
 }
 
 TEST(BlockCache, KeepsABoundedNumberOfBytes) {
