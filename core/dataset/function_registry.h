@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/dataset/image_box.h"
 #include "feedmill/element.h"
 #include "feedmill/expr.h"
 
@@ -79,6 +80,9 @@ struct OutputColumn {
   // After DataLoss: the first row that failed; all earlier rows are good.
   // Computing only the earlier rows again succeeds.
   size_t failed_row = 0;
+  // Images: the pixels that are read; the others may be left as they are. Null:
+  // all.
+  BoxOfImage needed{};
 
   // Empties the column for a result of that type; keeps the memory.
   void Reset(DType new_dtype, const Shape& new_shape) {
@@ -159,6 +163,24 @@ class FunctionRegistry {
     std::string plugin{};
     // Takes long for each byte of its arguments: filters run before it.
     bool slow = false;
+    // Reads one box of the images of argument 0 (of a random function: 1) and
+    // returns it for a row; the other arguments are as in `compute`. The images
+    // have one size in each row. Null: all pixels are read.
+    std::function<std::optional<ImageBox>(std::span<const Argument> arguments,
+                                          size_t row, ImageSize image)>
+        box{};
+    // The result's pixels are pixels of this argument, unchanged.
+    bool moves_pixels = false;
+    // Each pixel of the result depends on the same pixel of argument 0. The
+    // other arguments are one number, or one for each channel.
+    bool by_pixel = false;
+    // Makes only the pixels that OutputColumn::needed asks for.
+    bool makes_boxes = false;
+    // True for image.to_chw.
+    bool to_chw = false;
+    // Makes image.to_chw of the result of this function at once. Null: nothing
+    // does.
+    std::shared_ptr<const Function> in_chw{};
   };
 
   void Add(std::string name, Function function);

@@ -46,13 +46,16 @@ class DecodeImages final : public RecordInstruction {
                  .fail_on_warning =
                      written.on_warning == DecodeImageStep::OnWarning::kFail,
                  .pad_truncated =
-                     written.truncated == DecodeImageStep::Truncated::kPad} {}
+                     written.truncated == DecodeImageStep::Truncated::kPad} {
+    makes_boxes = batches == 0;
+  }
 
  protected:
   absl::Status Compute(const Records& records, BlockState& state,
                        size_t& failed) const override {
     if (!state.decoder) state.decoder.emplace();
     OutputColumn& out = state.registers[registers[0]].storage;
+    out.needed = PixelsReadBy(reader, state);
     out.Reset(DType::kUInt8, {kUnknownDim, kUnknownDim, options_.channels});
     std::vector<ImageSize> sizes;
     sizes.reserve(records.count());
@@ -64,8 +67,10 @@ class DecodeImages final : public RecordInstruction {
       const auto bytes =
           static_cast<size_t>(size.height * size.width * options_.channels);
       auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
+      DecodeOptions options = options_;
+      if (out.needed) options.needed = out.needed(k, size);
       FM_RETURN_IF_ERROR(
-          state.decoder->Decode(file, options_, size, {pixels, bytes}));
+          state.decoder->Decode(file, options, size, {pixels, bytes}));
       sizes.push_back(size);
     }
     SetImageShapes(sizes, options_.channels, out);

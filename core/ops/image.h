@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/image_box.h"
 
 // Image kernels over plain memory: pixels are rows of width * channels bytes,
 // without gaps.
@@ -18,12 +19,6 @@ namespace feedmill {
 // Larger images are refused before any memory is allocated for them.
 inline constexpr int64_t kImageSideMax = 65'500;
 inline constexpr int64_t kImagePixelsMax = int64_t{256} << 20;
-
-struct ImageSize {
-  int64_t height = 0;
-  int64_t width = 0;
-  friend bool operator==(const ImageSize&, const ImageSize&) = default;
-};
 
 struct DecodeOptions {
   int64_t channels = 3;   // 3 (RGB) or 1 (luma)
@@ -38,6 +33,9 @@ struct DecodeOptions {
   // True: a JPEG whose data ends early is decoded as libjpeg does, with
   // invented pixels for the missing data. False: it is DataLoss.
   bool pad_truncated = false;
+  // Only these pixels are read; Decode may leave others as they are. Damage of
+  // the file that they do not depend on may not be found.
+  std::optional<ImageBox> needed{};
 };
 
 class JpegDecoder;
@@ -59,7 +57,7 @@ class ImageDecoder {
   // Returns the size of the result of Decode; reads only the header.
   absl::StatusOr<ImageSize> ReadSize(std::string_view file,
                                      const DecodeOptions& options = {});
-  // Decodes the whole image into `pixels`. REQUIRES: `size` is the result of
+  // Decodes the image into `pixels`. REQUIRES: `size` is the result of
   // ReadSize with the same options, and pixels.size() == height * width *
   // channels.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,

@@ -74,9 +74,10 @@ absl::StatusOr<ValueType> InferDecode(const std::vector<ValueType>& given) {
   return result;
 }
 
-absl::Status DecodeRow(std::string_view file, const DecodeOptions& options,
+absl::Status DecodeRow(std::string_view file, DecodeOptions options, size_t row,
                        ImageDecoder& decoder, OutputColumn& out) {
   FM_ASSIGN_OR_RETURN(const ImageSize size, decoder.ReadSize(file, options));
+  if (out.needed) options.needed = out.needed(row, size);
   const auto bytes =
       static_cast<size_t>(size.height * size.width * options.channels);
   auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
@@ -97,7 +98,7 @@ absl::Status ComputeDecode(std::span<const Argument> arguments, size_t rows,
   for (size_t row = 0; row < rows; ++row) {
     const std::string_view file =
         from.BytesAt(from.RowStart(RowOf(arguments[0], row)));
-    absl::Status status = DecodeRow(file, options, decoder, out);
+    absl::Status status = DecodeRow(file, options, row, decoder, out);
     if (status.ok()) continue;
     out.failed_row = row;
     return Annotate(status, std::string(kDecode));
@@ -108,8 +109,9 @@ absl::Status ComputeDecode(std::span<const Argument> arguments, size_t rows,
 }  // namespace
 
 void AddImageDecoding(FunctionRegistry& registry) {
-  registry.Add(std::string(kDecode),
-               {InferDecode, ComputeDecode, /*heavy=*/true});
+  FunctionRegistry::Function decode{InferDecode, ComputeDecode, /*heavy=*/true};
+  decode.makes_boxes = true;
+  registry.Add(std::string(kDecode), std::move(decode));
   registry.Describe(
       {{"image.decode"},
        "`image.decode(x)`, `(x, 3)`, `(x, 3, 'accurate')`, `(x, 3, 'accurate', "

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,18 @@ absl::StatusOr<StridedView> Crop(Types types, Dims dims) {
   return view;
 }
 
+// The box of a crop by constants: its top, left edge, height and width.
+std::optional<ImageBox> CropBox(std::span<const Argument> arguments, size_t,
+                                ImageSize image) {
+  std::array<int64_t, 4> box{};
+  for (size_t k = 0; k < box.size(); ++k) {
+    const auto value = ConstantInteger("", *arguments[k + 1].type);
+    if (!value.ok()) return std::nullopt;
+    box[k] = *value;
+  }
+  return Within({box[0], box[1], {box[2], box[3]}}, image);
+}
+
 absl::StatusOr<StridedView> CentralCrop(Types types, Dims dims) {
   constexpr std::string_view kName = "image.central_crop";
   FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 3));
@@ -68,6 +82,17 @@ absl::StatusOr<StridedView> CentralCrop(Types types, Dims dims) {
     FM_RETURN_IF_ERROR(CropAxis(kName, height + k, begin, size, view));
   }
   return view;
+}
+
+std::optional<ImageBox> CentralCropBox(std::span<const Argument> arguments,
+                                       size_t, ImageSize image) {
+  const auto height = ConstantInteger("", *arguments[1].type);
+  const auto width = ConstantInteger("", *arguments[2].type);
+  if (!height.ok() || !width.ok()) return std::nullopt;
+  return Within({(image.height - *height) / 2,
+                 (image.width - *width) / 2,
+                 {*height, *width}},
+                image);
 }
 
 // ---- flips and turns
@@ -232,12 +257,47 @@ void NormalizeItems(std::span<const T> items, const std::vector<float>& means,
   }
 }
 
-absl::Status ComputeNormalize(std::span<const Argument> arguments, size_t rows,
-                              const ValueType& type, OutputColumn& out) {
+// Does the same for three channels, and writes each of them to its own plane.
+template <class T>
+void NormalizeToPlanes(std::span<const T> items,
+                       const std::vector<float>& means,
+                       const std::vector<float>& deviations, float* to) {
+  using Four = float __attribute__((vector_size(16)));
+  constexpr size_t kTile = 48 * 16;  // a multiple of the period
+  const size_t plane = items.size() / 3;
+  std::array<float, kTile> tile;
+  const auto load = [&](size_t at) {
+    Four four;
+    std::memcpy(&four, &tile[at], sizeof four);
+    return four;
+  };
+  const auto store = [](const Four& four, float* where) {
+    std::memcpy(where, &four, sizeof four);
+  };
+  for (size_t at = 0; at < items.size(); at += kTile) {
+    const size_t count = std::min(kTile, items.size() - at);
+    NormalizeItems<T>(items.subspan(at, count), means, deviations, tile.data());
+    float* const first = to + at / 3;
+    size_t k = 0;
+    for (; k + 12 <= count; k += 12) {
+      const Four a = load(k), b = load(k + 4), c = load(k + 8);
+      float* const where = first + k / 3;
+      const Four x = __builtin_shufflevector(a, b, 0, 3, 6, 6);
+      const Four y = __builtin_shufflevector(a, b, 1, 4, 7, 7);
+      const Four z = __builtin_shufflevector(a, b, 2, 5, 5, 5);
+      store(__builtin_shufflevector(x, c, 0, 1, 2, 5), where);
+      store(__builtin_shufflevector(y, c, 0, 1, 2, 6), where + plane);
+      store(__builtin_shufflevector(z, c, 0, 1, 4, 7), where + 2 * plane);
+    }
+    for (; k < count; ++k) first[k % 3 * plane + k / 3] = tile[k];
+  }
+}
+
+// Normalises row by row: write(items, means, deviations, target).
+template <class Write>
+absl::Status NormalizeRows(std::span<const Argument> arguments, size_t rows,
+                           float* to, OutputColumn& out, const Write& write) {
   const Column& from = *arguments[0].column;
-  const auto items = CopyRowShapes(arguments[0], rows, type, out);
-  float* to = reinterpret_cast<float*>(
-      out.values.Extend(static_cast<size_t>(items) * sizeof(float)));
   Period mean;
   Period deviation;
   return VisitNumeric(from.dtype, [&](auto zero) -> absl::Status {
@@ -256,24 +316,77 @@ absl::Status ComputeNormalize(std::span<const Argument> arguments, size_t rows,
             "{}: it needs one number, or one for each of {} channels",
             kNormalize, channels);
       }
-      NormalizeItems<T>(given, mean.values(), deviation.values(), to);
+      write(given, mean.values(), deviation.values(), to);
       to += given.size();
     }
     return absl::OkStatus();
   });
 }
 
+absl::Status ComputeNormalize(std::span<const Argument> arguments, size_t rows,
+                              const ValueType& type, OutputColumn& out) {
+  const auto items = CopyRowShapes(arguments[0], rows, type, out);
+  float* const to = reinterpret_cast<float*>(
+      out.values.Extend(static_cast<size_t>(items) * sizeof(float)));
+  return NormalizeRows(arguments, rows, to, out,
+                       []<class T>(std::span<const T> given, const auto& mean,
+                                   const auto& deviation, float* row) {
+                         NormalizeItems<T>(given, mean, deviation, row);
+                       });
+}
+
+// image.to_chw(image.normalize(…)) of images of one size with three channels.
+absl::Status ComputeNormalizeToChw(std::span<const Argument> arguments,
+                                   size_t rows, const ValueType& type,
+                                   OutputColumn& out) {
+  out.Reset(type.dtype, type.shape);
+  const auto items = rows * static_cast<size_t>(NumItems(type.shape));
+  float* const to =
+      reinterpret_cast<float*>(out.values.Extend(items * sizeof(float)));
+  return NormalizeRows(arguments, rows, to, out,
+                       []<class T>(std::span<const T> given, const auto& mean,
+                                   const auto& deviation, float* row) {
+                         NormalizeToPlanes<T>(given, mean, deviation, row);
+                       });
+}
+
+absl::StatusOr<ValueType> InferNormalizeToChw(
+    const std::vector<ValueType>& given) {
+  FM_ASSIGN_OR_RETURN(ValueType type, InferNormalize(given));
+  const Shape& shape = type.shape;
+  if (shape.size() != 3 || HasUnknownDim(shape) || shape[2] != 3) {
+    return InvalidArgument("{} makes no planes at once", kNormalize);
+  }
+  type.shape = {shape[2], shape[0], shape[1]};
+  return type;
+}
+
 }  // namespace
 
 void AddImageFunctions(FunctionRegistry& registry) {
-  registry.Add("image.crop", MakeViewFunction(Crop));
-  registry.Add("image.central_crop", MakeViewFunction(CentralCrop));
-  registry.Add("image.flip_left_right", MakeViewFunction(Flip<1>));
-  registry.Add("image.flip_up_down", MakeViewFunction(Flip<0>));
+  const auto move_pixels = [](FunctionRegistry::Function function) {
+    function.moves_pixels = true;
+    return function;
+  };
+  FunctionRegistry::Function crop = move_pixels(MakeViewFunction(Crop));
+  crop.box = CropBox;
+  registry.Add("image.crop", std::move(crop));
+  FunctionRegistry::Function central =
+      move_pixels(MakeViewFunction(CentralCrop));
+  central.box = CentralCropBox;
+  registry.Add("image.central_crop", std::move(central));
+  registry.Add("image.flip_left_right", move_pixels(MakeViewFunction(Flip<1>)));
+  registry.Add("image.flip_up_down", move_pixels(MakeViewFunction(Flip<0>)));
   registry.Add("image.rot90", MakeViewFunction(Rot90));
-  registry.Add("image.to_chw", MakeViewFunction(MoveChannels<true>));
+  FunctionRegistry::Function to_chw = MakeViewFunction(MoveChannels<true>);
+  to_chw.to_chw = true;
+  registry.Add("image.to_chw", std::move(to_chw));
   registry.Add("image.to_hwc", MakeViewFunction(MoveChannels<false>));
-  registry.Add("image.normalize", {InferNormalize, ComputeNormalize});
+  FunctionRegistry::Function normalize{InferNormalize, ComputeNormalize};
+  normalize.by_pixel = true;
+  normalize.in_chw = std::make_shared<FunctionRegistry::Function>(
+      FunctionRegistry::Function{InferNormalizeToChw, ComputeNormalizeToChw});
+  registry.Add("image.normalize", std::move(normalize));
   registry.Describe({{"image.crop"},
                      "`image.crop(x, top, left, h, w)`",
                      "beyond the edge is an error, at building time where the "

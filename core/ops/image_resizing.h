@@ -20,13 +20,6 @@ namespace feedmill {
 absl::StatusOr<int> Interpolation(std::string_view function,
                                   const ValueType& method);
 
-// A box inside an image.
-struct ImageBox {
-  int64_t top = 0;
-  int64_t left = 0;
-  ImageSize size;
-};
-
 // Returns the type of `images` after resizing to a constant height and width.
 // InvalidArgument if they cannot be resized.
 absl::StatusOr<ValueType> ResizedType(std::string_view function,

@@ -20,6 +20,17 @@ RowImages::RowImages(std::span<const int64_t> dims) {
   if (dims.size() > 2) channels = dims.back();
 }
 
+std::optional<ImageBox> Within(const ImageBox& box, ImageSize image) {
+  const auto fits = [](int64_t begin, int64_t size, int64_t all) {
+    return begin >= 0 && size >= 1 && size <= all && begin <= all - size;
+  };
+  if (!fits(box.top, box.size.height, image.height) ||
+      !fits(box.left, box.size.width, image.width)) {
+    return std::nullopt;
+  }
+  return box;
+}
+
 void EndImagesRow(std::span<const int64_t> given, ImageSize size, bool ragged,
                   size_t row, OutputColumn& out) {
   if (!ragged && row > 0) return;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,6 +28,9 @@ struct RowImages {
   // REQUIRES: at least two known dims.
   explicit RowImages(std::span<const int64_t> dims);
 };
+
+// Returns the box if it is within the image.
+std::optional<ImageBox> Within(const ImageBox& box, ImageSize image);
 
 // Declares row `row` of a result. Its images had shape `given` and now have
 // `size`. For uniform rows, only the first call has an effect.

@@ -39,7 +39,7 @@ class JpegDecoder::Any : public Libjpeg {
              info_.output_width == size.width);
     SetRows(options, pixels);
     while (info_.output_scanline < info_.output_height) {
-      ReadRows();
+      ReadRows(info_.output_height);
       // The remaining rows would only be invented.
       if (!options.pad_truncated && ended_early_ && data_missing_) break;
     }

@@ -1,6 +1,7 @@
 #include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,33 +59,50 @@ void AppendBox(const Column& from, size_t row, const RowImages& images,
   }
 }
 
+// Returns a box of that size anywhere in a larger image.
+ImageBox DrawPlace(const RandomBits& bits, ImageSize size, ImageSize image) {
+  const auto place = [](uint64_t random, int64_t room) {
+    return static_cast<int64_t>(
+        BelowRange(random, static_cast<uint64_t>(room) + 1));
+  };
+  return {place(bits.First(), image.height - size.height),
+          place(bits.Second(), image.width - size.width), size};
+}
+
+bool IsWithin(ImageSize size, ImageSize image) {
+  return size.height <= image.height && size.width <= image.width;
+}
+
+std::optional<ImageBox> CropBox(std::span<const Argument> arguments, size_t row,
+                                ImageSize image) {
+  const auto height = ConstantInteger("", *arguments[2].type);
+  const auto width = ConstantInteger("", *arguments[3].type);
+  if (!height.ok() || !width.ok()) return std::nullopt;
+  const ImageSize size{*height, *width};
+  if (!IsWithin(size, image)) return std::nullopt;
+  return DrawPlace(RandomBits(arguments[0], row), size, image);
+}
+
 absl::Status ComputeCrop(std::span<const Argument> arguments, size_t rows,
                          const ValueType& type, OutputColumn& out) {
   const Column& from = *arguments[1].column;
   const bool ragged = from.ragged() && HasUnknownDim(type.shape);
   StartRows(type, ragged, out);
   const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
-  ImageBox box{0, 0, {type.shape[axis], type.shape[axis + 1]}};
+  const ImageSize size{type.shape[axis], type.shape[axis + 1]};
   for (size_t row = 0; row < rows; ++row) {
     const size_t from_row = RowOf(arguments[1], row);
     const auto given = from.RowDims(from_row);
     const RowImages images(given);
-    if (box.size.height > images.size.height ||
-        box.size.width > images.size.width) {
+    if (!IsWithin(size, images.size)) {
       out.failed_row = row;
       return DataLoss("{}: {} by {} of an image of {} by {}", kCrop,
-                      box.size.height, box.size.width, images.size.height,
+                      size.height, size.width, images.size.height,
                       images.size.width);
     }
-    const RandomBits bits(arguments[0], row);
-    const auto place = [](uint64_t random, int64_t room) {
-      return static_cast<int64_t>(
-          BelowRange(random, static_cast<uint64_t>(room) + 1));
-    };
-    box.top = place(bits.First(), images.size.height - box.size.height);
-    box.left = place(bits.Second(), images.size.width - box.size.width);
-    AppendBox(from, from_row, images, box, out);
-    EndImagesRow(given, box.size, ragged, row, out);
+    AppendBox(from, from_row, images,
+              DrawPlace(RandomBits(arguments[0], row), size, images.size), out);
+    EndImagesRow(given, size, ragged, row, out);
   }
   return absl::OkStatus();
 }
@@ -128,6 +146,12 @@ absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
       "most 1, ratios 0.001 to 1000, the smaller one first",
       kResizedCrop, range.scale[0], range.scale[1], range.ratio[0],
       range.ratio[1]);
+}
+
+absl::StatusOr<BoxRange> RangeOfArguments(std::span<const Argument> arguments) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  return RangeOf(types);
 }
 
 std::vector<const ValueType*> PointersTo(const std::vector<ValueType>& types) {
@@ -187,12 +211,17 @@ ImageBox DrawBox(const RandomBits& bits, ImageSize image,
           size};
 }
 
+std::optional<ImageBox> ResizedCropBox(std::span<const Argument> arguments,
+                                       size_t row, ImageSize image) {
+  const auto range = RangeOfArguments(arguments);
+  if (!range.ok() || image.height < 1 || image.width < 1) return std::nullopt;
+  return DrawBox(RandomBits(arguments[0], row), image, *range);
+}
+
 absl::Status ComputeResizedCrop(std::span<const Argument> arguments,
                                 size_t rows, const ValueType& type,
                                 OutputColumn& out) {
-  std::vector<const ValueType*> types;
-  for (const Argument& argument : arguments) types.push_back(argument.type);
-  FM_ASSIGN_OR_RETURN(const BoxRange range, RangeOf(types));
+  FM_ASSIGN_OR_RETURN(const BoxRange range, RangeOfArguments(arguments));
   return ResizeRows(
       kResizedCrop, arguments[1], rows, type, cv::INTER_LINEAR,
       [&](size_t row, const RowImages& images) -> absl::StatusOr<ImageBox> {
@@ -207,10 +236,15 @@ absl::Status ComputeResizedCrop(std::span<const Argument> arguments,
 }  // namespace
 
 void AddRandomImageFunctions(FunctionRegistry& registry) {
-  registry.Add(std::string(kCrop),
-               {InferCrop, ComputeCrop, false, /*random=*/true});
-  registry.Add(std::string(kResizedCrop), {InferResizedCrop, ComputeResizedCrop,
-                                           /*heavy=*/true, /*random=*/true});
+  FunctionRegistry::Function crop{InferCrop, ComputeCrop, false,
+                                  /*random=*/true};
+  crop.box = CropBox;
+  crop.moves_pixels = true;
+  registry.Add(std::string(kCrop), std::move(crop));
+  FunctionRegistry::Function resized{InferResizedCrop, ComputeResizedCrop,
+                                     /*heavy=*/true, /*random=*/true};
+  resized.box = ResizedCropBox;
+  registry.Add(std::string(kResizedCrop), std::move(resized));
   registry.Describe({{"image.random_crop"},
                      "`image.random_crop(x, h, w)`",
                      "random: anywhere within; as `image.crop`"});

@@ -30,6 +30,17 @@ class FixedBlock final : public BlockSource {
   const size_t bytes_;
 };
 
+void ArgumentsOf(std::span<const Operand> operands, const BlockState& state,
+                 std::vector<Argument>& arguments) {
+  arguments.clear();
+  for (const Operand& operand : operands) {
+    arguments.push_back(
+        {&operand.type,
+         operand.constant ? operand.column.get() : state.values[operand.value],
+         operand.constant});
+  }
+}
+
 class Call final : public Instruction {
  public:
   Call(const FunctionRegistry::Function* function,
@@ -42,22 +53,17 @@ class Call final : public Instruction {
     }
     outputs = {out};
     late = function_->heavy || function_->slow;
+    makes_boxes = function_->makes_boxes;
   }
 
   absl::Status Run(BlockState& state) const override {
-    state.arguments.clear();
-    for (const Operand& argument : arguments_) {
-      state.arguments.push_back({&argument.type,
-                                 argument.constant
-                                     ? argument.column.get()
-                                     : state.values[argument.value],
-                                 argument.constant});
-    }
+    ArgumentsOf(arguments_, state, state.arguments);
     std::byte* const direct = state.direct[outputs[0]];
     if (direct != nullptr && Bytes(state.rows) >= BlockSource::kBytesMin) {
       return RunInto(direct, state);
     }
     OutputColumn& out = state.registers[registers[0]].storage;
+    out.needed = PixelsReadBy(reader, state);
     const absl::Status status =
         function_->compute(state.arguments, state.rows, type_, out);
     if (!status.ok()) {
@@ -284,6 +290,16 @@ void BlockState::SelectValue(ValueId from, ValueId to, size_t reg,
                out.values.Extend(rows * size));
   out.values.Truncate(count * size);
   values[to] = &out.View();
+}
+
+BoxOfImage PixelsReadBy(const Instruction* reader, const BlockState& state) {
+  if (reader == nullptr) return nullptr;
+  const CallParts call = reader->call();
+  std::vector<Argument> arguments;
+  ArgumentsOf(call.operands, state, arguments);
+  return
+      [&box = call.function->box, arguments = std::move(arguments)](
+          size_t row, ImageSize image) { return box(arguments, row, image); };
 }
 
 std::unique_ptr<Instruction> MakeCall(

@@ -128,9 +128,16 @@ class Instruction {
   bool passes_on = false;
   // Appends to input->appended, if that is set, instead of setting outputs.
   bool appends = false;
+  // Makes only the pixels that `reader` reads.
+  bool makes_boxes = false;
+  // The call of one box that alone reads the output, the next instruction.
+  const Instruction* reader = nullptr;
   // Takes long: a filter that does not need it runs before it.
   bool late = false;
 };
+
+// Returns the pixels that the call reads; null if `reader` is null.
+BoxOfImage PixelsReadBy(const Instruction* reader, const BlockState& state);
 
 std::unique_ptr<Instruction> MakeCall(
     const FunctionRegistry::Function* function, std::vector<Operand> arguments,

@@ -14,6 +14,7 @@
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
 #include "core/ops/row_items.h"
+#include "core/pipeline/image_parts.h"
 #include "core/pipeline/late_instructions.h"
 
 namespace feedmill {
@@ -146,6 +147,7 @@ ProgramCode ProgramBuilder::Finish() && {
   code_.appends = code_.instructions.size() == 1 &&
                   code_.instructions[0]->appends &&
                   code_.instructions[0]->outputs == code_.outputs;
+  if (!in_order_) NeedFewerPixels(code_);
   FindDirect();
   AssignRegisters();
   Fuse();

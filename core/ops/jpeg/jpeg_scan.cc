@@ -270,13 +270,7 @@ bool JpegScan::SetAcCode(size_t index, const JpegCode& code, bool worth_it) {
   return SetCode(ac_[index], wanted_ac_[index], code, worth_it);
 }
 
-bool JpegScan::Begin(std::span<const uint8_t> file,
-                     std::span<const Block> unit) {
-  FM_CHECK(unit.size() <= unit_.size());
-  std::transform(unit.begin(), unit.end(), unit_.begin(), [&](Block of) {
-    return Step{dc_[of.dc].get(), ac_[of.ac].get(), of.component};
-  });
-  blocks_ = unit.size();
+bool JpegScan::Load(std::span<const uint8_t> file) {
   sound_ = false;
   bytes_.resize(file.size() + kPadding);
   uint8_t* to = bytes_.data();
@@ -295,10 +289,25 @@ bool JpegScan::Begin(std::span<const uint8_t> file,
   }
   size_ = static_cast<size_t>(to - bytes_.data());
   std::memset(to, 0, kPadding);
+  return true;
+}
+
+void JpegScan::Begin(std::span<const Block> unit) {
+  FM_CHECK(unit.size() <= unit_.size());
+  std::transform(unit.begin(), unit.end(), unit_.begin(), [&](Block of) {
+    return Step{dc_[of.dc].get(), ac_[of.ac].get(), of.component};
+  });
+  blocks_ = unit.size();
   *bits_ = {.next = bytes_.data()};
   last_dc_.fill(0);
   sound_ = true;
-  return true;
+}
+
+void JpegScan::SkipUnit() {
+  int16_t skipped[kBlockSize];
+  std::array<int16_t(*)[kBlockSize], kBlocksMax> blocks;
+  blocks.fill(&skipped);
+  DecodeUnit(blocks.data());
 }
 
 bool JpegScan::complete() const {

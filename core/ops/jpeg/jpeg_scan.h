@@ -48,13 +48,18 @@ class JpegScan {
   // REQUIRES: `code` has no more codes than its bits allow, index < kTables.
   bool SetDcCode(size_t index, const JpegCode& code, bool worth_it);
   bool SetAcCode(size_t index, const JpegCode& code, bool worth_it);
-  // Begins after the scan's header. `file` is the rest of the file, `unit` the
-  // blocks of an MCU. Returns false if the scan has no plain end (restart
-  // markers, another scan). REQUIRES: the tables of `unit` exist.
-  bool Begin(std::span<const uint8_t> file, std::span<const Block> unit);
+  // Reads the data of the scan from `file`, the rest of the file after the
+  // scan's header. Returns false if the scan has no plain end (restart markers,
+  // another scan, a truncated file).
+  bool Load(std::span<const uint8_t> file);
+  // Begins to decode. `unit`: the blocks of an MCU. REQUIRES: Load returned
+  // true, and the tables of `unit` exist.
+  void Begin(std::span<const Block> unit);
   // Decodes the next MCU into its blocks, in natural order. REQUIRES: Begin
-  // returned true; the blocks are zero.
+  // was called; the blocks are zero.
   void DecodeUnit(int16_t (*const blocks[])[kBlockSize]);
+  // Passes over the next MCU. REQUIRES: Begin was called.
+  void SkipUnit();
   // True if no error was found so far.
   bool sound() const { return sound_; }
   // True if all data of the scan was decoded.

@@ -97,9 +97,14 @@ class Libjpeg {
       rows_[y] = pixels.data() + y * row_bytes;
     }
   }
-  void ReadRows() {
+  // Moves the output of each row by a number of bytes.
+  void MoveRows(size_t bytes) {
+    for (JSAMPROW& row : rows_) row += bytes;
+  }
+  // Reads rows, but not from `end` on.
+  void ReadRows(JDIMENSION end) {
     jpeg_read_scanlines(&info_, &rows_[info_.output_scanline],
-                        info_.output_height - info_.output_scanline);
+                        end - info_.output_scanline);
   }
 
   // The file ended before its end marker.

@@ -70,8 +70,16 @@ class QuickJpeg::Decompressor : public Libjpeg {
     }
     SetOutput(options);
     jpeg_start_decompress(&info_);
-    return info_.output_height == size.height &&
-           info_.output_width == size.width && (!SetCodes() || TakeOver());
+    if (info_.output_height != size.height ||
+        info_.output_width != size.width) {
+      return false;
+    }
+    // A box is read without what follows it. So whether a file is accepted must
+    // not depend on who decodes it.
+    const bool ours = SetCodes();
+    if ((ours || options.needed) && !scan_.Load(Rest())) return false;
+    if (ours) TakeOver();
+    return true;
   }
 
   // Clears the tables, because libjpeg keeps them for files that have none.
@@ -136,7 +144,11 @@ class QuickJpeg::Decompressor : public Libjpeg {
     return ours_;
   }
 
-  bool TakeOver() {
+  std::span<const uint8_t> Rest() const {
+    return {info_.src->next_input_byte, info_.src->bytes_in_buffer};
+  }
+
+  void TakeOver() {
     std::array<JpegScan::Block, JpegScan::kBlocksMax> unit;
     static_assert(D_MAX_BLOCKS_IN_MCU == JpegScan::kBlocksMax);
     const auto blocks = static_cast<size_t>(info_.blocks_in_MCU);
@@ -147,27 +159,49 @@ class QuickJpeg::Decompressor : public Libjpeg {
                  static_cast<uint8_t>(component.dc_tbl_no),
                  static_cast<uint8_t>(component.ac_tbl_no)};
     }
-    if (!scan_.Begin({info_.src->next_input_byte, info_.src->bytes_in_buffer},
-                     std::span(unit).first(blocks))) {
-      return false;
-    }
+    scan_.Begin(std::span(unit).first(blocks));
     info_.entropy->decode_mcu = [](j_decompress_ptr info,
                                    JBLOCKROW* blocks_of) -> boolean {
       auto& self = Self(reinterpret_cast<j_common_ptr>(info));
-      static_cast<Decompressor&>(self).scan_.DecodeUnit(blocks_of);
+      JpegScan& scan = static_cast<Decompressor&>(self).scan_;
+      // libjpeg skips rows of units by a null.
+      blocks_of == nullptr ? scan.SkipUnit() : scan.DecodeUnit(blocks_of);
       return TRUE;
     };
-    return true;
   }
 
   bool Finish(const DecodeOptions& options, std::span<uint8_t> pixels) {
     SetRows(options, pixels);
+    if (options.needed && info_.scale_denom == 1) {
+      return ReadBox(*options.needed, options.channels);
+    }
     while (info_.output_scanline < info_.output_height) {
-      ReadRows();
+      ReadRows(info_.output_height);
       if (ours_ && !scan_.sound()) return false;
     }
     if (!ours_) jpeg_finish_decompress(&info_);
     return (!ours_ || scan_.complete()) && !warned();
+  }
+
+  // Reads the rows and columns of the box only. Later data is not looked at.
+  bool ReadBox(const ImageBox& box, int64_t channels) {
+    // Chroma is interpolated between neighbours, but not over the edge.
+    constexpr int64_t kMargin = 2;
+    const int64_t image_width = info_.output_width;
+    auto left =
+        static_cast<JDIMENSION>(std::max<int64_t>(0, box.left - kMargin));
+    const int64_t right =
+        std::min(image_width, box.left + box.size.width + kMargin);
+    auto width = static_cast<JDIMENSION>(right - left);
+    jpeg_crop_scanline(&info_, &left, &width);
+    MoveRows(left * static_cast<size_t>(channels));
+    const auto bottom = static_cast<JDIMENSION>(box.top + box.size.height);
+    jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(box.top));
+    while (info_.output_scanline < bottom) {
+      ReadRows(bottom);
+      if (ours_ && !scan_.sound()) return false;
+    }
+    return !warned();
   }
 
   JpegScan scan_;

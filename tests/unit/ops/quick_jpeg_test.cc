@@ -4,6 +4,7 @@
 #include <turbojpeg.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
@@ -47,7 +48,43 @@ std::string MakeJpeg(const Kind& kind) {
 struct Decoders {
   QuickJpeg quick;
   JpegDecoder libjpeg;
+  int boxes = 0;  // decoded by `quick`
 };
+
+ImageBox RandomBox(std::mt19937& random, ImageSize size) {
+  const auto part = [&](int64_t side, int64_t& begin, int64_t& length) {
+    length = 1 + static_cast<int64_t>(random()) % side;
+    begin = static_cast<int64_t>(random()) % (side - length + 1);
+  };
+  ImageBox box;
+  part(size.height, box.top, box.size.height);
+  part(size.width, box.left, box.size.width);
+  return box;
+}
+
+// Decodes only some boxes of the image, whose pixels are `whole`.
+void ExpectSameInBoxes(Decoders& decoders, std::string_view file,
+                       DecodeOptions options, ImageSize size,
+                       const std::vector<uint8_t>& whole) {
+  static std::mt19937 random(11);
+  const auto row = static_cast<size_t>(size.width * options.channels);
+  for (int k = 0; k < 8; ++k) {
+    const ImageBox box = RandomBox(random, size);
+    options.needed = box;
+    std::vector<uint8_t> part(whole.size());
+    if (!decoders.quick.Decode(file, options, size, part)) continue;
+    ++decoders.boxes;
+    for (int64_t y = box.top; y < box.top + box.size.height; ++y) {
+      const size_t begin = static_cast<size_t>(y) * row +
+                           static_cast<size_t>(box.left * options.channels);
+      const auto bytes = static_cast<size_t>(box.size.width * options.channels);
+      ASSERT_EQ(std::memcmp(&part[begin], &whole[begin], bytes), 0)
+          << size.width << " x " << size.height << ", row " << y
+          << " of the box " << box.top << ' ' << box.left << ' '
+          << box.size.height << ' ' << box.size.width;
+    }
+  }
+}
 
 // True if QuickJpeg decoded the file; then its result must equal libjpeg's.
 bool DecodeBothWays(Decoders& decoders, const std::string& file,
@@ -63,6 +100,7 @@ bool DecodeBothWays(Decoders& decoders, const std::string& file,
       decoders.libjpeg.DecodeAny(view, options, size, any);
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_TRUE(usual == any) << size.width << " x " << size.height;
+  ExpectSameInBoxes(decoders, view, options, size, any);
   return true;
 }
 
@@ -74,8 +112,10 @@ void ExpectUsual(Decoders& decoders, const std::string& file, ImageSize size) {
     if (scale > 1 && (made.height < 2 || made.width < 2)) break;
     for (const int64_t channels : {1, 3}) {
       for (const bool fast_dct : {false, true}) {
+        decoders.boxes = 0;
         EXPECT_TRUE(
             DecodeBothWays(decoders, file, {channels, fast_dct, {}}, made));
+        EXPECT_EQ(decoders.boxes, 8);
       }
     }
   }

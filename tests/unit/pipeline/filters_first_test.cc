@@ -1,7 +1,8 @@
-// Filters run before work of earlier steps that takes long. The elements are
-// the same as without that.
+// Filters run before work of earlier steps that takes long, and crops before
+// work on all pixels. The elements are the same as without that.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <turbojpeg.h>
 
 #include <string>
 #include <vector>
@@ -27,10 +28,8 @@ class FiltersFirst : public ::testing::Test {
   };
 
   Read ReadAll(const std::string& steps) const {
-    const std::string yaml =
-        "source: {csv: {files: a.csv, fields: {a: int64, c: bytes}}}\n"
-        "steps: [" +
-        steps + "]\noptions: {seed: 5}\n";
+    const std::string yaml = "source: {" + source_ + "}\nsteps: [" + steps +
+                             "]\noptions: {seed: 5}\n";
     const auto graph = ParseGraphYaml(yaml, folder_.path());
     if (!graph.ok()) return {{}, graph.status()};
     const auto reader = LocalReader::Make(
@@ -68,6 +67,7 @@ class FiltersFirst : public ::testing::Test {
     folder_.Write("a.csv", csv);
   }
 
+  std::string source_ = "csv: {files: a.csv, fields: {a: int64, c: bytes}}";
   const TestFolder folder_;
 };
 
@@ -128,6 +128,103 @@ TEST_F(FiltersFirst, ChangeNoElement) {
   ExpectSameInOrder("{map: {a: a, c: c, d: c}}, " + decode +
                     ", {decode_image: {component: d}}, "
                     "{filter: 'mean(d) > 80'}");
+}
+
+class CropsFirst : public FiltersFirst {
+ protected:
+  CropsFirst() { source_ = "images: {files: '*.jpg'}"; }
+
+  static std::string Jpeg(int height, int width) {
+    std::vector<uint8_t> pixels;
+    for (int k = 0; k < height * width * 3; ++k) {
+      pixels.push_back(static_cast<uint8_t>(3 * k + k / width + k * k % 17));
+    }
+    tjhandle handle = tjInitCompress();
+    unsigned char* out = nullptr;
+    unsigned long bytes = 0;  // NOLINT: TurboJPEG's type
+    EXPECT_EQ(tjCompress2(handle, pixels.data(), width, 0, height, TJPF_RGB,
+                          &out, &bytes, TJSAMP_420, 90, 0),
+              0);
+    const std::string file(reinterpret_cast<char*>(out), bytes);
+    tjFree(out);
+    tjDestroy(handle);
+    return file;
+  }
+  void WritePhotos() {
+    for (int k = 0; k < 20; ++k) {
+      folder_.Write(std::to_string(100 + k) + ".jpg",
+                    Jpeg(60 + 7 * k, 120 - 3 * k));
+    }
+  }
+};
+
+TEST_F(CropsFirst, ChangeNoElement) {
+  WritePhotos();
+  const std::string decode = "decode_image, ";
+  const std::string random =
+      "{map: {image: 'image.random_crop(image, 9, 13)'}}";
+  const std::string normalize =
+      "{map: {image: 'image.normalize(image, [120, 110, 100], [50, 60, 70])'}}";
+  ExpectSameInOrder(decode + random);
+  ExpectSameInOrder(decode + random + ", random_flip, " + normalize);
+  ExpectSameInOrder(decode + random + ", " + normalize +
+                    ", {map: {image: 'image.to_chw(image)'}}");
+  ExpectSameInOrder(decode +
+                    "{map: {image: 'image.to_chw(image.normalize("
+                    "image.random_crop(image, 31, 7), 7, [3, 4, 5]))'}}");
+  ExpectSameInOrder(decode + normalize + ", " + random + ", random_flip");
+  ExpectSameInOrder(
+      "{map: {image: 'image.random_resized_crop(image.decode(image), 8, 8)'}}");
+  ExpectSameInOrder(decode +
+                    "{map: {image: 'image.crop(image, 50, 60, 10, 3)'}}");
+  ExpectSameInOrder(
+      decode + "{map: {image: '1 - cast(image, float32) / 255'}}, " + random);
+  ExpectSameInOrder(decode + normalize +
+                    ", {map: {image: "
+                    "'image.central_crop(image.flip_left_right(image * 2), 16, "
+                    "16)'}}, {map: {image: 'image.to_chw(image)'}}");
+  // The image, or a value made of all its pixels, has other uses.
+  ExpectSameInOrder(decode +
+                    "{map: {a: 'image.random_crop(image, 4, 4)', b: "
+                    "'image.random_resized_crop(image, 4, 4)'}}");
+  ExpectSameInOrder(decode + normalize +
+                    ", {map: {a: 'image.random_crop(image, 4, 4)', b: "
+                    "'mean(image)'}}");
+  ExpectSameInOrder(decode +
+                    "{map: {image: 'image.random_crop(image, 4, 4)', mean: "
+                    "'mean(image)'}}");
+  // Operands that differ from pixel to pixel, or from row to row.
+  ExpectSameInOrder(decode + "{map: {image: 'image - image // 2'}}, " + random);
+  ExpectSameInOrder(
+      decode + "{map: {image: 'cast(image, float32) * random.uniform()'}}, " +
+      random);
+  ExpectSameInOrder(
+      decode +
+      "{batch: {size: 1}}, {map: {image: 'image.random_crop(image, "
+      "9, 13)'}}");
+}
+
+TEST_F(CropsFirst, MakeOnlyThePixelsThatAreRead) {
+  std::string damaged = Jpeg(400, 100);
+  for (size_t at = damaged.size() - 202; at < damaged.size() - 2; at += 2) {
+    damaged[at] = '\xff';  // no code has only ones
+    damaged[at + 1] = '\0';
+  }
+  folder_.Write("1.jpg", damaged);
+  const auto crop = [](int top) {
+    return "{decode_image: {on_warning: fail}}, {map: {image: "
+           "'image.crop(image, " +
+           std::to_string(top) + ", 5, 20, 30)'}}";
+  };
+  EXPECT_TRUE(ReadAll(crop(0)).status.ok());
+  EXPECT_FALSE(ReadAll(crop(380)).status.ok());
+  // A run of the steps as written finds the damage, and counts it.
+  EXPECT_THAT(ReadAll(crop(0) + ", {on_error: {policy: skip, cap: 0}}")
+                  .status.message(),
+              HasSubstr("decode_image"));
+  // A truncated file has none of its pixels.
+  folder_.Write("1.jpg", damaged.substr(0, damaged.size() - 300));
+  EXPECT_THAT(ReadAll(crop(0)).status.message(), HasSubstr("truncated"));
 }
 
 }  // namespace
