@@ -51,6 +51,11 @@ class RiegeliDecompressor {
 // damaged, or does not fill `out`.
 bool DecompressSnappy(std::string_view packed, std::span<char> out);
 
+// Decompresses the first bytes of a block of snappy, up to the size of `out`.
+// Returns the number of bytes of `out` that are known from them. Stops at
+// damaged bytes.
+size_t DecompressSnappyBeginning(std::string_view packed, std::span<char> out);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_FORMATS_RIEGELI_COMPRESSION_H_

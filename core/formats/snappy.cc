@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +31,15 @@ class SnappyBlock {
       if (!TakeElement()) return false;
     }
     return at_ == out_.size();
+  }
+
+  // Decompresses the beginning of a block. Returns the bytes of its output.
+  size_t DecompressBeginning() {
+    is_beginning_ = true;
+    if (!TakeLeb128(packed_)) return 0;
+    while (!packed_.empty() && TakeElement()) {
+    }
+    return at_;
   }
 
  private:
@@ -65,6 +75,9 @@ class SnappyBlock {
       if (packed_.size() < bytes) return false;
       length = TakeNumber(bytes) + 1;
     }
+    if (is_beginning_) {
+      length = std::min({length, packed_.size(), out_.size() - at_});
+    }
     if (length > packed_.size() || length > out_.size() - at_) return false;
     std::memcpy(out_.data() + at_, packed_.data(), length);
     packed_.remove_prefix(length);
@@ -87,13 +100,18 @@ class SnappyBlock {
 
   std::string_view packed_;
   const std::span<char> out_;
-  size_t at_ = 0;  // bytes of out_ that are written
+  size_t at_ = 0;              // bytes of out_ that are written
+  bool is_beginning_ = false;  // the last literal may be cut
 };
 
 }  // namespace
 
 bool DecompressSnappy(std::string_view packed, std::span<char> out) {
   return SnappyBlock(packed, out).Decompress();
+}
+
+size_t DecompressSnappyBeginning(std::string_view packed, std::span<char> out) {
+  return SnappyBlock(packed, out).DecompressBeginning();
 }
 
 }  // namespace feedmill

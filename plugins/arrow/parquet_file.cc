@@ -14,6 +14,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,27 +29,13 @@
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
 #include "plugins/arrow/other_format.h"
+#include "plugins/arrow/parquet_head.h"
 #include "plugins/arrow/parquet_statistics.h"
 
 namespace feedmill {
 namespace {
 
 using Reader = std::unique_ptr<parquet::arrow::FileReader>;
-
-// Bytes of the first pages of all columns that are fetched together, where the
-// sizes of the pages are guessed.
-constexpr int64_t kHeadBytes = int64_t{1} << 20;
-// Writers end a page at this size, before its compression, or at this number of
-// rows.
-constexpr int64_t kPageBytes = int64_t{1} << 20;
-constexpr int64_t kPageRows = 20'000;
-// Bytes of a column that are fetched although its first page may be smaller.
-// More than a page of indices of a dictionary has.
-constexpr int64_t kSmallChunkBytes = 128 << 10;
-// More than the header of a page without long statistics; Arrow looks for it in
-// as many bytes as kPeekBytes.
-constexpr int64_t kPageHeaderBytes = 1 << 10;
-constexpr int64_t kPeekBytes = 16 << 10;
 
 parquet::ReaderProperties PagesWithChecksums() {
   parquet::ReaderProperties properties(BoundedPool());
@@ -147,18 +134,24 @@ class ParquetFile final : public ColumnarFile {
   absl::StatusOr<std::vector<ParquetColumn>> Find(
       std::span<const ColumnarColumn> wanted,
       const parquet::arrow::SchemaManifest& manifest) const;
-  void Announce(size_t group, const std::vector<ParquetColumn>& columns,
-                bool head, FileAdapter& file) const;
+  void Announce(size_t group, const std::vector<int>& leaves,
+                const std::optional<ParquetHead>& head,
+                FileAdapter& file) const;
   bool HasInt96() const;
   bool HasInt96(const ParquetColumn& column) const;
   absl::Status MakeInt96Exact(
       size_t group, const ParquetColumn& column,
       const std::shared_ptr<FileAdapter>& file,
       std::shared_ptr<arrow::ChunkedArray>& values) const;
-  absl::StatusOr<DecodedColumn> ReadColumn(
+  absl::StatusOr<std::shared_ptr<arrow::Table>> ReadTable(
+      size_t group, const ParquetColumn& column, uint64_t rows,
+      const std::optional<ParquetHead>& head,
+      const std::shared_ptr<FileAdapter>& file,
+      parquet::arrow::FileReader& reader) const;
+  absl::StatusOr<DecodedColumn> DecodeTable(
       size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
       uint64_t rows, const std::shared_ptr<FileAdapter>& file,
-      parquet::arrow::FileReader& reader) const;
+      const arrow::Table& table) const;
 
   const std::shared_ptr<const RandomAccessFile> file_;
   const uint64_t size_;
@@ -167,6 +160,15 @@ class ParquetFile final : public ColumnarFile {
   std::vector<ColumnarColumn> columns_;
   std::vector<uint64_t> group_rows_;
 };
+
+parquet::ArrowReaderProperties OneThread(
+    arrow::TimeUnit::type int96 = arrow::TimeUnit::NANO) {
+  parquet::ArrowReaderProperties properties;
+  properties.set_use_threads(false);
+  properties.set_pre_buffer(false);
+  properties.set_coerce_int96_timestamp_unit(int96);
+  return properties;
+}
 
 // Makes a reader for each call: Arrow's readers are not thread-safe. `int96`:
 // the unit of times of INT96.
@@ -177,11 +179,7 @@ absl::StatusOr<Reader> MakeReader(
     const parquet::ReaderProperties& reading = PagesWithChecksums()) {
   parquet::arrow::FileReaderBuilder builder;
   FM_RETURN_IF_ARROW(builder.Open(file, reading, metadata));
-  parquet::ArrowReaderProperties properties;
-  properties.set_use_threads(false);
-  properties.set_pre_buffer(false);
-  properties.set_coerce_int96_timestamp_unit(int96);
-  builder.properties(properties)->memory_pool(BoundedPool());
+  builder.properties(OneThread(int96))->memory_pool(BoundedPool());
   Reader reader;
   FM_RETURN_IF_ARROW(builder.Build(&reader));
   return reader;
@@ -291,89 +289,31 @@ absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
   return found;
 }
 
-// The bytes of a column in a group.
-struct ChunkBytes {
-  int64_t begin = 0;
-  int64_t size = 0;
-  int64_t dictionary = 0;  // before the first page with values
-  // A guess of the bytes of that page: from … to ….
-  int64_t page_least = 0;
-  int64_t page_most = 0;
-};
-
-ChunkBytes BytesOf(const parquet::ColumnChunkMetaData& chunk) {
-  ChunkBytes bytes;
-  bytes.begin = chunk.data_page_offset();
-  if (chunk.has_dictionary_page()) {
-    bytes.begin = std::min(bytes.begin, chunk.dictionary_page_offset());
-  }
-  bytes.size = chunk.total_compressed_size();
-  bytes.dictionary = chunk.data_page_offset() - bytes.begin;
-  const int64_t pages = std::max<int64_t>(bytes.size - bytes.dictionary, 0);
-  // Returns the bytes of a page with this part of all values.
-  const auto page_of = [&](int64_t part, int64_t all) {
-    const double share =
-        static_cast<double>(part) / static_cast<double>(std::max(all, part));
-    const auto page = static_cast<int64_t>(share * static_cast<double>(pages));
-    return std::min(pages, std::max(page + kPageHeaderBytes, kPeekBytes));
-  };
-  bytes.page_most = pages <= kSmallChunkBytes
-                        ? pages
-                        : page_of(kPageBytes, chunk.total_uncompressed_size());
-  if (chunk.has_dictionary_page()) {
-    // The page has indices only, even if later pages have values.
-    bytes.page_most = std::min(bytes.page_most, kSmallChunkBytes);
-  }
-  bytes.page_least =
-      std::min(bytes.page_most, page_of(kPageRows, chunk.num_values()));
-  return bytes;
-}
-
-// Returns the part of the bytes between `page_least` and `page_most` for which
-// there is room in kHeadBytes.
-double SpareOf(std::span<const ChunkBytes> chunks) {
-  int64_t least = 0;
-  int64_t most = 0;
-  for (const ChunkBytes& chunk : chunks) {
-    least += chunk.page_least;
-    most += chunk.page_most;
-  }
-  return std::clamp(static_cast<double>(kHeadBytes - least) /
-                        static_cast<double>(std::max<int64_t>(most - least, 1)),
-                    0.0, 1.0);
-}
-
 // Announces the bytes of all columns, so that a store runs many requests in
-// parallel. `head`: only the bytes of the first pages.
-void ParquetFile::Announce(size_t group,
-                           const std::vector<ParquetColumn>& columns, bool head,
+// parallel.
+void ParquetFile::Announce(size_t group, const std::vector<int>& leaves,
+                           const std::optional<ParquetHead>& head,
                            FileAdapter& file) const {
-  if (file_->ahead_bytes() == 0) return;
-  std::vector<ChunkBytes> chunks;
-  std::vector<arrow::io::ReadRange> ranges;
-  const auto metadata = metadata_->RowGroup(static_cast<int>(group));
-  for (const ParquetColumn& column : columns) {
-    for (const int leaf : column.leaves) {
-      const ChunkBytes& chunk =
-          chunks.emplace_back(BytesOf(*metadata->ColumnChunk(leaf)));
-      ranges.push_back({chunk.begin, chunk.size});
-    }
-  }
   // Announcements are only hints: the results do not matter.
-  if (!head) {
-    (void)file.WillNeed(ranges);
+  if (head) {
+    // Each range alone: beyond ranges that run through a file in order, a store
+    // reads ahead.
+    for (const arrow::io::ReadRange& range : head->Ranges()) {
+      (void)file.WillNeed({range});
+    }
     return;
   }
-  // From the last one to the first, each alone: beyond ranges that run through
-  // a file in order, a store reads ahead.
-  std::ranges::sort(chunks, std::ranges::greater(), &ChunkBytes::begin);
-  const double spare = SpareOf(chunks);
-  for (const ChunkBytes& chunk : chunks) {
-    const auto further = static_cast<int64_t>(
-        spare * static_cast<double>(chunk.page_most - chunk.page_least));
-    (void)file.WillNeed(
-        {{chunk.begin, chunk.dictionary + chunk.page_least + further}});
+  std::vector<arrow::io::ReadRange> ranges;
+  const auto metadata = metadata_->RowGroup(static_cast<int>(group));
+  for (const int leaf : leaves) {
+    const auto chunk = metadata->ColumnChunk(leaf);
+    int64_t begin = chunk->data_page_offset();
+    if (chunk->has_dictionary_page()) {
+      begin = std::min(begin, chunk->dictionary_page_offset());
+    }
+    ranges.push_back({begin, chunk->total_compressed_size()});
   }
+  (void)file.WillNeed(ranges);
 }
 
 // Reads some leaf columns of a row group. Arrow makes no nested array of texts
@@ -453,26 +393,46 @@ arrow::Result<std::shared_ptr<arrow::Table>> ReadFirst(
   return arrow::Table::FromRecordBatches(parts->schema(), batches);
 }
 
-// Reads one column alone. Arrow prunes its structs to the member that is read,
-// so the member is child 0.
-absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
+// Reads one column alone. `head`: only its first rows are wanted.
+absl::StatusOr<std::shared_ptr<arrow::Table>> ParquetFile::ReadTable(
+    size_t group, const ParquetColumn& column, uint64_t rows,
+    const std::optional<ParquetHead>& head,
+    const std::shared_ptr<FileAdapter>& file,
+    parquet::arrow::FileReader& reader) const {
+  const auto count = static_cast<int64_t>(rows);
+  const auto number = static_cast<int>(group);
+  if (head && std::ranges::all_of(column.leaves, [&](int leaf) {
+        return head->HasBeginning(leaf);
+      })) {
+    const auto table = WithoutExceptions(
+        [&]() -> absl::StatusOr<std::shared_ptr<arrow::Table>> {
+          FM_ASSIGN_OR_RETURN(const Reader beginnings,
+                              head->MakeReader(file, OneThread()));
+          FM_ASSIGN_OR_RETURN_ARROW(
+              auto first, ReadFirst(number, count, column.leaves, *beginnings));
+          return first;
+        });
+    if (table.ok() && (*table)->num_rows() == count) return table;
+  }
+  FM_ASSIGN_OR_RETURN_ARROW(
+      auto table,
+      (head ? ReadFirst : ReadLeaves)(number, count, column.leaves, reader));
+  return table;
+}
+
+// Converts the table of one column. Arrow prunes its structs to the member that
+// is read, so the member is child 0.
+absl::StatusOr<DecodedColumn> ParquetFile::DecodeTable(
     size_t group, const ParquetColumn& column, const ColumnarColumn& wanted,
     uint64_t rows, const std::shared_ptr<FileAdapter>& file,
-    parquet::arrow::FileReader& reader) const {
-  const bool whole = rows == group_rows_[group];
-  const auto read = whole ? ReadLeaves : ReadFirst;
-  FM_ASSIGN_OR_RETURN_ARROW(
-      const std::shared_ptr<arrow::Table> table,
-      read(static_cast<int>(group), static_cast<int64_t>(rows), column.leaves,
-           reader));
-  if (table->num_columns() != 1 ||
-      std::cmp_not_equal(table->num_rows(), rows)) {
+    const arrow::Table& table) const {
+  if (table.num_columns() != 1 || std::cmp_not_equal(table.num_rows(), rows)) {
     return DataLoss("it has {} rows, where the row group has {}",
-                    table->num_rows(), group_rows_[group]);
+                    table.num_rows(), group_rows_[group]);
   }
   const MemberPath path{std::vector<int>(column.column->path.size() - 1, 0),
                         std::vector<int>(column.column->in_items.size(), 0)};
-  std::shared_ptr<arrow::ChunkedArray> values = table->column(0);
+  std::shared_ptr<arrow::ChunkedArray> values = table.column(0);
   if (HasInt96(column)) {
     FM_RETURN_IF_ERROR(MakeInt96Exact(group, column, file, values));
   }
@@ -486,8 +446,8 @@ absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
   const absl::Status read = WithoutExceptions([&]() -> absl::Status {
     parquet::ReaderProperties reading = PagesWithChecksums();
     // Times of INT96 are read twice, and whole.
-    const bool head = rows < group_rows_[group] && !HasInt96();
-    if (head) {
+    const bool some = rows < group_rows_[group] && !HasInt96();
+    if (some) {
       reading.enable_buffered_stream();
     } else {
       rows = group_rows_[group];
@@ -497,10 +457,22 @@ absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
         MakeReader(adapter, metadata_, arrow::TimeUnit::NANO, reading));
     FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
                         Find(wanted, reader->manifest()));
-    Announce(group, columns, head, *adapter);
+    std::vector<int> leaves;
+    for (const ParquetColumn& column : columns) {
+      leaves.insert(leaves.end(), column.leaves.begin(), column.leaves.end());
+    }
+    std::optional<ParquetHead> head;
+    if (some) {
+      head.emplace(metadata_, static_cast<int>(group), leaves,
+                   static_cast<int64_t>(rows));
+    }
+    Announce(group, leaves, head, *adapter);
     for (size_t c = 0; c < columns.size(); ++c) {
-      auto decoded = WithoutExceptions([&] {
-        return ReadColumn(group, columns[c], wanted[c], rows, adapter, *reader);
+      auto decoded = WithoutExceptions([&]() -> absl::StatusOr<DecodedColumn> {
+        FM_ASSIGN_OR_RETURN(
+            const std::shared_ptr<arrow::Table> table,
+            ReadTable(group, columns[c], rows, head, adapter, *reader));
+        return DecodeTable(group, columns[c], wanted[c], rows, adapter, *table);
       });
       if (!decoded.ok()) {
         return Annotate(

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -196,10 +197,11 @@ std::vector<SourceField> ReadableFields(const ColumnarFile& file) {
 
 absl::StatusOr<std::vector<DecodedColumn>> ReadFields(
     const ColumnarFile& file, size_t group,
-    const std::vector<SourceField>& fields) {
+    const std::vector<SourceField>& fields,
+    std::optional<uint64_t> rows = std::nullopt) {
   std::vector<ColumnarColumn> wanted;
   for (const SourceField& field : fields) wanted.push_back({field});
-  return file.ReadGroup(group, wanted, file.group_rows()[group]);
+  return file.ReadGroup(group, wanted, rows.value_or(file.group_rows()[group]));
 }
 
 // Decodes all groups; returns how many rows came.
@@ -210,6 +212,7 @@ uint64_t ReadAll(Form form, std::shared_ptr<const RandomAccessFile> file,
   const std::vector<SourceField> fields = ReadableFields(**opened);
   uint64_t rows = 0;
   for (size_t g = 0; g < (*opened)->group_rows().size(); ++g) {
+    (void)ReadFields(**opened, g, fields, 1);  // of the beginnings of pages
     auto decoded = ReadFields(**opened, g, fields);
     if (!decoded.ok()) continue;
     DecodedGroup group{(*opened)->group_rows()[g], *std::move(decoded), 0};

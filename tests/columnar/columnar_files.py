@@ -1242,6 +1242,7 @@ def first_rows(feedmill):
                 break
             whole = feedmill.read(source, [*few, *order])
             equal(feedmill.read(source, [*few, *order, {"take": 6}]), whole[:6])
+    beginnings_of_pages(feedmill)
     # Times of INT96 are read whole.
     int96_file(feedmill.folder / "int96.parquet", [datetime.datetime(2024, 1, 1 + k) for k in range(20)])
     int96 = {"parquet": {"files": "int96.parquet", "columns": ["n", "t"]}}
@@ -1254,6 +1255,32 @@ def first_rows(feedmill):
     spoil(feedmill.folder / "cut.parquet", middle, middle + 200)
     equal(feedmill.read({"parquet": "cut.parquet"}, [{"take": 9}]), [{"row": k} for k in range(9)])
     feedmill.refused({"parquet": "cut.parquet"}, "cut.parquet", "row group 0")
+
+
+def beginnings_of_pages(feedmill):
+    """The first rows are the same from the beginnings of large pages and dictionaries, of all forms that pyarrow writes."""
+    rows = 60_000
+    draw = random.Random(4)
+    words = [f"word {draw.randrange(10**9)}" for _ in range(rows)]
+    table = pa.table({
+        "row": range(rows), "float": [draw.random() for _ in range(rows)], "word": words, "flag": [k % 3 == 0 for k in range(rows)],
+        "null": [None if draw.random() < 0.4 else draw.random() for _ in range(rows)], "four": pa.array([word[-4:].encode() for word in words], pa.binary(4)),
+        "few": [f"{k % 7}" for k in range(rows)], "no": pa.nulls(rows, pa.int32()), "s": [{"a": k, "b": words[k]} for k in range(rows)],
+        # The first rows need the last items of the dictionary.
+        "sorted": pa.DictionaryArray.from_arrays(pa.array([rows - 1 - k for k in range(rows)], pa.int32()), pa.array(words))})
+    large = {"data_page_size": 1 << 22, "dictionary_pagesize_limit": 1 << 22, "max_rows_per_page": rows}
+    cases = [{"compression": name, **more} for name in ("none", "snappy", "gzip", "brotli", "lz4", "zstd")
+             for more in (large, {**large, "use_dictionary": False})]
+    cases += [{}, {"write_page_checksum": True}, {"data_page_version": "2.0"},
+              {"use_dictionary": False, "column_encoding": {"row": "DELTA_BINARY_PACKED", "word": "DELTA_BYTE_ARRAY", "float": "BYTE_STREAM_SPLIT"}}]
+    wanted = []
+    for steps, first, count in (([{"take": 1}], 0, 1), ([{"take": 100}], 0, 100), ([{"skip": 30}, {"take": 900}], 30, 900)):
+        write_parquet(feedmill.folder / "whole.parquet", table.slice(first, count))
+        wanted.append((steps, feedmill.read({"parquet": "whole.parquet"})))
+    for case in cases:
+        write_parquet(feedmill.folder / "pages.parquet", table, **case)
+        for steps, want in wanted:
+            equal(feedmill.read({"parquet": "pages.parquet"}, steps), want)
 
 
 def huge_texts(feedmill):

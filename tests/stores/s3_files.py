@@ -256,7 +256,7 @@ def lists(feedmill):
 
 
 def a_look_at_parquet(feedmill):
-    """A look at the first rows of a large Parquet file takes two megabytes and four round trips."""
+    """A look at the first rows of a large Parquet file takes two megabytes and four round trips, also with large dictionaries."""
     try:
         import pyarrow as pa
         import pyarrow.parquet
@@ -266,13 +266,15 @@ def a_look_at_parquet(feedmill):
     columns = {"id": range(rows), "text": [f"the text of row {k}, and of {k * 7919 % rows}" for k in range(rows)],
                "label": [k * k % 1000 for k in range(rows)], "score": [k % 997 / 997 for k in range(rows)],
                "flag": [k % 7 == 0 for k in range(rows)]}
+    columns.update({f"x{n}": [(k * 7919 + n) % rows / rows for k in range(rows)] for n in range(8)})
+    beginnings = 23  # of 13 pages, and of the dictionaries of 1 MiB of id, text and x0 to x7
     table = pa.table(columns)
     (feedmill.files / "large").mkdir()
     pa.parquet.write_table(table, feedmill.files / "large/rows.parquet", row_group_size=rows // 2)
     size = (feedmill.files / "large/rows.parquet").stat().st_size
     assert size > 15_000_000, size
     with objects(feedmill) as (_, proxy):
-        pages = threading.Barrier(len(columns))
+        pages = threading.Barrier(beginnings)
 
         def fault(request):
             if request.begin not in (0, size - 65536):
@@ -280,7 +282,7 @@ def a_look_at_parquet(feedmill):
 
         proxy.fault = fault
         name = f"{PLACE}/large/rows.parquet"
-        for command, want, requests in (("head", "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in table.slice(0, 5).to_pylist()), 8),
+        for command, want, requests in (("head", "".join(f"{json.dumps(row, separators=(',', ':'))}\n" for row in table.slice(0, 5).to_pylist()), 3 + beginnings),
                                         ("count", f"{rows}\n", 3), ("schema", None, 2)):
             proxy.log.clear()
             done = feedmill.run(command, name)
