@@ -103,7 +103,7 @@ absl::StatusOr<std::string> FindFiles(
       LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
   FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
   // Errors in files that expressions name are reported now.
-  FM_RETURN_IF_ERROR(BindFiles(graph, &manifest, registry).status());
+  FM_RETURN_IF_ERROR(BindFiles(*analyzed, &manifest, registry).status());
   return manifest.Serialize();
 }
 

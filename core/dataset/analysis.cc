@@ -11,6 +11,7 @@
 #include "core/dataset/column_pruning.h"
 #include "core/dataset/generator_source.h"
 #include "core/dataset/graph_place.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/random_use.h"
 #include "core/dataset/skipping.h"
@@ -431,20 +432,23 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   return absl::OkStatus();
 }
 
-// Checks that only workers read the files that expressions name.
+// Checks that only workers look into files and tables.
 absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
   const size_t begin = graph.client_begin;
   const bool client =
       begin < step || (begin == step && !graph.steps[step].mapped);
   if (!client) return absl::OkStatus();
   const std::vector<NamedFile> files = NamedFiles(graph.graph.steps[step]);
-  if (files.empty()) return absl::OkStatus();
+  const auto* const lookup = graph.graph.steps[step].As<LookupStep>();
+  if (files.empty() && lookup == nullptr) return absl::OkStatus();
   return InvalidArgument(
-      "steps[{}] {}: workers read the file {}, and this step runs at the "
-      "client, as do all steps from steps[{}] {} on; use the file in a step "
-      "before that one",
-      step, graph.graph.steps[step].name(), files[0].path, begin,
-      graph.graph.steps[begin].name());
+      "steps[{}] {}: workers read {}, and this step runs at the "
+      "client, as do all steps from steps[{}] {} on; use it in a step before "
+      "that "
+      "one",
+      step, graph.graph.steps[step].name(),
+      lookup == nullptr ? "the file " + files[0].path : TableText(*lookup),
+      begin, graph.graph.steps[begin].name());
 }
 
 // Returns the first steps of a partly analysed pipeline as a pipeline of their
@@ -533,6 +537,7 @@ absl::Status CheckNewNames(const Step& step) {
 
 // Refuses a step that names a component that may be null.
 absl::Status CheckNoNulls(const Step& step, const ElementSpec& input) {
+  if (step.Is<LookupStep>()) return absl::OkStatus();  // no row has a null
   absl::Status status;
   step.ReadFields([&](const FieldList& fields) {
     for (const Field& field : fields) {
@@ -637,6 +642,13 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
           InferOutputs(flat_map->outputs, out->InputOf(i), registry));
       out->steps[i].mapped =
           std::make_shared<const ElementSpec>(std::move(mapped));
+    }
+    if (const Graph* const table = TableOf(graph.steps[i])) {
+      size_t none = 0;
+      FM_ASSIGN_OR_RETURN(out->steps[i].table,
+                          AnalyzePipeline(*table, registry, false, none));
+      out->source.needs_files =
+          out->source.needs_files || out->steps[i].table->source.needs_files;
     }
     FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
     batches = BatchesAfter(graph.steps[i], batches);

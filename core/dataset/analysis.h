@@ -30,6 +30,8 @@ struct SourceTraits {
   bool streamed = false;
 };
 
+struct AnalyzedGraph;
+
 struct AnalyzedStep {
   Placement placement = Placement::kPlan;
   std::shared_ptr<const ElementSpec> output;  // spec of its output
@@ -41,6 +43,8 @@ struct AnalyzedStep {
   // For a flat_map: the output of its expressions, before it is split. If it is
   // the client stage's first step, workers run its expressions.
   std::shared_ptr<const ElementSpec> mapped{};
+  // For a lookup: its table.
+  std::shared_ptr<const AnalyzedGraph> table{};
 };
 
 // A checked graph: every name, type and shape fits, every step has a placement.

@@ -51,9 +51,11 @@ struct DeclaredFields {
 // The types of some of the components that are inferred. InferFields empties
 // them.
 struct DeclaredTypes : DeclaredFields {};
-// The pipelines that a source combines.
+// The pipelines that a source combines, or the table of a step.
 struct InputPipelines {
   std::vector<Graph>* inputs;
+  // One source without steps, which YAML may write as the name of its files.
+  bool table = false;
 };
 // An enumeration as words; the first word has the value `first`.
 class Word {

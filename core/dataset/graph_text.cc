@@ -8,6 +8,7 @@
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
 
@@ -175,6 +176,11 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
     ChangeNamedFiles(
         [&](std::string& path) { MakePathAbsolute(directory, path); }, step);
   }
+  const auto change = [&](Graph& table) {
+    MakePathsAbsolute(directory, table);
+    return absl::OkStatus();
+  };
+  ChangeTables(change, graph).IgnoreError();
   if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (Graph& input : *inputs) MakePathsAbsolute(directory, input);
   }

@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph.h"
+#include "core/dataset/lookup_step.h"
 #include "core/definition/pipeline_file.h"
 #include "core/definition/pipeline_text.h"
 #include "core/formats/memory_table.h"
@@ -227,6 +228,10 @@ Dataset Dataset::Map(Outputs outputs) const {
 
 Dataset Dataset::WithColumns(Outputs outputs) const {
   return With(MakeStep(WithColumnsStep{std::move(outputs)}));
+}
+
+Dataset Dataset::Lookup(const Dataset& table, LookupOptions options) const {
+  return With(MakeStep(LookupStep{std::move(options), GraphsOf({table})}));
 }
 
 Dataset Dataset::Select(std::vector<std::string> components) const {

@@ -8,6 +8,7 @@
 #include "core/dataset/fields.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_types.h"
+#include "core/definition/source_by_name.h"
 #include "core/definition/value_reader.h"
 
 namespace feedmill {
@@ -349,6 +350,21 @@ class OptionReader {
     });
   }
 
+  // Reads a source, or the name of its files.
+  absl::Status ReadTable(const Value& value, const std::string& where,
+                         std::vector<Graph>& table) {
+    table.assign(1, {});
+    if (!value.is_scalar()) return read_input_(value, table[0]);
+    std::string name;
+    FM_RETURN_IF_ERROR(values_.ReadString(value, where, "a file", name));
+    absl::StatusOr<Source> source = SourceByName(name);
+    if (!source.ok()) {
+      return ValueReader::Error(value, where, ErrorText(source.status()));
+    }
+    table[0].source = *std::move(source);
+    return absl::OkStatus();
+  }
+
   // Reads the value of one field.
   struct Visitor {
     OptionReader& reader;
@@ -450,7 +466,9 @@ class OptionReader {
       return reader.ReadTypes(value, where, kExpected, *out.fields);
     }
     absl::Status operator()(const InputPipelines& out) const {
-      return reader.ReadInputs(value, where, *out.inputs);
+      return out.table && !canonical()
+                 ? reader.ReadTable(value, where, *out.inputs)
+                 : reader.ReadInputs(value, where, *out.inputs);
     }
     absl::Status operator()(const PaddingList&) const {
       return Internal("{}: padding has keys of its own", where);

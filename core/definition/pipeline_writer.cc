@@ -111,13 +111,15 @@ class PipelineWriter {
     return Text(CompressionName(*v.compression));
   }
   std::string Value(const InputPipelines& v) {
-    return List(*v.inputs, [&](const Graph& input) {
+    const auto write = [&](const Graph& input) {
       std::string text = "{source: " + Source(input.source);
       if (!input.steps.empty()) {
         text += ", steps: [" + Steps(input.steps, ", ", true) + "]";
       }
       return text + "}";
-    });
+    };
+    if (v.table) return v.inputs->empty() ? "" : write(v.inputs->front());
+    return List(*v.inputs, write);
   }
   std::string Value(const PaddingList& v) { return Padded(v, "values"); }
   // `key`: "shapes" or "values".
@@ -305,7 +307,9 @@ struct TypeOfField {
   std::string operator()(const DeclaredFields&) const {
     return "types by name";
   }
-  std::string operator()(const InputPipelines&) const { return "pipelines"; }
+  std::string operator()(const InputPipelines& inputs) const {
+    return inputs.table ? "table" : "pipelines";
+  }
   template <class Integer>
   std::string operator()(const Integer*) const {
     static_assert(std::is_same_v<Integer, int64_t> ||

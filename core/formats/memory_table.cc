@@ -18,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "core/base/status.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/source_types.h"
 
 namespace feedmill {
@@ -224,6 +225,8 @@ absl::StatusOr<std::shared_ptr<const Chunk>> TableIn(
 }
 
 absl::Status Carry(Graph& graph, size_t& bytes) {
+  FM_RETURN_IF_ERROR(
+      ChangeTables([&](Graph& table) { return Carry(table, bytes); }, graph));
   if (auto* const inputs = MutableSourceInputs(graph.source)) {
     for (Graph& input : *inputs) FM_RETURN_IF_ERROR(Carry(input, bytes));
   }

@@ -17,6 +17,9 @@ constexpr std::string_view kEtagsMagic = "feedmill manifest 2\n";
 // Magic of a manifest whose source is made of inputs. The number of inputs
 // follows, and the text of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
+// Magic of a manifest with tables. Their number follows, the text of each, and
+// the text of the manifest without them.
+constexpr std::string_view kTablesMagic = "feedmill manifest with tables 1\n";
 constexpr size_t kInputsDepthMax = 16;  // inputs in inputs
 // Least bytes of a file, a class name and a named file. They bound counts.
 constexpr uint64_t kFileBytesMin = 32;
@@ -44,19 +47,21 @@ bool HasEtags(const Manifest& manifest) {
       [](const ManifestFile& file) { return !file.etag.empty(); });
 }
 
-// Clears the weak ETags, also of inputs.
+// Clears the weak ETags, also of inputs and tables.
 void ClearWeakEtags(Manifest& manifest) {
   for (ManifestFile& file : manifest.files) {
     if (IsWeakEtag(file.etag)) file.etag.clear();
   }
   for (Manifest& input : manifest.inputs) ClearWeakEtags(input);
+  for (Manifest& table : manifest.tables) ClearWeakEtags(table);
 }
 
 bool HasWeakEtags(const Manifest& manifest) {
   return std::ranges::any_of(
              manifest.files,
              [](const ManifestFile& file) { return IsWeakEtag(file.etag); }) ||
-         std::ranges::any_of(manifest.inputs, HasWeakEtags);
+         std::ranges::any_of(manifest.inputs, HasWeakEtags) ||
+         std::ranges::any_of(manifest.tables, HasWeakEtags);
 }
 
 class ManifestParser {
@@ -65,6 +70,10 @@ class ManifestParser {
       : text_(text), depth_(depth) {}
 
   absl::StatusOr<Manifest> Parse() {
+    if (text_.starts_with(kTablesMagic)) {
+      text_.remove_prefix(kTablesMagic.size());
+      return ParseTables();
+    }
     if (text_.substr(0, kInputsMagic.size()) == kInputsMagic) {
       text_.remove_prefix(kInputsMagic.size());
       return ParseInputs();
@@ -109,6 +118,26 @@ class ManifestParser {
   }
 
  private:
+  absl::StatusOr<Manifest> ParseTables() {
+    if (depth_ == kInputsDepthMax) return Bad("inputs in inputs too deep");
+    uint64_t count = 0;
+    if (!U64(count) || count == 0 ||
+        count > text_.size() / kManifestMagic.size()) {
+      return Bad("the number of tables");
+    }
+    std::vector<Manifest> tables;
+    for (uint64_t k = 0; k < count; ++k) {
+      std::string text;
+      if (!String(text)) return Bad("a table");
+      FM_ASSIGN_OR_RETURN(tables.emplace_back(),
+                          ManifestParser(text, depth_ + 1).Parse());
+    }
+    if (text_.starts_with(kTablesMagic)) return Bad("tables twice");
+    FM_ASSIGN_OR_RETURN(Manifest manifest,
+                        ManifestParser(text_, depth_).Parse());
+    manifest.tables = std::move(tables);
+    return manifest;
+  }
   absl::StatusOr<Manifest> ParseInputs() {
     if (depth_ == kInputsDepthMax) return Bad("inputs in inputs too deep");
     Manifest manifest;
@@ -188,6 +217,14 @@ uint64_t Manifest::TotalBytes() const {
 }
 
 std::string Manifest::Serialize() const {
+  if (!tables.empty()) {
+    std::string out(kTablesMagic);
+    PutU64(out, tables.size());
+    for (const Manifest& table : tables) PutString(table.Serialize(), out);
+    Manifest others = *this;
+    others.tables.clear();
+    return out + others.Serialize();
+  }
   if (!inputs.empty()) {
     std::string out(kInputsMagic);
     PutU64(out, inputs.size());

@@ -12,6 +12,7 @@
 #include "core/dataset/named_files.h"
 #include "core/ops/lookup_functions.h"
 #include "core/ops/tokenizer_plugin.h"
+#include "core/pipeline/lookup_table.h"
 #include "core/sources/manifest_resolution.h"
 
 namespace feedmill {
@@ -92,13 +93,23 @@ absl::Status Load(const NamedFile& file, const NamedContent& content,
   return absl::OkStatus();
 }
 
+bool HasLookups(const AnalyzedGraph& graph) {
+  return std::ranges::any_of(
+             graph.graph.steps,
+             [](const Step& step) { return step.Is<LookupStep>(); }) ||
+         std::ranges::any_of(graph.inputs, [](const auto& input) {
+           return HasLookups(*input);
+         });
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const FunctionRegistry>> BindFiles(
-    const Graph& graph, const Manifest* manifest,
+    const AnalyzedGraph& graph, const Manifest* manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
-  const std::vector<NamedFile> files = NamedFiles(graph);
-  if (files.empty()) return registry;
+  const std::vector<NamedFile> files = NamedFiles(graph.graph);
+  const bool lookups = HasLookups(graph);
+  if (files.empty() && !lookups) return registry;
   auto loaded = std::make_shared<LoadedFiles>();
   const std::vector<NamedContent> none;
   const auto& contents = manifest == nullptr ? none : manifest->contents;
@@ -112,7 +123,8 @@ absl::StatusOr<std::shared_ptr<const FunctionRegistry>> BindFiles(
     FM_RETURN_IF_ERROR(Load(file, *content, *loaded));
   }
   auto bound = std::make_shared<FunctionRegistry>(*registry);
-  AddLookupFunctions(*bound, loaded);
+  if (!files.empty()) AddLookupFunctions(*bound, loaded);
+  if (lookups) FM_RETURN_IF_ERROR(AddLookups(graph, manifest, *bound));
   return std::shared_ptr<const FunctionRegistry>(std::move(bound));
 }
 

@@ -186,8 +186,13 @@ absl::Status ProgramBuilder::SetOutputs(const Outputs& outputs) {
     }
     values.push_back(*made[c]);
   }
-  components_ = std::move(values);
+  SetComponents(std::move(values));
   return absl::OkStatus();
+}
+
+void ProgramBuilder::SetComponents(std::vector<ValueId> values) {
+  components_ = std::move(values);
+  spec_ = *made_;
 }
 
 std::optional<size_t> ProgramBuilder::Touch(const std::string& component) {

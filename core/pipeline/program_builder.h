@@ -53,6 +53,8 @@ class ProgramBuilder {
   // Sets the components of made(). A component without an expression keeps its
   // value. Expressions of components that made() lacks are skipped.
   absl::Status SetOutputs(const Outputs& outputs);
+  // Sets the values of the components of made().
+  void SetComponents(std::vector<ValueId> values);
   // Returns the value of an expression; a constant is repeated for every row.
   absl::StatusOr<ValueId> CompileValue(const Expr& expr);
   // Returns the value of a bool; false where it is null.

@@ -53,9 +53,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
   context.threads = std::move(threads);
   context.part = plan->graph().part;
   context.service = std::move(service);
-  FM_ASSIGN_OR_RETURN(
-      context.registry,
-      BindFiles(plan->graph().graph, manifest.get(), std::move(registry)));
+  FM_ASSIGN_OR_RETURN(context.registry, BindFiles(plan->graph(), manifest.get(),
+                                                  std::move(registry)));
   if (manifest != nullptr) context.contents = manifest->contents;
   return Make(std::move(plan), std::move(manifest), context);
 }

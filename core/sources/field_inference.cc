@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/chunk/validity.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
@@ -336,6 +337,7 @@ absl::Status ReadClasses(Source& source) {
 }  // namespace
 
 absl::Status InferFields(Graph& graph) {
+  FM_RETURN_IF_ERROR(ChangeTables(InferFields, graph));
   if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (size_t i = 0; i < inputs->size(); ++i) {
       FM_RETURN_IF_ERROR(

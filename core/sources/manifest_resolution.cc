@@ -128,6 +128,11 @@ absl::StatusOr<std::vector<ManifestFile>> FilesOf(
 
 absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   Manifest manifest;
+  for (const AnalyzedStep& step : graph.steps) {
+    if (step.table == nullptr) continue;
+    FM_ASSIGN_OR_RETURN(manifest.tables.emplace_back(),
+                        ResolveSources(*step.table));
+  }
   for (const auto& input : graph.inputs) {
     FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(), ResolveSources(*input));
   }

@@ -341,6 +341,19 @@ class Dataset {
   //   Dataset::Range(3).WithColumns({{"half", Expr::Named("x") / 2}})
   //   // → {"x":0,"half":0.0}, {"x":1,"half":0.5}, {"x":2,"half":1.0}
   Dataset WithColumns(Outputs outputs) const;
+  // Adds the columns of the row of a table whose key is the element's. A null
+  // key is in no row. Workers keep the table in memory, at most 1 GiB of it.
+  // `table`: a source without steps, of files or Memory.
+  // Input: an element with a component `options.key`: an integer or bytes.
+  // Output: the components of the input, then the columns. With
+  // Unmatched::kNulls, the columns may be null.
+  // Errors: InvalidArgument if a column is missing, has the name of a
+  // component, or two rows have one key. DataLoss for a key that no row has,
+  // with Unmatched::kError.
+  // Example:
+  //   Dataset::Csv({"clicks.csv"})
+  //       .Lookup(Dataset::Parquet({"users.parquet"}), {.key = "user"})
+  Dataset Lookup(const Dataset& table, LookupOptions options) const;
   // Keeps these components, in this order. Drops the others.
   // Input: an element that has them.
   // Output: these components.

@@ -278,6 +278,21 @@ struct RenameStep {
 struct FilterStep {
   Expr predicate;
 };
+// The element that Dataset::Lookup makes of one whose key no row has.
+enum class Unmatched {
+  kError,  // a data error
+  kDrop,   // none
+  kNulls,  // one whose columns are null
+};
+
+struct LookupOptions {
+  std::string key{};  // the component, an integer or bytes
+  // The column of the table that has the keys; "": the column `key`.
+  std::string table_key{};
+  std::vector<std::string> columns{};  // of the table; empty: all others
+  Unmatched unmatched = Unmatched::kError;
+};
+
 // The steps below choose elements by the hash of a key, hash_uniform(name of
 // the step, seed, `by`); without `by`, the key is all components. Elements with
 // equal keys are kept or left out together, also if files are added.

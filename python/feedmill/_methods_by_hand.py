@@ -5,6 +5,7 @@ These methods take Python functions, or arguments as Python's own ``range``.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -460,6 +461,18 @@ class StepMethods:
         return self._with_step(
             "python", python_step(function, self._spec_before, call=call, **settings)
         )
+
+
+def table_of(table: SourceMethods | str | os.PathLike[str]) -> _feedmill.Pipeline | str:
+    """Returns the table of a lookup: a dataset, or the name of a file."""
+    if isinstance(table, SourceMethods):
+        return table._input()
+    if isinstance(table, (str, os.PathLike)):
+        return os.fspath(table)
+    raise InvalidArgumentError(
+        f"table: expected the name of a file, or a dataset such as "
+        f"fm.Dataset.csv(…), found {table!r}"
+    )
 
 
 def _pipelines(inputs: Sequence[SourceMethods]) -> list[_feedmill.Pipeline]:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from feedmill._methods_by_hand import StepMethods
+from feedmill._methods_by_hand import SourceMethods, StepMethods, table_of
 from feedmill._values import (
     Outputs,
     Shape,
@@ -248,6 +248,46 @@ class Steps(StepMethods):
         [b'first', b'line', b'second', b'line', b'third', b'line']
         """
         return self._with_step(*outputs(outputs_, named, "flat_map"))
+
+    def lookup(
+        self,
+        table: SourceMethods | str | os.PathLike[str],
+        key: str,
+        *,
+        table_key: str | None = None,
+        columns: str | Sequence[str] | None = None,
+        unmatched: Literal["error", "drop", "nulls"] | None = None,
+    ) -> Self:
+        """Adds the columns of the row of a table whose key is the element's.
+
+        A key is an integer or bytes. A null key is in no row. Workers keep the columns in memory,
+        at most 1 GiB. ``table`` is a name that says the kind of its files, or a source.
+
+        Args:
+          table: Rows with their keys.
+          key: The component that is looked for.
+          table_key: The column of the table with the keys. Default: the name of ``key``.
+          columns: Columns of the table that become components. Default: all others.
+          unmatched: A key that no row has: a data error, no element, or nulls. Default: error.
+
+        Raises InvalidArgumentError if a column is missing or has the name of a component, or if two
+        rows have one key. Reading raises DataLossError for a key that no row has, unless
+        ``unmatched`` says otherwise.
+
+        >>> import feedmill as fm
+        >>> users = fm.Dataset.from_dict({"id": [7, 8], "age": [30, 40]})
+        >>> clicks = fm.Dataset.from_dict({"id": [8, 7, 8]})
+        >>> [int(e["age"]) for e in clicks.lookup(users, "id").read()]
+        [40, 30, 40]
+        """
+        return self._step(
+            "lookup",
+            table=table_of(table),
+            key=required("key", key),
+            table_key=table_key,
+            columns=columns,
+            unmatched=unmatched,
+        )
 
     def on_error(
         self,

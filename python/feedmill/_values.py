@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from feedmill import _arguments as check
+from feedmill import _feedmill
 from feedmill._trace_errors import trace_error
 from feedmill.errors import InvalidArgumentError
 from feedmill.expressions import (
@@ -23,7 +24,9 @@ from feedmill.expressions import (
 )
 
 # Data of an option, which the extension reads as it reads YAML.
-Value: TypeAlias = "bool | int | float | str | list[Any] | dict[str, Any] | None"
+Value: TypeAlias = (
+    "bool | int | float | str | list[Any] | dict[str, Any] | _feedmill.Pipeline | None"
+)
 Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 Types: TypeAlias = "Mapping[str, str]"
 Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
@@ -39,7 +42,7 @@ def plain(value: Any) -> Value:
     """Returns ``value`` as data of a definition."""
     if isinstance(value, np.generic):  # float64 is a float, too
         return plain(value.item())
-    if value is None or isinstance(value, (bool, int, float)):
+    if value is None or isinstance(value, (bool, int, float, _feedmill.Pipeline)):
         return value
     if isinstance(value, str):
         return str(value)

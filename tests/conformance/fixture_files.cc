@@ -418,6 +418,19 @@ void MakePhotos(const std::string& directory) {
   }
 }
 
+// A table without the keys 4, 8 and those above 30. Some columns are null.
+void MakeKeysFile(const std::string& directory) {
+  std::string lines = "{\"k\": null, \"b\": true}\n";
+  for (int k = 30; k >= -3; --k) {
+    if (k == 4 || k == 8) continue;
+    lines += "{\"k\": " + std::to_string(k) +
+             ", \"b\": " + (k % 2 == 0 ? "true" : "false");
+    if (k % 3 != 0) lines += ", \"path\": \"p" + std::to_string(k) + "\"";
+    lines += "}\n";
+  }
+  Write(directory + "/keys.jsonl", lines);
+}
+
 // Files that expressions name: a vocabulary and a model of SentencePiece.
 void MakeNamedFiles(const std::string& directory) {
   Write(directory + "/words.txt", "\xef\xbb\xbf\x61\nword\r\n3\n\n7\n" +
@@ -436,6 +449,7 @@ void MakeFixtureFiles(const std::string& directory) {
   MakeCsvFiles(directory);
   MakeJsonlFile(directory);
   MakeNullsFile(directory);
+  MakeKeysFile(directory);
   MakeWebDatasetFile(directory);
   MakeNpyFile(directory);
   MakeNamedFiles(directory);

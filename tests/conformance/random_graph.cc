@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 #include "core/operators/registry.h"
@@ -62,8 +63,27 @@ Step RandomMap(Random& random) {
   return MakeStep(map);
 }
 
+// Looks into a table that has no row for some keys.
+Step RandomLookup(Random& random) {
+  JsonlSource keys{.files = {"keys.jsonl"},
+                   .fields = {{"b", DType::kBool, {}},
+                              {"k", DType::kInt16, {}},
+                              {"valid(k)", DType::kBool, {}},
+                              {"path", DType::kBytes, {}},
+                              {"valid(path)", DType::kBool, {}}}};
+  LookupStep lookup;
+  lookup.key = Pick(random, std::array{"x", "label", "a"});
+  lookup.table_key = "k";
+  if (Below(random, 2) == 0) lookup.columns = {"b"};
+  lookup.unmatched = static_cast<Unmatched>(Below(random, 3));
+  lookup.table.push_back({MakeSource(std::move(keys)), {}, {}});
+  return MakeStep(std::move(lookup));
+}
+
 Step RandomColumnsStep(Random& random) {
-  switch (Below(random, 6)) {
+  switch (Below(random, 7)) {
+    case 6:
+      return RandomLookup(random);
     case 0:
       return MakeStep(SelectStep{{"x"}});
     case 1:

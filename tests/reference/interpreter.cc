@@ -11,6 +11,7 @@
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
 #include "tests/reference/items.h"
+#include "tests/reference/lookups.h"
 #include "tests/reference/needed_components.h"
 #include "tests/reference/placements.h"
 #include "tests/reference/places.h"
@@ -306,11 +307,25 @@ class Interpreter {
       const auto valid = ValidityOf(drawn, item.element);
       if (valid && valid->numbers.at(0) == 0) return false;
       Keep(needed_[s + 1], item.element);
+    } else if (auto* lookup = step.As<LookupStep>()) {
+      return LookedUpOne(s, *lookup, item);
     } else if (auto* enumerate = step.As<EnumerateStep>()) {
       AddNumber(*enumerate, item.numbers.at(s), item.element);
     } else {
       ApplyToRecords(s, epoch, item);
     }
+    return true;
+  }
+
+  // A lookup whose columns are not needed does not fail.
+  bool LookedUpOne(size_t s, const LookupStep& lookup, Item& item) const {
+    for (Component& c : item.element)
+      if (c.name.empty()) c.name = "x";
+    bool looks = lookup.unmatched == Unmatched::kDrop;
+    for (const std::string& name : LookedUp(lookup))
+      looks = looks || IsNeeded(needed_[s + 1], name);
+    if (looks && !LookUp(lookup, item.element)) return false;
+    Keep(needed_[s + 1], item.element);
     return true;
   }
 

@@ -7,6 +7,7 @@
 #include "core/dataset/source_types.h"
 #include "core/operators/registry.h"
 #include "tests/reference/combination.h"
+#include "tests/reference/lookups.h"
 
 namespace feedmill::reference {
 namespace {
@@ -65,6 +66,8 @@ Names NamesAfter(const Step& step, Names in) {
     return features;
   if (auto* enumerate = step.As<EnumerateStep>())
     in.insert(in.begin(), enumerate->component);
+  if (auto* lookup = step.As<LookupStep>())
+    for (std::string& name : LookedUp(*lookup)) in.push_back(std::move(name));
   if (step.As<PackStep>()) in.insert(in.end(), {"segment_ids", "positions"});
   if (!IsRagged(step)) return in;
   Names out;
@@ -123,6 +126,12 @@ Needed NeededBefore(const Step& step, Needed needed, const Names& in) {
   }
   if (!FeatureNames(step).empty()) return std::nullopt;
   if (!needed) return needed;
+  if (auto* lookup = step.As<LookupStep>()) {
+    bool looks = lookup->unmatched == Unmatched::kDrop;
+    for (const std::string& name : LookedUp(*lookup))
+      looks = needed->erase(name) > 0 || looks;
+    if (looks) needed->insert(lookup->key);
+  }
   if (auto* enumerate = step.As<EnumerateStep>())
     needed->erase(enumerate->component);
   if (IsRagged(step)) {
@@ -227,7 +236,9 @@ std::optional<Expr> PredicateOf(const Step& step,
 }
 
 bool Drops(const Step& step) {
-  return step.Is<FilterStep>() || step.Is<SampleStep>() || step.Is<SplitStep>();
+  const auto* lookup = step.As<LookupStep>();
+  return (lookup && lookup->unmatched == Unmatched::kDrop) ||
+         step.Is<FilterStep>() || step.Is<SampleStep>() || step.Is<SplitStep>();
 }
 
 bool IsNeeded(const Needed& needed, const std::string& name) {

@@ -16,6 +16,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/source_types.h"
 #include "core/definition/pipeline_file.h"
+#include "core/definition/source_by_name.h"
 #include "core/io/glob.h"
 #include "core/operators/registry.h"
 #include "core/pipeline/executor.h"

@@ -6,10 +6,10 @@
 #include <span>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/dataset/source_types.h"
+#include "core/definition/source_by_name.h"
 #include "core/definition/value.h"
 #include "core/io/byte_stream.h"
 #include "core/io/file_systems.h"
@@ -134,23 +134,6 @@ absl::StatusOr<std::string> DelimiterOf(const std::string& pattern) {
 
 bool IsPipelineName(std::string_view name) {
   return name == "-" || name.ends_with(".yaml") || name.ends_with(".yml");
-}
-
-const SourceKind* KindByName(std::string_view name) {
-  if (!SchemeOf(name).empty()) name = name.substr(0, name.find('?'));
-  std::string lower(name);
-  absl::AsciiStrToLower(&lower);
-  while (lower.size() > 1 && lower.ends_with('/')) lower.pop_back();
-  if (lower.ends_with(".tgz")) return FindSourceKind("webdataset");
-  if (CompressionOf(lower) != Compression::kNone) {
-    lower.erase(lower.rfind('.'));
-  }
-  for (const SourceKind* const kind : SourceKinds()) {
-    for (const std::string_view ending : kind->endings()) {
-      if (lower.ends_with(ending)) return kind;
-    }
-  }
-  return nullptr;
 }
 
 absl::StatusOr<Pipeline> GuessPipeline(const std::vector<std::string>& files,

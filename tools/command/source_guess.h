@@ -15,11 +15,6 @@ namespace feedmill {
 // standard input.
 bool IsPipelineName(std::string_view name);
 
-// Returns the kind of source whose files have such names; null if the name says
-// nothing. The end of a compressed file's name is left out before: "a.csv.gz"
-// is as "a.csv".
-const SourceKind* KindByName(std::string_view name);
-
 // Returns the pipeline that reads `files`: names, URLs, folders or globs. `as`:
 // the name of the source; "": the kind that the names say or, where they say
 // nothing, the first bytes of the first file with bytes. The delimiter of a csv
