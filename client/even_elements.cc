@@ -48,7 +48,9 @@ EvenElements::EvenElements(EvenRules rules, uint64_t left, ElementAgain again)
 }
 
 absl::StatusOr<Chunk*> EvenElements::Next(const FetchChunk& fetch) {
-  return rules_.total ? NextCounted(fetch) : NextAgreed(fetch);
+  if (rules_.total) return NextCounted(fetch);
+  if (rules_.agree) return NextAgreed(fetch);
+  return rules_.even == Even::kDrop ? NextToDrop(fetch) : NextToPad(fetch);
 }
 
 absl::StatusOr<Chunk*> EvenElements::NextCounted(const FetchChunk& fetch) {
@@ -79,6 +81,46 @@ absl::StatusOr<Chunk*> EvenElements::NextAgreed(const FetchChunk& fetch) {
   given_ = fetched_->Slice(row, row + 1);
   if (share_.pads) KeepLast(given_);
   return &given_;
+}
+
+// Fetches a chunk. At the end, the number of elements is known.
+absl::StatusOr<Chunk*> EvenElements::Fetch(const FetchChunk& fetch) {
+  FM_ASSIGN_OR_RETURN(Chunk* const chunk, fetch());
+  if (chunk == nullptr) {
+    rules_.total = rules_.count();
+    share_ = EvenOut(rules_, ahead_.rows);
+  }
+  return chunk;
+}
+
+// All ranks have an element of a round if this rank has one of the next round.
+// So its last row is given when the next one, or the end, is there.
+absl::StatusOr<Chunk*> EvenElements::NextToDrop(const FetchChunk& fetch) {
+  while (ahead_.rows < 2) {
+    const absl::StatusOr<Chunk*> chunk = Fetch(fetch);
+    if (!chunk.ok() && ahead_.rows == 0) return chunk.status();
+    given_ = std::exchange(ahead_, {});
+    unread_ = 0;
+    if (chunk.ok() && *chunk != nullptr) {
+      ahead_ = std::move(**chunk);
+      unread_ = ahead_.rows;
+    } else if (chunk.ok() && std::exchange(share_.left, 0) == 0) {
+      unread_ = given_.rows;
+      return nullptr;
+    }
+    if (given_.rows > 0) return &given_;
+  }
+  given_ = ahead_.Slice(0, ahead_.rows - 1);
+  ahead_ = ahead_.Slice(ahead_.rows - 1, ahead_.rows);
+  unread_ = 1;
+  return &given_;
+}
+
+absl::StatusOr<Chunk*> EvenElements::NextToPad(const FetchChunk& fetch) {
+  FM_ASSIGN_OR_RETURN(Chunk* const chunk, Fetch(fetch));
+  if (chunk == nullptr) return share_.pads ? Pad() : nullptr;
+  KeepLast(*chunk);
+  return chunk;
 }
 
 void EvenElements::KeepLast(const Chunk& chunk) {

@@ -17,9 +17,10 @@ struct EvenRules {
   Even even = Even::kDrop;
   ReadRules rules;  // of this rank
   // Number of elements of all ranks. Nullopt: `agree` tells before each element
-  // which ranks have one.
+  // which ranks have one, or `count` tells it at the end of the sequence.
   std::optional<uint64_t> total;
   std::function<absl::StatusOr<RanksWithElement>(bool have)> agree;
+  std::function<uint64_t()> count;
   // Number of the first element that is divided among these ranks.
   uint64_t start = 0;
   // Number of the first element that the reader may give.
@@ -75,10 +76,13 @@ class EvenElements {
  private:
   absl::StatusOr<Chunk*> NextCounted(const FetchChunk& fetch);
   absl::StatusOr<Chunk*> NextAgreed(const FetchChunk& fetch);
+  absl::StatusOr<Chunk*> NextToDrop(const FetchChunk& fetch);
+  absl::StatusOr<Chunk*> NextToPad(const FetchChunk& fetch);
+  absl::StatusOr<Chunk*> Fetch(const FetchChunk& fetch);
   absl::StatusOr<Chunk*> Pad();
   void KeepLast(const Chunk& chunk);
 
-  const EvenRules rules_;
+  EvenRules rules_;
   const ElementAgain again_;
   EvenShare share_;
   Chunk* fetched_ = nullptr;  // agreed: its rows are given one by one
@@ -86,6 +90,7 @@ class EvenElements {
   bool exhausted_ = false;
   bool over_ = false;
   Chunk given_;                // a row, or the padding
+  Chunk ahead_;                // to drop: rows that were not given yet
   std::optional<Chunk> last_;  // the element that may be given once more
   bool padded_;
   bool gave_padding_ = false;  // the chunk given last is the padding

@@ -213,13 +213,14 @@ absl::StatusOr<std::unique_ptr<ReaderParts>> OpenEvenly(
   even.even = options.rank.even;
   even.total = parts->sequence->size();
   even.agree = options.rank.agree;
-  if (!even.total && !even.agree) {
+  if (!even.total && !even.agree && parts->rules.numbered) {
     return InvalidArgument(
-        "even: \"{}\" needs to know how many elements there are, and this "
-        "dataset is counted only by reading it (a filter, for example); use "
-        "\"exact\", or batch before the filter, or pass agree",
+        "even: \"{}\" needs to know how many passes there are, and with "
+        "processing_mode off the workers decide that; use \"exact\", or pass "
+        "agree",
         name);
   }
+  even.count = [&sequence = *parts->sequence] { return sequence.made(); };
   std::optional<ReadToken> token;
   if (!options.resume.token.empty()) {
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.resume.token));

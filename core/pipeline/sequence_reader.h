@@ -134,6 +134,9 @@ class SequenceReader {
   // Number of elements of the sequence, of all ranks. Nullopt if only reading
   // can tell, or if the sequence is infinite.
   std::optional<uint64_t> size() const;
+  // Number of elements of all ranks so far. At the end, size() of a sequence
+  // that only reading can count.
+  uint64_t made() const { return tracker_.next(); }
   // Number of elements that are left after the last one except `unread`.
   // Nullopt if only reading can tell.
   std::optional<uint64_t> LeftBefore(uint64_t unread) const;
