@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -8,6 +10,10 @@
 
 namespace feedmill {
 namespace {
+
+size_t RanksOf(const BucketBySequenceLengthStep& step) {
+  return static_cast<size_t>(std::max<int64_t>(step.ranks, 1));
+}
 
 class BucketRows final : public LengthBatches {
  public:
@@ -24,7 +30,7 @@ class BucketRows final : public LengthBatches {
       return false;
     }
     for (size_t k = 0; k < rows_.groups.size(); ++k) {
-      if (rows_.groups[k].size() >= SizeOf(k)) return false;
+      if (rows_.groups[k].size() >= RoundOf(k)) return false;
     }
     return true;
   }
@@ -38,14 +44,47 @@ class BucketRows final : public LengthBatches {
                          static_cast<int64_t>(length));
     const auto k = static_cast<size_t>(bound - step_.boundaries.begin());
     rows_.groups[k].push_back(row);
-    if (rows_.groups[k].size() == SizeOf(k)) QueueGroup(k);
+    if (rows_.groups[k].size() == RoundOf(k)) QueueBatches(k);
     return absl::OkStatus();
+  }
+  void QueueIncomplete() override {
+    for (size_t k = 0; k < rows_.groups.size(); ++k) QueueLast(k);
   }
 
  private:
+  // Queues the rows of a bucket as batches. Returns their number.
+  size_t QueueBatches(size_t k) {
+    const std::vector<RowRef> rows = std::exchange(rows_.groups[k], {});
+    const size_t size = SizeOf(k);
+    size_t batches = 0;
+    for (size_t at = 0; at < rows.size(); at += size, ++batches) {
+      Queue(std::span(rows).subspan(at, std::min(size, rows.size() - at)));
+    }
+    return batches;
+  }
+  // Queues the batches of a bucket that is not full.
+  void QueueLast(size_t k) {
+    using LastRound = BucketBySequenceLengthStep::LastRound;
+    std::vector<RowRef>& rows = rows_.groups[k];
+    const size_t size = SizeOf(k);
+    if (step_.drop_remainder) rows.resize(rows.size() / size * size);
+    const size_t ranks = RanksOf(step_);
+    if (rows.empty() || (ranks > 1 && step_.last_round == LastRound::kDrop &&
+                         rows.size() <= (ranks - 1) * size)) {
+      rows.clear();
+      return;
+    }
+    const std::vector<RowRef> last(
+        rows.begin() + static_cast<ptrdiff_t>((rows.size() - 1) / size * size),
+        rows.end());
+    for (size_t made = QueueBatches(k); made < ranks; ++made) Queue(last);
+  }
+
   size_t SizeOf(size_t k) const {
     return static_cast<size_t>(step_.batch_sizes[k]);
   }
+
+  size_t RoundOf(size_t k) const { return SizeOf(k) * RanksOf(step_); }
 
   const BucketBySequenceLengthStep step_;
 };
@@ -70,26 +109,37 @@ struct BucketBySequenceLengthOperator : PassesComponents {
 )-"};
 
   static FieldList Fields(BucketBySequenceLengthStep& s) {
-    return {{"component", ComponentName{&s.component}, Field::kOptional,
-             "The component that defines the length."},
-            {"boundaries", &s.boundaries, Field::kOptional,
-             "Increasing lengths; bucket k has lengths below boundaries[k]."},
-            {"batch_sizes", &s.batch_sizes, Field::kRequired,
-             "The size of a batch of each bucket, one more than boundaries."},
-            {"drop_remainder", &s.drop_remainder, Field::kOptional,
-             "Drops last batches that are not full."},
-            {"padding", PaddingList{&s.padding}, Field::kOptional,
-             "Shapes to pad to, and values to pad with."}};
+    return {
+        {"component", ComponentName{&s.component}, Field::kOptional,
+         "The component that defines the length."},
+        {"boundaries", &s.boundaries, Field::kOptional,
+         "Increasing lengths; bucket k has lengths below boundaries[k]."},
+        {"batch_sizes", &s.batch_sizes, Field::kRequired,
+         "The size of a batch of each bucket, one more than boundaries."},
+        {"drop_remainder", &s.drop_remainder, Field::kOptional,
+         "Drops last batches that are not full."},
+        {"padding", PaddingList{&s.padding}, Field::kOptional,
+         "Shapes to pad to, and values to pad with."},
+        {"ranks", &s.ranks, Field::kSparse | Field::kPositive,
+         "The batches of a bucket come this many in a row, so that all "
+         "ranks get batches of one bucket at the same time.",
+         "1"},
+        {"last_round", Word(s.last_round, {"drop", "repeat"}), Field::kSparse,
+         "The last batches of a bucket, if they are fewer than `ranks`: "
+         "left out, or the last one repeated."}};
   }
   static StepTraits Traits(const BucketBySequenceLengthStep& s) {
     uint64_t held = 0;
     uint64_t sum = 0;
     for (const int64_t size : s.batch_sizes) {
-      held += static_cast<uint64_t>(size) - 1;
-      if (__builtin_add_overflow(sum, static_cast<uint64_t>(size), &sum)) {
+      uint64_t round = 0;
+      if (__builtin_mul_overflow(static_cast<uint64_t>(size),
+                                 uint64_t{RanksOf(s)}, &round) ||
+          __builtin_add_overflow(sum, round, &sum)) {
         sum = UINT64_MAX;
       }
     }
+    held = sum - std::min<uint64_t>(sum, s.batch_sizes.size());
     return {.needs = StepNeeds::kSequence,
             .batch_dims = BatchDims::kAdded,
             .holds = held,
@@ -114,6 +164,7 @@ struct BucketBySequenceLengthOperator : PassesComponents {
           "{}",
           s.boundaries.size(), s.boundaries.size() + 1, s.batch_sizes.size());
     }
+    if (s.ranks != 0) FM_RETURN_IF_ERROR(CheckSize("ranks", s.ranks));
     bool same = true;
     for (const int64_t size : s.batch_sizes) {
       FM_RETURN_IF_ERROR(CheckSize("each of batch_sizes", size));

@@ -468,11 +468,19 @@ struct WindowStep {
 // Padded batches of elements of similar length. Bucket k has the lengths from
 // boundaries[k - 1] to boundaries[k] - 1, and is full with batch_sizes[k].
 struct BucketBySequenceLengthStep {
+  // A last round may have fewer batches than ranks.
+  enum class LastRound {
+    kDrop,    // leaves its batches out
+    kRepeat,  // gives its last batch again
+  };
   std::string component = "x";
   std::vector<int64_t> boundaries;   // increasing
   std::vector<int64_t> batch_sizes;  // one more than boundaries
   bool drop_remainder = false;
   std::vector<Padding> padding{};
+  // The batches of a bucket come in rounds of this many, one for each rank.
+  int64_t ranks = 0;                        // 0: 1
+  LastRound last_round = LastRound::kDrop;  // of a bucket, at the end of a pass
 };
 // Batches with as many elements as fit. Padded: count * longest <= tokens.
 // Ragged: sum of lengths <= tokens. A length counts as 1 at least.

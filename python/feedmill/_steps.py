@@ -110,6 +110,8 @@ class Steps(StepMethods):
         drop_remainder: bool | None = None,
         shapes: Mapping[str, Shape] | None = None,
         values: Mapping[str, float] | None = None,
+        ranks: int | None = None,
+        last_round: Literal["drop", "repeat"] | None = None,
     ) -> Self:
         """Makes padded batches of elements of similar length.
 
@@ -120,6 +122,10 @@ class Steps(StepMethods):
           drop_remainder: Drops last batches that are not full. Default: False.
           shapes: Shapes to which rows are padded. Default: the longest.
           values: Values with which rows are padded. Default: 0, and "" for bytes.
+          ranks: The batches of a bucket come this many in a row, so that all ranks get batches of
+            one bucket at the same time. Default: 1.
+          last_round: The last batches of a bucket, if they are fewer than ``ranks``: left out, or
+            the last one repeated. Default: drop.
 
         Raises InvalidArgumentError if the boundaries do not increase, or for another number of
         sizes. Reading raises DataLossError for a row that is longer than its shape.
@@ -138,6 +144,8 @@ class Steps(StepMethods):
             drop_remainder=drop_remainder,
             shapes=padded_shapes(shapes),
             values=values,
+            ranks=ranks,
+            last_round=last_round,
         )
 
     def cache(

@@ -89,12 +89,19 @@ Step RandomSequenceStep(Random& random) {
                                  Small(random, 3), drop});
     case 8: {
       if (Below(random, 2) == 0) {
-        return MakeStep(
-            BucketBySequenceLengthStep{Below(random, 4) == 0 ? "label" : "x",
-                                       {2, 5},
-                                       {Small(random, 4), 2, Small(random, 3)},
-                                       drop,
-                                       RandomPadding(random)});
+        BucketBySequenceLengthStep buckets{
+            Below(random, 4) == 0 ? "label" : "x",
+            {2, 5},
+            {Small(random, 4), 2, Small(random, 3)},
+            drop,
+            RandomPadding(random)};
+        if (Below(random, 2) == 0) {
+          using LastRound = BucketBySequenceLengthStep::LastRound;
+          buckets.ranks = Small(random, 3);
+          buckets.last_round =
+              Below(random, 2) == 0 ? LastRound::kDrop : LastRound::kRepeat;
+        }
+        return MakeStep(buckets);
       }
       TokenBatchStep tokens;
       tokens.component = Below(random, 4) == 0 ? "label" : "x";

@@ -284,11 +284,21 @@ class Runner {
 
   void Do(const BucketBySequenceLengthStep& step) {
     std::vector<std::vector<Item>> buckets(step.batch_sizes.size());
-    const auto emit = [&](std::vector<Item>& bucket) {
+    const size_t ranks = step.ranks == 0 ? 1 : Size(step.ranks);
+    const auto emit = [&](const std::vector<Item>& batch) {
       out_.items.push_back(
-          MakeBatch(bucket, made_, BatchLayout::kPadded, step.padding));
-      made_ += bucket.size();
-      bucket.clear();
+          MakeBatch(batch, made_, BatchLayout::kPadded, step.padding));
+      made_ += batch.size();
+    };
+    // The batches of a bucket, in order.
+    const auto batches = [&](size_t k) {
+      std::vector<std::vector<Item>> out;
+      for (const Item& item : buckets[k]) {
+        if (out.empty() || out.back().size() == Size(step.batch_sizes[k]))
+          out.emplace_back();
+        out.back().push_back(item);
+      }
+      return out;
     };
     for (const Item& item : in_) {
       const uint64_t length = LengthOf(item, step.component);
@@ -297,10 +307,21 @@ class Runner {
              length >= static_cast<uint64_t>(step.boundaries[k]))
         ++k;
       buckets[k].push_back(item);
-      if (buckets[k].size() == Size(step.batch_sizes[k])) emit(buckets[k]);
+      if (buckets[k].size() < Size(step.batch_sizes[k]) * ranks) continue;
+      for (const auto& batch : batches(k)) emit(batch);
+      buckets[k].clear();
     }
-    for (std::vector<Item>& bucket : buckets)
-      if (ended_ && !step.drop_remainder && !bucket.empty()) emit(bucket);
+    for (size_t k = 0; ended_ && k < buckets.size(); ++k) {
+      auto last = batches(k);
+      if (step.drop_remainder && !last.empty() &&
+          last.back().size() < Size(step.batch_sizes[k]))
+        last.pop_back();
+      const bool repeats =
+          step.last_round == BucketBySequenceLengthStep::LastRound::kRepeat;
+      if (last.size() < ranks && !repeats) continue;
+      while (!last.empty() && last.size() < ranks) last.push_back(last.back());
+      for (const auto& batch : last) emit(batch);
+    }
   }
 
   void Do(const TokenBatchStep& step) {
