@@ -87,6 +87,7 @@ Names SourceNames(const Source& source) {
     return all;
   }
   if (source.Is<ImagesSource>()) return {"image", "label", "path"};
+  if (source.Is<LmdbSource>()) return {"key", "value"};
   Names names;
   if (auto* fields = SourceFields(source))
     for (const SourceField& field : *fields)
