@@ -28,13 +28,16 @@ struct InterleaveSource {
 // After any n elements, each input has given n times its share, rounded up or
 // down. The share is the input's weight over the sum of all weights. With a
 // measure, the next element is of the input with the least sum of sizes for its
-// weight.
+// weight. With changes, all of this begins again at each of them.
 struct MixtureSource {
   using Stop = MixtureStop;
   std::vector<Graph> inputs;
-  std::vector<double> weights{};
+  std::vector<double> weights{};  // one an input; again for each change
   Stop stop = Stop::kFirstExhausted;
   MixtureMeasure measure{};
+  // Sums of elements, or of sizes, at which the next weights begin. They
+  // increase.
+  std::vector<int64_t> changes{};
 };
 
 }  // namespace feedmill

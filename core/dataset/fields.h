@@ -122,6 +122,8 @@ struct Field {
     kSetIfInferred = 64,
     // A list of integers that may be as long as a definition.
     kLong = 128,
+    // A list of numbers that may be written as lists of them, its rows.
+    kRows = 256,
   };
 
   std::string_view name;

@@ -192,9 +192,9 @@ Dataset Dataset::Interleave(const std::vector<Dataset>& inputs,
 
 Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
                          std::vector<double> weights, MixtureStop stop,
-                         MixtureMeasure measure) {
+                         MixtureMeasure measure, std::vector<int64_t> changes) {
   return FromSource(MixtureSource{GraphsOf(inputs), std::move(weights), stop,
-                                  std::move(measure)});
+                                  std::move(measure), std::move(changes)});
 }
 
 Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label,

@@ -415,9 +415,15 @@ class OptionReader {
     }
     absl::Status operator()(std::vector<double>* out) const {
       out->clear();
+      return ReadReals(value, field.Has(Field::kRows), *out);
+    }
+    absl::Status ReadReals(const Value& list, bool rows,
+                           std::vector<double>& out) const {
       return values().ForEachItem(
-          value, where, "a list like [0.7, 0.3]", [&](const Value& item) {
-            return values().ReadReal(item, where, out->emplace_back());
+          list, where, "a list like [0.7, 0.3]", [&](const Value& item) {
+            return rows && item.is_list()
+                       ? ReadReals(item, /*rows=*/false, out)
+                       : values().ReadReal(item, where, out.emplace_back());
           });
     }
     absl::Status operator()(std::vector<std::string>* out) const {

@@ -22,8 +22,8 @@ using Look = SelectableInputs::Next;
 
 class Mixing final : public Combination {
  public:
-  Mixing(std::vector<uint64_t> sizes, std::vector<uint64_t> shares)
-      : Combination(std::move(sizes)), schedule_(std::move(shares)) {}
+  Mixing(std::vector<uint64_t> sizes, std::vector<MixtureShares> phases)
+      : Combination(std::move(sizes)), schedule_(std::move(phases)) {}
 
   absl::Status Stop(MixtureSource::Stop stop, uint64_t limit) {
     const bool repeats = stop != MixtureSource::Stop::kFirstExhausted;
@@ -82,12 +82,13 @@ class Mixing final : public Combination {
 
 class MixtureSelector final : public InputSelector {
  public:
-  MixtureSelector(const MixtureSource& source, std::vector<uint64_t> shares)
+  MixtureSelector(const MixtureSource& source,
+                  std::vector<MixtureShares> phases)
       : stop_(source.stop),
         measure_(source.measure),
-        shares_(std::move(shares)),
+        phases_(std::move(phases)),
         inputs_(source.inputs.size()) {
-    if (!Measures()) schedule_.emplace(shares_);
+    if (!Measures()) schedule_.emplace(phases_);
   }
 
   absl::StatusOr<Selection> Next(SelectableInputs& streams) override {
@@ -114,7 +115,7 @@ class MixtureSelector final : public InputSelector {
     }
     if (const auto turn = Selection::Without(look, i)) return *turn;
     if (Measures()) {
-      input.size += streams.Size(i, measure_);
+      AddSize(input, streams.Size(i, measure_));
     } else {
       ++next_;
     }
@@ -140,6 +141,9 @@ class MixtureSelector final : public InputSelector {
       return false;
     }
     next_ = numbers[0];
+    while (phase_ + 1 < phases_.size() && phases_[phase_ + 1].begin <= next_) {
+      ++phase_;
+    }
     if (numbers[1] > 0) last_ = static_cast<size_t>(numbers[1] - 1);
     for (size_t k = 0; k < inputs; ++k) {
       const auto of_input = numbers.subspan(2 + each * k, each);
@@ -157,20 +161,29 @@ class MixtureSelector final : public InputSelector {
     uint64_t turn = 0;
     bool any = false;    // gave an element since its last begin
     bool whole = false;  // was read to its end
-    uint64_t size = 0;   // of all elements that it gave, if measured
+    uint64_t size = 0;   // of the phase's elements of it, if measured
   };
 
   bool Measures() const {
     return measure_.unit != MixtureMeasure::Unit::kElements;
   }
+  void AddSize(Input& input, uint64_t size) {
+    input.size += size;
+    next_ += size;
+    while (phase_ + 1 < phases_.size() && phases_[phase_ + 1].begin <= next_) {
+      ++phase_;
+      for (Input& one : inputs_) one.size = 0;
+    }
+  }
   // Returns the input of the next element.
   size_t Due() const {
     if (!Measures()) return schedule_->At(next_).input;
+    const std::vector<uint64_t>& shares = phases_[phase_].shares;
     size_t due = 0;
-    for (size_t i = 1; i < inputs_.size(); ++i) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
       using Wide = unsigned __int128;
-      if (Wide{inputs_[i].size} * shares_[due] <
-          Wide{inputs_[due].size} * shares_[i]) {
+      if (shares[due] == 0 || Wide{inputs_[i].size} * shares[due] <
+                                  Wide{inputs_[due].size} * shares[i]) {
         due = i;
       }
     }
@@ -179,11 +192,12 @@ class MixtureSelector final : public InputSelector {
 
   const MixtureSource::Stop stop_;
   const MixtureMeasure measure_;
-  const std::vector<uint64_t> shares_;
+  const std::vector<MixtureShares> phases_;
   std::optional<MixtureSchedule> schedule_;  // null: sizes are measured
   std::vector<Input> inputs_;
   size_t whole_ = 0;
-  uint64_t next_ = 0;  // index of the next element
+  uint64_t next_ = 0;  // index of the next element; measured: sum of sizes
+  size_t phase_ = 0;   // measured
   std::optional<size_t> last_;
 };
 
@@ -211,8 +225,9 @@ struct MixtureOperator {
     return {
         {"inputs", InputPipelines{&s.inputs}, Field::kRequired | Field::kShort,
          "The pipelines to read."},
-        {"weights", &s.weights, Field::kRequired,
-         "A number above 0 for each input."},
+        {"weights", &s.weights, Field::kRequired | Field::kRows,
+         "A number above 0 for each input; with `changes` a list of them for "
+         "each phase."},
         {"stop", Word(s.stop, {"first_exhausted", "all_exhausted", "repeat"}),
          Field::kOptional, "When it ends."},
         {"unit", Word(s.measure.unit, {"elements", "bytes", "items"}),
@@ -220,7 +235,10 @@ struct MixtureOperator {
          "What the weights count: elements, or the size of the `component` in "
          "them. bytes: of its values. items: the product of its shape."},
         {"component", &s.measure.component, Field::kOptional,
-         "The component that bytes or items are of."}};
+         "The component that bytes or items are of."},
+        {"changes", &s.changes, Field::kSparse,
+         "Where the next weights begin: after this many elements, or sizes in "
+         "all with a unit."}};
   }
   static bool IsInfinite(const MixtureSource& s) {
     switch (s.stop) {
@@ -257,28 +275,34 @@ struct MixtureOperator {
   static absl::StatusOr<ElementSpec> Output(
       const MixtureSource& s, std::span<const ElementSpec> inputs) {
     FM_RETURN_IF_ERROR(CheckInputs(s.inputs, inputs));
-    FM_RETURN_IF_ERROR(MixtureShares(s).status());
+    FM_RETURN_IF_ERROR(SharesOfMixture(s).status());
     FM_ASSIGN_OR_RETURN(ElementSpec spec, CommonSpec(inputs));
     FM_RETURN_IF_ERROR(CheckMeasure(s.measure, spec));
     return spec;
   }
   static std::string DescribeInput(const MixtureSource& s, size_t input) {
-    const auto shares = MixtureShares(s);
-    if (!shares.ok()) return "";
-    const uint64_t sum = std::accumulate(shares->begin(), shares->end(), 0UL);
-    return fmt::format(": {} of each {}", (*shares)[input], sum);
+    const auto phases = SharesOfMixture(s);
+    if (!phases.ok()) return "";
+    std::string text;
+    for (const auto& [begin, shares] : *phases) {
+      const uint64_t sum = std::accumulate(shares.begin(), shares.end(), 0UL);
+      text += fmt::format("{} {} of each {}", begin == 0 ? ":" : ", then",
+                          shares[input], sum);
+      if (begin > 0) text += fmt::format(" from {} on", begin);
+    }
+    return text;
   }
   static absl::StatusOr<std::shared_ptr<const Combination>> Combine(
       const MixtureSource& s, std::vector<uint64_t> sizes, uint64_t limit) {
-    FM_ASSIGN_OR_RETURN(auto shares, MixtureShares(s));
-    auto mixing = std::make_shared<Mixing>(std::move(sizes), std::move(shares));
+    FM_ASSIGN_OR_RETURN(auto phases, SharesOfMixture(s));
+    auto mixing = std::make_shared<Mixing>(std::move(sizes), std::move(phases));
     FM_RETURN_IF_ERROR(mixing->Stop(s.stop, limit));
     return mixing;
   }
   static std::unique_ptr<InputSelector> MakeSelector(const MixtureSource& s) {
-    auto shares = MixtureShares(s);
-    FM_CHECK(shares.ok());
-    return std::make_unique<MixtureSelector>(s, *std::move(shares));
+    auto phases = SharesOfMixture(s);
+    FM_CHECK(phases.ok());
+    return std::make_unique<MixtureSelector>(s, *std::move(phases));
   }
 };
 

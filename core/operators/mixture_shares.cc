@@ -2,8 +2,10 @@
 
 #include <array>
 #include <charconv>
+#include <climits>
 #include <cmath>
 #include <numeric>
+#include <span>
 
 #include "core/base/status.h"
 #include "core/dataset/graph.h"
@@ -53,37 +55,47 @@ absl::Status TooFine() {
       kSharesMax);
 }
 
-}  // namespace
-
-absl::StatusOr<std::vector<uint64_t>> MixtureShares(
-    const MixtureSource& source) {
-  if (source.weights.size() != source.inputs.size()) {
-    return InvalidArgument("{} weights for {} inputs; each input needs one",
-                           source.weights.size(), source.inputs.size());
+absl::Status CheckWeight(const MixtureSource& source, size_t k) {
+  const double weight = source.weights[k];
+  const bool last = k + source.inputs.size() >= source.weights.size();
+  const bool may_be_0 = !source.changes.empty() &&
+                        (!last || source.stop == MixtureSource::Stop::kRepeat);
+  if (std::isfinite(weight) && (weight > 0 || (weight == 0 && may_be_0))) {
+    return absl::OkStatus();
   }
+  if (weight == 0 && !source.changes.empty()) {
+    return InvalidArgument(
+        "weights[{}] is 0; the last weights are above 0, or the mixture might "
+        "never end (`stop: repeat` takes a 0)",
+        k);
+  }
+  return InvalidArgument(
+      "weights[{}] is {}; a weight is a number above 0 (leave out an input "
+      "of which nothing is to be read)",
+      k, weight);
+}
+
+// Returns these weights as integers without a common divisor.
+absl::StatusOr<std::vector<uint64_t>> SharesOf(
+    std::span<const double> weights) {
   std::vector<Decimal> decimals;
-  int lowest = 0;
-  for (size_t i = 0; i < source.weights.size(); ++i) {
-    const double weight = source.weights[i];
-    if (!std::isfinite(weight) || weight <= 0) {
-      return InvalidArgument(
-          "weights[{}] is {}; a weight is a number above 0 (leave out an input "
-          "of which nothing is to be read)",
-          i, weight);
-    }
-    decimals.push_back(DecimalOf(weight));
-    lowest = i == 0 ? decimals[0].exponent
-                    : std::min(lowest, decimals.back().exponent);
+  int lowest = INT_MAX;
+  for (const double weight : weights) {
+    decimals.push_back(weight > 0 ? DecimalOf(weight) : Decimal{0, INT_MAX});
+    lowest = std::min(lowest, decimals.back().exponent);
   }
   std::vector<uint64_t> shares;
   uint64_t divisor = 0;
   for (const Decimal& decimal : decimals) {
     uint64_t share = decimal.digits;
-    for (int k = lowest; k < decimal.exponent; ++k) {
+    for (int k = lowest; share > 0 && k < decimal.exponent; ++k) {
       if (__builtin_mul_overflow(share, uint64_t{10}, &share)) return TooFine();
     }
     shares.push_back(share);
     divisor = std::gcd(divisor, share);
+  }
+  if (divisor == 0) {
+    return InvalidArgument("all weights from one change to the next are 0");
   }
   uint64_t sum = 0;
   for (uint64_t& share : shares) {
@@ -92,6 +104,42 @@ absl::StatusOr<std::vector<uint64_t>> MixtureShares(
     sum += share;
   }
   return shares;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<MixtureShares>> SharesOfMixture(
+    const MixtureSource& source) {
+  const size_t inputs = source.inputs.size();
+  const size_t phases = 1 + source.changes.size();
+  if (source.weights.size() != inputs * phases) {
+    return InvalidArgument(
+        "{} weights for {} inputs{}; each input needs one{}",
+        source.weights.size(), inputs,
+        phases > 1 ? fmt::format(" and {} changes", phases - 1) : "",
+        phases > 1 ? ", and one more for each change" : "");
+  }
+  for (size_t k = 0; k < source.weights.size(); ++k) {
+    FM_RETURN_IF_ERROR(CheckWeight(source, k));
+  }
+  std::vector<MixtureShares> out;
+  uint64_t sum = 0;
+  for (size_t k = 0; k < phases; ++k) {
+    const int64_t begin = k == 0 ? 0 : source.changes[k - 1];
+    if (k > 0 && begin <= static_cast<int64_t>(out.back().begin)) {
+      return InvalidArgument(
+          "changes must be above 0 and increase; {} breaks "
+          "this",
+          begin);
+    }
+    FM_ASSIGN_OR_RETURN(
+        std::vector<uint64_t> shares,
+        SharesOf(std::span(source.weights).subspan(k * inputs, inputs)));
+    sum += std::accumulate(shares.begin(), shares.end(), uint64_t{0});
+    if (sum > kSharesMax) return TooFine();
+    out.push_back({static_cast<uint64_t>(begin), std::move(shares)});
+  }
+  return out;
 }
 
 }  // namespace feedmill

@@ -271,7 +271,9 @@ class Dataset {
   // an input with the share w has given floor(n * w) or ceil(n * w). With a
   // measure, the next element is of the input that has given least for its
   // weight; of several, the first. So the sums of the elements' sizes are in
-  // proportion, to within one element of each input.
+  // proportion, to within one element of each input. `changes` are numbers of
+  // elements, or sums of sizes, after which the next weights hold; `weights`
+  // then has one for each input and phase, phase by phase.
   // Input: any elements, alike.
   // Output: as the inputs; a dimension in which inputs differ is `?`.
   // Errors: InvalidArgument if a weight is not above 0, or if there are
@@ -282,7 +284,8 @@ class Dataset {
   static Dataset Mixture(const std::vector<Dataset>& inputs,
                          std::vector<double> weights,
                          MixtureStop stop = MixtureStop::kFirstExhausted,
-                         MixtureMeasure measure = {});
+                         MixtureMeasure measure = {},
+                         std::vector<int64_t> changes = {});
 
   // ---- from YAML (docs/steps.md)
 

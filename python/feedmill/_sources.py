@@ -549,16 +549,19 @@ class Sources(SourceMethods):
         stop: Literal["first_exhausted", "all_exhausted", "repeat"] | None = None,
         unit: Literal["elements", "bytes", "items"] | None = None,
         component: str | None = None,
+        changes: Sequence[int] | None = None,
     ) -> Self:
         """Reads the inputs in proportion to their weights.
 
         Args:
           inputs: The pipelines to read.
-          weights: A number above 0 for each input.
+          weights: A number above 0 for each input; with ``changes`` a list of them for each phase.
           stop: When it ends. Default: first_exhausted.
           unit: What the weights count: elements, or the size of the ``component`` in them. bytes:
             of its values. items: the product of its shape. Default: elements.
           component: The component that bytes or items are of.
+          changes: Where the next weights begin: after this many elements, or sizes in all with a
+            unit.
 
         Reading raises InvalidArgumentError if the components differ, or for a weight that is not
         positive.
@@ -576,6 +579,7 @@ class Sources(SourceMethods):
             stop=stop,
             unit=unit,
             component=component,
+            changes=changes,
         )
 
     @classmethod

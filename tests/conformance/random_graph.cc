@@ -396,6 +396,20 @@ Source InputsSource(Random& random, const std::string& directory,
         mixture.weights.push_back(kWeights[Below(random, kWeights.size())]);
       }
       mixture.stop = static_cast<MixtureSource::Stop>(Below(random, 3));
+      while (mixture.changes.size() < 3 && Below(random, 3) == 0) {
+        const int64_t last =
+            mixture.changes.empty() ? 0 : mixture.changes.back();
+        mixture.changes.push_back(last + 1 +
+                                  static_cast<int64_t>(Below(random, 8)));
+        // A zero is no input's weight in the last phase.
+        const size_t none = Below(random, 2 * mixture.inputs.size());
+        if (mixture.inputs.size() > 1 && none < mixture.inputs.size()) {
+          mixture.weights[mixture.weights.size() - 1 - none] = 0;
+        }
+        for (size_t i = 0; i < mixture.inputs.size(); ++i) {
+          mixture.weights.push_back(Below(random, 2) == 0 ? 1 : 0.25);
+        }
+      }
       if (Below(random, 3) == 0) {
         mixture.measure = {Below(random, 2) == 0 ? MixtureMeasure::Unit::kBytes
                                                  : MixtureMeasure::Unit::kItems,

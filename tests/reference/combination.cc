@@ -73,7 +73,7 @@ std::vector<uint64_t> WholeWeights(const std::vector<double>& weights) {
     for (const double weight : weights) {
       const double scaled = weight * scale;
       fits = fits && std::fabs(scaled - std::round(scaled)) < 1e-6 &&
-             std::round(scaled) >= 1;
+             (std::round(scaled) >= 1 || weight == 0);
       whole.push_back(static_cast<uint64_t>(std::llround(scaled)));
     }
     if (fits) return whole;
@@ -86,6 +86,7 @@ All Mixed(const MixtureSource& source, const Sizes& sizes, size_t bound) {
   std::vector<uint64_t> given(sizes.size(), 0);
   All out;
   while (out.size() < bound) {
+    order.Changes(out.size());
     const size_t chosen = order.Next();
     const bool lacks = given.at(chosen) >= sizes[chosen];
     if (lacks && source.stop == MixtureSource::Stop::kFirstExhausted) break;
@@ -104,8 +105,29 @@ All Mixed(const MixtureSource& source, const Sizes& sizes, size_t bound) {
 }  // namespace
 
 MixtureOrder::MixtureOrder(const MixtureSource& source)
-    : weights_(WholeWeights(source.weights)), given_(weights_.size(), 0) {
+    : changes_(source.changes.begin(), source.changes.end()) {
+  const auto inputs = static_cast<ptrdiff_t>(source.inputs.size());
+  for (auto at = source.weights.begin(); at != source.weights.end();
+       at += inputs)
+    phases_.push_back(WholeWeights({at, at + inputs}));
+  SetWeights();
+}
+
+void MixtureOrder::SetWeights() {
+  weights_ = phases_.at(phase_);
+  given_.assign(weights_.size(), 0);
+  sum_ = n_ = 0;
   for (const uint64_t weight : weights_) sum_ += weight;
+}
+
+bool MixtureOrder::Changes(uint64_t all) {
+  bool changed = false;
+  while (phase_ < changes_.size() && all >= changes_[phase_]) {
+    ++phase_;
+    SetWeights();
+    changed = true;
+  }
+  return changed;
 }
 
 size_t MixtureOrder::Next() {
@@ -133,8 +155,9 @@ size_t MixtureOrder::LeastFor(const std::vector<uint64_t>& sizes) const {
            static_cast<long double>(sizes[b]) * weights_[a];
   };
   size_t least = 0;
-  for (size_t i = 1; i < sizes.size(); ++i)
-    if (less(i, least)) least = i;
+  while (weights_[least] == 0) ++least;
+  for (size_t i = least + 1; i < sizes.size(); ++i)
+    if (weights_[i] > 0 && less(i, least)) least = i;
   return least;
 }
 

@@ -22,10 +22,17 @@ class MixtureOrder {
   size_t Next();
   // The first of the inputs with the least size for their weights.
   size_t LeastFor(const std::vector<uint64_t>& sizes) const;
+  // True if other weights hold after this many elements, or sizes; counts begin
+  // again then.
+  bool Changes(uint64_t all);
 
  private:
-  std::vector<uint64_t> weights_, given_;
+  void SetWeights();
+
+  std::vector<std::vector<uint64_t>> phases_;
+  std::vector<uint64_t> changes_, weights_, given_;
   uint64_t sum_ = 0, n_ = 0;
+  size_t phase_ = 0;
 };
 
 inline constexpr uint64_t kNoEnd = UINT64_MAX;

@@ -75,8 +75,10 @@ Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run,
                std::vector<Input> inputs) {
   MixtureOrder order(source);
   std::vector<uint64_t> sizes(inputs.size(), 0);
+  uint64_t all = 0;  // of elements, or their sizes
   Elements out;
   while (out.size() < bound) {
+    if (order.Changes(all)) sizes.assign(inputs.size(), 0);
     const size_t chosen =
         source.measure.component.empty() ? order.Next() : order.LeastFor(sizes);
     Input& input = inputs[chosen];
@@ -91,7 +93,9 @@ Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run,
         break;
       }
     }
-    sizes[chosen] += SizeOf(input.elements[input.at], source.measure);
+    const uint64_t size = SizeOf(input.elements[input.at], source.measure);
+    sizes[chosen] += size;
+    all += source.measure.component.empty() ? 1 : size;
     if (!input.Give(out)) break;
     if (source.stop != MixtureSource::Stop::kAllExhausted) continue;
     input.whole = input.whole || !input.Look(out);

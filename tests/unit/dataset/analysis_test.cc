@@ -208,8 +208,8 @@ Shares SharesOf(std::vector<double> weights) {
   MixtureSource mixture;
   mixture.inputs.resize(weights.size());
   mixture.weights = std::move(weights);
-  const auto shares = MixtureShares(mixture);
-  return shares.ok() ? *shares : Shares{};
+  const auto phases = SharesOfMixture(mixture);
+  return phases.ok() ? phases->front().shares : Shares{};
 }
 
 TEST(InputsTest, WeightsAreTheDecimalNumbersThatAreWritten) {

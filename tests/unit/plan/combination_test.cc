@@ -32,7 +32,7 @@ uint64_t Sum(const Shares& shares) {
 // After any n elements every input has given the floor or the ceiling of its
 // share.
 void ExpectFair(const Shares& shares, uint64_t elements) {
-  const MixtureSchedule schedule(shares);
+  const MixtureSchedule schedule({{0, shares}});
   const uint64_t sum = Sum(shares);
   Shares given(shares.size(), 0);
   for (uint64_t n = 0; n < elements; ++n) {
@@ -70,6 +70,34 @@ TEST(MixtureScheduleTest, SharesAreTheFloorOrTheCeilingAfterAnyElement) {
   }
 }
 
+TEST(MixtureScheduleTest, PhasesCountFromTheirBegin) {
+  const MixtureSchedule schedule(
+      {{0, {3, 1, 2}}, {5, {0, 1, 1}}, {9, {2, 2, 0}}});
+  const std::vector<Shares> phases = {{3, 1, 2}, {0, 1, 1}, {2, 2, 0}};
+  Shares given(3, 0);
+  Shares before(3, 0);
+  uint64_t begin = 0;
+  for (uint64_t n = 0; n < 60; ++n) {
+    if (n == 5 || n == 9) {
+      begin = n;
+      before = given;
+    }
+    const Shares& shares = phases[n < 5 ? 0 : n < 9 ? 1 : 2];
+    for (size_t i = 0; i < 3; ++i) EXPECT_EQ(schedule.Count(i, n), given[i]);
+    const MixtureSchedule::InputElement place = schedule.At(n);
+    ASSERT_EQ(place.count, given[place.input]) << n;
+    EXPECT_EQ(schedule.IndexOf(place.input, place.count), n);
+    ++given[place.input];
+    for (size_t i = 0; i < 3; ++i) {
+      const uint64_t exact = (n + 1 - begin) * shares[i];
+      const uint64_t sum = Sum(shares);
+      EXPECT_GE(given[i] - before[i], exact / sum) << n;
+      EXPECT_LE(given[i] - before[i], exact / sum + (exact % sum != 0)) << n;
+    }
+  }
+  EXPECT_EQ(schedule.IndexOf(2, given[2]), UINT64_MAX);
+}
+
 TEST(MixtureScheduleTest, AlsoOfManyInputsAndFineShares) {
   ExpectFair(Shares(1000, 1), 3000);
   Shares fine(700, 3);
@@ -81,7 +109,7 @@ TEST(MixtureScheduleTest, AlsoOfManyInputsAndFineShares) {
 
 TEST(MixtureScheduleTest, TheFirstOfEqualsComesFirst) {
   const auto order = [](Shares shares) {
-    const MixtureSchedule schedule(shares);
+    const MixtureSchedule schedule({{0, shares}});
     std::string out;
     for (uint64_t n = 0; n < 2 * Sum(shares); ++n) {
       out += static_cast<char>('a' + schedule.At(n).input);
@@ -95,7 +123,7 @@ TEST(MixtureScheduleTest, TheFirstOfEqualsComesFirst) {
 
 TEST(MixtureScheduleTest, CountsAndFindsWithoutGoingThere) {
   const Shares shares = {5, 1, 9, 2};
-  const MixtureSchedule schedule(shares);
+  const MixtureSchedule schedule({{0, shares}});
   Shares given(4, 0);
   for (uint64_t n = 0; n < 100; ++n) {
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(schedule.Count(i, n), given[i]);
