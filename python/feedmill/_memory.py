@@ -17,6 +17,9 @@ from feedmill.errors import InvalidArgumentError
 _DTYPES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
 )
+_ARROW_TEXTS = frozenset(
+    "string large_string string_view binary large_binary binary_view fixed_size_binary".split()
+)
 # From this integer on, a float64 does not hold each one.
 _EXACT = 1 << 53
 
@@ -400,18 +403,13 @@ def _of_arrow_scalars(name: str, array: Any) -> Column:
         read = float if exact else str
         items = [filler if one is None else read(one) for one in array.to_pylist()]
         column = _of_list(name, items)
-    elif (
-        types.is_date(kind)
-        or types.is_time(kind)
-        or types.is_timestamp(kind)
-        or types.is_duration(kind)
-    ):
+    elif types.is_temporal(kind) and not types.is_interval(kind):
         whole = array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
         column = _of_arrow_scalars(name, whole.cast(pa.int64()))
     elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         known = pc.fill_null(array, pa.scalar(0).cast(kind)) if array.null_count else array
         column = _of_array(name, known.to_numpy(zero_copy_only=False))
-    elif _is_text(kind):
+    elif str(kind).partition("[")[0] in _ARROW_TEXTS:
         column = _of_arrow_texts(array)
     else:
         raise InvalidArgumentError(
@@ -422,48 +420,23 @@ def _of_arrow_scalars(name: str, array: Any) -> Column:
     return column
 
 
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    tests = (
-        types.is_string,
-        types.is_large_string,
-        types.is_string_view,
-        types.is_binary,
-        types.is_large_binary,
-        types.is_binary_view,
-        types.is_fixed_size_binary,
-    )
-    return any(test(kind) for test in tests)
-
-
 def _of_arrow_texts(array: Any) -> Column:
     """Byte strings, whose values are not copied unless some are null."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    types = pa.types
-    if array.null_count and not types.is_fixed_size_binary(array.type):
-        array = pc.fill_null(array, "" if "string" in str(array.type) else b"")
-    if types.is_fixed_size_binary(array.type):
-        array = array.cast(pa.binary())
-    elif types.is_string_view(array.type):
-        array = array.cast(pa.large_string())
-    elif types.is_binary_view(array.type):
-        array = array.cast(pa.large_binary())
+    array = array.cast(pa.large_binary())
     if array.null_count:
         array = pc.fill_null(array, b"")
-    wide = types.is_large_string(array.type) or types.is_large_binary(array.type)
-    return Column("bytes", [], len(array), array.buffers()[2] or b"", _offsets(array, wide))
+    return Column("bytes", [], len(array), array.buffers()[2] or b"", _offsets(array))
 
 
-def _offsets(array: Any, wide: bool) -> Any:
-    """The offsets of texts or lists as int64."""
+def _offsets(array: Any) -> Any:
+    """The offsets of large texts or lists."""
     buffer = array.buffers()[1]
     if buffer is None or not len(array):
         return np.zeros(1, np.int64)
-    all_offsets = np.frombuffer(buffer, np.int64 if wide else np.int32)
-    return all_offsets[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
+    return np.frombuffer(buffer, np.int64)[array.offset : array.offset + len(array) + 1]
 
 
 def _of_arrow_lists(name: str, array: Any) -> Column:
@@ -478,6 +451,8 @@ def _of_arrow_lists(name: str, array: Any) -> Column:
             )
         # A null may hide items.
         array = pa.array([one or [] for one in array.to_pylist()], array.type)
+    if not fixed:
+        array = array.cast(pa.large_list(array.type.value_field))
     items = array.values
     if fixed:
         size = array.type.list_size
@@ -493,7 +468,7 @@ def _of_arrow_lists(name: str, array: Any) -> Column:
     if fixed:
         column.shape = [size, *column.shape]
         return column
-    starts = _offsets(array, pa.types.is_large_list(array.type))
+    starts = _offsets(array)
     inner = np.tile(np.array(column.shape, np.int64), (len(array), 1))
     column.row_shapes = np.ascontiguousarray(np.column_stack([np.diff(starts), inner]))
     column.row_starts = starts * int(np.prod(column.shape))

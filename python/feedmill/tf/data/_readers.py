@@ -21,7 +21,12 @@ def _compression(value: str | None) -> Compression | None:
     return _COMPRESSIONS[value]
 
 
-def _shuffled(dataset: Dataset, shuffled: bool, seed: int | None) -> Dataset:
+def _read(
+    source: str, filenames: Any, compression: str | None, *given: Any, **options: Any
+) -> Dataset:
+    files, shuffled, seed = files_of(filenames)
+    options["compression"] = _compression(compression)
+    dataset: Dataset = getattr(Dataset, source)(files, *given, **options)
     return dataset.shuffle(files=True, seed=seed) if shuffled else dataset
 
 
@@ -39,9 +44,7 @@ def TFRecordDataset(  # noqa: N802
 
     Raises InvalidArgumentError for the compression ``"ZLIB"``.
     """
-    files, shuffled, seed = files_of(filenames)
-    dataset = Dataset.tfrecord(files, compression=_compression(compression_type))
-    return _shuffled(dataset, shuffled, seed)
+    return _read("tfrecord", filenames, compression_type)
 
 
 def TextLineDataset(  # noqa: N802
@@ -55,9 +58,7 @@ def TextLineDataset(  # noqa: N802
 
     Raises InvalidArgumentError for the compression ``"ZLIB"``.
     """
-    files, shuffled, seed = files_of(filenames)
-    dataset = Dataset.text(files, compression=_compression(compression_type))
-    return _shuffled(dataset, shuffled, seed)
+    return _read("text", filenames, compression_type)
 
 
 def FixedLengthRecordDataset(  # noqa: N802
@@ -74,12 +75,5 @@ def FixedLengthRecordDataset(  # noqa: N802
 
     Raises InvalidArgumentError for the compression ``"ZLIB"``.
     """
-    files, shuffled, seed = files_of(filenames)
-    dataset = Dataset.fixed_length(
-        files,
-        record_bytes,
-        header_bytes=header_bytes,
-        footer_bytes=footer_bytes,
-        compression=_compression(compression_type),
-    )
-    return _shuffled(dataset, shuffled, seed)
+    sizes = {"header_bytes": header_bytes, "footer_bytes": footer_bytes}
+    return _read("fixed_length", filenames, compression_type, record_bytes, **sizes)
