@@ -95,6 +95,92 @@ std::optional<ImageBox> CentralCropBox(std::span<const Argument> arguments,
                 image);
 }
 
+// ---- pad
+
+constexpr std::string_view kPad = "image.pad";
+
+// The pixels to add: top, left, bottom, right.
+absl::StatusOr<std::array<int64_t, 4>> MarginsOf(Types types) {
+  std::array<int64_t, 4> margins{};
+  constexpr const char* kWhat[] = {"top", "left", "bottom", "right"};
+  for (size_t k = 0; k < margins.size(); ++k) {
+    FM_ASSIGN_OR_RETURN(
+        margins[k],
+        ConstantInteger(fmt::format("{}: {}", kPad, kWhat[k]), *types[k + 1]));
+    if (margins[k] >= 0 && margins[k] <= kImageSideMax) continue;
+    return InvalidArgument("{}: {} pixels at the {}; 0 to {} can be added",
+                           kPad, margins[k], kWhat[k], kImageSideMax);
+  }
+  return margins;
+}
+
+absl::StatusOr<ValueType> InferPad(const std::vector<ValueType>& given) {
+  if (given.size() != 5 && given.size() != 6) {
+    return InvalidArgument(
+        "{} takes an image, the pixels to add at the top, left, bottom and "
+        "right, and perhaps a value, not {} arguments",
+        kPad, given.size());
+  }
+  std::vector<const ValueType*> types;
+  for (const ValueType& type : given) types.push_back(&type);
+  FM_ASSIGN_OR_RETURN(const auto margins, MarginsOf(types));
+  FM_ASSIGN_OR_RETURN(const size_t height, HeightAxis(kPad, given[0].shape));
+  if (given[0].dtype == DType::kBytes ||
+      (given.size() > 5 && !ConstantOf(given[5]))) {
+    return InvalidArgument("{} takes pixels and a number constant", kPad);
+  }
+  ValueType result;
+  result.dtype = given[0].dtype;
+  result.shape = given[0].shape;
+  for (const size_t k : {size_t{0}, size_t{1}}) {
+    int64_t& dim = result.shape[height + k];
+    if (dim != kUnknownDim) dim += margins[k] + margins[k + 2];
+  }
+  return result;
+}
+
+absl::Status ComputePad(std::span<const Argument> arguments, size_t rows,
+                        const ValueType& type, OutputColumn& out) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  FM_ASSIGN_OR_RETURN(const auto margins, MarginsOf(types));
+  const auto [top, left, bottom, right] = margins;
+  const Column& from = *arguments[0].column;
+  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
+  StartRows(type, ragged, out);
+  const double value = types.size() > 5 ? *ConstantOf(*types[5]) : 0;
+  const size_t item = ItemSize(from.dtype);
+  std::array<std::byte, 8> fill{};
+  ConvertItems(DType::kFloat64, reinterpret_cast<const std::byte*>(&value),
+               from.dtype, fill.data(), 1);
+  const auto add = [&](int64_t items) {
+    std::byte* to = out.values.Extend(static_cast<size_t>(items) * item);
+    for (int64_t k = 0; k < items; ++k, to += item) {
+      std::memcpy(to, fill.data(), item);
+    }
+  };
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[0], row);
+    const auto given = from.RowDims(from_row);
+    const RowImages images(given);
+    const ImageSize size{images.size.height + top + bottom,
+                         images.size.width + left + right};
+    const int64_t line = images.size.width * images.channels;
+    int64_t at = from.RowStart(from_row);
+    for (int64_t n = 0; n < images.count; ++n) {
+      add(top * size.width * images.channels);
+      for (int64_t y = 0; y < images.size.height; ++y, at += line) {
+        add(left * images.channels);
+        AppendItems(from, at, line, out);
+        add(right * images.channels);
+      }
+      add(bottom * size.width * images.channels);
+    }
+    EndImagesRow(given, size, ragged, row, out);
+  }
+  return absl::OkStatus();
+}
+
 // ---- flips and turns
 
 template <size_t kAxis>  // 0 is the height, 1 the width
@@ -364,6 +450,12 @@ absl::StatusOr<ValueType> InferNormalizeToChw(
 }  // namespace
 
 void AddImageFunctions(FunctionRegistry& registry) {
+  registry.Add(std::string(kPad), {InferPad, ComputePad});
+  registry.Describe(
+      {{"image.pad"},
+       "`image.pad(x, top, left, bottom, right)`, `(x, …, value)`",
+       "adds pixels on each side, constants; their value is 0, or "
+       "a number constant"});
   const auto move_pixels = [](FunctionRegistry::Function function) {
     function.moves_pixels = true;
     return function;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <opencv2/imgproc.hpp>
@@ -118,22 +119,24 @@ struct BoxRange {
   std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0};
 };
 
-absl::StatusOr<double> ConstantNumber(std::string_view what,
+absl::StatusOr<double> ConstantNumber(std::string_view function,
+                                      std::string_view what,
                                       const ValueType& type) {
   if (const auto number = ConstantOf(type)) return *number;
-  return InvalidArgument("{}: {} is a number constant", kResizedCrop, what);
+  return InvalidArgument("{}: {} is a number constant", function, what);
 }
 
-// Reads arguments 4 … 7: scale and ratio of torchvision's RandomResizedCrop,
-// with the same defaults.
-absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
-  BoxRange range;
+// Reads scales and ratios from the arguments `types`, into the defaults.
+absl::StatusOr<BoxRange> ReadRange(std::string_view function,
+                                   std::span<const ValueType* const> types,
+                                   BoxRange range) {
   constexpr std::array<std::string_view, 4> kWhat = {
       "the smallest scale", "the largest scale", "the smallest ratio",
       "the largest ratio"};
-  for (size_t k = 0; 4 + k < types.size(); ++k) {
+  for (size_t k = 0; k < types.size(); ++k) {
     auto& bounds = k < 2 ? range.scale : range.ratio;
-    FM_ASSIGN_OR_RETURN(bounds[k % 2], ConstantNumber(kWhat[k], *types[4 + k]));
+    FM_ASSIGN_OR_RETURN(bounds[k % 2],
+                        ConstantNumber(function, kWhat[k], *types[k]));
   }
   const bool scales = 0 < range.scale[0] && range.scale[0] <= range.scale[1] &&
                       range.scale[1] <= 1;
@@ -144,8 +147,14 @@ absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
       "{}: scales of {} to {} and ratios of {} to {}; scales are above 0 and "
       "at "
       "most 1, ratios 0.001 to 1000, the smaller one first",
-      kResizedCrop, range.scale[0], range.scale[1], range.ratio[0],
-      range.ratio[1]);
+      function, range.scale[0], range.scale[1], range.ratio[0], range.ratio[1]);
+}
+
+// Reads arguments 4 … 7: scale and ratio of torchvision's RandomResizedCrop,
+// with the same defaults.
+absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
+  return ReadRange(kResizedCrop,
+                   types.subspan(std::min<size_t>(4, types.size())), {});
 }
 
 absl::StatusOr<BoxRange> RangeOfArguments(std::span<const Argument> arguments) {
@@ -233,6 +242,112 @@ absl::Status ComputeResizedCrop(std::span<const Argument> arguments,
       out);
 }
 
+// ---- random_erase
+
+constexpr std::string_view kErase = "image.random_erase";
+
+// torchvision's RandomErasing, with the same defaults.
+struct Erasing {
+  double probability = 0.5;
+  BoxRange range{{0.02, 0.33}, {0.3, 3.3}};
+};
+
+absl::StatusOr<Erasing> ErasingOf(std::span<const ValueType* const> types) {
+  Erasing erasing;
+  if (types.size() > 2) {
+    FM_ASSIGN_OR_RETURN(erasing.probability,
+                        ConstantNumber(kErase, "the probability", *types[2]));
+    if (!(erasing.probability >= 0 && erasing.probability <= 1)) {
+      return InvalidArgument("{}: the probability {} is not 0 to 1", kErase,
+                             erasing.probability);
+    }
+  }
+  FM_ASSIGN_OR_RETURN(
+      erasing.range,
+      ReadRange(kErase, types.subspan(std::min<size_t>(3, types.size())),
+                erasing.range));
+  return erasing;
+}
+
+absl::StatusOr<ValueType> InferErase(const std::vector<ValueType>& given) {
+  const size_t written = given.size() - 1;
+  if (written != 1 && written != 2 && written != 4 && written != 6) {
+    return InvalidArgument(
+        "{} takes an image, and perhaps a probability, two scales and two "
+        "ratios, not {} arguments",
+        kErase, written);
+  }
+  FM_RETURN_IF_ERROR(ErasingOf(PointersTo(given)).status());
+  FM_RETURN_IF_ERROR(HeightAxis(kErase, given[1].shape).status());
+  if (given[1].dtype == DType::kBytes) {
+    return InvalidArgument("{} takes pixels, not bytes", kErase);
+  }
+  ValueType result;
+  result.dtype = given[1].dtype;
+  result.shape = given[1].shape;
+  return result;
+}
+
+// Draws a box that is smaller than the image; it may be empty.
+ImageBox DrawErased(const RandomBits& bits, ImageSize image,
+                    const Erasing& erasing) {
+  if (UnitInterval(bits.First()) >= erasing.probability) return {};
+  const BoxRange& range = erasing.range;
+  const double log_low = std::log(range.ratio[0]);
+  const double log_high = std::log(range.ratio[1]);
+  for (uint64_t t = 0; t < 10; ++t) {
+    const std::array<uint32_t, 4> block = bits.Block(t);
+    const double area = static_cast<double>(image.height) *
+                        static_cast<double>(image.width) *
+                        (range.scale[0] + (range.scale[1] - range.scale[0]) *
+                                              (block[0] * 0x1p-32));
+    const double ratio =
+        std::exp(log_low + (log_high - log_low) * (block[1] * 0x1p-32));
+    const ImageSize size{std::llrint(std::sqrt(area * ratio)),
+                         std::llrint(std::sqrt(area / ratio))};
+    if (size.height >= image.height || size.width >= image.width) continue;
+    const auto place = [](uint32_t random, int64_t room) {
+      return static_cast<int64_t>(
+          (uint64_t{random} * (static_cast<uint64_t>(room) + 1)) >> 32);
+    };
+    return {place(block[2], image.height - size.height),
+            place(block[3], image.width - size.width), size};
+  }
+  return {};
+}
+
+absl::Status ComputeErase(std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  FM_ASSIGN_OR_RETURN(const Erasing erasing, ErasingOf(types));
+  const Column& from = *arguments[1].column;
+  CopyRowShapes(arguments[1], rows, type, out);
+  const size_t item = ItemSize(from.dtype);
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[1], row);
+    const auto items = static_cast<size_t>(from.RowItems(from_row));
+    std::byte* image = out.values.Extend(items * item);
+    std::copy_n(from.values.data() +
+                    static_cast<size_t>(from.RowStart(from_row)) * item,
+                items * item, image);
+    const RowImages images(from.RowDims(from_row));
+    const ImageBox box =
+        DrawErased(RandomBits(arguments[0], row), images.size, erasing);
+    const auto pixel = static_cast<size_t>(images.channels) * item;
+    const auto line = static_cast<size_t>(images.size.width) * pixel;
+    for (int64_t n = 0; n < images.count; ++n) {
+      for (int64_t y = box.top; y < box.top + box.size.height; ++y) {
+        std::fill_n(image + static_cast<size_t>(y) * line +
+                        static_cast<size_t>(box.left) * pixel,
+                    static_cast<size_t>(box.size.width) * pixel, std::byte{0});
+      }
+      image += static_cast<size_t>(images.size.height) * line;
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AddRandomImageFunctions(FunctionRegistry& registry) {
@@ -245,6 +360,14 @@ void AddRandomImageFunctions(FunctionRegistry& registry) {
                                      /*heavy=*/true, /*random=*/true};
   resized.box = ResizedCropBox;
   registry.Add(std::string(kResizedCrop), std::move(resized));
+  registry.Add(std::string(kErase), {InferErase, ComputeErase, false,
+                                     /*random=*/true});
+  registry.Describe(
+      {{"image.random_erase"},
+       "`image.random_erase(x)`, `(x, p)`, `(x, p, 0.02, 0.33)`, `(x, p, 0.02, "
+       "0.33, 0.3, 3.3)`",
+       "random: as torchvision's RandomErasing, with its probability, scales "
+       "and ratios (the defaults); the box is 0 in all channels"});
   registry.Describe({{"image.random_crop"},
                      "`image.random_crop(x, h, w)`",
                      "random: anywhere within; as `image.crop`"});

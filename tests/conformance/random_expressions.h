@@ -152,6 +152,12 @@ inline constexpr std::array kMaps = {
     "image.adjust_contrast(image, random.uniform(0.5, 1.5))",
     "image.adjust_saturation(image.adjust_hue(image, random.uniform(-0.5, "
     "0.5)), random.uniform(0, 2))",
+    "image.adjust_sharpness(image.autocontrast(image), random.uniform(0, 2))",
+    "image.equalize(image.solarize(image, random.integers(0, 257)))",
+    "image.posterize(image.invert(image), random.integers(1, 9))",
+    "image.grayscale(image)",
+    "image.random_erase(image, 0.8)",
+    "image.pad(image, 1, 0, 2, 3, 7)",
 };
 inline constexpr std::array kFilters = {
     "x % 3 != 0",

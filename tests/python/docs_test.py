@@ -93,7 +93,17 @@ def test_the_overview_names_what_there_is(folder):
     """Each call in its last column is a step, a source or a function that takes an image."""
     functions = set(_feedmill.function_names())
     photos = feedmill.Dataset.images("photos").decode_image().map(image="image[:32, :32]")
-    constants = {"h": 32, "w": 32, "n": 8, "p": 0.5, "d": 10, "t": 128, "std": 0.5, "sigma": 0.1}
+    constants = {
+        "h": 32,
+        "w": 32,
+        "n": 8,
+        "p": 0.5,
+        "d": 10,
+        "t": 128,
+        "std": 0.5,
+        "sigma": 0.1,
+        "bits": 4,
+    }
     constants |= {"height": 999, "width": 999}
     traced = 0
     for row in re.findall(r"^\| (.*) \|$", (ROOT / "docs/migrate/overview.md").read_text(), re.M):

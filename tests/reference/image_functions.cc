@@ -308,6 +308,83 @@ Tensor Rotated(const Tensor& a, double degrees, bool bilinear) {
   return out;
 }
 
+// Pillow's ImageOps, for one channel: what becomes of each value.
+std::array<int, 256> ChannelTable(const std::string& f,
+                                  const std::array<int64_t, 256>& histogram) {
+  std::array<int, 256> table{};
+  int low = 256, high = -1;
+  int64_t sum = 0;
+  for (int v = 0; v < 256; ++v) {
+    const int64_t count = histogram[static_cast<size_t>(v)];
+    sum += count;
+    if (count > 0) low = std::min(low, v);
+    if (count > 0) high = v;
+  }
+  const int64_t last = high < 0 ? 0 : histogram[static_cast<size_t>(high)];
+  const int64_t step = (sum - last) / 255;
+  int64_t before = step / 2;
+  for (int v = 0; v < 256; ++v) {
+    int& to = table[static_cast<size_t>(v)] = v;
+    if (f == "image.autocontrast" && high > low) {
+      const double scale = 255.0 / (high - low);
+      to = std::clamp(int(v * scale + -low * scale), 0, 255);
+    }
+    if (f == "image.equalize" && high > low && step > 0) {
+      to = int(std::min<int64_t>(before / step, 255));
+      before += histogram[static_cast<size_t>(v)];
+    }
+  }
+  return table;
+}
+
+// Pillow's ImageOps and ImageEnhance.Sharpness.
+Tensor Operated(const std::string& f, const Tensor& a, double factor) {
+  const Pixels p(a.shape);
+  const double most = f == "image.posterize"  ? 8
+                      : f == "image.solarize" ? 256
+                                              : 1e6;
+  if (p.channels != 3 || !(factor >= 0) || factor > most)
+    throw DataError("no such operation");
+  const auto value = [&](int64_t n, int64_t y, int64_t x, int64_t k) {
+    return int(a.numbers.at(p.At(n, y, x, k)));
+  };
+  Tensor out{a.dtype, a.shape, {}, {}};
+  for (int64_t n = 0; n < p.images; ++n) {
+    std::array<std::array<int64_t, 256>, 3> histograms{};
+    for (int64_t y = 0; y < p.height; ++y)
+      for (int64_t x = 0; x < p.width; ++x)
+        for (int64_t k = 0; k < 3; ++k)
+          ++histograms.at(size_t(k)).at(size_t(value(n, y, x, k)));
+    const auto made = [&](int64_t y, int64_t x, int64_t k) -> int {
+      const int v = value(n, y, x, k);
+      if (f == "image.invert") return 255 - v;
+      if (f == "image.posterize") {
+        const int unit = 1 << (8 - int(factor));
+        return v / unit * unit;
+      }
+      if (f == "image.solarize") return v < factor ? v : 255 - v;
+      if (f == "image.grayscale")
+        return Grey({value(n, y, x, 0), value(n, y, x, 1), value(n, y, x, 2)});
+      if (f != "image.adjust_sharpness")
+        return ChannelTable(f, histograms.at(size_t(k))).at(size_t(v));
+      if (y == 0 || x == 0 || y == p.height - 1 || x == p.width - 1) return v;
+      float smooth = 0.5F;
+      for (const int64_t dy : {1, 0, -1}) {
+        float line = 0;
+        for (const int64_t dx : {-1, 0, 1})
+          line += float(value(n, y + dy, x + dx, k)) *
+                  ((dx == 0 && dy == 0 ? 5.0F : 1.0F) / 13.0F);
+        smooth += line;
+      }
+      return Mixed(Clipped(smooth), v, factor);
+    };
+    for (int64_t y = 0; y < p.height; ++y)
+      for (int64_t x = 0; x < p.width; ++x)
+        for (int64_t k = 0; k < 3; ++k) out.numbers.push_back(made(y, x, k));
+  }
+  return out;
+}
+
 Tensor Decoded(const Expr::Call& call, const std::string& bytes) {
   DecodeImageStep step;
   std::vector<int64_t> at_least;
@@ -332,6 +409,14 @@ std::optional<Tensor> ImageFunction(
   if (f == "image.normalize") return Normalized(a, argument(1), argument(2));
   if (f == "image.to_chw" || f == "image.to_hwc")
     return ChannelsMoved(a, f == "image.to_chw");
+  constexpr std::array kWithFactor = {"image.adjust_sharpness",
+                                      "image.posterize", "image.solarize"};
+  constexpr std::array kWithout = {"image.invert", "image.grayscale",
+                                   "image.autocontrast", "image.equalize"};
+  if (std::count(kWithFactor.begin(), kWithFactor.end(), f) > 0)
+    return Operated(f, a, static_cast<double>(argument(1).numbers.at(0)));
+  if (std::count(kWithout.begin(), kWithout.end(), f) > 0)
+    return Operated(f, a, 0);
   if (f.starts_with("image.adjust_"))
     return Adjusted(f, a, static_cast<double>(argument(1).numbers.at(0)));
   const auto integer = [&](size_t k) {
@@ -357,6 +442,26 @@ std::optional<Tensor> ImageFunction(
     return Picked(a, integer(3), integer(4), [&](int64_t y, int64_t x) {
       return std::pair(integer(1) + y, integer(2) + x);
     });
+  if (f == "image.pad") {
+    const double value =
+        call.arguments.size() > 5 ? double(argument(5).numbers.at(0)) : 0;
+    Tensor out{a.dtype, a.shape, {}, {}};
+    const size_t axis = a.shape.size() == 2 ? 0 : a.shape.size() - 3;
+    out.shape[axis] += integer(1) + integer(3);
+    out.shape[axis + 1] += integer(2) + integer(4);
+    const Pixels to(out.shape);
+    for (int64_t n = 0; n < to.images; ++n)
+      for (int64_t y = 0; y < to.height; ++y)
+        for (int64_t x = 0; x < to.width; ++x)
+          for (int64_t k = 0; k < to.channels; ++k) {
+            const int64_t from_y = y - integer(1), from_x = x - integer(2);
+            const bool in = from_y >= 0 && from_x >= 0 && from_y < p.height &&
+                            from_x < p.width;
+            out.numbers.push_back(in ? a.numbers.at(p.At(n, from_y, from_x, k))
+                                     : value);
+          }
+    return out;
+  }
   if (f == "image.central_crop") {
     const int64_t h = integer(1), w = integer(2);
     if (h > p.height || w > p.width) throw DataError("central_crop");

@@ -13,7 +13,7 @@ namespace {
 
 bool IsRandom(const std::string& f) {
   return f.starts_with("random.") || f == "image.random_crop" ||
-         f == "image.random_resized_crop";
+         f == "image.random_resized_crop" || f == "image.random_erase";
 }
 
 struct CallBits {
@@ -166,6 +166,41 @@ double Written(const Expr::Call& call, size_t k, double otherwise) {
   return std::get<double>(value);
 }
 
+// torchvision's RandomErasing.
+Tensor Erased(const Expr::Call& call, Tensor image) {
+  const auto [h, w] = SizeOf(image);
+  const CallBits bits = BitsOf(call);
+  const double scales[2] = {Written(call, 6, 0.02), Written(call, 7, 0.33)};
+  const double logs[2] = {std::log(Written(call, 8, 0.3)),
+                          std::log(Written(call, 9, 3.3))};
+  if (std::ldexp(double(bits.first >> 11), -53) >= Written(call, 5, 0.5))
+    return image;
+  const int64_t channels = image.shape.size() > 2 ? image.shape.back() : 1;
+  for (uint64_t t = 0; t < 10; ++t) {
+    const auto words = Block(bits, t);
+    const double scale =
+        scales[0] + (scales[1] - scales[0]) * std::ldexp(words[0], -32);
+    const double area = double(h) * double(w) * scale;
+    const double ratio =
+        std::exp(logs[0] + (logs[1] - logs[0]) * std::ldexp(words[1], -32));
+    const auto eh =
+        static_cast<int64_t>(std::nearbyint(std::sqrt(area * ratio)));
+    const auto ew =
+        static_cast<int64_t>(std::nearbyint(std::sqrt(area / ratio)));
+    if (eh >= h || ew >= w) continue;
+    const int64_t top = Below(uint64_t{words[2]} << 32, h - eh + 1);
+    const int64_t left = Below(uint64_t{words[3]} << 32, w - ew + 1);
+    for (size_t k = 0; k < image.numbers.size(); ++k) {
+      const auto pixel = static_cast<int64_t>(k) / channels;
+      const int64_t x = pixel % w, y = pixel / w % h;
+      if (y >= top && y < top + eh && x >= left && x < left + ew)
+        image.numbers[k] = 0;
+    }
+    break;
+  }
+  return image;
+}
+
 // torchvision's RandomResizedCrop.get_params.
 Expr RandomPart(const Expr::Call& call, const Tensor& image) {
   const Expr& written = call.arguments.at(4);
@@ -225,6 +260,7 @@ std::optional<Tensor> RandomFunction(
   if (!IsRandom(f)) return std::nullopt;
   if (f.starts_with("random.")) return Numbers(call, argument);
   const Tensor image = argument(4);
+  if (f == "image.random_erase") return Erased(call, image);
   const int64_t height = IntegersOf(call.arguments.at(5)).at(0);
   const int64_t width = IntegersOf(call.arguments.at(6)).at(0);
   if (f == "image.random_resized_crop")

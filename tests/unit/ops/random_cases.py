@@ -4,9 +4,9 @@ import math
 import statistics
 
 import numpy as np
-from PIL import Image, ImageEnhance
+from PIL import Image, ImageEnhance, ImageOps
 
-from case_format import column, emit, literal, strings
+from case_format import column, emit, literal, ragged, strings
 
 MASK = 2**32 - 1
 
@@ -124,8 +124,57 @@ def adjustment_cases(rng):
         emit(f, [column(a), literal(-0.6)], "data-error 0")
 
 
+OPERATIONS = {
+    "adjust_sharpness": ((0, 0.3, 1, 1.9, 40), lambda image, f: ImageEnhance.Sharpness(image).enhance(f)),
+    "posterize": ((1, 3, 4, 7, 8), ImageOps.posterize),
+    "solarize": ((0, 1, 100, 255, 256), ImageOps.solarize),
+    "invert": ((None,), lambda image, _: ImageOps.invert(image)),
+    "grayscale": ((None,), lambda image, _: image.convert("L").convert("RGB")),
+    "autocontrast": ((None,), lambda image, _: ImageOps.autocontrast(image)),
+    "equalize": ((None,), lambda image, _: ImageOps.equalize(image))}
+
+
+def operation_cases():
+    rng = np.random.default_rng(13)
+    a = rng.integers(0, 256, (4, 9, 8, 3)).astype(np.uint8)
+    a[1] //= 3  # dark
+    a[2] = 77
+    a[3, ..., 1] = a[3, ..., 1] // 100 * 100 + 20
+    large = rng.normal(120, 40, (1, 64, 48, 3)).clip(0, 255).astype(np.uint8)
+    thin = rng.integers(0, 256, (1, 2, 5, 3)).astype(np.uint8)
+    for name, (factors, run) in OPERATIONS.items():
+        for factor in factors:
+            for images in (a, large, thin):
+                more = [] if factor is None else [literal(factor)]
+                emit("image." + name, [column(images), *more],
+                     np.stack([np.array(run(Image.fromarray(row), factor)) for row in images]))
+        factor = [] if factors[0] is None else [literal(factors[0])]
+        emit("image." + name, [column(a.astype(np.float32)), *factor], "build-error")
+        emit("image." + name, [column(a[..., :2]), *factor], "build-error")
+        if factors[0] is not None:
+            emit("image." + name, [column(a), literal(-1)], "data-error 0")
+
+
+def pad_cases():
+    rng = np.random.default_rng(17)
+    for shape, d in (((2, 3, 4, 3), "uint8"), ((2, 3, 4), "float32"), ((1, 2, 3, 2, 1), "int64")):
+        a = rng.integers(0, 100, shape).astype(d)
+        h = 0 if len(shape) == 3 else len(shape) - 4
+        for top, left, bottom, right in ((0, 0, 0, 0), (1, 2, 3, 4), (0, 1, 0, 0)):
+            width = [(0, 0)] * (h + 1) + [(top, bottom), (left, right)] + [(0, 0)] * (len(shape) - h - 3)
+            args = [column(a), *map(literal, (top, left, bottom, right))]
+            emit("image.pad", args, np.pad(a, width))
+            emit("image.pad", [*args, literal(9)], np.pad(a, width, constant_values=9))
+    emit("image.pad", [column(a), *map(literal, (0, -1, 0, 0))], "build-error")
+    rows = [rng.integers(0, 256, (n, 3, 2)).astype(np.uint8) for n in (2, 4, 3)]
+    emit("image.pad", [ragged(rows), *map(literal, (1, 0, 0, 1))],
+         ragged([np.pad(r, [(1, 0), (0, 1), (0, 0)]) for r in rows]))
+
+
 def random_cases():
     rng = np.random.default_rng(11)
     draw_cases(rng)
     crop_cases(rng)
     adjustment_cases(rng)
+    operation_cases()
+    pad_cases()
