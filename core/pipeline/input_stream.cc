@@ -118,20 +118,24 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
 // Lets other threads make elements, too.
 void InputStream::MakeAhead(std::shared_ptr<StreamThreads> threads,
                             size_t inputs) {
-  PieceMaker::Options options;
+  PieceMaker::Options& options = ahead_.emplace();
   options.memory_bytes = static_cast<size_t>(threads->bytes_max() / inputs);
   options.piece_bytes = piece_bytes_;
   options.element_bytes_max = ByteBudget::Limit();
   options.shared = std::move(threads);
   options.piece_time = kInputTime / inputs;
-  maker_ = std::make_unique<PieceMaker>(stage_, at_, sequence_->plan().size(),
-                                        std::move(options));
 }
 
 void InputStream::Begin() {
-  if (begun_ || maker_ == nullptr) return;
+  if (maker_ != nullptr || !ahead_) return;
+  maker_ = std::make_unique<PieceMaker>(stage_, at_, sequence_->plan().size(),
+                                        *std::exchange(ahead_, std::nullopt));
   maker_->Begin();
-  begun_ = true;
+}
+
+void InputStream::StopMaking() {
+  ahead_.reset();
+  maker_.reset();
 }
 
 void InputStream::ReadElsewhere(std::unique_ptr<PieceSource> source,
@@ -139,7 +143,7 @@ void InputStream::ReadElsewhere(std::unique_ptr<PieceSource> source,
   moved_ = true;
   outer_ = outer;
   if (source == nullptr) return;
-  maker_.reset();
+  StopMaking();
   elsewhere_ = std::move(source);
 }
 
@@ -248,13 +252,14 @@ absl::StatusOr<std::optional<Piece>> InputStream::NextPiece() {
     FM_ASSIGN_OR_RETURN(auto piece, TakeElsewhere());
     if (piece) return piece;
   }
+  // The first piece may be the last one, which is not worth other threads.
+  if (std::exchange(first_made_, true)) Begin();
   if (maker_ == nullptr) {
     const uint64_t size = sequence_->plan().size();
     Announce(announce_count_);
     const Cursor end{at_.p + std::min(size - at_.p, PositionsTogether()), 0};
     return stage_->Run(at_, end, piece_bytes_, *scratch_);
   }
-  begun_ = true;
   Piece piece;
   absl::Time until = absl::Now();
   FM_ASSIGN_OR_RETURN(auto taken, maker_->Take(until, piece));
@@ -278,7 +283,7 @@ absl::Status InputStream::Feed() {
     FM_ASSIGN_OR_RETURN(piece, NextPiece());
   }
   if (!piece) {
-    maker_.reset();
+    StopMaking();
     elsewhere_.reset();
     sequence_->Finish();
     return absl::OkStatus();

@@ -62,7 +62,7 @@ class InputStream {
   // Lets other threads begin to make elements ahead, if they do so at all.
   void Begin();
   // Makes elements ahead on this thread. False: there are none to make now.
-  bool Help() { return begun_ && maker_ != nullptr && maker_->Help(); }
+  bool Help() { return maker_ != nullptr && maker_->Help(); }
 
   enum class Next {
     kElement,  // rows [row(), chunk().rows) are ready
@@ -99,6 +99,7 @@ class InputStream {
   InputStream(std::shared_ptr<const WorkerStage> stage,
               std::unique_ptr<SequenceReader> sequence, bool keeps_place);
   void MakeAhead(std::shared_ptr<StreamThreads> threads, size_t inputs);
+  void StopMaking();
   absl::StatusOr<std::optional<Piece>> NextPiece();
   absl::StatusOr<std::optional<Piece>> TakeElsewhere();
   absl::Status PassOver(uint64_t count);
@@ -116,9 +117,10 @@ class InputStream {
   const bool keeps_place_;
   const size_t piece_bytes_;
   const uint64_t positions_ahead_;
-  std::unique_ptr<PieceMaker> maker_;       // null: this thread makes all
-  bool begun_ = false;                      // others may have begun
-  std::unique_ptr<PieceSource> elsewhere_;  // null: made in this process
+  std::optional<PieceMaker::Options> ahead_;  // other threads may help
+  std::unique_ptr<PieceMaker> maker_;         // null: they do not, or not yet
+  bool first_made_ = false;                   // this thread made a piece
+  std::unique_ptr<PieceSource> elsewhere_;    // null: made in this process
   bool outer_ = false;
   bool moved_ = false;
   std::function<bool()> work_;

@@ -35,6 +35,9 @@ constexpr size_t kStatesMax = 64;
 constexpr std::chrono::nanoseconds kStateInterval =
     std::chrono::milliseconds(20);
 
+// A repeated pass that takes less is not worth other threads.
+constexpr std::chrono::nanoseconds kShortPass = std::chrono::milliseconds(2);
+
 // Data that all passes of one plan share.
 struct Recipe {
   std::shared_ptr<const Plan> plan;
@@ -297,6 +300,10 @@ class Pass final : SelectableInputs {
   // Lets other threads begin with the inputs that come after this one.
   void BeginAhead(size_t input) {
     if (recipe_.context.threads == nullptr) return;
+    // A source that is repeated may be short.
+    if (number_ > 0 && std::chrono::steady_clock::now() - start_ < kShortPass) {
+      return;
+    }
     const auto threads =
         static_cast<size_t>(recipe_.context.threads->executor().threads());
     const size_t end = std::min(streams_.size(), input + threads);
@@ -466,7 +473,9 @@ class Pass final : SelectableInputs {
   std::vector<bool> looked_at_;
   std::vector<size_t> open_;  // inputs that were looked at and have not ended
   size_t next_ = 0;           // earlier inputs were looked at
-  size_t begun_ahead_ = 0;    // earlier inputs have begun
+  const std::chrono::steady_clock::time_point start_ =
+      std::chrono::steady_clock::now();
+  size_t begun_ahead_ = 0;  // earlier inputs have begun
   Chunk rows_;
   uint64_t first_row_ = 0;
   bool ended_ = false;
