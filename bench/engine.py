@@ -128,6 +128,28 @@ def photos(folder, count):
             "photos_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each)}
 
 
+def crops(folder, count):
+    """The ImageNet recipe: a random crop of each photo, resized, mirrored, normalised, channels first."""
+    passes, number = 6, 1024
+    data = make_photos(number)
+    text = pipeline(folder, "crops.yaml", f'{{images: {{files: "{data}/jpeg/*/*.jpg"}}}}', f"{{repeat: {passes}}}",
+                    "decode_image", '{map: {image: "image.random_resized_crop(image, 224, 224)", label: label}}',
+                    "{random_flip: {component: image}}",
+                    '{map: {image: "image.to_chw(image.normalize(image, [123.7, 116.3, 103.5], [58.4, 57.1, 57.4]))",'
+                    ' label: label}}', "{batch: 64}")
+    by_hand = [BUILD / "bench" / "limit_crops", data / "jpeg", passes]
+    got = rounds(count, {"feedmill": lambda: local(text, "chunks", "--threads", 1),
+                         "crop_by_hand": lambda: run_json(by_hand),
+                         "whole_by_hand": lambda: run_json([*by_hand, "whole"]),
+                         "tfdata": lambda: tfdata_local("crops", 3, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
+    check(all(r["elements"] == number * passes // 64 for r in got["feedmill"]), "engine, crops: the batches")
+    report("crops", got)
+    each = cpu(got["feedmill"]) / (number * passes)
+    return {"crops_vs_crop_by_hand": ratio(cpu(got["crop_by_hand"]), cpu(got["feedmill"])),
+            "crops_vs_whole_by_hand": ratio(cpu(got["whole_by_hand"]), cpu(got["feedmill"])),
+            "crops_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each)}
+
+
 def cache(folder, count):
     """Compares an epoch of decoded and resized photos from a cache with one that decodes them again."""
     passes, number = 6, 1024
@@ -298,7 +320,7 @@ def large_input(folder, count):
     return {"input_20gb_peak_mb": result["peak_mb"]}
 
 
-ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "columnar": columnar, "arrow": arrow,
+ROWS = {"arithmetic": arithmetic, "photos": photos, "crops": crops, "cache": cache, "records": records, "lines": lines, "csv": csv, "columnar": columnar, "arrow": arrow,
         "shuffle": shuffle,
         "split_hash": split_hash, "large_input": large_input}
 

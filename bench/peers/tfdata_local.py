@@ -1,6 +1,6 @@
 """tf.data in the trainer's own process, without a service.
 
-    tfdata_local.py squares|squares_batched|photos|words N
+    tfdata_local.py squares|squares_batched|photos|crops|words N
 
 squares and squares_batched run in parallel with prefetching; squares_batched maps whole batches. 
 tfdata_pipelines.py has the other workloads. N: elements of the range, or passes over the input.
@@ -20,7 +20,7 @@ def dataset(tf, workload, n):
         return numbers(n).map(lambda x: x * x, num_parallel_calls=autotune).prefetch(autotune)
     if workload == "squares_batched":
         return numbers(n).batch(1024).map(lambda x: x * x, num_parallel_calls=autotune).prefetch(autotune)
-    return {"photos": tfdata_pipelines.photos, "words": tfdata_pipelines.words}[workload](tf, n)
+    return {"photos": tfdata_pipelines.photos, "crops": tfdata_pipelines.crops, "words": tfdata_pipelines.words}[workload](tf, n)
 
 
 def main():

@@ -5,12 +5,14 @@ squares_batched  the same, in batches of 1,024
 large            elements of 1 MiB, filled with one byte
 photos           JPEGs of TFRecords (environment TFRECORD, a glob), decoded with the fast DCT, resized to 224, in
                  batches of 32; N passes
+crops            photos of TFRecords: decode_and_crop_jpeg of a random box, resized to 224, mirrored, normalised,
+                 channels first, in batches of 64; N passes
 words            lines of a text (environment TEXT, a file), split, hashed, in padded batches of 64; N passes
 """
 import glob
 import os
 
-BATCHED = {"squares_batched", "photos", "words"}
+BATCHED = {"squares_batched", "photos", "crops", "words"}
 
 
 def quiet():
@@ -30,6 +32,24 @@ def photos(tf, passes):
     files = sorted(glob.glob(os.environ["TFRECORD"]))
     records = tf.data.TFRecordDataset(files).repeat(passes)
     return records.map(parse, num_parallel_calls=tf.data.AUTOTUNE).batch(32).prefetch(4)
+
+
+def crops(tf, passes):
+    features = {"image": tf.io.FixedLenFeature([], tf.string), "label": tf.io.FixedLenFeature([], tf.int64)}
+
+    def parse(record):
+        example = tf.io.parse_single_example(record, features)
+        jpeg = example["image"]
+        begin, size, _ = tf.image.sample_distorted_bounding_box(
+            tf.image.extract_jpeg_shape(jpeg), tf.zeros([1, 0, 4]), area_range=(0.08, 1.0),
+            aspect_ratio_range=(0.75, 4 / 3), use_image_if_no_bounding_boxes=True)
+        window = tf.stack([begin[0], begin[1], size[0], size[1]])
+        image = tf.image.resize(tf.image.decode_and_crop_jpeg(jpeg, window, channels=3), [224, 224])
+        image = (tf.image.random_flip_left_right(image) - [123.7, 116.3, 103.5]) / [58.4, 57.1, 57.4]
+        return tf.transpose(image, [2, 0, 1]), example["label"]
+
+    records = tf.data.TFRecordDataset(sorted(glob.glob(os.environ["TFRECORD"]))).repeat(passes)
+    return records.map(parse, num_parallel_calls=tf.data.AUTOTUNE).batch(64).prefetch(tf.data.AUTOTUNE)
 
 
 def words(tf, passes):
