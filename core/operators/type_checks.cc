@@ -2,9 +2,11 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/chunk/validity.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/type_inference.h"
 #include "core/io/file_systems.h"
@@ -164,9 +166,18 @@ absl::StatusOr<ElementSpec> BatchedSpec(const ElementSpec& spec, int64_t size,
   FM_RETURN_IF_ERROR(CheckPadding(padding, spec));
   ElementSpec out;
   bool ragged = false;
-  for (const ComponentSpec& in : spec.components) {
+  for (size_t k = 0; k < spec.components.size(); ++k) {
+    const ComponentSpec& in = spec.components[k];
     ComponentSpec c = in;
     if (layout == BatchLayout::kRagged && !in.shape.empty()) {
+      // The offsets would part the values from their validity.
+      if (MayBeNull(std::span(spec.components), k)) {
+        return InvalidArgument(
+            "it joins no arrays with nulls, and values of \"{}\" may be null; "
+            "give them a value first: with_columns: {{{}: \"fill_null({}, "
+            "0)\"}}",
+            in.name, in.name, in.name);
+      }
       ragged = true;
       c.name = NameOrX(in);
       c.shape[0] = kUnknownDim;

@@ -89,6 +89,13 @@ def test_a_null_is_an_error_by_default(rows):
         rows.read(nulls="none")
 
 
+def test_arrays_with_nulls_are_not_joined(rows):
+    with pytest.raises(fm.InvalidArgumentError, match="fill_null\\(n, 0\\)"):
+        next(rows.batch(2).ragged_batch(2).read())
+    filled = rows.with_columns(n="fill_null(n, 0)").drop("s").batch(2).ragged_batch(2)
+    assert next(filled.read())["n"].tolist() == [5, 0, 7]
+
+
 def test_loaders_take_nulls(rows):
     loader = fm.Loader(rows, nulls="masked")
     assert [[e["n"] for e in loader] for _ in range(2)] == [[5, None, 7]] * 2
