@@ -1,8 +1,8 @@
-// Limit by hand of the ImageNet recipe on one core. Each photo is read, and only
-// the pixels of a random crop are decoded (libjpeg-turbo's crop and skip). The
-// crop is resized with OpenCV, and half of them are mirrored. Normalised floats
-// go, channels first, into the memory of one batch of 64. No plan, no order, no
-// service.
+// Limit by hand of the ImageNet recipe on one core. Each photo is read, and
+// only the pixels of a random crop are decoded (libjpeg-turbo's crop and skip).
+// The crop is resized with OpenCV, and half of them are mirrored. Normalised
+// floats go, channels first, into the memory of one batch of 64. No plan, no
+// order, no service.
 //
 //   limit_crops DIR REPEATS [whole]     DIR/*/*.jpg; whole: decodes all pixels
 
