@@ -124,11 +124,12 @@ struct RankOptions {
   uint64_t index = 0;  // from 0
   uint64_t count = 1;
   // Evens out the number of elements of the ranks. kDrop and kPad need order
-  // deterministic, and a number of elements that the plan knows; otherwise
-  // `agree`. Tokens remember a padding.
+  // deterministic. If the plan does not know the number of elements, kDrop
+  // gives an element when the rank's next one is there. Tokens remember a
+  // padding.
   Even even = Even::kExact;
-  // Tells all ranks together, before each element of a dataset whose number of
-  // elements only reading tells, which of them have another element. A
+  // If set, tells all ranks together, before each element of a dataset whose
+  // number of elements only reading tells, which of them have another one. A
   // collective operation of the application, in which every rank takes part.
   // Called by the thread that reads; an error ends that call of Next.
   std::function<absl::StatusOr<RanksWithElement>(bool have)> agree{};

@@ -354,7 +354,8 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
             - ``pad``: every rank gets as many. A rank without one of the last elements
               gets the element before once more.
 
-            ``drop`` and ``pad`` need a dataset of known length, or ``agree``.
+            Without a known length, ``drop`` gives an element when the next one of that
+            rank is there.
           agree: Function that tells all ranks together, before each element of a dataset
             without a known length, whether all and whether any of them have another
             element: ``agree(have: bool) -> (all_have, any_have)``. A collective of the

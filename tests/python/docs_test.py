@@ -103,6 +103,7 @@ def test_the_overview_names_what_there_is(folder):
         "std": 0.5,
         "sigma": 0.1,
         "bits": 4,
+        "f": 1.5,
     }
     constants |= {"height": 999, "width": 999}
     traced = 0

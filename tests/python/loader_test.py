@@ -438,9 +438,14 @@ def test_ranks_agree_where_the_length_is_not_known(even):
         assert [a + b for (a, _), (b, _) in zip(done, after, strict=True)] == parts
 
 
-def test_ranks_that_end_together_need_a_length_or_to_agree():
-    with pytest.raises(fm.InvalidArgumentError, match="batch before the filter"):
-        next(iter(fm.Loader(COUNTED, rank=0, ranks=2, even="drop")))
+def test_ranks_end_together_without_a_length():
+    whole = ints(COUNTED.read())
+    parts = {
+        even: [ints(fm.Loader(COUNTED, rank=r, ranks=2, even=even)) for r in (0, 1)]
+        for even in ("drop", "pad")
+    }
+    assert parts["drop"] == [whole[0:18:2], whole[1:18:2]]
+    assert parts["pad"] == [whole[0::2], [*whole[1::2], whole[-2]]]
     assert len(list(fm.Loader(COUNTED, even="drop"))) == 19
     with pytest.raises(fm.UnknownLengthError):
         len(fm.Loader(COUNTED))
