@@ -26,6 +26,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/shown_bytes.h"
+#include "core/ops/thumbnail.h"
 #include "core/python/example_call.h"
 #include "feedmill/dataset.h"
 #include "feedmill/dispatcher.h"
@@ -40,7 +41,6 @@
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
-#include "python/src/thumbnail.h"
 
 // Called for each object of static storage in the extension, to have exit()
 // destroy it. Readers and servers that live as long as the interpreter have
@@ -251,7 +251,13 @@ void BindPipeline(nb::module_& m) {
   m.def(
       "thumbnail",
       [](const nb::bytes& bytes, int64_t side) {
-        return ThumbnailOf({bytes.c_str(), bytes.size()}, side);
+        // Width, height and the rows of RGB pixels.
+        using Picture = std::tuple<int64_t, int64_t, nb::bytes>;
+        const auto small = ThumbnailOf({bytes.c_str(), bytes.size()}, side);
+        if (!small) return std::optional<Picture>();
+        return std::optional(
+            Picture(small->size.width, small->size.height,
+                    nb::bytes(small->pixels.data(), small->pixels.size())));
       },
       "bytes"_a, "side"_a);
 }

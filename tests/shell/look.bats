@@ -48,6 +48,18 @@ setup() { cd "$DATA" || return; }
 few    [0, 0, 0]"* ]]
 }
 
+@test "images are pictures on terminals that draw them" {
+  unset TMUX STY KITTY_WINDOW_ID TERM_PROGRAM LC_TERMINAL
+  expect 0 feedmill head photos/0/000.jpg -n 1 --table --pictures always
+  [[ $output == *$'\e]1337;File=inline=1;size='* ]]
+  expect 0 env KITTY_WINDOW_ID=1 "$FEEDMILL" head photos/0/000.jpg -n 1 --table
+  [[ $output != *$'\e'* ]]
+  run script -qec "KITTY_WINDOW_ID=1 \"$FEEDMILL\" head photos/0/000.jpg -n 1" /dev/null
+  [[ $output == *$'\e_Ga=T,f=100,'* && $output == *"JPEG"* ]]
+  run script -qec "KITTY_WINDOW_ID=1 \"$FEEDMILL\" head photos/0/000.jpg -n 1 --pictures never" /dev/null
+  [[ $status == 0 && $output == *"JPEG"* && $output != *$'\e'* ]]
+}
+
 @test "the elements before a damaged record are shown" {
   expect 1 feedmill head corrupt.tfrecord -n 200
   [[ $(grep -c record <<< "$output") == 123 && $stderr == *"corrupt.tfrecord"* ]]

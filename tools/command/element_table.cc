@@ -79,15 +79,18 @@ std::string AlignedTable(const TableRows& rows, size_t width) {
   const size_t columns = rows.front().size();
   std::vector<size_t> widths(columns);
   std::vector<bool> right(columns, rows.size() > 1);
+  bool several_lines = false;
   for (size_t r = 0; r < rows.size(); ++r) {
     for (size_t c = 0; c < columns; ++c) {
       widths[c] = std::max(widths[c], CharactersOf(rows[r][c]));
       if (r > 0 && !IsNumber(rows[r][c])) right[c] = false;
+      several_lines =
+          several_lines || rows[r][c].find('\n') != std::string::npos;
     }
   }
   size_t all = kGap.size() * (columns - 1);
   for (const size_t each : widths) all += each;
-  if (all > width && rows.size() > 1) return Blocks(rows);
+  if ((all > width || several_lines) && rows.size() > 1) return Blocks(rows);
   std::string text;
   const auto add_line = [&](const std::vector<std::string>& cells) {
     std::string line;
@@ -108,7 +111,8 @@ std::string AlignedTable(const TableRows& rows, size_t width) {
 }
 
 TableRows TableOfElements(const ElementSpec& spec,
-                          std::span<const Chunk> chunks) {
+                          std::span<const Chunk> chunks,
+                          PictureProtocol pictures) {
   TableRows rows(1);
   const std::span all(spec.components);
   for (size_t c = 0; c < all.size(); ++c) {
@@ -124,6 +128,9 @@ TableRows TableOfElements(const ElementSpec& spec,
         const Column* const validity =
             MayBeNull(all, c) ? &chunk.columns[c + 1] : nullptr;
         cells.push_back(CellOf(chunk.columns[c], validity, row));
+        const std::string picture =
+            TerminalPicture(pictures, chunk.columns[c], row);
+        if (!picture.empty()) cells.back() += "\n" + picture;
       }
     }
   }

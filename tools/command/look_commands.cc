@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -56,7 +57,8 @@ std::string HeadSummary() {
 constexpr char kHeadExamples[] =
     "Only as much is read as these elements need. A table shortens long "
     "values\n"
-    "and shows images as kind and size; JSON lines have all values whole.\n"
+    "and shows images as kind and size, and as pictures on terminals that can\n"
+    "draw them. JSON lines have all values whole.\n"
     "\n"
     "Examples:\n"
     "  feedmill head houses.csv\n"
@@ -207,8 +209,21 @@ size_t TerminalWidth() {
 
 // ---- head
 
-absl::Status PrintHead(const LookFlags& flags, const Looked& looked,
-                       const Graph& graph) {
+// Returns the protocol for the choice `pictures` of the flag.
+PictureProtocol ProtocolOf(const std::string& pictures) {
+  if (pictures == "never") return PictureProtocol::kNone;
+  const bool always = pictures == "always";
+  if (!always && isatty(STDOUT_FILENO) == 0) return PictureProtocol::kNone;
+  const PictureProtocol known = PictureProtocolOf([](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  });
+  return always && known == PictureProtocol::kNone ? PictureProtocol::kIterm
+                                                   : known;
+}
+
+absl::Status PrintHead(const LookFlags& flags, const std::string& pictures,
+                       const Looked& looked, const Graph& graph) {
   FM_ASSIGN_OR_RETURN(const auto reader, Read(graph, OptionsOf(flags, looked)));
   std::vector<Chunk> chunks;
   ElementWriter writer(ElementWriter::Format::kJsonl, STDOUT_FILENO,
@@ -225,7 +240,8 @@ absl::Status PrintHead(const LookFlags& flags, const Looked& looked,
     }
     // The elements before an error are shown, too.
     if (!chunks.empty()) {
-      const TableRows rows = TableOfElements(reader->spec(), chunks);
+      const TableRows rows =
+          TableOfElements(reader->spec(), chunks, ProtocolOf(pictures));
       std::fputs(AlignedTable(rows, TerminalWidth()).c_str(), stdout);
     } else if (chunk.ok() && flags.prints_table()) {
       std::puts("no elements");
@@ -338,6 +354,11 @@ absl::StatusOr<int> RunHead(const Invocation& invocation) {
               uint64_t{std::numeric_limits<int64_t>::max()},
               "Number of elements", &elements);
   look.DeclareOutput(flags);
+  std::string pictures = "auto";
+  flags.OneOf("--pictures", {"auto", "never", "always"},
+              "Draw the images of a table; auto: on a terminal that is known "
+              "to do so (kitty, Ghostty, iTerm2, WezTerm, mintty)",
+              &pictures);
   look.DeclareInput(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
@@ -348,7 +369,7 @@ absl::StatusOr<int> RunHead(const Invocation& invocation) {
   graph.steps.push_back(
       MakeStep(TakeStep{.count = static_cast<int64_t>(elements)}));
   ReadInterrupt::CatchSignals();
-  return ExitOf(looked.WithLine(PrintHead(look, looked, graph)));
+  return ExitOf(looked.WithLine(PrintHead(look, pictures, looked, graph)));
 }
 
 absl::StatusOr<int> RunSchema(const Invocation& invocation) {

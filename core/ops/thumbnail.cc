@@ -1,11 +1,10 @@
-#include "python/src/thumbnail.h"
+#include "core/ops/thumbnail.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/ops/image.h"
 
-namespace feedmill::python {
+namespace feedmill {
 
 std::optional<Thumbnail> ThumbnailOf(std::string_view bytes, int64_t side) {
   constexpr int64_t kChannels = 3;
@@ -22,15 +21,14 @@ std::optional<Thumbnail> ThumbnailOf(std::string_view bytes, int64_t side) {
     return static_cast<size_t>(of.height * of.width * kChannels);
   };
   std::vector<uint8_t> pixels(bytes_of(*size));
-  std::vector<uint8_t> resized(bytes_of(small));
+  Thumbnail thumbnail{small, std::vector<uint8_t>(bytes_of(small))};
   if (!decoder.Decode(bytes, options, *size, pixels).ok() ||
-      !ResizeImage(pixels, *size, resized, small, kChannels,
+      !ResizeImage(pixels, *size, thumbnail.pixels, small, kChannels,
                    ResizeMethod::kBilinear)
            .ok()) {
     return std::nullopt;
   }
-  return Thumbnail(small.width, small.height,
-                   nanobind::bytes(resized.data(), resized.size()));
+  return thumbnail;
 }
 
-}  // namespace feedmill::python
+}  // namespace feedmill
