@@ -1,5 +1,7 @@
 """feedmill: input data for machine learning, prepared on other machines.
 
+The documentation is in the folder docs of this package; begin with docs/python.md.
+
 >>> import feedmill as fm
 >>> ds = fm.Dataset.range(8).map(lambda x: x * x).batch(4)
 >>> with ds.read() as reader:

@@ -112,6 +112,8 @@ def test_the_wheel_is_for_all_versions_and_carries_what_it_needs(wheel):
     assert ("-cp310-abi3-manylinux_2_" if SERVES_ALL else "-manylinux_2_") in wheel.name
     assert wheel.stat().st_size < 25_000_000
     names = zipfile.ZipFile(wheel).namelist()
+    (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    assert b"`feedmill/docs`" in zipfile.ZipFile(wheel).read(metadata)
     for name in ("libGL", "libX11", "lapack", "blas", "gfortran", "libquadmath"):
         assert not [file for file in names if name in file]
     assert "feedmill/include/feedmill/plugin.h" in names
