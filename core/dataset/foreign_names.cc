@@ -26,8 +26,19 @@ constexpr std::string_view kOrder =
     "leave it out; the order is an option of the whole pipeline: `options: "
     "{order: deterministic}`, or `any`";
 
+constexpr std::string_view kSourceNames =
+    "arrow csv images jsonl npy parquet range text tfrecord webdataset";
+constexpr std::string_view kUnderSource =
+    "it is a source, as in `source: {csv: houses.csv}`";
+
 // Answers for one step or for functions come before those for any place.
 constexpr Answer kAnswers[] = {
+    {"the pipeline", kSourceNames, kUnderSource},
+    {"an input", kSourceNames, kUnderSource},
+    {"the pipeline", "seed order even",
+     "it is an option, as in `options: {seed: 7}`"},
+    {"the pipeline", "batch filter map shuffle repeat",
+     "it is a step, an item of `steps`"},
     {kMap,
      "num_parallel_calls num_parallel_batches num_workers num_proc "
      "concurrency num_cpus",
@@ -92,9 +103,24 @@ constexpr Answer kAnswers[] = {
      "`shuffle: {window: N}` shuffles N elements at a time, `shuffle:` alone "
      "shuffles all of them"},
     {"batch", "batch_size", "here it is `size`: `batch: {size: 32}`"},
+    {"csv", "sep separator", "here it is `delimiter`"},
+    {"csv", "dtype dtypes schema_overrides column_types",
+     "here it is `types`: `csv: {files: x.csv, types: {age: float32}}`"},
+    {"csv", "na_values null_values", "here it is `missing`"},
+    {"csv", "skiprows skip_lines", "here it is `skip_rows`"},
+    {"csv", "usecols columns include_columns select_columns",
+     "write the step `select: [name, …]`; other columns are not parsed then"},
+    {"csv", "names column_names",
+     "write `csv: {files: x.csv, header: false}`, whose columns are f0, f1, "
+     "…, and the step `rename: {f0: name}`"},
+    {"csv", "parse_dates", "write `with_columns: {day: \"parse_date(day)\"}`"},
+    {"parquet", "filters filter predicate",
+     "write the step `filter: \"year == 2025\"`, which skips row groups by "
+     "their statistics"},
+    {"resize", "size", "here they are `height` and `width`"},
     {"shard", "num_shards shard_count", "here it is `count`"},
     {"shard", "shard_index", "here it is `index`"},
-    {"cache", "filename cache_dir directory folder",
+    {"cache", "filename cache_dir directory folder dir",
      "here it is `path`, a folder: `cache: {path: kept/}`, or `cache: kept/`"},
     {"",
      "prefetch prefetch_to_device prefetch_factor prefetch_batches "
@@ -141,7 +167,7 @@ constexpr Answer kAnswers[] = {
      "`batch` stacks rows; for rows of different lengths there are "
      "`padded_batch` and `ragged_batch`"},
     {"", "dense_to_ragged_batch", "write `ragged_batch`"},
-    {"", "padding_values",
+    {"", "padding_values padding_value pad_value fill_value",
      "here it is `values`: `padded_batch: {size: 32, values: {tokens: -1}}`"},
     {"", "padded_shapes pad_to",
      "here it is `shapes`: `padded_batch: {size: 32, shapes: {tokens: 128}}`"},
@@ -232,11 +258,25 @@ constexpr Answer kAnswers[] = {
     {"", "sort order_by sort_by",
      "feedmill has no step that sorts elements; sort the files once, or write "
      "`bucket_by_sequence_length` for rows of like length"},
-    {"", "group_by aggregate agg reduce fold",
+    {"", "group_by aggregate agg reduce fold unique distinct drop_duplicates",
      "feedmill has no step that combines all elements; reduce them in the "
      "program that reads them"},
     {"", "iter_batches iter_rows iter_torch_batches iter_tf_batches",
      "write `batch: N`, and read the dataset"},
+    {"", "dropna drop_nulls drop_null",
+     "write `filter: \"not is_null(name)\"`"},
+    {"", "fillna fill_null fill_nulls",
+     "write `with_columns: {name: \"fill_null(name, 0)\"}`; missing numbers "
+     "of a text file are null if the option `types` of the source declares "
+     "them, as int64?"},
+    {"", "to_pandas to_list to_dict",
+     "read the dataset, and take its elements; `batch: N` makes arrays of N "
+     "rows"},
+    {"",
+     "write_parquet write_csv write_json to_parquet to_csv to_json "
+     "save_to_disk",
+     "feedmill writes no files of data; `cache: FOLDER/` keeps elements for "
+     "later reads"},
     {"", "data_loader",
      "write `batch: N`, and read the dataset; `feedmill read --service "
      "HOST:PORT` reads it through workers"},
@@ -253,6 +293,9 @@ constexpr Answer kAnswers[] = {
     {"", "distribute",
      "a pipeline is read through a service by `feedmill read --service "
      "HOST:PORT`"},
+    {"", "resume resume_from checkpoint",
+     "a token is a place to continue from: `feedmill read --token FILE`, in "
+     "Python `read(state=state)`"},
     {"", "job_name",
      "here it is `job`: `options: {job: NAME}`, or `--job NAME`"},
     {"", "with_options", "write the key `options` beside `source` and `steps`"},

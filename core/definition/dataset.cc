@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/status.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/lookup_step.h"
 #include "core/definition/pipeline_file.h"
@@ -34,9 +35,10 @@ std::vector<Graph> GraphsOf(const std::vector<Dataset>& datasets) {
   return graphs;
 }
 
-// Sets one field to a value of the same type.
+// Sets one field to a value of the same type. An expression may be a text.
 struct SetField {
   const OptionValue& value;
+  absl::Status& unread;  // why a text is no expression
 
   template <class T>
   bool Set(T& out) const {
@@ -47,6 +49,22 @@ struct SetField {
   template <class T>
   bool operator()(T* out) const {
     return Set(*out);
+  }
+  bool operator()(Expr* out) const { return Set(*out) || Read(*out); }
+  bool operator()(Outputs* out) const {
+    Expr expr;
+    if (Set(*out)) return true;
+    if (!Set(expr) && !Read(expr)) return false;
+    *out = {{"", expr}};
+    return true;
+  }
+  bool Read(Expr& out) const {
+    const auto* const text = std::get_if<std::string>(&value);
+    if (text == nullptr) return false;
+    auto parsed = Expr::Parse(*text);
+    unread = parsed.status();
+    if (parsed.ok()) out = *std::move(parsed);
+    return unread.ok();
   }
   bool operator()(double* out) const {
     if (const auto* integer = std::get_if<int64_t>(&value)) {
@@ -87,6 +105,13 @@ struct SetField {
   }
 };
 
+std::string HintOrNames(const std::string& name, const std::string& where,
+                        const std::vector<std::string_view>& known) {
+  const std::string hint = NameHint(name, where, known);
+  return hint.empty() ? fmt::format("; there are {}", fmt::join(known, ", "))
+                      : hint;
+}
+
 absl::Status SetFields(const std::string& step, const StepOptions& options,
                        const FieldList& fields) {
   for (const auto& [name, value] : options) {
@@ -94,9 +119,16 @@ absl::Status SetFields(const std::string& step, const StepOptions& options,
         std::find_if(fields.begin(), fields.end(),
                      [&](const Field& one) { return one.name == name; });
     if (field == fields.end()) {
-      return InvalidArgument("{} has no option \"{}\"", step, name);
+      std::vector<std::string_view> known;
+      for (const Field& one : fields) known.push_back(one.name);
+      return InvalidArgument("{} has no option \"{}\"{}", step, name,
+                             HintOrNames(name, step, known));
     }
-    if (!std::visit(SetField{value}, field->value)) {
+    absl::Status unread;
+    if (!std::visit(SetField{value, unread}, field->value)) {
+      if (!unread.ok()) {
+        return Annotate(unread, fmt::format("{} {}", step, name));
+      }
       return InvalidArgument(
           "{}: the option \"{}\" has another type, or this value is not "
           "allowed: {}",
@@ -388,8 +420,8 @@ absl::StatusOr<Dataset> Dataset::Apply(const std::string& name,
                                        const StepOptions& options) const {
   const StepKind* const kind = FindStepKind(name);
   if (kind == nullptr) {
-    return InvalidArgument("there is no step \"{}\"; there are {}", name,
-                           fmt::join(StepNames(), ", "));
+    return InvalidArgument("there is no step \"{}\"{}", name,
+                           HintOrNames(name, "", StepNames()));
   }
   absl::Status status;
   Step step = kind->New(name).Changed([&](const FieldList& fields) {

@@ -80,8 +80,10 @@ absl::StatusOr<const FileSystem*> FileSystems::Find(
   std::vector<std::string_view> known;
   for (const auto& [own, files] : by_scheme_) known.push_back(own);
   return InvalidArgument(
-      "{}: this program has no file system for {}://; it has paths and {}://",
-      ShownName(name), scheme, fmt::join(known, "://, "));
+      "{}: this program has no file system for {}://; it has paths and {}://{}",
+      ShownName(name), scheme, fmt::join(known, "://, "),
+      known.size() == 1 ? "; AddStores() of feedmill/dataset.h adds stores"
+                        : "");
 }
 
 FileSystems& ProcessFileSystems() {

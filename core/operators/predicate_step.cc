@@ -19,8 +19,13 @@ absl::StatusOr<ElementSpec> KeptBy(const Expr& predicate, const StepInput& in) {
       !type.shape.empty()) {
     return InvalidArgument(
         "the predicate must be one bool for an element, \"{}\" is {}{}; "
-        "compare, or reduce with any(…) or all(…)",
-        predicate.ToString(), DTypeName(type.dtype), ShapeToString(type.shape));
+        "compare, or reduce with any(…) or all(…){}",
+        predicate.ToString(), DTypeName(type.dtype), ShapeToString(type.shape),
+        type.dtype == DType::kBytes &&
+                std::holds_alternative<Expr::Literal>(predicate.node())
+            ? "; in C++ a text is a constant, and Expr::Parse reads an "
+              "expression"
+            : "");
   }
   return in.spec;
 }

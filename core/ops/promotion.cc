@@ -110,8 +110,9 @@ absl::StatusOr<DType> CommonDType(std::string_view function,
   bool weak_float = false;
   for (const ValueType* type : types) {
     if (type->dtype == DType::kBytes) {
-      return InvalidArgument("{}: bytes cannot take part in arithmetic",
-                             function);
+      return InvalidArgument(
+          "{}: bytes cannot take part in arithmetic{}", function,
+          function == "add" ? "; join([a, b], '') puts texts together" : "");
     }
     if (IsWeakInteger(*type)) {
       weak_integer = true;

@@ -424,6 +424,20 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
             "a Dataset describes elements and has none; read them: for element in dataset.read()"
         )
 
+    def __len__(self) -> int:
+        raise TypeError(
+            "a Dataset has no length before it is read; dataset.count() is the number of elements"
+        )
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, place: object) -> Any:
+        raise TypeError(
+            "a Dataset has no elements by place; dataset.head(3) shows the first ones, and "
+            "dataset.skip(10).take(5) or dataset.subset([0, 3]) reads some"
+        )
+
     def __repr__(self) -> str:
         """Returns the source, the steps and the components of an element.
 

@@ -113,19 +113,20 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             signature.bind(*given, **options)
         except TypeError as error:
-            raise TypeError(_refused(method.__name__, known, given, options, error)) from None
+            raise TypeError(_refused(method, known, given, options, error)) from None
         return method(*given, **options)
 
     return called
 
 
 def _refused(
-    name: str,
+    method: Callable[..., Any],
     known: list[str],
     given: tuple[Any, ...],
     options: dict[str, Any],
     error: TypeError,
 ) -> str:
+    name = method.__name__
     unknown = [option for option in options if option not in known]
     if unknown:
         end = hint(unknown[0], name, known) or f"; it has {', '.join(known) or 'no options'}"
@@ -134,7 +135,15 @@ def _refused(
         short = in_python(_feedmill.short_form_hint(name))
         if short:
             return f"{name}: its options have names{short}"
-    return f"{name}: {error}; see help(feedmill.Dataset.{name})"
+    return f"{name}: {error}{_example(method)}; see help(feedmill.Dataset.{name})"
+
+
+def _example(method: Callable[..., Any]) -> str:
+    """Returns a call of a method, of the example in its docstring."""
+    call = re.compile(rf"\.({method.__name__}\([^()]*\))")
+    lines = [line for line in (method.__doc__ or "").splitlines() if ">>>" in line]
+    found = next(filter(None, map(call.search, lines)), None)
+    return f"; for example {found[1]}" if found else ""
 
 
 class AnsweringType(type):

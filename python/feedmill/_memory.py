@@ -137,6 +137,11 @@ def of_elements(elements: Any) -> Iterator[tuple[str, Column]]:
 
 def of_frame(frame: Any) -> Iterator[tuple[str, Column]]:
     """The columns of a pandas.DataFrame."""
+    if not hasattr(frame, "iloc") or not hasattr(frame, "columns"):
+        raise InvalidArgumentError(
+            f"from_pandas takes a DataFrame, not {type(frame).__name__}; from_dict, from_list and "
+            "from_numpy take other values"
+        )
     for place, name in enumerate(frame.columns):
         yield from _of_series(str(name), frame.iloc[:, place])
 

@@ -28,7 +28,7 @@ Value: TypeAlias = (
     "bool | int | float | str | list[Any] | dict[str, Any] | _feedmill.Pipeline | None"
 )
 Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
-Types: TypeAlias = "Mapping[str, str]"
+Types: TypeAlias = "Mapping[str, str | type | np.dtype[Any]]"
 Compression = Literal["none", "gzip", "zstd", "bz2", "xz"]
 Shape: TypeAlias = "int | Sequence[int | str | None]"
 # An expression: its text, fm.col("image") / 255, or a function of the element.
@@ -38,8 +38,20 @@ Outputs: TypeAlias = (
 )
 
 
+def _type_text(value: Any) -> str:
+    """Returns the name of a type of Python or NumPy in definitions."""
+    if value in (str, bytes):
+        return "bytes"
+    try:
+        return str(np.dtype(value).name)  # int is int64
+    except TypeError:
+        return repr(value)
+
+
 def plain(value: Any) -> Value:
     """Returns ``value`` as data of a definition."""
+    if isinstance(value, (type, np.dtype)):
+        return _type_text(value)
     if isinstance(value, np.generic):  # float64 is a float, too
         return plain(value.item())
     if value is None or isinstance(value, (bool, int, float, _feedmill.Pipeline)):
@@ -109,6 +121,8 @@ def texts(name: str, given: Sequence[str]) -> list[Value]:
 
 def component_names(names: Mapping[str, str] | None, named: Mapping[str, str]) -> dict[str, Value]:
     """Returns new names of components, by their old ones."""
+    if not isinstance(names or {}, Mapping):
+        raise InvalidArgumentError('rename: expected names, as in rename({"old": "new"})')
     given = {**(names or {}), **named}
     return {old: component_text(new) for old, new in given.items()}
 

@@ -13,6 +13,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 import feedmill as fm
+import numpy as np
 import pytest
 
 KINDS = json.loads(subprocess.check_output([os.environ["FEEDMILL"], "steps", "--json"]))
@@ -368,6 +369,14 @@ def test_errors_of_a_file_name_the_line(tmp_path):
     path.write_bytes(b"source: \xff\n")
     with pytest.raises(fm.InvalidArgumentError, match="UTF-8"):
         fm.Dataset.from_yaml(path)
+
+
+def test_types_of_python_and_numpy_stand_for_their_names():
+    fields = {"a": int, "b": str, "c": np.float32, "d": np.dtype("uint8"), "e": bool}
+    names = {"a": "int64", "b": "bytes", "c": "float32", "d": "uint8", "e": "bool"}
+    assert fm.Dataset.csv("x.csv", fields=fields) == fm.Dataset.csv("x.csv", fields=names)
+    with pytest.raises(fm.InvalidArgumentError, match='there is no type "object"'):
+        fm.Dataset.csv("x.csv", fields={"a": fm.Dataset})
 
 
 def test_names_and_types_are_errors_that_name_the_step():

@@ -11,6 +11,8 @@ from feedmill._foreign_names import in_python
 
 numbers = fm.Dataset.range(3)
 ANSWERS = {name: _feedmill.name_hint(name, "", []) for name in _feedmill.foreign_names()}
+PLACES = ["", "batch", "shuffle", "shard", "cache", "map", "read", "functions"]
+PLACES += ["csv", "parquet", "resize", "the pipeline"]
 # Words of one step or of functions only.
 ELSEWHERE = sorted(name for name, answer in ANSWERS.items() if not answer)
 
@@ -37,7 +39,7 @@ def test_every_name_is_answered_the_same_in_yaml_and_python(name):
 def codes():
     """The codes of answers, and what they are in Python."""
     for name in _feedmill.foreign_names():
-        for where in ("", "batch", "shuffle", "shard", "cache", "map", "read", "functions"):
+        for where in PLACES:
             for code in re.findall(r"`([^`]*)`", _feedmill.name_hint(name, where, [])):
                 yield code, in_python(f"`{code}`").strip("`")
 
@@ -69,6 +71,14 @@ def test_codes_of_answers_are_calls_that_their_methods_take():
         (lambda: numbers.batch(2, drop_last=True), TypeError, "drop_remainder=True"),
         (lambda: numbers.batch(2, drop_remaindr=True), TypeError, 'did you mean "drop_remainder"'),
         (lambda: numbers.batch(), TypeError, "missing a required argument: 'size'"),
+        (lambda: numbers.split([0.5, 0.5]), TypeError, "for example split([0.5, 0.5], 1)"),
+        (lambda: len(numbers), TypeError, "dataset.count() is the number"),
+        (lambda: numbers[0], TypeError, "dataset.head(3)"),
+        (lambda: numbers.dropna(), AttributeError, 'filter("not is_null(name)")'),
+        (lambda: fm.Dataset.csv("a", sep=";"), TypeError, "here it is `delimiter`"),
+        (lambda: fm.Dataset.parquet("a", filters=[]), TypeError, "skips row groups"),
+        (lambda: numbers.rename("a"), fm.InvalidArgumentError, 'rename({"old": "new"})'),
+        (lambda: fm.Dataset.from_pandas([1]), fm.InvalidArgumentError, "not list"),
         (lambda: numbers.take(3, whole=1), TypeError, "no option whole; it has count"),
         (lambda: numbers.shuffle(1000), TypeError, "`shuffle(window=N)` shuffles N elements"),
         (lambda: numbers.shuffle(buffer_size=9), TypeError, "`shuffle(window=N)` shuffles N"),

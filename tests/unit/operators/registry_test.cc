@@ -130,17 +130,33 @@ TEST(Dataset, AppliesAStepByItsName) {
             CanonicalText(Dataset::Range(9).Window(4, {.stride = 2}).graph()));
 }
 
+TEST(Dataset, ReadsExpressionsOfAppliedStepsFromTexts) {
+  const Dataset range = Dataset::Range(9);
+  const Expr half = Expr::Named("x") / 2;
+  const auto filtered = range.Apply("filter", {{"predicate", "x / 2 > 1"}});
+  ASSERT_TRUE(filtered.ok()) << filtered.status();
+  EXPECT_EQ(CanonicalText(filtered->graph()),
+            CanonicalText(range.Filter(half > 1).graph()));
+  const auto mapped = range.Apply("map", {{"outputs", "x / 2"}});
+  ASSERT_TRUE(mapped.ok()) << mapped.status();
+  EXPECT_EQ(CanonicalText(mapped->graph()),
+            CanonicalText(range.Map({{"", half}}).graph()));
+}
+
 TEST(Dataset, SaysWhatIsWrongWithAnAppliedStep) {
   const Dataset range = Dataset::Range(9);
   EXPECT_THAT(range.Apply("windw").status().message(),
-              HasSubstr("there is no step \"windw\""));
+              HasSubstr("there is no step \"windw\"; did you mean \"window\""));
   EXPECT_THAT(range.Apply("window").status().message(),
               HasSubstr("window needs the option \"size\""));
   EXPECT_THAT(
       range.Apply("window", {{"size", int64_t{1}}, {"sise", int64_t{1}}})
           .status()
           .message(),
-      HasSubstr("window has no option \"sise\""));
+      HasSubstr("window has no option \"sise\"; did you mean \"size\""));
+  EXPECT_THAT(
+      range.Apply("filter", {{"predicate", "x >"}}).status().message(),
+      HasSubstr("filter predicate: cannot read the expression \"x >\""));
   EXPECT_THAT(range.Apply("window", {{"size", true}}).status().message(),
               HasSubstr("the option \"size\" has another type"));
 }
