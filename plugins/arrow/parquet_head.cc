@@ -94,6 +94,13 @@ int64_t WholeValues(const parquet::ColumnDescriptor& column,
   return count;
 }
 
+absl::StatusOr<parquet::Encoding::type> EncodingOf(int64_t number) {
+  if (number < 0 || number > parquet::Encoding::BYTE_STREAM_SPLIT) {
+    return FailedPrecondition("a page of an unknown encoding");
+  }
+  return static_cast<parquet::Encoding::type>(number);
+}
+
 using Pages = std::vector<std::shared_ptr<parquet::Page>>;
 
 class FirstPages final : public parquet::PageReader {
@@ -109,23 +116,26 @@ class FirstPages final : public parquet::PageReader {
   size_t next_ = 0;
 };
 
-std::shared_ptr<parquet::Page> DictionaryOf(
+absl::StatusOr<std::shared_ptr<parquet::Page>> DictionaryOf(
     const parquet::ColumnDescriptor& column, const ParquetPageBeginning& page) {
+  FM_ASSIGN_OR_RETURN(const auto encoding, EncodingOf(page.header.encoding));
   const int64_t values =
       page.whole
           ? page.header.values
           : std::min(page.header.values, WholeValues(column, *page.bytes));
   return std::make_shared<parquet::DictionaryPage>(
-      page.bytes, static_cast<int32_t>(values),
-      static_cast<parquet::Encoding::type>(page.header.encoding));
+      page.bytes, static_cast<int32_t>(values), encoding);
 }
 
 // Returns the first `rows` values of a page with values.
 absl::StatusOr<std::shared_ptr<parquet::Page>> ValuesOf(
     const parquet::ColumnDescriptor& column, const ParquetPageBeginning& page,
     int64_t rows) {
-  const auto encoding =
-      static_cast<parquet::Encoding::type>(page.header.encoding);
+  FM_ASSIGN_OR_RETURN(const auto encoding, EncodingOf(page.header.encoding));
+  FM_ASSIGN_OR_RETURN(const auto definition_levels,
+                      EncodingOf(page.header.definition_levels));
+  FM_ASSIGN_OR_RETURN(const auto repetition_levels,
+                      EncodingOf(page.header.repetition_levels));
   const bool indices = encoding == parquet::Encoding::RLE_DICTIONARY ||
                        encoding == parquet::Encoding::PLAIN_DICTIONARY;
   if (page.header.type != ParquetPageHeader::kData ||
@@ -151,9 +161,7 @@ absl::StatusOr<std::shared_ptr<parquet::Page>> ValuesOf(
   return std::make_shared<parquet::DataPageV1>(
       std::move(bytes),
       static_cast<int32_t>(page.whole ? page.header.values : rows), encoding,
-      static_cast<parquet::Encoding::type>(page.header.definition_levels),
-      static_cast<parquet::Encoding::type>(page.header.repetition_levels),
-      page.header.uncompressed_size);
+      definition_levels, repetition_levels, page.header.uncompressed_size);
 }
 
 absl::StatusOr<ParquetPageBeginning> ReadPage(
@@ -315,7 +323,7 @@ ParquetHead::MakeReader(
       if (page.header.type != ParquetPageHeader::kDictionary) {
         return FailedPrecondition("a dictionary is elsewhere");
       }
-      pages.push_back(DictionaryOf(column, page));
+      FM_ASSIGN_OR_RETURN(pages.emplace_back(), DictionaryOf(column, page));
     }
     FM_ASSIGN_OR_RETURN(const ParquetPageBeginning page,
                         ReadPage(*file, chunk.begin + chunk.dictionary,

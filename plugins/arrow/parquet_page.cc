@@ -163,9 +163,9 @@ std::optional<ParquetPageHeader> TakeParquetPageHeader(
   header.encoding = fields.Get(own, 2);
   header.definition_levels = fields.Get(own, 3);
   header.repetition_levels = fields.Get(own, 4);
-  if (header.uncompressed_size < 0 || header.compressed_size < 0 ||
-      header.values < 0) {
-    return std::nullopt;
+  for (const int64_t number :
+       {header.uncompressed_size, header.compressed_size, header.values}) {
+    if (number < 0 || !std::in_range<int32_t>(number)) return std::nullopt;
   }
   return header;
 }
