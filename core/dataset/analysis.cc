@@ -404,6 +404,12 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   std::vector<ElementSpec> specs;
   out.source.needs_files =
       SourceFiles(source) != nullptr || !NamedFiles(out.graph).empty();
+  if (const Graph* const table = TableOf(source)) {
+    size_t none = 0;
+    FM_ASSIGN_OR_RETURN(out.source.table,
+                        AnalyzePipeline(*table, registry, false, none));
+    out.source.needs_files = true;
+  }
   if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
     out.source.streamed = AreStreamed(source, *inputs);
     const bool is_input = !out.source.streamed;
@@ -447,7 +453,8 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
       "that "
       "one",
       step, graph.graph.steps[step].name(),
-      lookup == nullptr ? "the file " + files[0].path : TableText(*lookup),
+      lookup == nullptr ? "the file " + files[0].path
+                        : TableText(lookup->table),
       begin, graph.graph.steps[begin].name());
 }
 

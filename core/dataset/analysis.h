@@ -17,6 +17,8 @@ namespace feedmill {
 // The placement of a step (docs/steps.md has the rules).
 enum class Placement { kPlan, kWorker, kClient };
 
+struct AnalyzedGraph;
+
 // Properties of a source that follow from the graph, without its files.
 struct SourceTraits {
   ElementSpec spec;     // of the elements that the source makes
@@ -28,9 +30,9 @@ struct SourceTraits {
   // True for a combining source with an uncounted input: a position is a pass
   // over all inputs, which yields elements one after another.
   bool streamed = false;
+  // The table of an image_table.
+  std::shared_ptr<const AnalyzedGraph> table{};
 };
-
-struct AnalyzedGraph;
 
 struct AnalyzedStep {
   Placement placement = Placement::kPlan;

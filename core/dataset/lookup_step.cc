@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/chunk/validity.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/image_table_source.h"
 #include "core/dataset/memory_source.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
@@ -14,25 +15,6 @@
 
 namespace feedmill {
 namespace {
-
-absl::Status CheckTable(const LookupStep& step) {
-  if (step.table.size() != 1 || step.table[0].source.empty()) {
-    return InvalidArgument("it needs one table");
-  }
-  const Graph& table = step.table[0];
-  if (!table.steps.empty()) {
-    return InvalidArgument(
-        "the table has steps; write what they make to a file, and look into "
-        "that");
-  }
-  const bool has_rows =
-      SourceFiles(table.source) != nullptr || table.source.Is<MemorySource>();
-  if (has_rows) return absl::OkStatus();
-  return InvalidArgument(
-      "the table is the source {}; a table is read from files, or made of "
-      "arrays in memory",
-      table.source.name());
-}
 
 // Marks a column and its validity as read.
 absl::Status Read(const std::string& name, const LookupStep& step,
@@ -49,7 +31,7 @@ absl::Status Read(const std::string& name, const LookupStep& step,
   std::vector<std::string_view> known;
   for (const ComponentSpec& c : all.components) known.push_back(c.name);
   return InvalidArgument("{} has no column \"{}\"{}; its columns are {}{}",
-                         TableText(step), name, DidYouMean(name, known),
+                         TableText(step.table), name, DidYouMean(name, known),
                          all.ToString(), hint);
 }
 
@@ -61,8 +43,19 @@ const Graph* TableOf(const Step& step) {
                                                     : lookup->table.data();
 }
 
+const Graph* TableOf(const Source& source) {
+  const auto* const images = source.As<ImageTableSource>();
+  return images == nullptr || images->table.empty() ? nullptr
+                                                    : images->table.data();
+}
+
 absl::Status ChangeTables(
     const std::function<absl::Status(Graph& table)>& change, Graph& graph) {
+  if (TableOf(graph.source) != nullptr) {
+    ImageTableSource changed = graph.source.Get<ImageTableSource>();
+    FM_RETURN_IF_ERROR(change(changed.table[0]));
+    graph.source = Source(graph.source.kind(), std::move(changed));
+  }
   for (Step& step : graph.steps) {
     if (TableOf(step) == nullptr) continue;
     LookupStep changed = step.Get<LookupStep>();
@@ -72,19 +65,35 @@ absl::Status ChangeTables(
   return absl::OkStatus();
 }
 
-std::string TableText(const LookupStep& step) {
+std::string TableText(const std::vector<Graph>& table) {
   const std::vector<std::string>* const files =
-      step.table.empty() ? nullptr : SourceFiles(step.table[0].source);
+      table.empty() ? nullptr : SourceFiles(table[0].source);
   if (files == nullptr || files->empty()) return "the table";
   return files->size() == 1 ? files->front()
                             : fmt::format("{}, …", files->front());
 }
 
+absl::StatusOr<ElementSpec> TableSpec(const std::vector<Graph>& table) {
+  if (table.size() != 1 || table[0].source.empty()) {
+    return InvalidArgument("it needs one table");
+  }
+  const Source& source = table[0].source;
+  if (!table[0].steps.empty()) {
+    return InvalidArgument(
+        "the table has steps; write what they make to a file, and look into "
+        "that");
+  }
+  if (SourceFiles(source) == nullptr && !source.Is<MemorySource>()) {
+    return InvalidArgument(
+        "the table is the source {}; a table is read from files, or made of "
+        "arrays in memory",
+        source.name());
+  }
+  return source.kind().Output(source.options(), {});
+}
+
 absl::StatusOr<LookupColumns> ColumnsOf(const LookupStep& step) {
-  FM_RETURN_IF_ERROR(CheckTable(step));
-  const Source& source = step.table[0].source;
-  FM_ASSIGN_OR_RETURN(const ElementSpec all,
-                      source.kind().Output(source.options(), {}));
+  FM_ASSIGN_OR_RETURN(const ElementSpec all, TableSpec(step.table));
   const std::string& key = step.table_key.empty() ? step.key : step.table_key;
   LookupColumns out;
   out.live.resize(all.components.size());
@@ -109,7 +118,8 @@ absl::StatusOr<LookupColumns> ColumnsOf(const LookupStep& step) {
   if (fits && found.shape.empty()) return out;
   return InvalidArgument(
       "the column \"{}\" of {} is {}{}; a key is an integer or bytes", key,
-      TableText(step), DTypeName(found.dtype), ShapeToString(found.shape));
+      TableText(step.table), DTypeName(found.dtype),
+      ShapeToString(found.shape));
 }
 
 std::string LookupName(const LookupStep& step) {

@@ -20,14 +20,19 @@ struct LookupStep : LookupOptions {
 
 // Returns the table of a lookup; null for another step.
 const Graph* TableOf(const Step& step);
+// The same of an image_table.
+const Graph* TableOf(const Source& source);
 
-// Calls change(table), which returns a status, for the table of each lookup of
-// `graph`, without its inputs.
+// Calls change(table), which returns a status, for the table of the source and
+// of each lookup of `graph`, without its inputs.
 absl::Status ChangeTables(
     const std::function<absl::Status(Graph& table)>& change, Graph& graph);
 
-// Returns the name of the table in messages: "labels.parquet".
-std::string TableText(const LookupStep& step);
+// Returns the name of a table in messages: "labels.parquet".
+std::string TableText(const std::vector<Graph>& table);
+// Returns the components of a table's rows. InvalidArgument if it is no source
+// without steps, of files or arrays.
+absl::StatusOr<ElementSpec> TableSpec(const std::vector<Graph>& table);
 
 // The columns that a lookup reads, in the order of the table.
 struct LookupColumns {

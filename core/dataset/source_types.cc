@@ -56,12 +56,12 @@ std::vector<std::string>* MutableSourceFiles(Source& source) {
 
 const std::vector<Graph>* SourceInputs(const Source& source) {
   const auto found = FindField<InputPipelines>(source);
-  return found ? found->inputs : nullptr;
+  return found && !found->table ? found->inputs : nullptr;
 }
 
 std::vector<Graph>* MutableSourceInputs(Source& source) {
   const auto found = FindOwnField<InputPipelines>(source);
-  return found ? found->inputs : nullptr;
+  return found && !found->table ? found->inputs : nullptr;
 }
 
 const std::vector<SourceField>* SourceFields(const Source& source) {

@@ -6,6 +6,7 @@
 #include "core/base/status.h"
 #include "core/dataset/foreign_names.h"
 #include "core/dataset/graph.h"
+#include "core/dataset/image_table_source.h"
 #include "core/dataset/lookup_step.h"
 #include "core/definition/pipeline_file.h"
 #include "core/definition/pipeline_text.h"
@@ -232,6 +233,10 @@ Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
 Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label,
                         std::vector<std::string> classes) {
   return FromSource(ImagesSource{std::move(files), label, std::move(classes)});
+}
+
+Dataset Dataset::ImageTable(const Dataset& table, std::string column) {
+  return FromSource(ImageTableSource{GraphsOf({table}), std::move(column)});
 }
 
 Dataset::Dataset(Graph graph)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/dataset/graph.h"
 #include "core/io/file_system.h"
 #include "core/io/manifest.h"
+#include "core/sources/record_source.h"
 
 namespace feedmill {
 
@@ -47,6 +49,10 @@ int64_t ImageLabel(std::string_view name,
 // integers.
 std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
                                       ImagesSource::Label label);
+
+// Returns the source of the bytes of a manifest's files, one component.
+std::unique_ptr<const RecordSource> MakeImageFiles(
+    std::shared_ptr<const Manifest> manifest);
 
 }  // namespace feedmill
 

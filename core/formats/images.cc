@@ -258,6 +258,12 @@ images: {files: "val/*/*.jpg", classes: [cat, dog]})",
 
 }  // namespace
 
+std::unique_ptr<const RecordSource> MakeImageFiles(
+    std::shared_ptr<const Manifest> manifest) {
+  return std::make_unique<ImageFiles>(ImagesSource{}, std::move(manifest),
+                                      std::vector{true, false, false});
+}
+
 const SourceKind& ImagesKind() { return FileKindOf<ImagesFormat>(); }
 
 }  // namespace feedmill

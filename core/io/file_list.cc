@@ -15,6 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view kPrefix = "manifest:";
+constexpr std::string_view kUrl = "'url'";
 constexpr std::string_view kBlanks = " \t\r";
 constexpr uint64_t kListBytesMax = uint64_t{1} << 30;
 
@@ -35,23 +36,6 @@ absl::StatusOr<std::string> ReadList(const std::string& name,
   return text;
 }
 
-// Returns the name of a file as the process opens it. `folder`: of the
-// list, with '/'.
-absl::StatusOr<std::string> NameIn(const std::string& folder,
-                                   std::string name) {
-  if (name.empty()) return InvalidArgument("'url' is empty");
-  if (name.find('\0') != std::string::npos) {
-    return InvalidArgument("'url' has a zero byte");
-  }
-  if (name.front() == '/' || !SchemeOf(name).empty()) return name;
-  if (folder.find('?') != std::string::npos) {
-    return InvalidArgument(
-        "'url' is a path, but the list's own URL has a query; write whole "
-        "URLs");
-  }
-  return folder + name;
-}
-
 // REQUIRES: the line is not blank.
 absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
                                      const std::string& folder) {
@@ -59,7 +43,8 @@ absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
   const size_t first = line.find_first_not_of(kBlanks);
   line = line.substr(first, line.find_last_not_of(kBlanks) + 1 - first);
   if (!line.starts_with('{') && !line.starts_with('[')) {
-    FM_ASSIGN_OR_RETURN(file.name, NameIn(folder, std::string(line)));
+    FM_ASSIGN_OR_RETURN(file.name,
+                        NameInFolder(folder, std::string(line), kUrl));
     return file;
   }
   const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -72,7 +57,8 @@ absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
   bool has_size = false;
   for (const auto& [key, value] : json.items()) {
     if (key == "url" && value.is_string()) {
-      FM_ASSIGN_OR_RETURN(file.name, NameIn(folder, value.get<std::string>()));
+      FM_ASSIGN_OR_RETURN(file.name,
+                          NameInFolder(folder, value.get<std::string>(), kUrl));
     } else if (key == "size" && value.is_number_unsigned()) {
       identity.size = value.get<uint64_t>();
       has_size = true;
@@ -99,6 +85,22 @@ absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
 }
 
 }  // namespace
+
+absl::StatusOr<std::string> NameInFolder(const std::string& folder,
+                                         std::string name,
+                                         std::string_view what) {
+  if (name.empty()) return InvalidArgument("{} is empty", what);
+  if (name.find('\0') != std::string::npos) {
+    return InvalidArgument("{} has a zero byte", what);
+  }
+  if (name.front() == '/' || !SchemeOf(name).empty()) return name;
+  if (folder.find('?') != std::string::npos) {
+    return InvalidArgument(
+        "{} is a path, but the list's own URL has a query; write whole URLs",
+        what);
+  }
+  return folder + name;
+}
 
 std::string_view FileListOf(std::string_view pattern) {
   return pattern.starts_with(kPrefix) ? pattern.substr(kPrefix.size())

@@ -28,6 +28,13 @@ std::string_view FileListOf(std::string_view pattern);
 absl::StatusOr<std::vector<FoundFile>> ParseFileList(std::string_view text,
                                                      const std::string& name);
 
+// Returns a name in a list as a process opens it: a path is relative to
+// `folder`, which ends with '/'. InvalidArgument, which names `what`, if it is
+// none.
+absl::StatusOr<std::string> NameInFolder(const std::string& folder,
+                                         std::string name,
+                                         std::string_view what);
+
 // Returns the first file of the list `name`, and reads only the beginning of
 // the list. Errors: see ReadFileList.
 absl::StatusOr<FoundFile> FirstOfFileList(const std::string& name);

@@ -50,8 +50,7 @@ struct Manifest {
   std::vector<Manifest> inputs;
   // The files that expressions name, sorted by path; empty in inputs.
   std::vector<NamedContent> contents;
-  // The files of each table that a lookup step of this pipeline, without its
-  // inputs, looks into.
+  // The files of the table of the source, and of each lookup step; no inputs.
   std::vector<Manifest> tables;
 
   uint64_t TotalRecords() const;  // of inputs, too

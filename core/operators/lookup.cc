@@ -36,7 +36,8 @@ absl::Status CheckKey(const LookupStep& s, const ComponentSpec& column,
   }
   return InvalidArgument(
       "the key {} is {}, and the column {} of {} is {}; cast one of them",
-      NameOrX(key), TypeText(key), column.name, TableText(s), TypeText(column));
+      NameOrX(key), TypeText(key), column.name, TableText(s.table),
+      TypeText(column));
 }
 
 // Returns the components of the columns that are taken.
@@ -187,7 +188,7 @@ lookup: {table: {source: {csv: {files: users.csv, delimiter: ";"}}}, key: user, 
             .drops = s.unmatched == Unmatched::kDrop};
   }
   static std::string Describe(const LookupStep& s) {
-    return fmt::format("{} by {}", TableText(s), s.key);
+    return fmt::format("{} by {}", TableText(s.table), s.key);
   }
   static absl::StatusOr<ElementSpec> Output(const LookupStep& s,
                                             const StepInput& in) {
@@ -200,7 +201,7 @@ lookup: {table: {source: {csv: {files: users.csv, delimiter: ";"}}}, key: user, 
         return InvalidArgument(
             "{} has a column \"{}\", as the element has; name the others with "
             "`columns`, or rename the component before",
-            TableText(s), c.name);
+            TableText(s.table), c.name);
       }
       out.components.push_back(std::move(c));
     }

@@ -1,10 +1,7 @@
 #include "core/pipeline/bound_files.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -13,6 +10,7 @@
 #include "core/ops/lookup_functions.h"
 #include "core/ops/tokenizer_plugin.h"
 #include "core/pipeline/lookup_table.h"
+#include "core/sources/kept_values.h"
 #include "core/sources/manifest_resolution.h"
 
 namespace feedmill {
@@ -34,21 +32,14 @@ absl::StatusOr<std::shared_ptr<const SentencePieceModel>> ParsePieces(
   return InvalidArgument("{}: not a SentencePiece model: {}", path, error);
 }
 
-// Parsed files of this process, each as long as it has a user.
-template <class T>
-class KeptFiles {
- public:
-  using Parse = absl::StatusOr<std::shared_ptr<const T>> (*)(
-      const std::string& path, std::string_view bytes);
-
-  // The mutex is held while a file is read, so that each file is read once.
-  absl::StatusOr<std::shared_ptr<const T>> Get(const NamedContent& content,
-                                               Parse parse) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(kept_,
-                  [](const auto& file) { return file.second.expired(); });
-    auto& kept = kept_[{content.path, content.hash_low, content.hash_high}];
-    if (auto known = kept.lock()) return known;
+// Returns the parsed file. A process keeps one copy of it.
+template <class T, class Parse>
+absl::StatusOr<std::shared_ptr<const T>> Parsed(const NamedContent& content,
+                                                const Parse& parse) {
+  static KeptValues<T> files;
+  const std::string key = fmt::format("{} {} {}", content.hash_high,
+                                      content.hash_low, content.path);
+  return files.Get(key, [&]() -> absl::StatusOr<std::shared_ptr<const T>> {
     NamedContent now;
     FM_ASSIGN_OR_RETURN(const std::string bytes,
                         ReadNamedFile(content.path, now));
@@ -57,36 +48,26 @@ class KeptFiles {
           "{}: changed since the job began; restore it, or start a new job",
           content.path);
     }
-    FM_ASSIGN_OR_RETURN(auto made, parse(content.path, bytes));
-    kept = made;
-    return made;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::tuple<std::string, uint64_t, uint64_t>, std::weak_ptr<const T>>
-      kept_;
-};
+    return parse(content.path, bytes);
+  });
+}
 
 absl::Status Load(const NamedFile& file, const NamedContent& content,
                   LoadedFiles& loaded) {
-  static KeptFiles<Vocabulary> vocabularies;
-  static KeptFiles<SentencePieceModel> models;
-  static KeptFiles<Tokenizer> tokenizers;
   switch (file.kind) {
     case NamedFile::Kind::kVocabulary: {
       FM_ASSIGN_OR_RETURN(loaded.vocabularies[file.path],
-                          vocabularies.Get(content, ParseVocabulary));
+                          Parsed<Vocabulary>(content, ParseVocabulary));
       break;
     }
     case NamedFile::Kind::kSentencePieceModel: {
       FM_ASSIGN_OR_RETURN(loaded.models[file.path],
-                          models.Get(content, ParsePieces));
+                          Parsed<SentencePieceModel>(content, ParsePieces));
       break;
     }
     case NamedFile::Kind::kTokenizer: {
       FM_ASSIGN_OR_RETURN(loaded.tokenizers[file.path],
-                          tokenizers.Get(content, ReadTokenizer));
+                          Parsed<Tokenizer>(content, ReadTokenizer));
       break;
     }
   }

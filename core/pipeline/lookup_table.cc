@@ -5,17 +5,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
-#include <mutex>
-#include <optional>
 #include <span>
-#include <tuple>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/chunk/validity.h"
 #include "core/ops/row_items.h"
 #include "core/ops/shown_text.h"
+#include "core/sources/kept_values.h"
 #include "core/sources/table_reader.h"
 
 namespace feedmill {
@@ -45,6 +42,21 @@ bool IsTrue(const Argument& argument, size_t row) {
 
 int64_t RowAt(const Argument& rows, size_t k) {
   return rows.column->values.As<int64_t>()[RowOf(rows, k)];
+}
+
+// Copies rows of `size` bytes; zeros for -1.
+void CopyRows(const Column& from, const Argument& rows, size_t count,
+              size_t size, OutputColumn& out) {
+  auto* to = out.values.Extend(count * size);
+  for (size_t k = 0; k < count; ++k, to += size) {
+    const int64_t row = RowAt(rows, k);
+    if (row < 0) {
+      std::memset(to, 0, size);
+    } else {
+      std::memcpy(to, from.values.data() + static_cast<size_t>(row) * size,
+                  size);
+    }
+  }
 }
 
 }  // namespace
@@ -106,13 +118,12 @@ int64_t LookupTable::Index(int64_t& earlier) {
 }
 
 absl::StatusOr<std::shared_ptr<const LookupTable>> LookupTable::Read(
-    const LookupStep& step, const AnalyzedGraph& table,
-    std::shared_ptr<const Manifest> manifest) {
+    const LookupStep& step, std::shared_ptr<const Manifest> manifest) {
   FM_ASSIGN_OR_RETURN(const LookupColumns columns, ColumnsOf(step));
   const std::shared_ptr<LookupTable> made(new LookupTable);
-  made->name_ = TableText(step);
+  made->name_ = TableText(step.table);
   made->key_ = columns.key;
-  TableReader reader(table, columns.spec);
+  TableReader reader(step.table[0].source, columns.spec);
   auto rows = reader.Read(std::move(manifest), columns.live, kBytesMax);
   if (absl::IsResourceExhausted(rows.status())) {
     return InvalidArgument(
@@ -168,6 +179,11 @@ void LookupTable::Gather(size_t c, const Argument& rows, size_t count,
   Shape none = type.shape;  // of an item that is missing
   std::ranges::replace(none, kUnknownDim, 0);
   const int64_t missing = Product(none);
+  if (!any_shape && type.dtype != DType::kBytes && !from.ragged()) {
+    CopyRows(from, rows, count,
+             static_cast<size_t>(missing) * ItemSize(type.dtype), out);
+    return;
+  }
   for (size_t k = 0; k < count; ++k) {
     const int64_t found = RowAt(rows, k);
     if (found >= 0) {
@@ -228,24 +244,12 @@ Compute ItemsOf(std::shared_ptr<const LookupTable> table, size_t column) {
   };
 }
 
-// The tables of this process, each as long as it has a user. The mutex is held
-// while a table is read, so that each is read once.
 absl::StatusOr<std::shared_ptr<const LookupTable>> KeptTable(
-    const LookupStep& step, const AnalyzedGraph& table,
-    const Manifest* manifest) {
-  static std::mutex mutex;
-  static std::map<std::pair<std::string, std::string>,
-                  std::weak_ptr<const LookupTable>>
-      tables;
-  const std::lock_guard lock(mutex);
-  std::erase_if(tables, [](const auto& one) { return one.second.expired(); });
-  auto files =
-      std::make_shared<const Manifest>(manifest ? *manifest : Manifest());
-  auto& kept = tables[{LookupName(step), files->Hash()}];
-  if (auto known = kept.lock()) return known;
-  FM_ASSIGN_OR_RETURN(auto made, LookupTable::Read(step, table, files));
-  kept = made;
-  return made;
+    const LookupStep& step, const Manifest& files) {
+  static KeptValues<LookupTable> tables;
+  return tables.Get(LookupName(step) + " " + files.Hash(), [&] {
+    return LookupTable::Read(step, std::make_shared<const Manifest>(files));
+  });
 }
 
 void Add(const LookupStep& step, std::shared_ptr<const LookupTable> table,
@@ -268,18 +272,18 @@ void Add(const LookupStep& step, std::shared_ptr<const LookupTable> table,
 
 absl::Status AddLookups(const AnalyzedGraph& graph, const Manifest* manifest,
                         FunctionRegistry& registry) {
-  size_t next = 0;
+  static const Manifest none;
+  size_t next = graph.source.table == nullptr ? 0 : 1;
   for (size_t s = 0; s < graph.graph.steps.size(); ++s) {
     const auto* const lookup = graph.graph.steps[s].As<LookupStep>();
     if (lookup == nullptr) continue;
-    const AnalyzedGraph& analyzed = *graph.steps[s].table;
-    const Manifest* files = nullptr;
+    const Manifest* files = &none;
     if (manifest != nullptr && next < manifest->tables.size()) {
       files = &manifest->tables[next++];
-    } else if (analyzed.source.needs_files) {
-      return Internal("the manifest lacks {}", TableText(*lookup));
+    } else if (graph.steps[s].table->source.needs_files) {
+      return Internal("the manifest lacks {}", TableText(lookup->table));
     }
-    FM_ASSIGN_OR_RETURN(auto table, KeptTable(*lookup, analyzed, files));
+    FM_ASSIGN_OR_RETURN(auto table, KeptTable(*lookup, *files));
     Add(*lookup, std::move(table), registry);
   }
   for (size_t i = 0; i < graph.inputs.size(); ++i) {

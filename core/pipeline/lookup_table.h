@@ -29,8 +29,7 @@ class LookupTable {
   // twice; DataLoss for a record that cannot be read. FailedPrecondition if a
   // file has changed since `manifest` was made.
   static absl::StatusOr<std::shared_ptr<const LookupTable>> Read(
-      const LookupStep& step, const AnalyzedGraph& table,
-      std::shared_ptr<const Manifest> manifest);
+      const LookupStep& step, std::shared_ptr<const Manifest> manifest);
 
   const ElementSpec& spec() const { return *rows_.spec; }
   // Returns a column's item, as `spec` says, of each row that `rows` lists; 0

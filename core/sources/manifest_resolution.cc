@@ -10,8 +10,11 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/dataset/image_table_source.h"
+#include "core/dataset/lookup_step.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
+#include "core/io/file_list.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/io/read_stop.h"
@@ -20,6 +23,7 @@
 #include "core/io/unchanged_file.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_format.h"
+#include "core/sources/table_reader.h"
 
 namespace feedmill {
 namespace {
@@ -126,8 +130,50 @@ absl::StatusOr<std::vector<ManifestFile>> FilesOf(
   return files;
 }
 
+// Returns the files that a column of an image_table names, each a record.
+absl::StatusOr<std::vector<ManifestFile>> FilesOfTable(
+    const ImageTableSource& source, const Manifest& table) {
+  FM_ASSIGN_OR_RETURN(const ElementSpec all, TableSpec(source.table));
+  std::vector<bool> live;
+  ElementSpec spec;
+  for (const ComponentSpec& c : all.components) {
+    live.push_back(c.name == source.column);
+    if (live.back()) spec.components.push_back(c);
+  }
+  TableReader reader(source.table[0].source, std::move(spec));
+  FM_ASSIGN_OR_RETURN(const Chunk rows,
+                      reader.Read(std::make_shared<const Manifest>(table), live,
+                                  kNamedBytesMax));
+  std::string folder;  // of the table
+  if (!table.files.empty()) {
+    const std::string& path = table.files[0].path;
+    folder = path.substr(0, path.rfind('/') + 1);
+  }
+  std::vector<ManifestFile> files(rows.rows);
+  std::vector<ManifestFile*> asked;
+  for (size_t row = 0; row < rows.rows; ++row) {
+    const Column& names = rows.columns[0];
+    auto name =
+        NameInFolder(folder, std::string(names.BytesAt(names.RowStart(row))),
+                     fmt::format("\"{}\"", source.column));
+    if (!name.ok()) return Annotate(name.status(), reader.NameOf(row));
+    files[row].path = *std::move(name);
+    files[row].records = 1;
+    asked.push_back(&files[row]);
+  }
+  FM_RETURN_IF_ERROR(SetIdentities(asked));
+  return files;
+}
+
 absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   Manifest manifest;
+  if (graph.source.table != nullptr) {
+    FM_ASSIGN_OR_RETURN(manifest.tables.emplace_back(),
+                        ResolveSources(*graph.source.table));
+    FM_ASSIGN_OR_RETURN(manifest.files,
+                        FilesOfTable(graph.graph.source.Get<ImageTableSource>(),
+                                     manifest.tables[0]));
+  }
   for (const AnalyzedStep& step : graph.steps) {
     if (step.table == nullptr) continue;
     FM_ASSIGN_OR_RETURN(manifest.tables.emplace_back(),

@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/chunk_builder.h"
+#include "core/dataset/source_types.h"
 #include "core/sources/record_format.h"
 
 namespace feedmill {
@@ -15,24 +16,23 @@ constexpr size_t kTableReadBytes = size_t{4} << 20;
 
 }  // namespace
 
-TableReader::TableReader(const AnalyzedGraph& table, ElementSpec spec)
-    : table_(table),
+TableReader::TableReader(const Source& source, ElementSpec spec)
+    : source_(source),
+      counted_(PropertiesOf(source).positions == Positions::kRecords),
       spec_(std::make_shared<const ElementSpec>(std::move(spec))) {}
 
 absl::StatusOr<Chunk> TableReader::Read(
     std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live,
     size_t bytes_max) {
-  const Source& source = table_.graph.source;
-  std::optional<uint64_t> size = FormatOf(source).Size(source.options());
+  std::optional<uint64_t> size = FormatOf(source_).Size(source_.options());
   if (!size) size = manifest->TotalRecords();
   bytes_max_ = bytes_max;
-  const bool counted = table_.source.counted;
-  FM_ASSIGN_OR_RETURN(
-      source_, RecordSource::Make(source, counted, std::move(manifest), live));
-  scratch_ = source_->NewScratch();
+  FM_ASSIGN_OR_RETURN(records_, RecordSource::Make(source_, counted_,
+                                                   std::move(manifest), live));
+  scratch_ = records_->NewScratch();
   ChunkBuilder rows(spec_);
-  FM_RETURN_IF_ERROR(counted ? ReadRecords(*size, rows)
-                             : ReadBlocks(*size, rows));
+  FM_RETURN_IF_ERROR(counted_ ? ReadRecords(*size, rows)
+                              : ReadBlocks(*size, rows));
   return std::move(rows).Finish();
 }
 
@@ -41,15 +41,14 @@ std::string TableReader::NameOf(size_t row) const {
       std::ranges::upper_bound(reads_, row, {}, &ReadRows::first);
   const ReadRows& read = *(after - 1);
   const uint64_t place = row - read.first;
-  return table_.source.counted
-             ? source_->Describe(read.index + place, 0)
-             : source_->Describe(read.index, read.row + place);
+  return counted_ ? records_->Describe(read.index + place, 0)
+                  : records_->Describe(read.index, read.row + place);
 }
 
 absl::Status TableReader::ReadRecords(uint64_t size, ChunkBuilder& rows) {
   for (uint64_t at = 0; at < size; at += block_.rows) {
     FM_RETURN_IF_ERROR(
-        source_->ReadRun(at, size - at, kTableReadBytes, *scratch_, block_)
+        records_->ReadRun(at, size - at, kTableReadBytes, *scratch_, block_)
             .status());
     FM_RETURN_IF_ERROR(Add(at, 0, rows));
   }
@@ -60,8 +59,8 @@ absl::Status TableReader::ReadBlocks(uint64_t size, ChunkBuilder& rows) {
   for (uint64_t at = 0; at < size; ++at) {
     bool more = true;
     for (uint64_t row = 0; more; row += block_.rows) {
-      FM_ASSIGN_OR_RETURN(more,
-                          source_->ReadBlock(at, row, kTableReadBytes, block_));
+      FM_ASSIGN_OR_RETURN(
+          more, records_->ReadBlock(at, row, kTableReadBytes, block_));
       FM_RETURN_IF_ERROR(Add(at, row, rows));
     }
   }

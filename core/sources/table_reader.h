@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk_builder.h"
-#include "core/dataset/analysis.h"
+#include "core/dataset/source.h"
 #include "core/io/manifest.h"
 #include "core/sources/record_source.h"
 #include "feedmill/element.h"
@@ -19,12 +19,13 @@ namespace feedmill {
 // Reads all rows of a source into memory. Not thread-safe.
 class TableReader {
  public:
-  // `table`: a source without steps, which outlives the reader. `spec`: of the
-  // components that are read.
-  TableReader(const AnalyzedGraph& table, ElementSpec spec);
+  // `spec`: of the components that are read.
+  TableReader(const Source& source, ElementSpec spec);
 
-  // Reads the components in `live`. ResourceExhausted if their values have more
-  // than `bytes_max`. Errors of records are errors, see RecordSource.
+  // Reads the components in `live`; all if it is empty. `manifest`: of the
+  // source alone, as ResolveManifest makes it. ResourceExhausted if their
+  // values have more than `bytes_max`. Errors of records are errors, see
+  // RecordSource.
   absl::StatusOr<Chunk> Read(std::shared_ptr<const Manifest> manifest,
                              const std::vector<bool>& live, size_t bytes_max);
 
@@ -43,10 +44,11 @@ class TableReader {
   absl::Status ReadBlocks(uint64_t size, ChunkBuilder& rows);
   absl::Status Add(uint64_t index, uint64_t row, ChunkBuilder& rows);
 
-  const AnalyzedGraph& table_;
+  const Source source_;
+  const bool counted_;
   const std::shared_ptr<const ElementSpec> spec_;
   size_t bytes_max_ = 0;
-  std::unique_ptr<const RecordSource> source_;
+  std::unique_ptr<const RecordSource> records_;
   std::unique_ptr<RecordSource::Scratch> scratch_;
   RecordBlock block_;
   std::vector<ReadRows> reads_;

@@ -138,6 +138,14 @@ class Dataset {
   static Dataset Images(std::vector<std::string> files,
                         ImageLabel label = ImageLabel::kFolder,
                         std::vector<std::string> classes = {});
+  // The images that a column of a table names, in its order, not decoded. A
+  // path is relative to the table's folder. `table`: as for Lookup.
+  // Output: image, bytes []; then the columns of the table.
+  // Errors: InvalidArgument if the column is missing, or a name is empty.
+  // NotFound if an image is missing.
+  // Example:
+  //   Dataset::ImageTable(Dataset::Csv({"train.csv"})).DecodeImage()
+  static Dataset ImageTable(const Dataset& table, std::string column = "path");
   // Records of options.record_bytes bytes.
   // Output: x, bytes [].
   // Errors: InvalidArgument if record_bytes is below 1. DataLoss if the bytes

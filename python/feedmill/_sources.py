@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from feedmill._methods_by_hand import SourceMethods
+from feedmill._methods_by_hand import SourceMethods, table_of
 from feedmill._values import Compression, Files, Types, column_runs, files_of, required
 
 if TYPE_CHECKING:
@@ -210,6 +210,34 @@ class Sources(SourceMethods):
             header_bytes=header_bytes,
             footer_bytes=footer_bytes,
         )
+
+    @classmethod
+    def image_table(
+        cls,
+        table: SourceMethods | str | os.PathLike[str],
+        *,
+        column: str | None = None,
+    ) -> Self:
+        """Reads the images that a column of a table names, in its order, each with the columns of
+        its row.
+
+        A path is relative to the folder of the table. ``table`` is a name that says the kind of its
+        files, or a source. Workers keep the columns in memory, at most 1 GiB.
+
+        Args:
+          table: Rows with names of images.
+          column: The column with the names. Default: path.
+
+        Raises InvalidArgumentError if the column is missing. Reading raises NotFoundError if an
+        image is missing.
+
+        >>> import feedmill as fm
+        >>> rows = [{"path": "photos/cat/0.jpg", "caption": "a cat"}]
+        >>> photos = fm.Dataset.image_table(fm.Dataset.from_list(rows))
+        >>> next(photos.decode_image().read())["caption"]
+        b'a cat'
+        """
+        return cls._made("image_table", table=table_of(table), column=column)
 
     @classmethod
     def images(
@@ -544,12 +572,12 @@ class Sources(SourceMethods):
     def mixture(
         cls,
         inputs: Sequence[SourceMethods],
-        weights: Sequence[float],
+        weights: Sequence[float] | str | os.PathLike[str],
         *,
         stop: Literal["first_exhausted", "all_exhausted", "repeat"] | None = None,
         unit: Literal["elements", "bytes", "items"] | None = None,
         component: str | None = None,
-        changes: Sequence[int] | None = None,
+        changes: Sequence[int] | str | os.PathLike[str] | None = None,
     ) -> Self:
         """Reads the inputs in proportion to their weights.
 

@@ -416,6 +416,12 @@ void MakePhotos(const std::string& directory) {
               std::to_string(k) + "_" + std::to_string(k % 4) + ".jpg",
           Jpeg(16, 12 + k % 2, static_cast<uint64_t>(k)));
   }
+  // One photograph twice, and not in the order of the names.
+  Write(directory + "/photos/list.jsonl",
+        "{\"photo\": \"dog/7_3.jpg\", \"label\": 7, \"a\": [1, 2]}\n"
+        "{\"photo\": \"cat/0_0.jpg\", \"label\": null, \"a\": []}\n"
+        "{\"photo\": \"" +
+            directory + "/photos/dog/7_3.jpg\", \"label\": -1, \"a\": [3]}\n");
 }
 
 // A table without the keys 4, 8 and those above 30. Some columns are null.

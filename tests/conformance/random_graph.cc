@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/image_table_source.h"
 #include "core/dataset/lookup_step.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
@@ -270,6 +271,16 @@ Source RecordsSource(Random& random, const std::string& directory) {
     case 1:
       return MakeSource(TfRecordSource{{directory + "/records/*.tfrecord"}});
     case 2: {
+      if (Below(random, 3) == 0) {
+        ImageTableSource images{.column = "photo"};
+        JsonlSource list{.files = {directory + "/photos/list.jsonl"},
+                         .fields = {{"photo", DType::kBytes, {}},
+                                    {"label", DType::kInt64, {}},
+                                    {"valid(label)", DType::kBool, {}},
+                                    {"a", DType::kInt16, {kUnknownDim}}}};
+        images.table.push_back({MakeSource(std::move(list)), {}, {}});
+        return MakeSource(std::move(images));
+      }
       ImagesSource images;
       images.files = {directory + "/photos/*/*.jpg"};
       if (Below(random, 2) == 0) images.label = ImagesSource::Label::kFilename;
@@ -372,7 +383,8 @@ Source InputsSource(Random& random, const std::string& directory,
     if (fits == FitsAsStream && Below(random, 4) == 0) {
       AddSkipping(random, registry, input);
     }
-    if (Below(random, 2) != 0 || input.source.Is<ImagesSource>()) {
+    if (Below(random, 2) != 0 || input.source.Is<ImagesSource>() ||
+        input.source.Is<ImageTableSource>()) {
       continue;
     }
     const auto* name = Pick(random, std::array{"a", "x", "c"});

@@ -134,3 +134,64 @@ def test_tables_that_do_not_fit_are_errors(clicks, table, tmp_path):
     twice.write_text("id,n\n3,1\n0,2\n3,3\n")
     with pytest.raises(fm.InvalidArgumentError, match=r"twice.csv: record 2: its id 3 is that of"):
         list(clicks.lookup(twice, "id").read())
+
+
+# ---- image_table
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """A table of five photographs in three files, and the bytes of each row."""
+    (tmp_path / "photos").mkdir()
+    contents = [b"first", b"second", b"third"]
+    for k, content in enumerate(contents):
+        (tmp_path / "photos" / f"{k}.jpg").write_bytes(content)
+    order = [2, 0, 0, 1, 2]
+    lines = [f"photos/{k}.jpg,{'ab'[k % 2]},{row}\n" for row, k in enumerate(order)]
+    (tmp_path / "train.csv").write_text("path,label,n\n" + "".join(lines))
+    return tmp_path / "train.csv", [contents[k] for k in order]
+
+
+def test_images_of_a_table_have_its_columns(photos):
+    table, contents = photos
+    ds = fm.Dataset.image_table(table)
+    assert list(ds.schema) == ["image", "path", "label", "n"]
+    assert ds.count() == 5
+    elements = list(ds.read())
+    assert [e["image"] for e in elements] == contents
+    assert [int(e["n"]) for e in elements] == [0, 1, 2, 3, 4]
+    assert elements[3]["label"] == b"b" and elements[3]["path"] == b"photos/1.jpg"
+    shuffled = list(ds.shuffle().with_options(seed=1).read())
+    assert [int(e["n"]) for e in shuffled] != [0, 1, 2, 3, 4]
+    assert all(e["image"] == contents[int(e["n"])] for e in shuffled)
+    assert fm.Dataset.from_yaml(ds.to_yaml()).count() == 5
+
+
+def test_image_tables_resume_and_have_services(photos, service):
+    ds = fm.Dataset.image_table(photos[0], column="path").shuffle().repeat(2).with_options(seed=2)
+    whole = [(int(e["n"]), e["image"]) for e in ds.read()]
+    with ds.read() as reader:
+        next(reader)
+        state = reader.state_dict()
+    assert [(int(e["n"]), e["image"]) for e in ds.read(state=state)] == whole[1:]
+    assert [(int(e["n"]), e["image"]) for e in ds.read(service)] == whole
+    # Images that no step needs are not read.
+    (photos[0].parent / "photos" / "1.jpg").write_bytes(b"")
+    assert len(list(fm.Dataset.image_table(photos[0]).select("label").read())) == 5
+
+
+def test_image_tables_that_do_not_fit_are_errors(photos, tmp_path):
+    for make, error, message in (
+        (lambda: fm.Dataset.image_table(photos[0], column="file"), "InvalidArgument", "no column"),
+        (lambda: fm.Dataset.image_table(photos[0], column="n"), "InvalidArgument", "not a name"),
+        (lambda: fm.Dataset.image_table(tmp_path / "none.csv"), "NotFound", "none.csv"),
+        (lambda: fm.Dataset.image_table(fm.Dataset.range(3)), "InvalidArgument", "source range"),
+    ):
+        with pytest.raises(getattr(fm, f"{error}Error"), match=message):
+            list(make().read())
+    (tmp_path / "lost.csv").write_text("path\nphotos/0.jpg\nphotos/9.jpg\n")
+    with pytest.raises(fm.NotFoundError, match=r"photos/9\.jpg"):
+        list(fm.Dataset.image_table(tmp_path / "lost.csv").read())
+    (tmp_path / "blank.csv").write_text("path,n\nphotos/0.jpg,1\n,2\n")
+    with pytest.raises(fm.InvalidArgumentError, match=r'blank.csv: record 1: "path" is empty'):
+        list(fm.Dataset.image_table(tmp_path / "blank.csv").read())

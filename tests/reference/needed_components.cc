@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/dataset/image_table_source.h"
 #include "core/dataset/source_types.h"
 #include "core/operators/registry.h"
 #include "tests/reference/combination.h"
@@ -89,6 +90,11 @@ Names SourceNames(const Source& source) {
   if (source.Is<ImagesSource>()) return {"image", "label", "path"};
   if (source.Is<LmdbSource>()) return {"key", "value"};
   Names names;
+  if (auto* images = source.As<ImageTableSource>()) {
+    names = SourceNames(images->table.at(0).source);
+    names.insert(names.begin(), "image");
+    return names;
+  }
   if (auto* fields = SourceFields(source))
     for (const SourceField& field : *fields)
       if (names.empty() || names.back() != Name(field.name))

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/dataset/image_table_source.h"
 #include "core/dataset/source_types.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
@@ -19,6 +20,28 @@ Element BytesElement(const std::string& v) {
   return {{"", {DType::kBytes, {}, {}, {v}}}};
 }
 
+// Returns the rows of the table, each after the file that its column names.
+std::vector<Element> ImageRows(const ImageTableSource& source) {
+  const Source& table = source.table.at(0).source;
+  std::vector<std::vector<Element>> rows;
+  std::vector<uint64_t> sizes;
+  RecordsOf(table, false, rows, sizes);
+  std::string folder = Expand(*SourceFiles(table)).at(0);
+  folder.resize(folder.rfind('/') + 1);
+  std::vector<Element> out;
+  for (const auto& block : rows)
+    for (Element row : block) {
+      std::string path;
+      for (const Component& c : Sound(row))
+        if (c.name == source.column) path = c.value.strings.at(0);
+      if (path[0] != '/') path = folder + path;
+      row.insert(row.begin(),
+                 {"image", {DType::kBytes, {}, {}, {ReadFile(path)}}});
+      out.push_back(std::move(row));
+    }
+  return out;
+}
+
 }  // namespace
 
 void RecordsOf(const Source& source, bool counted,
@@ -32,6 +55,11 @@ void RecordsOf(const Source& source, bool counted,
   }
   if (auto* images = source.As<ImagesSource>()) {
     for (Element& e : ImageRecords(*images)) records.push_back({std::move(e)});
+    file_sizes.assign(records.size(), 1);
+    return;
+  }
+  if (auto* table = source.As<ImageTableSource>()) {
+    for (Element& e : ImageRows(*table)) records.push_back({std::move(e)});
     file_sizes.assign(records.size(), 1);
     return;
   }
