@@ -8,6 +8,7 @@
 #include "core/dataset/fields.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_types.h"
+#include "core/definition/number_file.h"
 #include "core/definition/source_by_name.h"
 #include "core/definition/value_reader.h"
 
@@ -365,6 +366,22 @@ class OptionReader {
     return absl::OkStatus();
   }
 
+  // Reads a list of numbers that is written as the name of a file.
+  template <class T>
+  absl::Status ReadFile(
+      const Value& value, const std::string& where,
+      absl::StatusOr<std::vector<T>> (*read)(const std::string& file),
+      std::vector<T>& out) {
+    std::string name;
+    FM_RETURN_IF_ERROR(values_.ReadString(value, where, "a file", name));
+    auto numbers = read(values_.PathOf(name));
+    if (numbers.ok()) {
+      out = *std::move(numbers);
+      return absl::OkStatus();
+    }
+    return ValueReader::Error(value, where, ErrorText(numbers.status()));
+  }
+
   // Reads the value of one field.
   struct Visitor {
     OptionReader& reader;
@@ -407,6 +424,9 @@ class OptionReader {
       if (!any_length && value.is_list() && value.list().size() > kListMax) {
         return ValueReader::Unexpected(value, where, expected);
       }
+      if (values().IsFile(value)) {
+        return reader.ReadFile(value, where, ReadIntegers, *out);
+      }
       out->clear();
       return values().ForEachItem(
           value, where, expected, [&](const Value& item) {
@@ -414,6 +434,9 @@ class OptionReader {
           });
     }
     absl::Status operator()(std::vector<double>* out) const {
+      if (values().IsFile(value)) {
+        return reader.ReadFile(value, where, ReadNumbers, *out);
+      }
       out->clear();
       return ReadReals(value, field.Has(Field::kRows), *out);
     }

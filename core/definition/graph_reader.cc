@@ -26,8 +26,10 @@ constexpr std::string_view kGraphSource = "graph";
 // Reads a pipeline, or adds to one.
 class GraphReader {
  public:
-  GraphReader(DefinitionForm form, Pipeline begun)
-      : values_(form, begun.size), pipeline_(std::move(begun)) {}
+  // `folder`: of relative paths of files that are read now.
+  GraphReader(DefinitionForm form, Pipeline begun, std::string folder = "")
+      : values_(form, begun.size, std::move(folder)),
+        pipeline_(std::move(begun)) {}
 
   absl::Status Read(const Value& root) {
     if (!root.is_map()) {
@@ -328,7 +330,7 @@ class GraphReader {
 absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
                                            const std::string& directory) {
   FM_ASSIGN_OR_RETURN(const Value root, ValueOfYaml(text));
-  GraphReader reader(DefinitionForm::kWritten, {});
+  GraphReader reader(DefinitionForm::kWritten, {}, directory);
   FM_RETURN_IF_ERROR(reader.Read(root));
   Pipeline pipeline = std::move(reader).Take();
   if (!directory.empty()) MakePathsAbsolute(directory, pipeline.graph);

@@ -8,6 +8,8 @@
 #include "core/base/status.h"
 #include "core/dataset/foreign_names.h"
 #include "core/dataset/string_escapes.h"
+#include "core/definition/source_by_name.h"
+#include "core/io/file_systems.h"
 
 namespace feedmill {
 namespace {
@@ -92,6 +94,17 @@ absl::Status ValueReader::Unexpected(const Value& value,
                                      std::string_view expected) {
   return Error(value, where,
                fmt::format("expected {}, found {}", expected, KindOf(value)));
+}
+
+bool ValueReader::IsFile(const Value& value) const {
+  return !canonical() && value.is_scalar() &&
+         KindByName(value.text()) != nullptr;
+}
+
+std::string ValueReader::PathOf(const std::string& name) const {
+  const bool whole = folder_.empty() || name.empty() || name.front() == '/' ||
+                     !SchemeOf(name).empty();
+  return whole ? name : fmt::format("{}/{}", folder_, name);
 }
 
 absl::Status ValueReader::Count(const Value& value) {

@@ -37,9 +37,11 @@ class ValueReader {
   using OnEntry = std::function<absl::Status(
       const Value& at, const std::string& name, const Value& value)>;
 
-  // `size`: of the part of the definition that was read before.
-  ValueReader(DefinitionForm form, const DefinitionCounts& size)
-      : form_(form), size_(size) {}
+  // `size`: of the part of the definition that was read before. `folder`: of
+  // relative paths.
+  ValueReader(DefinitionForm form, const DefinitionCounts& size,
+              std::string folder)
+      : form_(form), size_(size), folder_(std::move(folder)) {}
 
   bool canonical() const { return form_ == DefinitionForm::kCanonical; }
   DefinitionCounts& size() { return size_; }
@@ -58,6 +60,11 @@ class ValueReader {
   // the form kCanonical.
   std::string HintFor(const std::string& name, const std::string& where,
                       const Names& known) const;
+
+  // True for the name of a file in place of its values.
+  bool IsFile(const Value& value) const;
+  // Returns a path as this process opens it.
+  std::string PathOf(const std::string& name) const;
 
   absl::Status Count(const Value& value);
   absl::Status ReadKey(const Value& key, const std::string& where,
@@ -105,6 +112,7 @@ class ValueReader {
 
   const DefinitionForm form_;
   DefinitionCounts size_;
+  const std::string folder_;
 };
 
 // Reads one input of a source: its source and steps.

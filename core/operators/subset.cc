@@ -70,7 +70,7 @@ struct SubsetOperator : PassesComponents {
   static FieldList Fields(SubsetStep& s) {
     return {{"indices", &s.indices,
              Field::kRequired | Field::kShort | Field::kLong,
-             "Indexes of elements, which increase."}};
+             "Indexes of elements, which increase, or a file of them."}};
   }
   static StepTraits Traits(const SubsetStep& s) {
     StepTraits traits{.needs = StepNeeds::kPlace, .keeps_count = true};

@@ -25,10 +25,11 @@ weighted_sample: {classes: [0, 0, 1, 0], count: 100})",
   static FieldList Fields(WeightedSampleStep& s) {
     return {
         {"weights", &s.weights, Field::kShort,
-         "A number of at least 0 for each element, or for each class.",
+         "A number of at least 0 for each element or class, or a file of them.",
          "equal weights of all classes"},
         {"classes", &s.classes, Field::kSparse | Field::kLong,
-         "The class of each element, an integer from 0.", "none"},
+         "The class of each element, an integer from 0, or a file of them.",
+         "none"},
         {"count", &s.count, Field::kSparse, "Number of elements to choose.",
          "as many as there are"},
         {"distinct", &s.distinct, Field::kSparse,

@@ -385,9 +385,9 @@ class StepMethods:
 
     def weighted_sample(
         self,
-        weights: Sequence[float] | str | None = None,
+        weights: Sequence[float] | str | os.PathLike[str] | None = None,
         *,
-        classes: Sequence[int] | str | None = None,
+        classes: Sequence[int] | str | os.PathLike[str] | None = None,
         count: int | None = None,
         distinct: bool | None = None,
         seed: int | None = None,
@@ -399,7 +399,8 @@ class StepMethods:
 
         Args:
           weights: A number of at least 0 for each element, or for each class. The name of
-            a component, or an expression: its values, which are read here and now.
+            a component, or an expression: its values, which are read here and now. A
+            ``pathlib.Path``: the numbers in a file, such as ``weights.npy``.
           classes: The class of each element, an integer from 0, or the name of a component
             in the same way; texts are numbered in their sorted order. Without weights,
             classes are balanced: each has the same share.

@@ -103,10 +103,10 @@ class Steps(StepMethods):
 
     def bucket_by_sequence_length(
         self,
-        batch_sizes: Sequence[int],
+        batch_sizes: Sequence[int] | str | os.PathLike[str],
         *,
         component: str | None = None,
-        boundaries: Sequence[int] | None = None,
+        boundaries: Sequence[int] | str | os.PathLike[str] | None = None,
         drop_remainder: bool | None = None,
         shapes: Mapping[str, Shape] | None = None,
         values: Mapping[str, float] | None = None,
@@ -632,7 +632,7 @@ class Steps(StepMethods):
 
     def split(
         self,
-        parts: Sequence[float],
+        parts: Sequence[float] | str | os.PathLike[str],
         part: int,
         *,
         by: Outputs | None = None,
@@ -666,14 +666,14 @@ class Steps(StepMethods):
             seed=seed,
         )
 
-    def subset(self, indices: Sequence[int]) -> Self:
+    def subset(self, indices: Sequence[int] | str | os.PathLike[str]) -> Self:
         """Keeps the elements with these indexes, in their order.
 
         Indexes count from 0 in each pass of the input. Each is above the one before it. A shuffle
         behind the step gives another order.
 
         Args:
-          indices: Indexes of elements, which increase.
+          indices: Indexes of elements, which increase, or a file of them.
 
         Raises InvalidArgumentError if an index is negative, or not above the one before it. Reading
         raises it if there is no such element.

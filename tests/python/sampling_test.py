@@ -161,6 +161,40 @@ def test_distinct_elements_have_chances_by_their_weights():
     assert chi_square(total[some], expected[some]) < 22.5
 
 
+def test_numbers_are_in_files(tmp_path):
+    weights = np.arange(100) % 5 / 4
+    np.save(tmp_path / "weights.npy", weights)
+    np.save(tmp_path / "classes.npy", np.arange(100) % 3)
+    np.save(tmp_path / "indices.npy", np.arange(0, 100, 9, dtype=np.uint16))
+    (tmp_path / "weights.csv").write_text("w\n" + "".join(f"{w}\n" for w in weights))
+    numbers = fm.Dataset.range(100)
+    expected = values(numbers.weighted_sample(weights, seed=1))
+    for name in ("weights.npy", "weights.csv"):
+        assert values(numbers.weighted_sample(tmp_path / name, seed=1)) == expected
+    balanced = numbers.weighted_sample(classes=tmp_path / "classes.npy", seed=1)
+    assert values(balanced) == values(numbers.weighted_sample(classes=np.arange(100) % 3, seed=1))
+    assert values(numbers.subset(tmp_path / "indices.npy")) == list(range(0, 100, 9))
+    pipeline = tmp_path / "pipeline.yaml"
+    pipeline.write_text("source: {range: 100}\nsteps:\n  - subset: indices.npy\n")
+    assert values(fm.Dataset.from_yaml(pipeline)) == list(range(0, 100, 9))
+
+
+def test_files_without_one_number_a_row_are_errors(tmp_path):
+    np.save(tmp_path / "mask.npy", np.ones(10, bool))
+    np.save(tmp_path / "floats.npy", np.ones(10))
+    np.save(tmp_path / "pairs.npy", np.ones((10, 2)))
+    numbers = fm.Dataset.range(10)
+    for name, message in (
+        ("mask.npy", "its values are bool, not integers"),
+        ("floats.npy", "its values are float64, not integers"),
+        ("pairs.npy", "not one number in each row"),
+    ):
+        with pytest.raises(fm.InvalidArgumentError, match=message):
+            numbers.subset(tmp_path / name)
+    with pytest.raises(fm.InvalidArgumentError, match=r"none\.npy: no such file"):
+        numbers.weighted_sample(tmp_path / "none.npy")
+
+
 def test_the_order_of_chosen_elements_is_random():
     dataset = fm.Dataset.range(2).weighted_sample([1, 1], count=10_000).with_options(seed=4)
     found = np.array(values(dataset))

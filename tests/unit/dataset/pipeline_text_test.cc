@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -233,6 +235,28 @@ TEST(MakePipeline, BoundsInputsOfPipelines) {
     ASSERT_TRUE(nested.ok()) << depth << nested.status();
   }
   EXPECT_THAT(ErrorText(nested.status()), HasSubstr("more than 8 deep"));
+}
+
+TEST(PipelineText, ReadsListsOfNumbersFromFiles) {
+  const std::string folder = ::testing::TempDir() + "/numbers";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/weights.csv") << "w\n0.5\n2\n";
+  std::ofstream(folder + "/indices.jsonl") << "{\"i\": 1}\n{\"i\": 7}\n";
+  const auto pipeline = ParsePipelineYaml(
+      "source: {range: 2}\n"
+      "steps: [weighted_sample: weights.csv, subset: indices.jsonl]\n",
+      folder);
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  const std::vector<Step>& steps = pipeline->graph.steps;
+  EXPECT_THAT(steps[0].Get<WeightedSampleStep>().weights, ElementsAre(0.5, 2));
+  EXPECT_THAT(steps[1].Get<SubsetStep>().indices, ElementsAre(1, 7));
+  const auto failed = ParsePipelineYaml(
+      "source: {range: 2}\nsteps: [subset: weights.csv]\n", folder);
+  EXPECT_THAT(ErrorText(failed.status()),
+              HasSubstr("line 2, column 17: steps[0] subset: " + folder +
+                        "/weights.csv: its values are float64, not integers"));
+  EXPECT_THAT(ErrorOf("source: {range: 2}\nsteps: [subset: none.npy]\n"),
+              HasSubstr("none.npy"));
 }
 
 TEST(ForeignNames, DependOnTheStepAndNotOnTheCase) {
