@@ -54,13 +54,17 @@ InfiniteRepeatMonitor::InfiniteRepeatMonitor(const Plan& plan,
       last_output_(from) {
   const AnalyzedGraph& graph = plan.graph();
   uint64_t batches = 1;
+  bool empty = false;  // of each pass
   for (size_t s = graph.cached_steps; s < graph.graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
+    const auto* take = step.As<TakeStep>();
+    empty = empty || (take != nullptr && take->count == 0);
     if (const auto* repeat = step.As<RepeatStep>()) {
       if (repeat->count.has_value()) continue;
       infinite_ = repeats_ = true;
       period_ =
           s == graph.cached_steps ? plan.source_size() : plan.PassLength(s - 1);
+      if (empty) period_ = 0;
     }
     if (!infinite_ || s < graph.client_begin) continue;
     // Later steps may hold back this many elements; at worst, a pass brings one

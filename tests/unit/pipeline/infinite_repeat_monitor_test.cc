@@ -30,6 +30,14 @@ TEST(InfiniteRepeatMonitor, TwoEqualPassesWithoutARowAreAnError) {
             absl::StatusCode::kFailedPrecondition);
 }
 
+// The client takes none.
+TEST(InfiniteRepeatMonitor, APassThatTakesNoneIsEmpty) {
+  const auto plan = PlanOf("{filter: 'x > 0'}, {take: 0}");
+  EXPECT_FALSE(InfiniteRepeatMonitor(*plan, 0, 0).Check().ok());
+  const auto one = PlanOf("{filter: 'x > 0'}, {take: 1}");
+  EXPECT_TRUE(InfiniteRepeatMonitor(*one, 0, 0).Check().ok());
+}
+
 TEST(InfiniteRepeatMonitor, PassesThatDifferMayBeEmptyByChance) {
   for (const char* steps :
        {"{filter: 'random.uniform(0.0, 1.0) < 0.05'}",
