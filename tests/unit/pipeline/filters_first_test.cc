@@ -136,7 +136,7 @@ class CropsFirst : public FiltersFirst {
 
   static std::string Jpeg(int height, int width) {
     std::vector<uint8_t> pixels;
-    for (int k = 0; k < height * width * 3; ++k) {
+    for (int64_t k = 0; k < int64_t{3} * height * width; ++k) {
       pixels.push_back(static_cast<uint8_t>(3 * k + k / width + k * k % 17));
     }
     tjhandle handle = tjInitCompress();
