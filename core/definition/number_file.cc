@@ -45,13 +45,17 @@ absl::StatusOr<std::vector<T>> ReadAs(const std::string& file) {
                            DTypeName(column.dtype));
   }
   std::vector<T> out(rows.rows);
+  bool fits = true;
   VisitNumeric(column.dtype, [&](auto item) {
     for (size_t row = 0; row < rows.rows; ++row) {
       std::memcpy(&item, column.values.data() + row * sizeof item, sizeof item);
       out[row] = static_cast<T>(item);
+      // Also for a uint64 above 2^63.
+      fits = fits && (!std::is_integral_v<T> || (item < 0) == (out[row] < 0));
     }
   });
-  return out;
+  if (fits) return out;
+  return InvalidArgument("{}: it has a number above 2^63", file);
 }
 
 }  // namespace

@@ -183,11 +183,13 @@ def test_files_without_one_number_a_row_are_errors(tmp_path):
     np.save(tmp_path / "mask.npy", np.ones(10, bool))
     np.save(tmp_path / "floats.npy", np.ones(10))
     np.save(tmp_path / "pairs.npy", np.ones((10, 2)))
+    np.save(tmp_path / "large.npy", np.array([1, 2**63 + 5], np.uint64))
     numbers = fm.Dataset.range(10)
     for name, message in (
         ("mask.npy", "its values are bool, not integers"),
         ("floats.npy", "its values are float64, not integers"),
         ("pairs.npy", "not one number in each row"),
+        ("large.npy", r"a number above 2\^63"),
     ):
         with pytest.raises(fm.InvalidArgumentError, match=message):
             numbers.subset(tmp_path / name)
