@@ -182,34 +182,59 @@ absl::StatusOr<ValueType> InferResizedCrop(
   return ResizedType(kResizedCrop, given[1], given[2], given[3]);
 }
 
-// Draws a box as torchvision's RandomResizedCrop does: ten tries, then the
-// largest central box with an allowed ratio.
-ImageBox DrawBox(const RandomBits& bits, ImageSize image,
-                 const BoxRange& range) {
-  const auto height = static_cast<double>(image.height);
-  const auto width = static_cast<double>(image.width);
-  const double log_low = std::log(range.ratio[0]);
-  const double log_high = std::log(range.ratio[1]);
-  for (uint64_t t = 0; t < 10; ++t) {
-    const std::array<uint32_t, 4> block = bits.Block(t);
-    const double area = height * width *
-                        (range.scale[0] + (range.scale[1] - range.scale[0]) *
-                                              (block[0] * 0x1p-32));
-    const double ratio =
-        std::exp(log_low + (log_high - log_low) * (block[1] * 0x1p-32));
-    const ImageSize size{std::llrint(std::sqrt(area / ratio)),
-                         std::llrint(std::sqrt(area * ratio))};
-    if (size.height < 1 || size.width < 1 || size.height > image.height ||
-        size.width > image.width) {
-      continue;
-    }
+// One try to draw a box, by four random words: its area, its ratio of width to
+// height, its top and its left edge.
+class BoxDraw {
+ public:
+  BoxDraw(const std::array<uint32_t, 4>& words, ImageSize image,
+          const BoxRange& range)
+      : words_(words), image_(image) {
+    const double log_low = std::log(range.ratio[0]);
+    const double log_high = std::log(range.ratio[1]);
+    area_ = static_cast<double>(image.height) *
+            static_cast<double>(image.width) *
+            (range.scale[0] +
+             (range.scale[1] - range.scale[0]) * (words[0] * 0x1p-32));
+    ratio_ = std::exp(log_low + (log_high - log_low) * (words[1] * 0x1p-32));
+  }
+
+  // May exceed the image.
+  ImageSize Sides() const {
+    return {std::llrint(std::sqrt(area_ / ratio_)),
+            std::llrint(std::sqrt(area_ * ratio_))};
+  }
+  // REQUIRES: the size is within the image.
+  ImageBox Placed(ImageSize size) const {
     const auto place = [](uint32_t random, int64_t room) {
       return static_cast<int64_t>(
           (uint64_t{random} * (static_cast<uint64_t>(room) + 1)) >> 32);
     };
-    return {place(block[2], image.height - size.height),
-            place(block[3], image.width - size.width), size};
+    return {place(words_[2], image_.height - size.height),
+            place(words_[3], image_.width - size.width), size};
   }
+
+ private:
+  const std::array<uint32_t, 4> words_;
+  const ImageSize image_;
+  double area_ = 0;
+  double ratio_ = 0;
+};
+
+// Draws a box as torchvision's RandomResizedCrop does: ten tries, then the
+// largest central box with an allowed ratio.
+ImageBox DrawBox(const RandomBits& bits, ImageSize image,
+                 const BoxRange& range) {
+  for (uint64_t t = 0; t < 10; ++t) {
+    const BoxDraw draw(bits.Block(t), image, range);
+    const ImageSize size = draw.Sides();
+    if (size.height < 1 || size.width < 1 || size.height > image.height ||
+        size.width > image.width) {
+      continue;
+    }
+    return draw.Placed(size);
+  }
+  const auto height = static_cast<double>(image.height);
+  const auto width = static_cast<double>(image.width);
   ImageSize size = image;
   if (width / height < range.ratio[0]) {
     size.height = std::max<int64_t>(1, std::llrint(width / range.ratio[0]));
@@ -293,25 +318,12 @@ ImageBox DrawErased(const RandomBits& bits, ImageSize image,
                     const Erasing& erasing) {
   if (UnitInterval(bits.First()) >= erasing.probability) return {};
   const BoxRange& range = erasing.range;
-  const double log_low = std::log(range.ratio[0]);
-  const double log_high = std::log(range.ratio[1]);
   for (uint64_t t = 0; t < 10; ++t) {
-    const std::array<uint32_t, 4> block = bits.Block(t);
-    const double area = static_cast<double>(image.height) *
-                        static_cast<double>(image.width) *
-                        (range.scale[0] + (range.scale[1] - range.scale[0]) *
-                                              (block[0] * 0x1p-32));
-    const double ratio =
-        std::exp(log_low + (log_high - log_low) * (block[1] * 0x1p-32));
-    const ImageSize size{std::llrint(std::sqrt(area * ratio)),
-                         std::llrint(std::sqrt(area / ratio))};
+    const BoxDraw draw(bits.Block(t), image, range);
+    const ImageSize turned = draw.Sides();
+    const ImageSize size{turned.width, turned.height};
     if (size.height >= image.height || size.width >= image.width) continue;
-    const auto place = [](uint32_t random, int64_t room) {
-      return static_cast<int64_t>(
-          (uint64_t{random} * (static_cast<uint64_t>(room) + 1)) >> 32);
-    };
-    return {place(block[2], image.height - size.height),
-            place(block[3], image.width - size.width), size};
+    return draw.Placed(size);
   }
   return {};
 }

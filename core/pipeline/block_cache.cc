@@ -19,9 +19,9 @@ size_t SizeOf(const std::byte* block) {
   return size;
 }
 
-// Returns the size of the block for `bytes`: a power of two, or an eighth of
-// one more. So pieces of different sizes have the same blocks, and at most an
-// eighth of a large one is unused.
+// Returns the size of the block for `bytes`: a power of two up to 8 MiB, above
+// a multiple of one eighth of the power of two below. So pieces of different
+// sizes have the same blocks, and at most an eighth of a large one is unused.
 size_t BlockBytes(size_t bytes) {
   const size_t power = std::bit_ceil(std::max(bytes, BlockSource::kBytesMin));
   const size_t step = power <= kWholePowersMax ? power : power / 16;

@@ -1,8 +1,10 @@
 #ifndef FEEDMILL_CORE_PLAN_MIXTURE_SCHEDULE_H_
 #define FEEDMILL_CORE_PLAN_MIXTURE_SCHEDULE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 namespace feedmill {
@@ -75,9 +77,7 @@ class MixtureSchedule {
   };
 
   const Part& PartOf(uint64_t n) const {
-    size_t k = parts_.size() - 1;
-    while (parts_[k].begin > n) --k;
-    return parts_[k];
+    return *std::prev(std::ranges::upper_bound(parts_, n, {}, &Part::begin));
   }
 
   std::vector<Part> parts_;
