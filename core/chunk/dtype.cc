@@ -26,6 +26,14 @@ constexpr std::array<Info, 13> kInfos = {{{"", 0},
                                           {"float64", 8},
                                           {"bytes", 0}}};
 
+constexpr std::array<std::string_view, 7> kLogicalNames = {"",
+                                                           "str",
+                                                           "date",
+                                                           "timestamp[s]",
+                                                           "timestamp[ms]",
+                                                           "timestamp[us]",
+                                                           "timestamp[ns]"};
+
 }  // namespace
 
 size_t ItemSize(DType dtype) { return kInfos[static_cast<size_t>(dtype)].size; }
@@ -39,6 +47,30 @@ std::optional<DType> DTypeFromName(std::string_view name) {
     if (kInfos[code].name == name) return static_cast<DType>(code);
   }
   return std::nullopt;
+}
+
+std::string_view TypeName(DType dtype, LogicalType logical) {
+  if (logical == LogicalType::kNone) return DTypeName(dtype);
+  return kLogicalNames[static_cast<size_t>(logical)];
+}
+
+std::optional<NamedType> TypeFromName(std::string_view name) {
+  if (name == "timestamp") name = "timestamp[us]";
+  for (uint8_t code = 1; code < kLogicalNames.size(); ++code) {
+    if (kLogicalNames[code] != name) continue;
+    const auto logical = static_cast<LogicalType>(code);
+    return NamedType{
+        logical == LogicalType::kString ? DType::kBytes : DType::kInt64,
+        logical};
+  }
+  const std::optional<DType> dtype = DTypeFromName(name);
+  if (!dtype) return std::nullopt;
+  return NamedType{*dtype, LogicalType::kNone};
+}
+
+bool IsLogicalTypeCode(uint8_t code, DType dtype) {
+  if (code >= kLogicalNames.size()) return false;
+  return code == 0 || dtype == TypeFromName(kLogicalNames[code])->dtype;
 }
 
 bool IsDTypeCode(uint8_t code) { return code >= 1 && code < kInfos.size(); }

@@ -19,7 +19,7 @@ int ElementSpec::Find(std::string_view name) const {
 
 std::string ElementSpec::ToString() const {
   auto type = [](const ComponentSpec& component) {
-    return std::string(DTypeName(component.dtype)) +
+    return std::string(TypeName(component.dtype, component.logical)) +
            ShapeToString(component.shape);
   };
   if (components.size() == 1 && components[0].name.empty()) {

@@ -601,7 +601,10 @@ absl::Status AddNextStep(const FunctionRegistry& registry, size_t batches,
     out.cached = StepsBefore(out, i);
     out.cached_steps = i + 1;
   }
-  if (output != *out.output) {
+  const bool same_logical_types =
+      std::ranges::equal(output.components, out.output->components, {},
+                         &ComponentSpec::logical, &ComponentSpec::logical);
+  if (output != *out.output || !same_logical_types) {
     out.output = std::make_shared<ElementSpec>(std::move(output));
   }
   out.steps.push_back({placement, out.output, out.output, batches});

@@ -46,6 +46,8 @@ struct ValueType {
   std::optional<Shape> list;
   // The values of a list of number literals; empty for other types.
   std::vector<double> constants{};
+  // Set by InferCall, not by functions.
+  LogicalType logical = LogicalType::kNone;
 };
 
 // An argument of a call at run time.
@@ -135,6 +137,9 @@ struct FunctionDescription {
 // Thread-safety: const methods from any thread.
 class FunctionRegistry {
  public:
+  // Whether a function keeps the characters of its texts whole: of all, of
+  // items of arrays only, or of none.
+  enum class Texts { kWhole, kOneIsBroken, kBroken };
   struct Function {
     // Returns the result's type, or InvalidArgument if the arguments do not
     // fit.
@@ -181,6 +186,8 @@ class FunctionRegistry {
     // Makes image.to_chw of the result of this function at once. Null: nothing
     // does.
     std::shared_ptr<const Function> in_chw{};
+    // Whether a result of bytes is text if the arguments are.
+    Texts texts = Texts::kWhole;
   };
 
   void Add(std::string name, Function function);

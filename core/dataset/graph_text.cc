@@ -3,6 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/base/glob_pattern.h"
@@ -17,9 +18,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+struct Content {
+  unsigned skipped = 0;  // fields with this flag are left out
+  bool texts = true;     // else text is bytes
+};
+
 // Converts an input of a source, or a whole graph: its source and steps.
-// `skipped`: fields with this flag are left out.
-Json InputToJson(const Graph& graph, unsigned skipped);
+Json InputToJson(const Graph& graph, const Content& content);
 
 // Converts a name or a path: a string, or {"hex": …} if it is not UTF-8.
 Json BytesToJson(const std::string& bytes) {
@@ -37,11 +42,14 @@ Json Optional(const std::optional<T>& value) {
 }
 
 template <class List>
-Json TypesToJson(const List& list) {
+Json TypesToJson(const List& list, const Content& content) {
   Json out = Json::array();
   for (const auto& one : list) {
-    Json& typed = out.emplace_back(Json::array(
-        {BytesToJson(one.name), std::string(DTypeName(one.dtype)), one.shape}));
+    const bool plain = !content.texts && one.logical == LogicalType::kString;
+    const std::string_view type =
+        plain ? DTypeName(one.dtype) : TypeName(one.dtype, one.logical);
+    Json& typed = out.emplace_back(
+        Json::array({BytesToJson(one.name), std::string(type), one.shape}));
     if (one.default_text) typed.push_back(BytesToJson(*one.default_text));
   }
   return out;
@@ -56,7 +64,7 @@ Json StringsToJson(const std::vector<std::string>& strings) {
 // Converts the value of a field. Lists of pairs keep their order.
 struct FieldToJson {
   const Field& field;
-  unsigned skipped;
+  const Content& content;
 
   Json operator()(const bool* v) const { return *v; }
   Json operator()(const int64_t* v) const {
@@ -81,12 +89,12 @@ struct FieldToJson {
         CompressionName(ResolvedCompression(*v.compression, *v.files)));
   }
   Json operator()(const DeclaredFields& v) const {
-    return TypesToJson(*v.fields);
+    return TypesToJson(*v.fields, content);
   }
   Json operator()(const InputPipelines& v) const {
     Json list = Json::array();
     for (const Graph& input : *v.inputs)
-      list.push_back(InputToJson(input, skipped));
+      list.push_back(InputToJson(input, content));
     return list;
   }
   Json operator()(const ComponentName& v) const { return BytesToJson(*v.name); }
@@ -100,7 +108,7 @@ struct FieldToJson {
     }
     return list;
   }
-  Json operator()(const Features* v) const { return TypesToJson(*v); }
+  Json operator()(const Features* v) const { return TypesToJson(*v, content); }
   Json operator()(const PaddingList& v) const {
     Json list = Json::array();
     for (const Padding& p : *v.padding) {
@@ -114,14 +122,14 @@ struct FieldToJson {
 // Converts a step or a source: an object with its name as the only key.
 template <class Kind>
 Json NamedToJson(std::string_view name, const Configured<Kind>& one,
-                 unsigned skipped) {
+                 const Content& content) {
   Json value = Json::object();
   one.ReadFields([&](const FieldList& fields) {
     for (const Field& field : fields) {
       if (field.Has(Field::kSparse) && IsUnset(field.value)) continue;
-      if ((field.flags & skipped) != 0) continue;
+      if ((field.flags & content.skipped) != 0) continue;
       value[std::string(field.name)] =
-          std::visit(FieldToJson{field, skipped}, field.value);
+          std::visit(FieldToJson{field, content}, field.value);
     }
   });
   Json out = Json::object();
@@ -129,28 +137,43 @@ Json NamedToJson(std::string_view name, const Configured<Kind>& one,
   return out;
 }
 
-Json InputToJson(const Graph& graph, unsigned skipped) {
+Json InputToJson(const Graph& graph, const Content& content) {
   Json steps = Json::array();
   for (const Step& step : graph.steps) {
-    steps.push_back(NamedToJson(step.name(), step, skipped));
+    steps.push_back(NamedToJson(step.name(), step, content));
   }
   Json source = graph.source.empty()
                     ? Json::object()
-                    : NamedToJson(graph.source.name(), graph.source, skipped);
+                    : NamedToJson(graph.source.name(), graph.source, content);
   return {{"source", std::move(source)}, {"steps", std::move(steps)}};
 }
 
-Json ToJson(const Graph& graph, unsigned skipped) {
+Json ToJson(const Graph& graph, const Content& content) {
   const bool any = graph.options.order == Order::kAny;
   const bool off =
       graph.options.processing_mode == Options::ProcessingMode::kOff;
-  Json json = InputToJson(graph, skipped);
+  Json json = InputToJson(graph, content);
   json["options"] = {{"order", any ? "any" : "deterministic"},
                      {"processing_mode", off ? "off" : "dynamic"},
                      {"seed", Optional(graph.options.seed)}};
   if (!graph.plugins.empty()) json["plugins"] = graph.plugins;
   if (!graph.part.empty()) json["part"] = graph.part;
   return json;
+}
+
+bool HasPython(const Graph& graph) {
+  const std::vector<Graph>* const inputs = SourceInputs(graph.source);
+  return std::ranges::any_of(graph.steps,
+                             [](const Step& step) {
+                               return step.As<PythonStep>() != nullptr;
+                             }) ||
+         (inputs != nullptr && std::ranges::any_of(*inputs, HasPython));
+}
+
+// The content of a fingerprint. Only Python functions see whether bytes are
+// text.
+Content IdentityOf(const Graph& graph) {
+  return {Field::kUnidentified, HasPython(graph)};
 }
 
 void MakePathAbsolute(const std::string& directory, std::string& file) {
@@ -210,15 +233,15 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
 }
 
 std::string CanonicalText(const Graph& graph) {
-  return ToJson(graph, 0).dump();
+  return ToJson(graph, {}).dump();
 }
 
 std::string IdentityText(const Graph& graph) {
-  return ToJson(graph, Field::kUnidentified).dump();
+  return ToJson(graph, IdentityOf(graph)).dump();
 }
 
 std::string Fingerprint(const Graph& graph) {
-  Json json = ToJson(graph, Field::kUnidentified);
+  Json json = ToJson(graph, IdentityOf(graph));
   json["options"].erase("seed");
   json["options"].erase("order");
   const std::string text = json.dump();

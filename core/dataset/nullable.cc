@@ -109,7 +109,7 @@ class NullSplitter {
     NullableExpr out{expr, std::nullopt};
     const auto found = FindComponent(spec_, name);
     if (!found.ok()) {
-      if (DTypeFromName(name)) return out;  // cast(x, float32)
+      if (IsTypeWord(name)) return out;  // cast(x, float32)
       return found.status();
     }
     if (!MayBeNull(std::span(spec_.components), *found)) return out;

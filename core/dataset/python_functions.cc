@@ -48,7 +48,7 @@ ElementSpec SpecOfPython(const Features& output) {
   ElementSpec spec;
   for (const Feature& component : output) {
     spec.components.push_back(
-        {component.name, component.dtype, component.shape});
+        {component.name, component.dtype, component.shape, component.logical});
   }
   return spec;
 }

@@ -15,20 +15,30 @@ std::string_view WithoutSpaces(std::string_view text) {
   return text;
 }
 
+// Returns the place of the "[" that begins a shape: not the one of
+// "timestamp[us]".
+size_t ShapeBegin(std::string_view text) {
+  const size_t bracket = text.find('[');
+  const size_t next = text.find_first_not_of(' ', bracket + 1);
+  const bool unit = bracket != text.npos && next != text.npos &&
+                    std::string_view("smun").find(text[next]) != text.npos;
+  return unit ? text.find('[', bracket + 1) : bracket;
+}
+
 }  // namespace
 
-absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+absl::Status ParseTypeText(std::string_view text, NamedType& type, Shape& shape,
                            Dims kind) {
-  const size_t bracket = text.find('[');
+  const size_t bracket = ShapeBegin(text);
   const std::string_view name = WithoutSpaces(text.substr(0, bracket));
-  const std::optional<DType> found = DTypeFromName(name);
+  const std::optional<NamedType> found = TypeFromName(name);
   if (!found.has_value()) {
     return InvalidArgument(
-        "there is no type \"{}\"; write bytes, int64 or "
-        "float32",
+        "there is no type \"{}\"; write str, bytes, int64, float32 or "
+        "timestamp",
         name.substr(0, 40));
   }
-  dtype = *found;
+  type = *found;
   shape.clear();
   if (bracket == std::string_view::npos) return absl::OkStatus();
   std::string_view dims = WithoutSpaces(text.substr(bracket));
@@ -63,11 +73,11 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
   return absl::OkStatus();
 }
 
-absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+absl::Status ParseTypeText(std::string_view text, NamedType& type, Shape& shape,
                            std::optional<std::string>& default_text) {
   const size_t equals = text.find('=');
   FM_RETURN_IF_ERROR(
-      ParseTypeText(text.substr(0, equals), dtype, shape, Dims::kMayBeUnknown));
+      ParseTypeText(text.substr(0, equals), type, shape, Dims::kMayBeUnknown));
   default_text.reset();
   if (equals == std::string_view::npos) return absl::OkStatus();
   if (!shape.empty() && shape[0] == kUnknownDim) {

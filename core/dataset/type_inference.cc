@@ -1,12 +1,14 @@
 #include "core/dataset/type_inference.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/chunk/validity.h"
 #include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
@@ -32,10 +34,10 @@ absl::StatusOr<ValueType> InferComponent(const Expr::Component& component,
     ValueType type;
     type.dtype = c.dtype;
     type.shape = c.shape;
+    type.logical = c.logical;
     return type;
   }
-  // The name of a dtype is a constant: cast(x, float32).
-  if (DTypeFromName(component.name).has_value()) {
+  if (IsTypeWord(component.name)) {
     return LiteralType(Expr::Literal{component.name});
   }
   return found.status();
@@ -91,6 +93,10 @@ absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
                          name, hint.empty() ? "." : hint, spec.ToString());
 }
 
+bool IsTypeWord(std::string_view name) {
+  return name == "str" || DTypeFromName(name).has_value();
+}
+
 ValueType LiteralType(const Expr::Literal& literal) {
   struct Visitor {
     DType operator()(bool) const { return DType::kBool; }
@@ -103,6 +109,8 @@ ValueType LiteralType(const Expr::Literal& literal) {
   type.dtype = std::visit(Visitor{}, literal.value);
   type.weak = type.dtype != DType::kBytes;
   type.literal = literal;
+  const auto* const text = std::get_if<std::string>(&literal.value);
+  if (text != nullptr && IsUtf8(*text)) type.logical = LogicalType::kString;
   return type;
 }
 
@@ -128,6 +136,52 @@ absl::Status CheckValueSize(DType dtype, const Shape& shape) {
       BytesText(more ? UINT64_MAX : bytes), BytesText(kValueBytesMax));
 }
 
+namespace {
+
+// Functions whose result has values of argument 0, and nothing else.
+constexpr std::array<std::string_view, 8> kChoosing = {
+    "gather", "getitem", "getslice", "reshape",
+    "slice",  "sort",    "unique",   "transpose"};
+
+LogicalType LogicalOfCast(const std::vector<ValueType>& arguments) {
+  const auto* const name =
+      std::get_if<std::string>(&arguments[1].literal->value);
+  return TypeFromName(*name)->logical;
+}
+
+bool IsText(const ValueType& type) {
+  return type.dtype != DType::kBytes || type.logical == LogicalType::kString;
+}
+
+// Returns what the result of a call stands for.
+LogicalType LogicalOfCall(std::string_view name,
+                          const FunctionRegistry::Function& function,
+                          const std::vector<ValueType>& arguments,
+                          const ValueType& result) {
+  using Texts = FunctionRegistry::Texts;
+  if (name == "cast") return LogicalOfCast(arguments);
+  if (result.dtype == DType::kBytes) {
+    const bool one = !arguments.empty() && arguments[0].shape.empty();
+    const bool broken = !function.plugin.empty() ||
+                        function.texts == Texts::kBroken ||
+                        (function.texts == Texts::kOneIsBroken && one);
+    return !broken && std::ranges::all_of(arguments, IsText)
+               ? LogicalType::kString
+               : LogicalType::kNone;
+  }
+  if (result.dtype != DType::kInt64) return LogicalType::kNone;
+  if (std::ranges::find(kChoosing, name) != kChoosing.end()) {
+    return arguments[0].logical;
+  }
+  if (name != "where") return LogicalType::kNone;
+  const LogicalType logical = arguments[1].logical;
+  return arguments[2].literal || arguments[2].logical == logical
+             ? logical
+             : LogicalType::kNone;
+}
+
+}  // namespace
+
 absl::StatusOr<ValueType> InferCall(std::string_view function,
                                     const std::vector<ValueType>& arguments,
                                     const FunctionRegistry& registry) {
@@ -148,6 +202,7 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
   absl::StatusOr<ValueType> result = found->infer(all);
   if (result.ok()) {
     FM_RETURN_IF_ERROR(CheckValueSize(result->dtype, result->shape));
+    result->logical = LogicalOfCall(function, *found, arguments, *result);
   }
   return result;
 }
@@ -216,7 +271,7 @@ absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
           "value)",
           expr.ToString());
     }
-    out.components.push_back({name, type.dtype, type.shape});
+    out.components.push_back({name, type.dtype, type.shape, type.logical});
     FM_ASSIGN_OR_RETURN(const NullableExpr split,
                         SplitNulls(expr, spec, registry));
     if (split.valid) {

@@ -16,6 +16,10 @@ namespace feedmill {
 absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
                                      std::string_view name);
 
+// True for the name of a type that expressions may write without quotes, where
+// no component has the name: cast(x, float32).
+bool IsTypeWord(std::string_view name);
+
 // Returns the type of a literal: weak, with itself as `literal`.
 ValueType LiteralType(const Expr::Literal& literal);
 
@@ -24,7 +28,9 @@ ValueType LiteralType(const Expr::Literal& literal);
 absl::Status CheckValueSize(DType dtype, const Shape& shape);
 
 // Returns the type of one call, given its arguments' types, by asking the
-// function. InvalidArgument names the function and, if it is unknown, the
+// function. Bytes are text if all arguments of bytes are text, and the function
+// keeps text whole; functions that only choose values keep the unit of times.
+// InvalidArgument names the function and, if it is unknown, the
 // nearest one.
 absl::StatusOr<ValueType> InferCall(std::string_view function,
                                     const std::vector<ValueType>& arguments,

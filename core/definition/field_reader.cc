@@ -205,8 +205,11 @@ class OptionReader {
           value, where, "a type like int64 or \"float32[3]\"", type));
       nullable = type.ends_with('?');
       if (nullable) type.pop_back();
+      NamedType named{};
       const absl::Status parsed =
-          ParseTypeText(type, out.dtype, out.shape, out.default_text);
+          ParseTypeText(type, named, out.shape, out.default_text);
+      out.dtype = named.dtype;
+      out.logical = named.logical;
       if (parsed.ok() && nullable && !out.shape.empty()) {
         return ValueReader::Error(
             value, where, "an array has no nulls; leave the last ? out");
@@ -221,9 +224,10 @@ class OptionReader {
     }
     const Value::List& parts = value.list();
     FM_RETURN_IF_ERROR(values_.ReadString(parts[1], where, "a dtype", type));
-    const std::optional<DType> dtype = DTypeFromName(type);
-    if (!dtype) return ValueReader::Unexpected(parts[1], where, "a dtype");
-    out.dtype = *dtype;
+    const std::optional<NamedType> named = TypeFromName(type);
+    if (!named) return ValueReader::Unexpected(parts[1], where, "a dtype");
+    out.dtype = named->dtype;
+    out.logical = named->logical;
     if (parts.size() == 4) {
       FM_RETURN_IF_ERROR(values_.ReadString(parts[3], where, "a default",
                                             out.default_text.emplace()));
@@ -276,9 +280,9 @@ class OptionReader {
     FM_RETURN_IF_ERROR(value.is_list()
                            ? values_.ForEachItem(value, where, "a list", add)
                            : add(value));
-    DType dtype = DType::kBytes;
+    NamedType type{};
     const absl::Status parsed = ParseTypeText(
-        "bytes[" + dims + "]", dtype, shape.emplace(), Dims::kMayBeUnknown);
+        "bytes[" + dims + "]", type, shape.emplace(), Dims::kMayBeUnknown);
     if (parsed.ok()) return parsed;
     return ValueReader::Unexpected(
         value, where, "dimensions like [128, 3], or \"?\" for the longest");

@@ -151,7 +151,7 @@ class PipelineWriter {
     }
     return Map(places, [&](const size_t k) {
       const auto& one = all[k];
-      std::string text(DTypeName(one.dtype));
+      std::string text(TypeName(one.dtype, one.logical));
       if (!one.shape.empty()) {
         text += fmt::format("[{}]", fmt::join(Dims(one.shape), ", "));
       }

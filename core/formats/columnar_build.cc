@@ -16,7 +16,7 @@ namespace feedmill {
 // aws_key_source.h, cloud_files.h, or of a class that they use.
 const char* ColumnarBuild() {
   return "feedmill " FEEDMILL_VERSION
-         ", columnar interface 6, compiler " __VERSION__
+         ", columnar interface 7, compiler " __VERSION__
          ", C++11 ABI " FEEDMILL_TEXT(
              _GLIBCXX_USE_CXX11_ABI) ", Abseil " FEEDMILL_TEXT(ABSL_LTS_RELEASE_VERSION)
              FEEDMILL_CHECKED;

@@ -203,6 +203,11 @@ class CsvDecoder final : public RecordDecoder {
                       Shown(field.name), DTypeName(field.dtype),
                       HowToTakeNulls(field));
     }
+    if (field.logical != LogicalType::kNone) {
+      return AppendTime(trimmed, field.logical, column.values)
+                 ? absl::OkStatus()
+                 : NoTime(field.name, trimmed, field.logical);
+    }
     if (AppendPlainNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
     }
@@ -218,7 +223,9 @@ class CsvDecoder final : public RecordDecoder {
   absl::Status AppendStyled(const SourceField& field, std::string_view text,
                             std::string& number, OutputColumn& column) const {
     const std::string_view trimmed = Trimmed(text);
-    if (field.dtype == DType::kBytes || plain_numbers_ || IsMissing(trimmed)) {
+    const bool number_styled =
+        field.dtype != DType::kBytes && field.logical == LogicalType::kNone;
+    if (!number_styled || plain_numbers_ || IsMissing(trimmed)) {
       return Append(field, text, column);
     }
     if (MakePlainNumber(trimmed, source_, number)) {

@@ -52,6 +52,7 @@ struct ColumnGuess {
   }
   SourceField Field(const std::string& name, const Shape& shape) const {
     SourceField field{name, Result(), shape};
+    if (field.dtype == DType::kBytes) field.logical = LogicalType::kString;
     if (field.dtype == DType::kBytes && numbers.any()) {
       field.why_bytes = WhyBytes(file, record, other, numbers.Result(missing));
     }

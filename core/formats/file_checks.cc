@@ -137,7 +137,7 @@ absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
     if (!MayBeNull(std::span(fields), f)) continue;
     return InvalidArgument(
         "\"{}\" is \"{}?\", and this format has no nulls; leave the ? out",
-        fields[f].name, DTypeName(fields[f].dtype));
+        fields[f].name, TypeName(fields[f].dtype, fields[f].logical));
   }
   for (const SourceField& field : fields) {
     if (named && field.name.empty()) {
@@ -156,7 +156,8 @@ absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
   for (const SourceField& field : fields) {
     FM_RETURN_IF_ERROR(CheckField(field, shapes));
     FM_RETURN_IF_ERROR(CheckDefault(field, defaults));
-    spec.components.push_back({field.name, field.dtype, field.shape});
+    spec.components.push_back(
+        {field.name, field.dtype, field.shape, field.logical});
   }
   FM_RETURN_IF_ERROR(CheckComponentNames(spec));
   return spec;

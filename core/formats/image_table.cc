@@ -117,7 +117,7 @@ struct ImageTableFormat {
 >>> rows = [{"path": "photos/cat/0.jpg", "caption": "a cat"}]
 >>> photos = fm.Dataset.image_table(fm.Dataset.from_list(rows))
 >>> next(photos.decode_image().read())["caption"]
-b'a cat'
+'a cat'
 )"};
 
   static FieldList Fields(ImageTableSource& s) {

@@ -126,7 +126,7 @@ class JsonDecoder final : public RecordDecoder {
                       std::string_view number = "") const {
     return DataLoss("the field \"{}\" is {}{}, not {}{}; {}", Shown(field.name),
                     value.kind == Kind::kString ? "the string " : "",
-                    Shown(value.text), DTypeName(field.dtype),
+                    Shown(value.text), TypeName(field.dtype, field.logical),
                     ShapeToString(field.shape),
                     HowToTake(fields_, IndexOf(field), number));
   }
@@ -170,7 +170,12 @@ class JsonDecoder final : public RecordDecoder {
         good = field.dtype != DType::kBool &&
                AppendNumber(value.text, field.dtype, column.values);
         break;
-      case Kind::kString:  // as feedmill writes them
+      case Kind::kString:  // floats as feedmill writes them
+        if (field.logical != LogicalType::kNone) {
+          return AppendTime(value.text, field.logical, column.values)
+                     ? absl::OkStatus()
+                     : NoTime(field.name, value.text, field.logical);
+        }
         good = IsFloat(field.dtype) &&
                (value.text == "NaN" || value.text == "Infinity" ||
                 value.text == "-Infinity") &&
@@ -299,14 +304,14 @@ struct MemberGuess {
     if (number && !file.empty() && (mixed || of_numbers == DType::kBytes)) {
       field.why_bytes = WhyBytes(file, record, first_other, of_numbers);
     }
-    if (mixed) return field;
-    if (boolean && !missing) {
+    if (!mixed && boolean && !missing) {
       field.dtype = DType::kBool;
-    } else if (number) {
+    } else if (!mixed && number) {
       field.dtype = of_numbers;
-    } else if (gap) {
+    } else if (!mixed && gap) {
       field.dtype = DType::kFloat64;
     }
+    if (field.dtype == DType::kBytes) field.logical = LogicalType::kString;
     return field;
   }
 };

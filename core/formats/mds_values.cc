@@ -227,6 +227,9 @@ absl::StatusOr<SourceField> MdsField(const MdsColumn& column,
     field.dtype = encoding == "str_int" ? DType::kInt64 : DType::kFloat64;
     return field;
   }
+  if (encoding == "str" || encoding == "json" || encoding == "str_decimal") {
+    field.logical = LogicalType::kString;
+  }
   if (IsBytes(encoding)) return field;
   auto numbers = NumbersOf(encoding, value);
   if (!numbers.ok()) {

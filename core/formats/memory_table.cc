@@ -207,7 +207,8 @@ absl::StatusOr<std::shared_ptr<const Chunk>> TableIn(
   std::string_view content = text;
   bool whole = true;
   for (const SourceField& field : source.fields) {
-    spec.components.push_back({field.name, field.dtype, field.shape});
+    spec.components.push_back(
+        {field.name, field.dtype, field.shape, field.logical});
     Column& column = table->columns.emplace_back();
     column.dtype = field.dtype;
     column.shape = field.shape;
@@ -255,7 +256,11 @@ absl::StatusOr<MemorySource> SourceOfTable(Chunk given) {
         table->columns.emplace_back(OnlyRows(given.columns[c], given.rows));
     ComponentSpec& component = spec.components[c];
     component.shape = column.shape;
-    source.fields.push_back({component.name, component.dtype, component.shape});
+    SourceField& field = source.fields.emplace_back();
+    field.name = component.name;
+    field.dtype = component.dtype;
+    field.shape = component.shape;
+    field.logical = component.logical;
   }
   table->spec = std::make_shared<const ElementSpec>(std::move(spec));
   source.rows = static_cast<int64_t>(table->rows);

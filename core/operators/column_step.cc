@@ -13,7 +13,7 @@ absl::StatusOr<ElementSpec> SpecOf(const std::vector<ChosenColumn>& columns,
   for (const ChosenColumn& column : columns) {
     if (column.expr == nullptr) {
       const ComponentSpec& c = in.spec.components[column.input];
-      out.components.push_back({column.name, c.dtype, c.shape});
+      out.components.push_back({column.name, c.dtype, c.shape, c.logical});
       continue;
     }
     FM_ASSIGN_OR_RETURN(

@@ -110,7 +110,7 @@ enumerate: {component: index, start: 1})",
     out.components.push_back({s.component, DType::kInt64, {}});
     // For batches, the number counts the batch.
     for (const ComponentSpec& c : in.spec.components) {
-      out.components.push_back({NameOrX(c), c.dtype, c.shape});
+      out.components.push_back({NameOrX(c), c.dtype, c.shape, c.logical});
     }
     FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;

@@ -125,7 +125,8 @@ absl::Status AddFeature(const Feature& feature, bool listed,
   Shape shape = input.spec.components[0].shape;
   if (listed) shape.push_back(kUnknownDim);
   shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
-  out.components.push_back({feature.name, feature.dtype, std::move(shape)});
+  out.components.push_back(
+      {feature.name, feature.dtype, std::move(shape), feature.logical});
   return absl::OkStatus();
 }
 

@@ -31,6 +31,7 @@ absl::StatusOr<ElementSpec> CommonSpec(std::span<const ElementSpec> inputs) {
       ComponentSpec& one = out.components[c];
       same = one.name == others[c].name && one.dtype == others[c].dtype &&
              one.shape.size() == others[c].shape.size();
+      if (one.logical != others[c].logical) one.logical = LogicalType::kNone;
       for (size_t d = 0; same && d < one.shape.size(); ++d) {
         if (one.shape[d] != others[c].shape[d]) one.shape[d] = kUnknownDim;
       }

@@ -65,7 +65,7 @@ struct ParseExampleOperator : NeedsAllComponents {
     for (const Feature& f : s.features) {
       if (program.made().Find(f.name) < 0) continue;  // no step needs it
       live.push_back(f);
-      parsed.components.push_back({f.name, f.dtype, f.shape});
+      parsed.components.push_back({f.name, f.dtype, f.shape, f.logical});
     }
     CompileParser(ExampleParser(std::move(live)), std::move(parsed), program);
     return absl::OkStatus();

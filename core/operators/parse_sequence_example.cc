@@ -71,14 +71,15 @@ struct ParseSequenceExampleOperator : NeedsAllComponents {
     for (const Feature& f : s.context) {
       if (program.made().Find(f.name) < 0) continue;  // no step needs it
       live.context.push_back(f);
-      parsed.components.push_back({f.name, f.dtype, f.shape});
+      parsed.components.push_back({f.name, f.dtype, f.shape, f.logical});
     }
     for (const Feature& f : s.sequence) {
       if (program.made().Find(f.name) < 0) continue;
       live.sequence.push_back(f);
       Shape shape = f.shape;
       shape.insert(shape.begin(), kUnknownDim);
-      parsed.components.push_back({f.name, f.dtype, std::move(shape)});
+      parsed.components.push_back(
+          {f.name, f.dtype, std::move(shape), f.logical});
     }
     CompileParser(ExampleParser(std::move(live)), std::move(parsed), program);
     return absl::OkStatus();

@@ -58,7 +58,7 @@ bool HoldsNumber(DType dtype, double value) {
 }  // namespace
 
 std::string TypeText(const ComponentSpec& component) {
-  return fmt::format("{}{}", DTypeName(component.dtype),
+  return fmt::format("{}{}", TypeName(component.dtype, component.logical),
                      ShapeToString(component.shape));
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
+#include "core/base/date_text.h"
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
 #include "core/ops/map_bytes.h"
@@ -22,16 +23,8 @@ namespace {
 
 using std::string_view;
 
-constexpr int64_t kSecondsADay = 86'400;
-constexpr int64_t kNanosASecond = 1'000'000'000;
-constexpr int64_t kYearMax = 9999;
-
 // ---- units
 
-struct TimeUnit {
-  string_view name;
-  int64_t a_second;  // 0: a unit is a day
-};
 constexpr std::array<TimeUnit, 5> kUnits = {{{"d", 0},
                                              {"s", 1},
                                              {"ms", 1'000},
@@ -110,75 +103,6 @@ absl::StatusOr<Format> FormatOf(string_view text) {
 
 // ---- reading
 
-// The fields of a text, and where reading it stands.
-struct DateText {
-  string_view rest;
-  int64_t year = 1900, month = 1, day = 1;
-  int64_t year_day = 0;  // 0: none
-  int64_t hour = 0, minute = 0, second = 0;
-  int64_t nanos = 0;
-  int64_t offset = 0;  // east of UTC, in seconds
-  bool has_zone = false;
-  bool twelve_hours = false;
-  bool afternoon = false;
-
-  bool Take(char c) {
-    if (!rest.starts_with(c)) return false;
-    rest.remove_prefix(1);
-    return true;
-  }
-  // Reads `low` to `high` digits whose number is within [least, most].
-  bool Number(size_t low, size_t high, int64_t least, int64_t most,
-              int64_t& value) {
-    size_t digits = 0;
-    value = 0;
-    while (digits < high && digits < rest.size() && rest[digits] >= '0' &&
-           rest[digits] <= '9') {
-      value = 10 * value + (rest[digits++] - '0');
-    }
-    rest.remove_prefix(digits);
-    return digits >= low && value >= least && value <= most;
-  }
-  // Reads the first of `names`, of any case, that the text begins with.
-  template <size_t n>
-  std::optional<size_t> Name(const std::array<string_view, n>& names,
-                             size_t letters) {
-    for (size_t k = 0; k < n; ++k) {
-      const string_view name = names[k].substr(0, letters);
-      if (rest.size() < name.size() ||
-          !std::equal(
-              name.begin(), name.end(), rest.begin(),
-              [](char a, char b) { return (a | 0x20) == (b | 0x20); })) {
-        continue;
-      }
-      rest.remove_prefix(name.size());
-      return k;
-    }
-    return std::nullopt;
-  }
-  bool Fraction(size_t digits_max) {
-    const size_t before = rest.size();
-    if (!Number(1, digits_max, 0, kNanosASecond - 1, nanos)) return false;
-    for (size_t k = before - rest.size(); k < 9; ++k) nanos *= 10;
-    return true;
-  }
-  bool Zone() {
-    has_zone = true;
-    if (Take('Z')) return true;
-    const bool west = rest.starts_with('-');
-    if (!Take('+') && !Take('-')) return false;
-    int64_t hours = 0;
-    int64_t minutes = 0;
-    if (!Number(2, 2, 0, 23, hours)) return false;
-    const bool colon = Take(':');
-    const bool more =
-        colon || (!rest.empty() && rest[0] >= '0' && rest[0] <= '9');
-    if (more && !Number(2, 2, 0, 59, minutes)) return false;
-    offset = (hours * 60 + minutes) * (west ? -60 : 60);
-    return true;
-  }
-};
-
 constexpr std::array<string_view, 12> kMonths = {
     "january", "february", "march",     "april",   "may",      "june",
     "july",    "august",   "september", "october", "november", "december"};
@@ -243,70 +167,6 @@ bool ReadFormat(const Format& format, DateText& fields) {
     }
   }
   return fields.rest.empty();
-}
-
-// Reads ISO 8601: 2024-02-29, 2024-02-29T23:59, 2024-02-29 23:59:59.5+01:00.
-bool ReadIso(DateText& fields) {
-  if (!fields.Number(4, 4, 1, kYearMax, fields.year) || !fields.Take('-') ||
-      !fields.Number(2, 2, 1, 12, fields.month) || !fields.Take('-') ||
-      !fields.Number(2, 2, 1, 31, fields.day)) {
-    return false;
-  }
-  if (fields.rest.empty()) return true;
-  if ((!fields.Take('T') && !fields.Take(' ')) ||
-      !fields.Number(2, 2, 0, 23, fields.hour) || !fields.Take(':') ||
-      !fields.Number(2, 2, 0, 59, fields.minute)) {
-    return false;
-  }
-  if (fields.Take(':')) {
-    if (!fields.Number(2, 2, 0, 59, fields.second)) return false;
-    if ((fields.Take('.') || fields.Take(',')) && !fields.Fraction(9)) {
-      return false;
-    }
-  }
-  return fields.rest.empty() || (fields.Zone() && fields.rest.empty());
-}
-
-// Returns the days from 1970-01-01 to the date; nullopt for no date.
-std::optional<int64_t> DaysOf(const DateText& fields) {
-  namespace chrono = std::chrono;
-  const chrono::year year(static_cast<int>(fields.year));
-  if (fields.year_day > 0) {
-    if (fields.year_day == 366 && !year.is_leap()) return std::nullopt;
-    const chrono::sys_days first = year / chrono::January / 1;
-    return first.time_since_epoch().count() + fields.year_day - 1;
-  }
-  const chrono::year_month_day date(
-      year, chrono::month(static_cast<unsigned>(fields.month)),
-      chrono::day(static_cast<unsigned>(fields.day)));
-  if (!date.ok()) return std::nullopt;
-  return chrono::sys_days(date).time_since_epoch().count();
-}
-
-// Returns the time in units; nullopt for no time, or one out of range. `zone`:
-// where the text has none. A time that a clock skips or shows twice has the
-// offset in front of the change.
-std::optional<int64_t> TimeOf(const DateText& fields, const TimeUnit& unit,
-                              const std::optional<absl::TimeZone>& zone) {
-  const std::optional<int64_t> days = DaysOf(fields);
-  if (!days) return std::nullopt;
-  int64_t hour = fields.hour;
-  if (fields.twelve_hours) hour = hour % 12 + (fields.afternoon ? 12 : 0);
-  int64_t seconds = *days * kSecondsADay + hour * 3600 + fields.minute * 60 +
-                    fields.second - fields.offset;
-  if (zone && !fields.has_zone) {
-    seconds = absl::ToUnixSeconds(zone->At(absl::CivilSecond() + seconds).pre);
-  }
-  if (unit.a_second == 0) {
-    return seconds / kSecondsADay - (seconds % kSecondsADay < 0 ? 1 : 0);
-  }
-  int64_t time = 0;
-  if (__builtin_mul_overflow(seconds, unit.a_second, &time) ||
-      __builtin_add_overflow(
-          time, fields.nanos / (kNanosASecond / unit.a_second), &time)) {
-    return std::nullopt;
-  }
-  return time;
 }
 
 // ---- parse_date

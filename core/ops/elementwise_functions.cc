@@ -263,18 +263,23 @@ absl::StatusOr<DType> CastTarget(const ValueType& value,
                                  const ValueType& name) {
   const std::string* text =
       name.literal ? std::get_if<std::string>(&name.literal->value) : nullptr;
-  const std::optional<DType> target =
-      text != nullptr ? DTypeFromName(*text) : std::nullopt;
+  const std::optional<NamedType> target =
+      text != nullptr ? TypeFromName(*text) : std::nullopt;
   if (!target) {
     return InvalidArgument(
         "cast: the second argument is the name of a dtype, as in "
         "cast(x, float32)");
   }
-  if (value.dtype == DType::kBytes || *target == DType::kBytes) {
-    return InvalidArgument("cast: {} cannot become {}", DTypeName(value.dtype),
-                           DTypeName(*target));
-  }
-  return *target;
+  const bool time =
+      target->dtype == DType::kInt64 && target->logical != LogicalType::kNone;
+  const bool fits =
+      time ? value.dtype == DType::kInt64 &&
+                 (value.logical == LogicalType::kNone ||
+                  value.logical == target->logical)
+           : (value.dtype == DType::kBytes) == (target->dtype == DType::kBytes);
+  if (fits) return target->dtype;
+  return InvalidArgument("cast: {} cannot become {}",
+                         TypeName(value.dtype, value.logical), *text);
 }
 
 FunctionRegistry::Function MakeCast() {
@@ -294,7 +299,7 @@ FunctionRegistry::Function MakeCast() {
         FM_ASSIGN_OR_RETURN(call.result, CastTarget(*types[0], *types[1]));
         call.operands = {call.result};
         call.loop = CopyLoop(call.result);
-        call.converts = true;
+        call.converts = call.result != DType::kBytes;
         return call;
       });
   return function;
@@ -385,9 +390,12 @@ void AddElementwiseFunctions(FunctionRegistry& registry) {
   registry.Describe(
       {{"isnan", "isfinite"}, "`isnan(a)` `isfinite(a)`", "bool"});
   registry.Describe({{"cast"},
-                     "`cast(a, float32)`",
+                     "`cast(a, float32)` `cast(s, bytes)` `cast(s, str)` "
+                     "`cast(n, 'timestamp[us]')`",
                      "NumPy's astype; a float that does not fit an integer "
-                     "gives what x86-64 gives; to bool: != 0"});
+                     "gives what x86-64 gives; to bool: != 0. Bytes and int64 "
+                     "stay as they are: [what they stand for](#text-and-times) "
+                     "changes"});
   registry.Describe(
       {{"lower", "upper"}, "`lower(s)` `upper(s)`", "ASCII case"});
 }

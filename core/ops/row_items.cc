@@ -39,8 +39,9 @@ absl::StatusOr<DType> ConstantDType(std::string_view where,
                                     const ValueType& type) {
   const std::string* text =
       type.literal ? std::get_if<std::string>(&type.literal->value) : nullptr;
-  const std::optional<DType> dtype =
-      text != nullptr ? DTypeFromName(*text) : std::nullopt;
+  const std::optional<DType> dtype = text == nullptr  ? std::nullopt
+                                     : *text == "str" ? DType::kBytes
+                                                      : DTypeFromName(*text);
   if (!dtype) {
     return InvalidArgument("{} is the name of a dtype, as in float32", where);
   }

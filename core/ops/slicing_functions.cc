@@ -429,7 +429,9 @@ absl::Status ComputeShape(std::span<const Argument> arguments, size_t rows,
 
 void AddSlicingFunctions(FunctionRegistry& registry) {
   registry.Add("getitem", {InferGetItem, ComputeGetItem});
-  registry.Add("getslice", {InferGetSlice, ComputeGetSlice});
+  FunctionRegistry::Function getslice{InferGetSlice, ComputeGetSlice};
+  getslice.texts = FunctionRegistry::Texts::kOneIsBroken;
+  registry.Add("getslice", std::move(getslice));
   registry.Add("pad_to", {InferPadTo, ComputePadTo});
   registry.Add("len", {InferLen, ComputeLen});
   registry.Add("length", {InferLength, ComputeLength});

@@ -465,11 +465,14 @@ void AddStringFunctions(FunctionRegistry& registry) {
   add("find", 2, TwoOfBytes(DType::kInt64, BinaryLoop<Find, S>));
   add("contains", 2, TwoOfBytes(DType::kBool, BinaryLoop<Contains, S>));
   add("count", 2, TwoOfBytes(DType::kInt64, BinaryLoop<Occurrences, S>));
-  add("substr", 3,
-      {{DType::kBytes, DType::kInt64, DType::kInt64},
-       DType::kBytes,
-       SubstrLoop,
-       "substr: the length is negative"});
+  FunctionRegistry::Function substr =
+      MakeLoopFunction("substr", 3,
+                       {{DType::kBytes, DType::kInt64, DType::kInt64},
+                        DType::kBytes,
+                        SubstrLoop,
+                        "substr: the length is negative"});
+  substr.texts = FunctionRegistry::Texts::kBroken;
+  registry.Add("substr", std::move(substr));
   registry.Add("replace", {InferReplace, ComputeReplace});
   registry.Add("hash_bucket", {InferHashBucket, ComputeHashBucket});
   registry.Add("hash_uniform", {InferHashUniform, ComputeHashUniform});

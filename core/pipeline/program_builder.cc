@@ -308,12 +308,13 @@ absl::StatusOr<Operand> ProgramBuilder::CompileComponent(
     const std::string& name) {
   const auto found = FindComponent(spec_, name);
   if (!found.ok()) {
-    if (DTypeFromName(name)) return LiteralOperand(Expr::Literal{name});
+    if (IsTypeWord(name)) return LiteralOperand(Expr::Literal{name});
     return found.status();
   }
   ValueType type;
   type.dtype = spec_.components[*found].dtype;
   type.shape = spec_.components[*found].shape;
+  type.logical = spec_.components[*found].logical;
   return Operand{std::move(type), false, components_[*found], nullptr};
 }
 

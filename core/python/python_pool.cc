@@ -39,9 +39,10 @@ Json CodeOf(const Code& code) {
 Json JsonOf(const ElementSpec& spec) {
   Json list = Json::array();
   for (const ComponentSpec& component : spec.components) {
-    list.push_back({{"name", component.name},
-                    {"dtype", std::string(DTypeName(component.dtype))},
-                    {"shape", component.shape}});
+    list.push_back(
+        {{"name", component.name},
+         {"dtype", std::string(TypeName(component.dtype, component.logical))},
+         {"shape", component.shape}});
   }
   return list;
 }

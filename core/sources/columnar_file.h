@@ -40,6 +40,23 @@ struct TimeType {
   friend bool operator==(const TimeType&, const TimeType&) = default;
 };
 
+// Returns what integers of that meaning stand for in Python.
+inline LogicalType LogicalOfTime(const TimeType& time) {
+  if (time.kind != TimeType::Kind::kInstant) return LogicalType::kNone;
+  switch (time.nanos) {
+    case 1:
+      return LogicalType::kTimestampNs;
+    case 1'000:
+      return LogicalType::kTimestampUs;
+    case 1'000'000:
+      return LogicalType::kTimestampMs;
+    case 1'000'000'000:
+      return LogicalType::kTimestampS;
+    default:
+      return LogicalType::kDate;
+  }
+}
+
 // One column of a file, as a component. Structs are flattened: the member "b"
 // of the struct "a" is the column "a.b".
 struct ColumnarColumn {

@@ -54,7 +54,9 @@ SourceField FieldOf(const PathPartition& partition) {
   BufferBuilder unused;
   const bool integer =
       partition.value && AppendNumber(*partition.value, DType::kInt64, unused);
-  return {partition.key, integer ? DType::kInt64 : DType::kBytes, {}};
+  SourceField field{partition.key, integer ? DType::kInt64 : DType::kBytes, {}};
+  if (!integer) field.logical = LogicalType::kString;
+  return field;
 }
 
 absl::StatusOr<DecodedColumn> ColumnOf(const PathPartition& partition,
@@ -70,9 +72,10 @@ absl::StatusOr<DecodedColumn> ColumnOf(const PathPartition& partition,
       out.offsets.Push(static_cast<int64_t>(out.values.size()));
     }
   } else {
-    good =
-        good && (partition.value ? AppendNumber(text, field.dtype, out.values)
-                                 : AppendMissing(field.dtype, out.values));
+    const bool time = field.logical != LogicalType::kNone;
+    good = good && (!partition.value ? AppendMissing(field.dtype, out.values)
+                    : time ? AppendTime(text, field.logical, out.values)
+                           : AppendNumber(text, field.dtype, out.values));
     const size_t size = out.values.size();
     for (size_t row = 1; row < rows && good; ++row) {
       std::byte* const to = out.values.Extend(size);
@@ -86,7 +89,8 @@ absl::StatusOr<DecodedColumn> ColumnOf(const PathPartition& partition,
         "not {}{}; declare another type",
         Shown(partition.key),
         Shown(partition.value.value_or(std::string(kNoValue))),
-        Shown(field.name), DTypeName(field.dtype), ShapeToString(field.shape));
+        Shown(field.name), TypeName(field.dtype, field.logical),
+        ShapeToString(field.shape));
   }
   return DecodedColumn{out.Take(), {}};
 }

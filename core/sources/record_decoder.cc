@@ -196,8 +196,19 @@ constexpr std::string_view kInFields = "(or in `fields`, if they are declared)";
 
 }  // namespace
 
+absl::Status NoTime(std::string_view field, std::string_view text,
+                    LogicalType time) {
+  return DataLoss(
+      "\"{}\" is \"{}\", which is no {} of ISO 8601 such as {}; `types: {{{}: "
+      "str}}` and parse_date read other forms",
+      Shown(field), Shown(text), TypeName(DType::kInt64, time),
+      time == LogicalType::kDate ? "2024-02-29" : "2024-02-29T12:30:45",
+      Shown(field));
+}
+
 std::string HowToTakeNulls(const SourceField& field) {
-  const std::string nullable = fmt::format("\"{}?\"", DTypeName(field.dtype));
+  const std::string nullable =
+      fmt::format("\"{}?\"", TypeName(field.dtype, field.logical));
   return fmt::format("write {} for nulls, or float64 for NaN {}",
                      TypesLine(field, nullable), kInFields);
 }
@@ -206,10 +217,12 @@ std::string HowToTake(std::span<const SourceField> fields, size_t f,
                       std::string_view number) {
   const SourceField& field = fields[f];
   const DType wider = DTypeOfText(number);
-  std::string type(DTypeName(wider == field.dtype ? DType::kBytes : wider));
+  const bool text = wider == field.dtype || wider == DType::kBytes;
+  std::string type(text ? "str" : DTypeName(wider));
+  const size_t name = type.size();
   if (wider != DType::kBytes) type += ShapeToString(field.shape);
   if (MayBeNull(fields, f)) type += '?';
-  const bool plain = type == DTypeName(wider);
+  const bool plain = type.size() == name;
   return fmt::format(
       "write {} {}",
       TypesLine(field, plain ? type : fmt::format("\"{}\"", type)), kInFields);

@@ -86,6 +86,10 @@ std::string WhyBytes(const std::string& file, size_t record,
 // UTF-8.
 std::string Shown(std::string_view text);
 
+// The error of a text that AppendTime refuses.
+absl::Status NoTime(std::string_view field, std::string_view text,
+                    LogicalType time);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_SOURCES_RECORD_DECODER_H_

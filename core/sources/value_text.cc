@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
+#include "core/base/date_text.h"
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
 
@@ -195,6 +196,26 @@ absl::Status IntegerNotKept(std::string_view what, std::string_view text,
       "{} is {}, which {} does not hold exactly; declare its type with "
       "`fields`: bytes keeps the digits, {} rounds",
       what, Shown(text), DTypeName(dtype), DTypeName(dtype));
+}
+
+bool AppendTime(std::string_view text, LogicalType time,
+                BufferBuilder& values) {
+  constexpr int64_t kASecond[] = {1, 1'000, 1'000'000, kNanosASecond};
+  const bool date = time == LogicalType::kDate;
+  const TimeUnit unit{
+      "", date ? 0
+               : kASecond[static_cast<size_t>(time) -
+                          static_cast<size_t>(LogicalType::kTimestampS)]};
+  DateText fields{text};
+  if (!ReadIso(fields)) return false;
+  const bool whole = date ? fields.hour == 0 && fields.minute == 0 &&
+                                fields.second == 0 && fields.nanos == 0 &&
+                                fields.offset == 0
+                          : fields.nanos % (kNanosASecond / unit.a_second) == 0;
+  const auto units = TimeOf(fields, unit, std::nullopt);
+  if (!whole || !units) return false;
+  values.Push(*units);
+  return true;
 }
 
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values) {

@@ -16,6 +16,11 @@ namespace feedmill {
 // REQUIRES: dtype is not kBytes; there are no spaces around the number.
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values);
 
+// Parses a date, or a date and time, of ISO 8601 as `time` and appends it.
+// False for other text, for a time out of range, and for one between two units.
+// REQUIRES: `time` is a date or a timestamp.
+bool AppendTime(std::string_view text, LogicalType time, BufferBuilder& values);
+
 // Same as AppendNumber for numbers of the most common form, and faster: up to
 // 17 digits, with an optional '-' before them and an optional point between
 // them. Returns false and appends nothing for other texts, and for numbers that

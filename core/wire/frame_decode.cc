@@ -71,6 +71,13 @@ DType ReadDType(FieldReader& reader, uint8_t code) {
   return DType::kBool;
 }
 
+LogicalType ReadLogicalType(FieldReader& reader, uint8_t code, DType dtype) {
+  if (IsLogicalTypeCode(code, dtype)) return static_cast<LogicalType>(code);
+  reader.Refuse(InvalidArgument("logical type {} of {} is not known", code,
+                                DTypeName(dtype)));
+  return LogicalType::kNone;
+}
+
 Shape ReadShape(FieldReader& reader, const flatbuffers::Vector<int64_t>& dims) {
   if (dims.size() > kMaxRank) {
     reader.Refuse(InvalidArgument("a shape has {} dimensions, more than {}",
@@ -108,9 +115,10 @@ std::shared_ptr<const ElementSpec> ReadSpec(FieldReader& reader,
               "two components are named '{}', or one of several has no name",
               std::string_view(name->data(), name->size())));
         }
-        return ComponentSpec{reader.Text(name),
-                             ReadDType(reader, component->dtype()),
-                             ReadShape(reader, *component->shape())};
+        const DType dtype = ReadDType(reader, component->dtype());
+        return ComponentSpec{
+            reader.Text(name), dtype, ReadShape(reader, *component->shape()),
+            ReadLogicalType(reader, component->logical(), dtype)};
       });
   return spec;
 }

@@ -111,8 +111,9 @@ Offset<fb::ElementSpec> PutSpec(Builder& builder, const ElementSpec& spec) {
       PutAll(builder, spec.components, [&](const ComponentSpec& component) {
         const auto name = Put(builder, component.name);
         const auto shape = builder.CreateVector(component.shape);
-        return fb::CreateComponent(
-            builder, name, static_cast<uint8_t>(component.dtype), shape);
+        return fb::CreateComponent(builder, name,
+                                   static_cast<uint8_t>(component.dtype), shape,
+                                   static_cast<uint8_t>(component.logical));
       }));
 }
 

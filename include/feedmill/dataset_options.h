@@ -53,9 +53,10 @@ struct SourceField {
   std::optional<std::string> default_text{};
   // For inference only; no part of the graph. The files have nulls of it.
   bool has_nulls = false;
+  LogicalType logical = LogicalType::kNone;
   friend bool operator==(const SourceField& a, const SourceField& b) {
     return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape &&
-           a.default_text == b.default_text;
+           a.default_text == b.default_text && a.logical == b.logical;
   }
 };
 
@@ -248,6 +249,7 @@ struct Feature {
   // or bytes. Absent: such a record is a data error, unless the first dimension
   // is unknown, which is 0 then.
   std::optional<std::string> default_text{};
+  LogicalType logical = LogicalType::kNone;
 };
 using Features = std::vector<Feature>;
 

@@ -56,6 +56,28 @@ size_t ItemSize(DType dtype);
 std::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
 
+// What the items of a component stand for. Pipelines compute with the dtype
+// alone; Python, Arrow and people get values of this type.
+enum class LogicalType : uint8_t {
+  kNone = 0,
+  kString = 1,       // bytes that are UTF-8 text
+  kDate = 2,         // int64: days since 1970-01-01
+  kTimestampS = 3,   // int64: seconds since 1970-01-01 00:00 UTC
+  kTimestampMs = 4,  // and milliseconds,
+  kTimestampUs = 5,  // microseconds,
+  kTimestampNs = 6,  // nanoseconds
+};
+
+// Returns "str", "date", "timestamp[us]"; DTypeName(dtype) for kNone.
+std::string_view TypeName(DType dtype, LogicalType logical);
+
+struct NamedType {
+  DType dtype;
+  LogicalType logical;
+};
+// Returns the type of a name of TypeName. "timestamp" has microseconds.
+std::optional<NamedType> TypeFromName(std::string_view name);
+
 bool IsInteger(DType dtype);  // without bool
 bool IsSigned(DType dtype);   // signed integers
 bool IsFloat(DType dtype);
@@ -120,9 +142,13 @@ struct ComponentSpec {
   std::string name;  // empty for the single unnamed component
   DType dtype = DType::kInt64;
   Shape shape;  // of one element: {} for a scalar
+  // Values of components that differ in it alone are equal.
+  LogicalType logical = LogicalType::kNone;
 
   bool IsStatic() const;  // no unknown dimension
-  friend bool operator==(const ComponentSpec&, const ComponentSpec&) = default;
+  friend bool operator==(const ComponentSpec& a, const ComponentSpec& b) {
+    return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+  }
 };
 
 // The components of an element, in order. Names are unique; an unnamed

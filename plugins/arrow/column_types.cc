@@ -34,6 +34,23 @@ std::shared_ptr<DataType> ItemsOf(const DataType& type) {
   }
 }
 
+// Returns what the items of `dtype` of a type stand for.
+LogicalType LogicalOf(const DataType& type, DType dtype) {
+  if (type.id() == Type::DICTIONARY) {
+    const auto& values =
+        static_cast<const arrow::DictionaryType&>(type).value_type();
+    return LogicalOf(*StorageOf(values), dtype);
+  }
+  if (dtype == DType::kBytes) {
+    const bool binary =
+        type.id() == Type::BINARY || type.id() == Type::LARGE_BINARY ||
+        type.id() == Type::BINARY_VIEW || type.id() == Type::FIXED_SIZE_BINARY;
+    return binary ? LogicalType::kNone : LogicalType::kString;
+  }
+  const auto time = TimeOfType(type);
+  return time ? LogicalOfTime(*time) : LogicalType::kNone;
+}
+
 // Returns the component of numbers or texts; nullopt for other types.
 std::optional<SourceField> ItemComponentOf(std::shared_ptr<DataType> type) {
   SourceField field;
@@ -50,6 +67,7 @@ std::optional<SourceField> ItemComponentOf(std::shared_ptr<DataType> type) {
   const auto dtype = DTypeOfType(*type);
   if (!dtype) return std::nullopt;
   field.dtype = *dtype;
+  field.logical = LogicalOf(*type, *dtype);
   return field;
 }
 
@@ -68,7 +86,9 @@ bool HasJsonText(const DataType& type) {
 std::optional<SourceField> ComponentOf(const std::shared_ptr<DataType>& type) {
   if (const auto items = ItemComponentOf(type)) return items;
   if (!BecomesJson(type)) return std::nullopt;
-  return SourceField{};
+  SourceField json;
+  json.logical = LogicalType::kString;
+  return json;
 }
 
 // Appends the times among the values of a type.
@@ -97,6 +117,7 @@ bool AddScalars(const DataType& type, const std::string& prefix,
     } else if (const auto dtype = DTypeOfType(*member)) {
       FlatColumn& column = out.emplace_back();
       column.column.field = {name, *dtype, {kUnknownDim}};
+      column.column.field.logical = LogicalOf(*member, *dtype);
       column.in_items = path;
       column.type = arrow::list(member);
       AddTimes(*member, column.column.times);

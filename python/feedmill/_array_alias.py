@@ -16,6 +16,15 @@ class _Alias:
         self.array = array
 
 
+def without_unit(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns times as their int64, for frameworks without times; other arrays as they are.
+
+    >>> without_unit(np.array(["1970-01-02"], "datetime64[D]"))
+    array([1])
+    """
+    return array.view(np.int64) if array.dtype.kind == "M" else array
+
+
 def writable_alias(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Returns an array over the same memory that says it may be written.
 

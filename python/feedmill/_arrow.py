@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from feedmill._array_alias import without_unit
+
 if TYPE_CHECKING:
     from feedmill.reader import Reader
 
@@ -35,12 +37,20 @@ def record_batches(reader: Reader) -> Any:
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
+def _item_type(dtype: str) -> Any:
+    if dtype in ("bytes", "str"):
+        return pa.large_binary() if dtype == "bytes" else pa.large_string()
+    if dtype.startswith("timestamp["):
+        return pa.timestamp(dtype.removeprefix("timestamp[").removesuffix("]"))
+    return pa.date32() if dtype == "date" else pa.from_numpy_dtype(np.dtype(dtype))
+
+
 def _type(dtype: str, shape: Shape, nullable: bool) -> Any:
     """The Arrow type of a component."""
-    item = pa.large_binary() if dtype == "bytes" else pa.from_numpy_dtype(np.dtype(dtype))
+    item = _item_type(dtype)
     if any(dim < 0 for dim in shape):
         return pa.large_list(_type(dtype, shape[1:], nullable))
-    if len(shape) > 1 and dtype != "bytes" and not nullable:
+    if len(shape) > 1 and dtype not in ("bytes", "str") and not nullable:
         return pa.fixed_shape_tensor(item, list(shape))
     for dim in reversed(shape):
         item = pa.list_(item, dim)
@@ -71,6 +81,6 @@ def _array(column: Any, type: Any, shape: Shape) -> Any:
         return pa.FixedSizeListArray.from_arrays(values, type=type)
     if isinstance(column, np.ma.MaskedArray):
         return pa.array(column.data, type, mask=np.ma.getmaskarray(column))
-    if not isinstance(column, np.ndarray) or column.dtype in (object, bool):
+    if not isinstance(column, np.ndarray) or column.dtype in (object, bool) or type == pa.date32():
         return pa.array(column, type)
-    return pa.Array.from_buffers(type, len(column), [None, pa.py_buffer(column)])
+    return pa.Array.from_buffers(type, len(column), [None, pa.py_buffer(without_unit(column))])

@@ -22,7 +22,7 @@ from feedmill._look import Elements, cut, table_of
 from feedmill._python_functions import Spec, local_interpreter
 from feedmill._sources import Sources
 from feedmill._steps import Steps
-from feedmill._values import options
+from feedmill._values import TIMES, options
 from feedmill.errors import InvalidArgumentError, NotFoundError, UnknownLengthError
 from feedmill.reader import Reader
 
@@ -56,6 +56,8 @@ READ_OPTIONS: dict[str, Callable[[str, Any], Any]] = {
     "nulls": check.nulls,
 }
 
+# The types of what text and times are made of.
+_PLAIN = {"str": "bytes", **dict.fromkeys(TIMES.values(), "int64")}
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
 
 
@@ -69,6 +71,8 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
 
     __slots__ = ("_native",)
     _native: _feedmill.Pipeline
+    # Elements have text as str and times as datetime64; else bytes and int64.
+    _logical = True
 
     def __init__(self) -> None:
         raise TypeError("a dataset begins with a source, fm.Dataset.images(…), or from_yaml(…)")
@@ -183,7 +187,8 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
         >>> fm.Dataset.range(6).batch(2).element_spec
         ComponentSpec(dtype='int64', shape=(None,))
         """
-        return _element_spec(self._pipeline().element_spec())
+        specs = dict(self.schema)
+        return specs.get("", specs)
 
     @property
     def schema(self) -> Schema:
@@ -199,7 +204,7 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
         n: int64[?]
         half: float64[?]
         """
-        return _specs(self._pipeline().element_spec())
+        return _specs(self._pipeline().element_spec(), self._logical)
 
     @property
     def class_names(self) -> list[str]:
@@ -397,7 +402,7 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
         job.
         """
         options = self._native_options({**locals()})
-        return Reader(self._pipeline(), options, state)
+        return Reader(self._pipeline(), {**options, "logical": self._logical}, state)
 
     # ---- a value
 
@@ -449,7 +454,7 @@ class DatasetBase(Sources, Steps, metaclass=AnsweringType):
             if place != "options"
         )
         spec = self._native.known_spec()
-        known = "schema not known yet" if spec is None else _specs(spec)._line()
+        known = "schema not known yet" if spec is None else _specs(spec, self._logical)._line()
         return f"<feedmill.Dataset {' → '.join(steps)}: {known}>"
 
     def _repr_html_(self) -> str:
@@ -471,16 +476,16 @@ def _rows_of(chunk: Any) -> int:
     return len(next(iter(chunk.values())) if isinstance(chunk, dict) else chunk)
 
 
-def _element_spec(
-    entries: Sequence[tuple[str, str, Sequence[int], bool]],
-) -> ComponentSpec | dict[str, ComponentSpec]:
-    specs = dict(_specs(entries))
-    return specs.get("", specs)
-
-
-def _specs(entries: Sequence[tuple[str, str, Sequence[int], bool]]) -> Schema:
+def _specs(entries: Sequence[tuple[str, str, Sequence[int], bool]], logical: bool) -> Schema:
     return Schema(
-        (name, ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape), nullable))
+        (
+            name,
+            ComponentSpec(
+                dtype if logical else _PLAIN.get(dtype, dtype),
+                tuple(None if dim < 0 else dim for dim in shape),
+                nullable,
+            ),
+        )
         for name, dtype, shape, nullable in entries
     )
 

@@ -69,7 +69,9 @@ def shown(value: Any) -> str:
     if array.ndim == 0:
         return str(array)
     if array.size > ITEMS_MOST:
-        dtype = "bytes" if array.dtype == object else array.dtype
+        dtype: Any = array.dtype
+        if array.dtype == object:
+            dtype = "str" if all(isinstance(item, str) for item in array.flat) else "bytes"
         return f"{dtype}[{', '.join(map(str, array.shape))}]"
     hidden = np.ma.getmaskarray(array).flat
     items = [shown(None if h else item) for item, h in zip(array.flat, hidden, strict=True)]

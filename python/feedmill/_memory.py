@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from feedmill._feedmill import Pipeline
+from feedmill._values import TIMES
 from feedmill.errors import InvalidArgumentError
 
 _DTYPES = frozenset(
@@ -200,8 +201,12 @@ def _of_array(name: str, array: Any) -> Column:
         column = _of_texts(name, array.ravel().tolist())
         column.rows, column.shape = len(array), list(array.shape[1:])
         return column
+    dtype = ""
     if array.dtype.kind in "mM":
         # Times are the number of their units, as in npy files.
+        if array.dtype.kind == "M":
+            unit, count = np.datetime_data(array.dtype)
+            dtype = TIMES.get(unit, "") if count == 1 else ""
         array = np.ascontiguousarray(array).view(
             array.dtype.str.replace(array.dtype.kind, "i", 1)[:3]
         )
@@ -215,7 +220,7 @@ def _of_array(name: str, array: Any) -> Column:
     array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
     if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:
         array = array.view(np.uint8) != 0
-    return Column(array.dtype.name, list(array.shape[1:]), len(array), array)
+    return Column(dtype or array.dtype.name, list(array.shape[1:]), len(array), array)
 
 
 def _of_texts(name: str, items: Sequence[Any]) -> Column:
@@ -230,7 +235,8 @@ def _of_texts(name: str, items: Sequence[Any]) -> Column:
             raise _unknown(name, row, item)
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(item) for item in encoded], out=offsets[1:])
-    return Column("bytes", [], len(encoded), b"".join(encoded), offsets)
+    dtype = "str" if all(isinstance(item, str) for item in items) else "bytes"
+    return Column(dtype, [], len(encoded), b"".join(encoded), offsets)
 
 
 def _unknown(name: str, row: int, item: Any) -> InvalidArgumentError:
@@ -411,6 +417,9 @@ def _of_arrow_scalars(name: str, array: Any) -> Column:
     elif types.is_temporal(kind) and not types.is_interval(kind):
         whole = array.view(pa.int32() if kind.bit_width == 32 else pa.int64())
         column = _of_arrow_scalars(name, whole.cast(pa.int64()))
+        unit = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
+        if types.is_date(kind) or types.is_timestamp(kind):
+            column.dtype = TIMES[unit]
     elif types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
         known = pc.fill_null(array, pa.scalar(0).cast(kind)) if array.null_count else array
         column = _of_array(name, known.to_numpy(zero_copy_only=False))
@@ -430,10 +439,11 @@ def _of_arrow_texts(array: Any) -> Column:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    dtype = "str" if "string" in str(array.type) else "bytes"
     array = array.cast(pa.large_binary())
     if array.null_count:
         array = pc.fill_null(array, b"")
-    return Column("bytes", [], len(array), array.buffers()[2] or b"", _offsets(array))
+    return Column(dtype, [], len(array), array.buffers()[2] or b"", _offsets(array))
 
 
 def _offsets(array: Any) -> Any:

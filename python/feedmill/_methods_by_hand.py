@@ -154,7 +154,7 @@ class SourceMethods:
         >>> import feedmill as fm
         >>> ds = fm.Dataset.from_dict({"n": [1, 2, 3], "name": ["a", "b", "c"]})
         >>> next(ds.shuffle().with_options(seed=1).read())
-        {'n': np.int64(3), 'name': b'c'}
+        {'n': np.int64(3), 'name': 'c'}
         """
         if not isinstance(columns, Mapping):
             raise InvalidArgumentError(
@@ -422,7 +422,7 @@ class StepMethods:
         >>> cats = fm.Dataset.from_dict({"label": ["cat", "cat", "cat", "dog"]})
         >>> even = cats.weighted_sample(classes="label", seed=1)
         >>> sorted(e["label"] for e in even.read())
-        [b'cat', b'cat', b'dog', b'dog']
+        ['cat', 'cat', 'dog', 'dog']
         """
         if isinstance(weights, str):
             weights = self._values_of(weights)

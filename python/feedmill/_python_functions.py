@@ -19,7 +19,7 @@ from feedmill import _arguments as check
 from feedmill import _feedmill
 from feedmill._function_identity import identity
 from feedmill._trace_errors import place_of
-from feedmill._values import plain
+from feedmill._values import TIMES, plain, type_name
 from feedmill.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ Spec: TypeAlias = "ComponentSpec | dict[str, ComponentSpec]"
 # Every function needs them; a worker must have the same versions.
 _PACKAGES = ("numpy", "cloudpickle")
 _MEMORY_MAX = (1 << 63) - 1
+_OTHERS = ("bytes", "str", *TIMES.values())
 _DTYPES = frozenset(
     "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
 )
@@ -264,13 +265,13 @@ def _versions(packages: Sequence[str]) -> list[str]:
 
 def _type_text(dtype: Any, shape: Sequence[int | None]) -> str:
     try:
-        name = "bytes" if dtype in (bytes, "bytes") else np.dtype(dtype).name
+        name = dtype if isinstance(dtype, str) and dtype in _OTHERS else type_name(dtype)
     except TypeError:
         raise InvalidArgumentError(f"output: {dtype!r} is no dtype") from None
-    if name != "bytes" and name not in _DTYPES:
+    if name not in _OTHERS and name not in _DTYPES:
         raise InvalidArgumentError(
-            f"output: there are no components of {name}; there are bytes, "
-            + ", ".join(sorted(_DTYPES))
+            f"output: there are no components of {name}; there are "
+            + ", ".join([*_OTHERS, *sorted(_DTYPES)])
         )
     dims = ", ".join("?" if dim is None else str(int(dim)) for dim in shape)
     return f"{name}[{dims}]" if dims else name

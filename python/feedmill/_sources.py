@@ -235,7 +235,7 @@ class Sources(SourceMethods):
         >>> rows = [{"path": "photos/cat/0.jpg", "caption": "a cat"}]
         >>> photos = fm.Dataset.image_table(fm.Dataset.from_list(rows))
         >>> next(photos.decode_image().read())["caption"]
-        b'a cat'
+        'a cat'
         """
         return cls._made("image_table", table=table_of(table), column=column)
 

@@ -38,12 +38,30 @@ Outputs: TypeAlias = (
 )
 
 
+# Types of times, by the unit of NumPy's datetime64.
+TIMES = {
+    "D": "date",
+    "s": "timestamp[s]",
+    "ms": "timestamp[ms]",
+    "us": "timestamp[us]",
+    "ns": "timestamp[ns]",
+}
+
+
+def type_name(value: Any) -> str:
+    """Returns feedmill's name of a type of Python or NumPy. Raises TypeError for others."""
+    if value in (str, bytes):
+        return str(value.__name__)
+    dtype = np.dtype(value)  # int is int64
+    if dtype.kind == "M" and np.datetime_data(dtype)[1] == 1:
+        return TIMES.get(np.datetime_data(dtype)[0], dtype.name)
+    return str(dtype.name)
+
+
 def _type_text(value: Any) -> str:
     """Returns the name of a type of Python or NumPy in definitions."""
-    if value in (str, bytes):
-        return "bytes"
     try:
-        return str(np.dtype(value).name)  # int is int64
+        return type_name(value)
     except TypeError:
         return repr(value)
 

@@ -100,6 +100,8 @@ def _bytes_text(value: bytes) -> str:
 
 def dtype_name(dtype: Any) -> str:
     """Returns the name that expressions have for a dtype of NumPy or Python."""
+    if dtype in (str, bytes, "str", "bytes"):
+        return dtype if isinstance(dtype, str) else str(dtype.__name__)
     name = str(np.dtype(dtype).name)
     if name not in _DTYPES:
         raise trace_error(

@@ -14,6 +14,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from feedmill._adapter import Adapter
+from feedmill._array_alias import without_unit
 from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError
 from feedmill.reader import Element
@@ -88,10 +89,11 @@ class JaxLoader(Adapter):
     def _array(self, value: Any, name: str | None) -> Any:
         if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == object:
             return value
+        value = without_unit(np.asarray(value))
         sharding = self._sharding_of(name)
         if sharding is None:
             return jax.device_put(value)
-        return jax.make_array_from_process_local_data(sharding, np.asarray(value))
+        return jax.make_array_from_process_local_data(sharding, value)
 
     def _sharding_of(self, name: str | None) -> Any:
         if isinstance(self._sharding, dict):
@@ -116,7 +118,7 @@ class JaxLoader(Adapter):
             return found
         specs = self._dataset.element_spec
         for name, spec in (specs if isinstance(specs, dict) else {None: specs}).items():
-            varies = spec.dtype != "bytes" and None in spec.shape
+            varies = spec.dtype not in ("bytes", "str") and None in spec.shape
             if varies and self._sharding_of(name) is not None:
                 raise InvalidArgumentError(
                     f"sharding: {'the element' if name is None else name} has the shape "

@@ -68,8 +68,10 @@ class Reader:
         self._length = self._native.left
 
     def _open(self, token: bytes | None) -> _feedmill.Reader:
-        options = _feedmill.ReadOptions(token=token, **self._options)
-        return _feedmill.Reader(self._pipeline, options, self._options["nulls"])
+        given = dict(self._options)
+        logical = given.pop("logical", True)
+        options = _feedmill.ReadOptions(token=token, **given)
+        return _feedmill.Reader(self._pipeline, options, given["nulls"], logical)
 
     # ---- elements
 

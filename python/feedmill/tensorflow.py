@@ -12,9 +12,10 @@ import numpy as np
 import tensorflow as tf
 
 from feedmill._adapter import Adapter
-from feedmill._array_alias import writable_alias
+from feedmill._array_alias import without_unit, writable_alias
 from feedmill._component_spec import ComponentSpec
 from feedmill._dataset_base import DatasetBase
+from feedmill._values import TIMES
 from feedmill.loader import Elements
 from feedmill.reader import Element
 
@@ -106,6 +107,8 @@ class TensorFlowLoader(Adapter):
 
 def _tensor(value: Any) -> Any:
     """Returns the tensor of a value: of the same memory, if kernels can use that."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "M":
+        value = without_unit(np.asarray(value))
     if isinstance(value, np.ndarray) and value.dtype != object and value.size > 0:
         aligned = value.__array_interface__["data"][0] % _ALIGNMENT == 0
         if aligned and value.flags.c_contiguous:
@@ -119,5 +122,7 @@ _ALIGNMENT = 64
 
 
 def _tensor_spec(spec: ComponentSpec) -> Any:
-    dtype = tf.string if spec.dtype == "bytes" else tf.as_dtype(np.dtype(spec.dtype))
-    return tf.TensorSpec(spec.shape, dtype)
+    if spec.dtype in ("bytes", "str"):
+        return tf.TensorSpec(spec.shape, tf.string)
+    times = spec.dtype in TIMES.values()
+    return tf.TensorSpec(spec.shape, tf.int64 if times else tf.as_dtype(np.dtype(spec.dtype)))

@@ -19,7 +19,7 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from feedmill import _arguments as check
 from feedmill._adapter import Adapter
-from feedmill._array_alias import writable_alias
+from feedmill._array_alias import without_unit, writable_alias
 from feedmill._data_loader import check_loader, gives_nothing
 from feedmill._dataset_base import DatasetBase
 from feedmill.errors import InvalidArgumentError, OutOfRangeError
@@ -269,9 +269,10 @@ def to_tensors(
     if isinstance(element, np.ndarray):
         if element.dtype == object:
             return element
+        element = without_unit(element)
         tensor = torch.from_numpy(element.copy() if copy else writable_alias(element))
     elif isinstance(element, np.generic):
-        tensor = torch.from_numpy(np.array(element))
+        tensor = torch.from_numpy(without_unit(np.array(element)))
     else:
         return element
     if pin_memory:

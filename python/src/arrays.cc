@@ -11,7 +11,9 @@
 
 #include "core/base/status.h"
 #include "core/chunk/validity.h"
+#include "core/sources/record_decoder.h"
 #include "feedmill/element.h"
+#include "python/src/status.h"
 
 namespace feedmill::python {
 namespace {
@@ -24,10 +26,29 @@ nb::dlpack::dtype ArrayType(DType dtype) {
                       [](auto item) { return nb::dtype<decltype(item)>(); });
 }
 
+const char* NumPyName(DType dtype, LogicalType logical) {
+  switch (logical) {
+    case LogicalType::kDate:
+      return "datetime64[D]";
+    case LogicalType::kTimestampS:
+      return "datetime64[s]";
+    case LogicalType::kTimestampMs:
+      return "datetime64[ms]";
+    case LogicalType::kTimestampUs:
+      return "datetime64[us]";
+    case LogicalType::kTimestampNs:
+      return "datetime64[ns]";
+    case LogicalType::kNone:
+    case LogicalType::kString:
+      break;
+  }
+  return dtype == DType::kInt64 ? "int64" : "uint64";
+}
+
 // Returns an array over the items of `values` from byte `offset`, which keeps
 // the memory alive.
 nb::object ArrayOver(const Buffer& values, size_t offset, DType dtype,
-                     const std::vector<size_t>& shape) {
+                     LogicalType logical, const std::vector<size_t>& shape) {
   static constexpr std::byte kNothing[kBufferAlignment] = {};
   auto owned = std::make_unique<Buffer>(values);
   const std::byte* data =
@@ -41,28 +62,11 @@ nb::object ArrayOver(const Buffer& values, size_t offset, DType dtype,
   // The buffer protocol names 64 bits "long long", which NumPy treats as a type
   // different from its int64.
   if (dtype != DType::kInt64 && dtype != DType::kUInt64) return array;
-  return array.attr("view")(dtype == DType::kInt64 ? "int64" : "uint64");
+  return array.attr("view")(NumPyName(dtype, logical));
 }
 
 nb::object BytesOf(std::string_view bytes) {
   return nb::bytes(bytes.data(), bytes.size());
-}
-
-// Returns an array of dtype object with the byte strings of a row.
-nb::object BytesArray(const Column& column, size_t row) {
-  nb::list items;
-  const int64_t start = column.RowStart(row);
-  for (int64_t k = 0; k < column.RowItems(row); ++k) {
-    items.append(BytesOf(column.BytesAt(start + k)));
-  }
-  nb::list shape;
-  for (const int64_t dim : column.RowDims(row)) shape.append(dim);
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array = numpy.attr("empty")(nb::len(items), "object");
-  array[nb::slice(nb::none(), nb::none(), nb::none())] = items;
-  array = array.attr("reshape")(nb::tuple(shape));
-  array.attr("flags").attr("writeable") = false;
-  return array;
 }
 
 std::vector<size_t> RowsShape(size_t rows, const Shape& shape) {
@@ -103,6 +107,11 @@ bool AllValid(const Column& validity, size_t begin, size_t end) {
   return std::find(items + first, items + last, 0) == items + last;
 }
 
+nb::object Utf8Text(std::string_view text) {
+  return nb::steal(PyUnicode_DecodeUTF8(
+      text.data(), static_cast<Py_ssize_t>(text.size()), nullptr));
+}
+
 }  // namespace
 
 absl::Status CheckMaskNames(const ElementSpec& spec) {
@@ -120,7 +129,8 @@ absl::Status CheckMaskNames(const ElementSpec& spec) {
   return absl::OkStatus();
 }
 
-ChunkArrays::ChunkArrays(Chunk chunk, Nulls nulls) : chunk_(std::move(chunk)) {
+ChunkArrays::ChunkArrays(Chunk chunk, Nulls nulls, bool logical)
+    : chunk_(std::move(chunk)), logical_(logical) {
   const std::span all(std::as_const(chunk_.spec->components));
   for (size_t c = 0; c < all.size() && !all[c].name.empty(); ++c) {
     if (!IsValidity(all, c)) {
@@ -134,12 +144,45 @@ ChunkArrays::ChunkArrays(Chunk chunk, Nulls nulls) : chunk_(std::move(chunk)) {
     masked_.resize(all.size());
     masked_[c] = true;
   }
-  for (const Column& column : chunk_.columns) {
+  for (size_t c = 0; c < chunk_.columns.size(); ++c) {
+    const Column& column = chunk_.columns[c];
     nb::object& array = arrays_.emplace_back();
     if (column.ragged() || column.dtype == DType::kBytes) continue;
-    array = ArrayOver(column.values, 0, column.dtype,
+    array = ArrayOver(column.values, 0, column.dtype, LogicalOf(c),
                       RowsShape(chunk_.rows, column.shape));
   }
+}
+
+nb::object ChunkArrays::StringOf(size_t c, std::string_view bytes) const {
+  if (LogicalOf(c) != LogicalType::kString) return BytesOf(bytes);
+  nb::object text = Utf8Text(bytes);
+  if (text.is_valid()) return text;
+  PyErr_Clear();
+  bad_text_ = DataLoss(
+      "component \"{0}\" has the text \"{1}\", which is not UTF-8; have it as "
+      "bytes: types={{\"{0}\": \"bytes\"}} where the source infers its types, "
+      "or "
+      ".with_columns({0}=\"cast({0}, bytes)\")",
+      chunk_.spec->components[c].name, Shown(bytes));
+  Raise(bad_text_);
+}
+
+// Returns an array of dtype object with the byte strings of a row.
+nb::object ChunkArrays::StringArray(size_t c, size_t row) const {
+  const Column& column = chunk_.columns[c];
+  nb::list items;
+  const int64_t start = column.RowStart(row);
+  for (int64_t k = 0; k < column.RowItems(row); ++k) {
+    items.append(StringOf(c, column.BytesAt(start + k)));
+  }
+  nb::list shape;
+  for (const int64_t dim : column.RowDims(row)) shape.append(dim);
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  nb::object array = numpy.attr("empty")(nb::len(items), "object");
+  array[nb::slice(nb::none(), nb::none(), nb::none())] = items;
+  array = array.attr("reshape")(nb::tuple(shape));
+  array.attr("flags").attr("writeable") = false;
+  return array;
 }
 
 PyObject* ChunkArrays::Component(size_t c, size_t row) const {
@@ -148,8 +191,8 @@ PyObject* ChunkArrays::Component(size_t c, size_t row) const {
   }
   const Column& column = chunk_.columns[c];
   if (column.dtype == DType::kBytes) {
-    if (!column.shape.empty()) return BytesArray(column, row).release().ptr();
-    return BytesOf(column.BytesAt(column.RowStart(row))).release().ptr();
+    if (!column.shape.empty()) return StringArray(c, row).release().ptr();
+    return StringOf(c, column.BytesAt(column.RowStart(row))).release().ptr();
   }
   std::vector<size_t> shape;
   for (const int64_t dim : column.RowDims(row)) {
@@ -157,7 +200,9 @@ PyObject* ChunkArrays::Component(size_t c, size_t row) const {
   }
   const size_t offset =
       static_cast<size_t>(column.RowStart(row)) * ItemSize(column.dtype);
-  return ArrayOver(column.values, offset, column.dtype, shape).release().ptr();
+  return ArrayOver(column.values, offset, column.dtype, LogicalOf(c), shape)
+      .release()
+      .ptr();
 }
 
 nb::object ChunkArrays::MaskedComponent(size_t c, size_t row) const {
@@ -183,21 +228,19 @@ std::optional<std::string_view> ChunkArrays::FirstNull(size_t begin,
 
 PyObject* ChunkArrays::Row(size_t row) const {
   if (names_.empty()) return Component(0, row);
-  PyObject* const element = PyDict_New();
-  if (element == nullptr) return nullptr;
+  nb::object element = nb::steal(PyDict_New());
+  if (!element.is_valid()) return nullptr;
   for (size_t c = 0; c < names_.size(); ++c) {
     if (!names_[c].is_valid()) continue;
     PyObject* const value = IsMasked(c)
                                 ? MaskedComponent(c, row).release().ptr()
                                 : Component(c, row);
     const bool set = value != nullptr &&
-                     PyDict_SetItem(element, names_[c].ptr(), value) == 0;
+                     PyDict_SetItem(element.ptr(), names_[c].ptr(), value) == 0;
     Py_XDECREF(value);
-    if (set) continue;
-    Py_DECREF(element);
-    return nullptr;
+    if (!set) return nullptr;
   }
-  return element;
+  return element.release().ptr();
 }
 
 std::vector<uintptr_t> ChunkArrays::Addresses() const {

@@ -28,21 +28,25 @@ absl::Status CheckMaskNames(const ElementSpec& spec);
 
 // The columns of a chunk as Python objects.
 //
-// Numbers and bools are read-only NumPy arrays over the chunk's own memory,
-// which they keep alive. Byte strings are copied: a scalar becomes `bytes`, a
-// tensor of byte strings an array of dtype object.
+// Numbers, bools and times (datetime64) are read-only NumPy arrays over the
+// chunk's own memory, which they keep alive. Byte strings are copied: a scalar
+// becomes `bytes`, or `str` if it is text; a tensor of them an array of dtype
+// object. Text that is not UTF-8 raises DataLoss.
 //
 // REQUIRES of every method: the GIL is held.
 class ChunkArrays {
  public:
   ChunkArrays() = default;
-  explicit ChunkArrays(Chunk chunk, Nulls nulls);
+  // `logical`: text is `str`, times are `datetime64`; else `bytes` and int64.
+  ChunkArrays(Chunk chunk, Nulls nulls, bool logical);
 
   size_t rows() const { return chunk_.rows; }
   // Returns element `row`: a dict by component, or the bare value of a single
   // unnamed component. A scalar is a NumPy scalar. Returns a new reference, or
   // null if Python raised.
   PyObject* Row(size_t row) const;
+  // Returns why a method raised for a text; OK if none did.
+  const absl::Status& bad_text() const { return bad_text_; }
   // Returns all rows: each component is an array with a new first axis. A
   // component whose rows differ in shape is a list of arrays.
   nanobind::object Columns() const;
@@ -54,13 +58,20 @@ class ChunkArrays {
 
  private:
   PyObject* Component(size_t c, size_t row) const;
-  // The same, with nulls.
+  LogicalType LogicalOf(size_t c) const {
+    return logical_ ? chunk_.spec->components[c].logical : LogicalType::kNone;
+  }
+  nanobind::object StringOf(size_t c, std::string_view bytes) const;
+  nanobind::object StringArray(size_t c, size_t row) const;
+  // The same as Component, with nulls.
   nanobind::object MaskedComponent(size_t c, size_t row) const;
   nanobind::object ColumnOf(size_t c) const;
   // True if component c may be null, and gets a mask.
   bool IsMasked(size_t c) const { return !masked_.empty() && masked_[c]; }
 
   Chunk chunk_;
+  bool logical_ = true;
+  mutable absl::Status bad_text_;
   // The rows of each component as one array; null for byte strings and for rows
   // that differ in shape.
   std::vector<nanobind::object> arrays_;

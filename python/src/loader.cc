@@ -52,7 +52,7 @@ void PythonLoader::CloseReader() {
 
 PythonReader* PythonLoader::NextEpoch() {
   Usable();
-  if (loader_->failed() || (current_ != nullptr && current_->found_null())) {
+  if (loader_->failed() || (current_ != nullptr && current_->refused())) {
     Raise(FailedPrecondition(
         "the epoch before ended with an error; continue with "
         "load_state_dict(state)"));
@@ -67,7 +67,7 @@ PythonReader* PythonLoader::NextEpoch() {
 
 std::string PythonLoader::Save() {
   Usable();
-  if (current_ != nullptr) current_->CheckNoNull();
+  if (current_ != nullptr) current_->CheckNoneRefused();
   return CallIdle(&Loader::Save);
 }
 

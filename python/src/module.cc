@@ -272,11 +272,11 @@ void BindReader(nb::module_& m) {
       .def(
           "__init__",
           [](PythonReader* self, const PythonPipeline& pipeline,
-             ReadOptions options, std::string_view nulls) {
-            new (self)
-                PythonReader(pipeline, std::move(options), NullsOf(nulls));
+             ReadOptions options, std::string_view nulls, bool logical) {
+            new (self) PythonReader(pipeline, std::move(options),
+                                    NullsOf(nulls), logical);
           },
-          "pipeline"_a, "options"_a, "nulls"_a)
+          "pipeline"_a, "options"_a, "nulls"_a, "logical"_a = true)
       .def(
           "next_columns",
           [](PythonReader& reader, std::optional<std::string_view> nulls) {

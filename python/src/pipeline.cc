@@ -149,11 +149,11 @@ PythonPipeline PythonPipeline::FromTable(
   feedmill::ElementSpec spec;
   for (const auto& [name, dtype, shape, values, offsets, shapes, starts] :
        columns) {
-    const std::optional<DType> type = DTypeFromName(dtype);
+    const std::optional<NamedType> type = TypeFromName(dtype);
     if (!type) Raise(InvalidArgument("there is no dtype {}", dtype));
-    spec.components.push_back({name, *type, shape});
-    table.columns.push_back({*type, shape, ViewOf(values), ViewOf(offsets),
-                             ViewOf(shapes), ViewOf(starts)});
+    spec.components.push_back({name, type->dtype, shape, type->logical});
+    table.columns.push_back({type->dtype, shape, ViewOf(values),
+                             ViewOf(offsets), ViewOf(shapes), ViewOf(starts)});
   }
   table.spec = std::make_shared<const feedmill::ElementSpec>(std::move(spec));
   absl::StatusOr<Dataset> made =
@@ -262,7 +262,8 @@ nb::list PythonPipeline::FirstWithin(uint64_t count, double seconds) const {
   });
   nb::list elements;
   for (Chunk& chunk : chunks) {
-    const ChunkArrays arrays(std::move(chunk), Nulls::kMasked);
+    const ChunkArrays arrays(std::move(chunk), Nulls::kMasked,
+                             /*logical=*/true);
     for (size_t row = 0; row < arrays.rows(); ++row) {
       elements.append(nb::steal(arrays.Row(row)));
     }
@@ -288,7 +289,8 @@ std::vector<SpecEntry> SpecEntries(const feedmill::ElementSpec& spec) {
   const std::span all(spec.components);
   for (size_t c = 0; c < all.size(); ++c) {
     if (IsValidity(all, c)) continue;
-    entries.emplace_back(all[c].name, std::string(DTypeName(all[c].dtype)),
+    entries.emplace_back(all[c].name,
+                         std::string(TypeName(all[c].dtype, all[c].logical)),
                          all[c].shape, MayBeNull(all, c));
   }
   return entries;

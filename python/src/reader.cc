@@ -77,9 +77,10 @@ std::shared_ptr<Waiting> WaitInPython(ReadOptions& options) {
 }
 
 PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options,
-                           Nulls nulls)
+                           Nulls nulls, bool logical)
     : shared_(pipeline.unordered()),
       nulls_(nulls),
+      logical_(logical),
       waiting_(WaitInPython(options)) {
   own_ = Take(Interruptible(
       [&] { return Read(pipeline.graph(), std::move(options)); }));
@@ -170,34 +171,33 @@ bool PythonReader::Advance() {
   }
   row_ = (*at_).row();
   if (row_ == 0) {
-    arrays_ = ChunkArrays((*at_).chunk(), nulls_);
+    arrays_ = ChunkArrays((*at_).chunk(), nulls_, logical_);
     has_null_ = nulls_ == Nulls::kError && arrays_.FirstNull(0, arrays_.rows());
   }
   begun_ = true;
   return true;
 }
 
-void PythonReader::CheckNoNull() const {
-  if (!found_null()) return;
-  Raise(InvalidArgument(
+void PythonReader::CheckNoneRefused() const { Check(refused_); }
+
+void PythonReader::RefuseNulls(const ChunkArrays& arrays, size_t begin,
+                               size_t end) {
+  const auto component = arrays.FirstNull(begin, end);
+  if (!component) return;
+  refused_ = InvalidArgument(
       "component \"{0}\" is null, and nulls=\"error\" is the default: read "
       "with "
       "nulls=\"masked\" for None and masked arrays, or with nulls=\"fill\" for "
       "0 or an empty value; or have no nulls, by "
       ".with_columns({0}=\"fill_null({0}, …)\") or .filter(\"not "
       "is_null({0})\")",
-      null_component_));
-}
-
-void PythonReader::RefuseNulls(const ChunkArrays& arrays, size_t begin,
-                               size_t end) {
-  null_component_ = arrays.FirstNull(begin, end).value_or("");
-  CheckNoNull();
+      *component);
+  CheckNoneRefused();
 }
 
 PyObject* PythonReader::NextElement() {
   Usable();
-  CheckNoNull();
+  CheckNoneRefused();
   const Use use(used_by_);
   // Within a chunk, a call waits only if sharing readers report their progress.
   if (row_ + 1 < arrays_.rows() && !shared_) {
@@ -207,14 +207,16 @@ PyObject* PythonReader::NextElement() {
     return nullptr;
   }
   if (has_null_) RefuseNulls(arrays_, row_, row_ + 1);
-  PyObject* const element = arrays_.Row(row_);
-  if (element == nullptr) throw nb::python_error();
-  return element;
+  return KeepingRefusal(arrays_, [&] {
+    PyObject* const element = arrays_.Row(row_);
+    if (element == nullptr) throw nb::python_error();
+    return element;
+  });
 }
 
 nb::object PythonReader::NextColumns(std::optional<Nulls> nulls) {
   Reader& reader = Usable();
-  CheckNoNull();
+  CheckNoneRefused();
   const Use use(used_by_);
   at_ = {};
   arrays_ = {};
@@ -228,14 +230,14 @@ nb::object PythonReader::NextColumns(std::optional<Nulls> nulls) {
   }
   begun_ = true;
   const Nulls form = nulls.value_or(nulls_);
-  const ChunkArrays arrays(**std::move(chunk), form);
+  const ChunkArrays arrays(**std::move(chunk), form, logical_);
   if (form == Nulls::kError) RefuseNulls(arrays, 0, arrays.rows());
-  return arrays.Columns();
+  return KeepingRefusal(arrays, [&] { return arrays.Columns(); });
 }
 
 std::string PythonReader::Save() {
   Reader& reader = Usable();
-  CheckNoNull();
+  CheckNoneRefused();
   return Take(reader.Save());
 }
 

@@ -53,8 +53,8 @@ class Use {
 class PythonReader {
  public:
   // Opens the reader. Waits as Read does.
-  PythonReader(const PythonPipeline& pipeline, ReadOptions options,
-               Nulls nulls);
+  PythonReader(const PythonPipeline& pipeline, ReadOptions options, Nulls nulls,
+               bool logical);
   // The reader of an epoch, which `loader` owns. `loader` outlives this object.
   PythonReader(PythonLoader& loader, Reader& reader, bool shared, Nulls nulls,
                std::shared_ptr<Waiting> waiting);
@@ -90,9 +90,9 @@ class PythonReader {
   // Ends the reading. A call that waits in another thread ends with Cancelled.
   void Close();
   bool closed() const { return reader_ == nullptr; }
-  // Raises if a null has ended the reading.
-  void CheckNoNull() const;
-  bool found_null() const { return !null_component_.empty(); }
+  // Raises if a null or a text that is not UTF-8 has ended the reading.
+  void CheckNoneRefused() const;
+  bool refused() const { return !refused_.ok(); }
 
  private:
   friend std::shared_ptr<Waiting> WaitInPython(ReadOptions& options);
@@ -100,6 +100,16 @@ class PythonReader {
   // the wait. In both cases a Python exception is set.
   static bool MustEnd(const Waiting& waiting);
 
+  // Returns make(); keeps the reason if it raises for a text.
+  template <class F>
+  auto KeepingRefusal(const ChunkArrays& arrays, const F& make) {
+    try {
+      return make();
+    } catch (...) {
+      refused_ = arrays.bad_text();
+      throw;
+    }
+  }
   // Raises if rows [begin, end) have a null.
   void RefuseNulls(const ChunkArrays& arrays, size_t begin, size_t end);
   // Moves to the next element. Waits without the GIL. False at the end.
@@ -113,17 +123,18 @@ class PythonReader {
 
   const bool shared_;  // each element goes to the first reader that asks
   const Nulls nulls_;
+  const bool logical_ = true;
   const ProcessMark process_;
   const std::shared_ptr<Waiting> waiting_;
   std::unique_ptr<Reader> own_;  // null: loader_ owns reader_
   PythonLoader* const loader_ = nullptr;
   Reader* reader_ = nullptr;  // null: closed
   Reader::Iterator at_;
-  ChunkArrays arrays_;          // arrays of at_'s chunk
-  size_t row_ = 0;              // last returned row of arrays_
-  bool has_null_ = false;       // arrays_ has one, which is an error
-  std::string null_component_;  // not empty: a null of it was found
-  bool begun_ = false;          // an element was returned
+  ChunkArrays arrays_;     // arrays of at_'s chunk
+  size_t row_ = 0;         // last returned row of arrays_
+  bool has_null_ = false;  // arrays_ has one, which is an error
+  absl::Status refused_;   // a null, or a text that is not UTF-8
+  bool begun_ = false;     // an element was returned
   bool ended_ = false;
   std::thread::id last_used_by_ = std::this_thread::get_id();
   // The thread that is in a call. It may lose the GIL within the call. Read and

@@ -129,7 +129,7 @@ def test_byte_strings(tmp_path):
     assert batch.tolist() == [b"one", b"\xff\x00two"]
     assert not batch.flags.writeable
     square = next(fm.Dataset.range(1).map("[['a', 'b'], ['c', 'd']]").read())
-    assert square.tolist() == [[b"a", b"b"], [b"c", b"d"]]
+    assert square.tolist() == [["a", "b"], ["c", "d"]]
 
 
 def test_elements_of_different_shapes():
@@ -138,7 +138,7 @@ def test_elements_of_different_shapes():
     )
     elements = list(dataset.read())
     assert [len(element["part"]) for element in elements] == [1, 2, 3, 4, 5]
-    assert elements[3]["words"].tolist() == [b"", b"", b"", b""]
+    assert elements[3]["words"].tolist() == ["", "", "", ""]
     parts, words = [], []
     for chunk in dataset.read().chunks():
         parts += list(chunk["part"])

@@ -240,7 +240,7 @@ def test_element_spec():
     dataset = fm.Dataset.range(9).map(a="[x, x]", b="to_string(x)").batch(3, drop_remainder=True)
     assert dataset.element_spec == {
         "a": fm.ComponentSpec("int64", (3, 2)),
-        "b": fm.ComponentSpec("bytes", (3,)),
+        "b": fm.ComponentSpec("str", (3,)),
     }
     assert fm.Dataset.range(9).batch(3).element_spec == fm.ComponentSpec("int64", (None,))
 

@@ -36,7 +36,7 @@ def test_components_have_names_dtypes_and_shapes():
     assert dataset.element_spec == {
         "sum": fm.ComponentSpec("float32", ()),
         "pair": fm.ComponentSpec("int64", (2,)),
-        "text": fm.ComponentSpec("bytes", ()),
+        "text": fm.ComponentSpec("str", ()),
     }
     for x, element in enumerate(dataset.read()):
         assert element["sum"] == np.float32(3 * x)
@@ -123,7 +123,7 @@ def test_batched_functions_get_rows():
         return {"sum": e.a + e.b, "text": [f"{a}" for a in e.a]}
 
     made = dataset.map(both, python=True, batched=True)
-    assert made.element_spec["text"] == fm.ComponentSpec("bytes", ())
+    assert made.element_spec["text"] == fm.ComponentSpec("str", ())
     with made.read() as reader:
         assert [(e["sum"], e["text"]) for e in reader] == [
             (3 * x, str(x).encode()) for x in range(1000)

@@ -81,7 +81,7 @@ def test_types_are_found_out_from_the_first_elements():
     dataset = fm.Dataset.from_generator(numbers, shards=3)
     spec = dataset.element_spec
     assert spec["row"] == fm.ComponentSpec("float32", (None,))
-    assert spec["text"] == fm.ComponentSpec("bytes", ())
+    assert spec["text"] == fm.ComponentSpec("str", ())
     assert spec["k"] == fm.ComponentSpec("int64", ())
 
 

@@ -23,7 +23,7 @@ def table(tmp_path):
 
 def names(dataset, *arguments, **read):
     with dataset.read(*arguments, **read) as reader:
-        return [e["name"].decode() for e in reader]
+        return [e["name"] for e in reader]
 
 
 EXPECTED = [f"user {k * 3 % 450}" for k in range(ROWS)]
@@ -160,7 +160,7 @@ def test_images_of_a_table_have_its_columns(photos):
     elements = list(ds.read())
     assert [e["image"] for e in elements] == contents
     assert [int(e["n"]) for e in elements] == [0, 1, 2, 3, 4]
-    assert elements[3]["label"] == b"b" and elements[3]["path"] == b"photos/1.jpg"
+    assert elements[3]["label"] == "b" and elements[3]["path"] == "photos/1.jpg"
     shuffled = list(ds.shuffle().with_options(seed=1).read())
     assert [int(e["n"]) for e in shuffled] != [0, 1, 2, 3, 4]
     assert all(e["image"] == contents[int(e["n"])] for e in shuffled)

@@ -73,13 +73,13 @@ def test_arrays_of_other_layouts_are_copied():
 
 def test_lists_of_elements():
     pairs = fm.Dataset.from_list([(1, "a"), (2, "b")])
-    assert list(pairs.read())[1] == {"value_0": 2, "value_1": b"b"}
+    assert list(pairs.read())[1] == {"value_0": 2, "value_1": "b"}
     point = collections.namedtuple("point", "x y")
     assert list(fm.Dataset.from_list([point(1, 2)]).element_spec) == ["x", "y"]
     nested = fm.Dataset.from_list(
         [{"user": {"id": 3}, "tags": ["a", "b"]}, {"user": {"id": 4}, "tags": []}]
     )
-    assert [e["tags"].tolist() for e in nested.read()] == [[b"a", b"b"], []]
+    assert [e["tags"].tolist() for e in nested.read()] == [["a", "b"], []]
     assert [int(e["user.id"]) for e in nested.read()] == [3, 4]
     sparse = fm.Dataset.from_list([{"a": 1}, {"a": None, "b": "x"}])
     found = list(sparse.map(a="fill_null(a, -1)", b="is_null(b)").read())

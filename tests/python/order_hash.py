@@ -17,15 +17,20 @@ BYTES = 12
 def _component(name, value):
     name = name.encode("utf-8", "surrogateescape")
     head = struct.pack("<Q", len(name)) + name
+    if isinstance(value, str):
+        value = value.encode()
     if isinstance(value, bytes):
         return head + bytes([BYTES, 0]) + struct.pack("<Q", len(value)) + value
     value = np.asarray(value)
+    if value.dtype.kind == "M":
+        value = value.view("int64")
     is_bytes = value.dtype == object
     code = BYTES if is_bytes else CODES[value.dtype.name]
     head += bytes([code, value.ndim]) + struct.pack(f"<{value.ndim}Q", *value.shape)
     if not is_bytes:
         return head + value.tobytes()
-    return head + b"".join(struct.pack("<Q", len(item)) + item for item in value.ravel())
+    items = [item.encode() if isinstance(item, str) else item for item in value.ravel()]
+    return head + b"".join(struct.pack("<Q", len(item)) + item for item in items)
 
 
 def element_hash(element):

@@ -268,7 +268,7 @@ nlohmann::ordered_json JsonOf(const ComponentSpec& component) {
                                        : nlohmann::ordered_json(dim));
   }
   return {{"name", component.name},
-          {"dtype", DTypeName(component.dtype)},
+          {"dtype", TypeName(component.dtype, component.logical)},
           {"shape", std::move(shape)}};
 }
 
@@ -284,7 +284,7 @@ void PrintSpecTable(const ElementSpec& spec, const std::string& source) {
   TableRows rows = {{"name", "dtype", "shape"}};
   for (const size_t c : ShownComponents(spec)) {
     const ComponentSpec& component = spec.components[c];
-    std::string dtype(DTypeName(component.dtype));
+    std::string dtype(TypeName(component.dtype, component.logical));
     if (MayBeNull(std::span(spec.components), c)) dtype += '?';
     rows.push_back(
         {component.name.empty() ? "value" : PrintableText(component.name),

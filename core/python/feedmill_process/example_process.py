@@ -13,7 +13,7 @@ from feedmill_process.error_text import formatted, summary
 from feedmill_process.generator_state import StateFailed, holder_of_state
 from feedmill_process.input_columns import Element
 from feedmill_process.output_columns import ROWS_WORD
-from feedmill_process.result_types import Unsuitable, arrays_of, types_of
+from feedmill_process.result_types import Unsuitable, arrays_of, dtype_of, types_of
 from feedmill_process.map_process import Here
 
 DECLARE = 'declare it: output={"image": ("float32", (224, 224, 3))}'
@@ -117,12 +117,14 @@ def example_of(component, size, batched):
     shape = tuple(size if dim < 0 else dim for dim in component["shape"])
     if batched:
         shape = (size, *shape)
-    if component["dtype"] == "bytes" and not shape:
-        return b""
-    if component["dtype"] == "bytes":
-        example = np.full(shape, b"", dtype=object)
+    dtype = dtype_of(component["dtype"])
+    empty = "" if component["dtype"] == "str" else b""
+    if dtype is None and not shape:
+        return empty
+    if dtype is None:
+        example = np.full(shape, empty, dtype=object)
     else:
-        example = np.ones(shape, component["dtype"])
+        example = np.ones(shape, np.int64).astype(dtype)
         example.flags.writeable = False
     if not shape:
         return example[()]

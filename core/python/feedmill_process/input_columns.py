@@ -5,6 +5,8 @@ import os
 
 import numpy as np
 
+from feedmill_process.result_types import dtype_of
+
 
 class Element(dict):
     """The components of an element by name; e.image is e["image"]."""
@@ -22,10 +24,9 @@ class Input:
     def __init__(self, descriptor, components):
         self.descriptor = descriptor
         self.names = [component["name"] for component in components]
-        self.dtypes = [
-            None if component["dtype"] == "bytes" else np.dtype(component["dtype"])
-            for component in components
-        ]
+        self.dtypes = [dtype_of(component["dtype"]) for component in components]
+        # Text that is not UTF-8 keeps its bytes, as os.fsdecode's result does.
+        self.texts = [component["dtype"] == "str" for component in components]
         self.bare = self.names == [""]
         # Components that may be null: the next one is false for nulls (core/chunk/validity.h).
         self.nullable = [
@@ -47,7 +48,7 @@ class Input:
         at = 1
         rows = int(words[0])
         made = []
-        for dtype in [*self.dtypes, np.dtype(np.uint32)]:
+        for dtype, text in zip([*self.dtypes, np.dtype(np.uint32)], [*self.texts, False]):
             rank, ragged, values, count, offsets, shapes, starts = map(int, words[at : at + 7])
             at += 7
             dims = tuple(map(int, words[at : at + rank]))
@@ -57,7 +58,8 @@ class Input:
                 memory = self.memory
                 items = np.empty(count, object)
                 for k in range(count):
-                    items[k] = memory[values + ends[k] : values + ends[k + 1]]
+                    item = memory[values + ends[k] : values + ends[k + 1]]
+                    items[k] = item.decode("utf-8", "surrogateescape") if text else item
                 items.flags.writeable = False
             else:
                 items = np.frombuffer(self.memory, dtype, count, values)

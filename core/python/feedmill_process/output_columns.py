@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from feedmill_process.result_types import dtype_of, name_of
+
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
 EXACT_END = 2.0**53  # each smaller integer is a float64
 
@@ -16,7 +18,7 @@ class Unfit(Exception):
 
 
 def type_text(dtype, shape):
-    name = "bytes" if dtype is None else dtype.name
+    name = "bytes" if dtype is None else name_of(dtype)
     if not shape:
         return name
     return name + "[" + ", ".join("?" if dim < 0 else str(dim) for dim in shape) + "]"
@@ -39,7 +41,7 @@ class Component:
 
     def __init__(self, declared):
         self.name = declared["name"]
-        self.dtype = None if declared["dtype"] == "bytes" else np.dtype(declared["dtype"])
+        self.dtype = dtype_of(declared["dtype"])
         self.shape = tuple(declared["shape"])
         floats = self.dtype is not None and self.dtype.kind == "f"
         self.largest = float(np.finfo(self.dtype).max) if floats else math.inf
@@ -127,7 +129,7 @@ class Component:
         items = []
         for item in array.ravel().tolist():
             if isinstance(item, str):
-                item = item.encode()
+                item = item.encode("utf-8", "surrogateescape")
             elif not isinstance(item, (bytes, bytearray)):
                 raise self.unfit(f"{'of ' if array.ndim else ''}a {type(item).__name__}")
             items.append(bytes(item))

@@ -7,6 +7,34 @@ import numpy as np
 from feedmill_process.flat_names import flat_names
 
 
+# Times by the unit of a datetime64.
+TIMES = {
+    "D": "date",
+    "s": "timestamp[s]",
+    "ms": "timestamp[ms]",
+    "us": "timestamp[us]",
+    "ns": "timestamp[ns]",
+}
+
+
+def dtype_of(name):
+    """Returns NumPy's dtype of a type of feedmill; None for bytes and str."""
+    if name in ("bytes", "str"):
+        return None
+    for unit, time in TIMES.items():
+        if name == time:
+            return np.dtype(f"datetime64[{unit}]")
+    return np.dtype(name)
+
+
+def name_of(dtype):
+    """Returns feedmill's name of a dtype of numbers or times."""
+    if dtype.kind != "M":
+        return dtype.name
+    unit, count = np.datetime_data(dtype)
+    return TIMES.get(unit, dtype.name) if count == 1 else dtype.name
+
+
 class Unsuitable(Exception):
     """A result cannot be an element. The text says why and what to do."""
 
@@ -28,7 +56,9 @@ def arrays_of(result, made_by):
 
 def array_of(name, value):
     if isinstance(value, (bytes, bytearray, str)):
-        return np.empty((), object)
+        array = np.empty((), object)
+        array[()] = value
+        return array
     if isinstance(value, np.ma.MaskedArray):
         raise Unsuitable(
             f"{named(name)} is a masked array, whose mask would be lost: return value.filled(…), "
@@ -61,7 +91,8 @@ def type_of(name, array, other, rows):
     what = named(name)
     if array.ndim != other.ndim or array.dtype != other.dtype:
         raise Unsuitable(f"{what} has not always the same dtype and rank")
-    if array.dtype.kind not in "biufOSU" or array.dtype.name == "float16":
+    times = array.dtype.kind == "M" and name_of(array.dtype) in TIMES.values()
+    if not times and (array.dtype.kind not in "biufOSU" or array.dtype.name == "float16"):
         raise Unsuitable(f"{what} has the dtype {array.dtype}; return numbers")
     if array.dtype.kind == "O" and not holds_bytes(array):
         raise Unsuitable(
@@ -75,8 +106,15 @@ def type_of(name, array, other, rows):
                 "function returns a row for each element"
             )
         shape = shape[1:]
-    kind = "bytes" if array.dtype.kind in "OSU" else array.dtype.name
+    if array.dtype.kind not in "OSU":
+        kind = name_of(array.dtype)
+    else:
+        kind = "str" if holds_texts(array) and holds_texts(other) else "bytes"
     return {"name": name, "dtype": kind, "shape": shape}
+
+
+def holds_texts(array):
+    return array.size > 0 and all(isinstance(item, str) for item in array.flat)
 
 
 def holds_bytes(array):

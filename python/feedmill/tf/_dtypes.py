@@ -64,7 +64,7 @@ class TensorSpec:
 def type_name(dtype: Any) -> str:
     """Returns feedmill's name of a dtype of NumPy, of TensorFlow, or of this package."""
     name = getattr(dtype, "name", None) or np.dtype(dtype).name
-    return "bytes" if name in ("string", "bytes") else str(name)
+    return "bytes" if name in ("string", "bytes", "str") else str(name)
 
 
 def type_text(dtype: Any, shape: Iterable[int | None], default: Any = None) -> str:

@@ -106,6 +106,7 @@ class Dataset(feedmill.Dataset):
     """
 
     __slots__ = ("_distribution", "_loops", "_next_epoch")
+    _logical = False  # TensorFlow's strings are bytes, and it has no times
     _distribution: Distribution | None  # None: it is read in this process
     _loops: Iterator[int]  # numbers the loops over this dataset
     _next_epoch: int | None  # of a job of several consumers; None: the job's next one
