@@ -19,6 +19,7 @@
 #include "broker/state_journal.h"
 #include "broker/status_report.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/lifecycle.h"
@@ -148,6 +149,10 @@ class DispatchServer::Shell : public ReactorHandler {
 };
 
 absl::Status DispatchServer::Shell::Check() const {
+  if (config_.standby && config_.work_dir.empty()) {
+    return InvalidArgument(
+        "a standby needs a work_dir in a store, such as s3://bucket/folder");
+  }
   if (config_.fault_tolerant_mode && config_.work_dir.empty()) {
     return InvalidArgument(
         "fault_tolerant_mode needs a work_dir, a folder to keep the state in");
@@ -219,10 +224,18 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
     state.journal = DrawJournalId();
     return state;
   }
-  FM_ASSIGN_OR_RETURN(opened_, StateJournal::Open(config_.work_dir));
+  if (config_.standby) {
+    LogInfo("standby: waits until no dispatcher leads the state in '{}'",
+            HideUrlSecrets(config_.work_dir));
+  }
+  FM_ASSIGN_OR_RETURN(
+      opened_, StateJournal::Open(config_.work_dir, config_.standby, [this] {
+        return config_.stop_waiting && config_.stop_waiting();
+      }));
   state = opened_->TakeState();
   LogInfo("{} jobs and {} splits after {} events in '{}'", state.jobs.size(),
-          state.splits.size(), state.sequence, config_.work_dir);
+          state.splits.size(), state.sequence,
+          HideUrlSecrets(config_.work_dir));
   return state;
 }
 

@@ -165,18 +165,31 @@ void JournalThread::WaitForProgress() {
 
 // ---- the thread
 
+// Waits for work or for the end. False if the store wants a tick before.
+bool JournalThread::AwaitWork(std::unique_lock<std::mutex>& lock) {
+  const auto asked = [this] { return ends_ || !queue_.empty(); };
+  if (store_->ticks()) {
+    return work_.wait_for(lock, std::chrono::seconds(1), asked);
+  }
+  work_.wait(lock, asked);
+  return true;
+}
+
 void JournalThread::Run() {
   pthread_setname_np(pthread_self(), "fm-journal");
   while (true) {
     Group group;
     {
       std::unique_lock lock(mu_);
-      work_.wait(lock, [this] { return ends_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      group = std::move(queue_.front());
-      queue_.pop_front();
+      const bool asked = AwaitWork(lock);
+      if (asked && queue_.empty()) return;
+      if (writing_ || !progress_.status.ok()) continue;
       writing_ = true;
       begun_ = clock_();
+      if (asked) {
+        group = std::move(queue_.front());
+        queue_.pop_front();
+      }
     }
     Write(group);
     Tell();
@@ -186,7 +199,8 @@ void JournalThread::Run() {
 void JournalThread::Write(const Group& group) {
   const absl::Time begun = clock_();
   absl::Status status;
-  if (!group.events.empty()) {
+  if (store_->ticks()) status = store_->Tick();
+  if (status.ok() && !group.events.empty()) {
     status = store_->Append(group.events);
     if (status.ok()) NoteSynced(group, begun);
   }

@@ -82,6 +82,7 @@ class JournalThread {
   };
 
   void Run();
+  bool AwaitWork(std::unique_lock<std::mutex>& lock);
   bool OwnerWrites(size_t events);
   void Write(const Group& group);
   void NoteSynced(const Group& group, absl::Time begun);

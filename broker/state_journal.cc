@@ -4,6 +4,10 @@
 
 #include "broker/event_codec.h"
 #include "core/base/status.h"
+#include "core/base/url_secrets.h"
+#include "core/io/file_systems.h"
+#include "core/storage/folder_journal.h"
+#include "core/storage/object_journal.h"
 
 namespace feedmill {
 namespace {
@@ -11,19 +15,35 @@ namespace {
 // A snapshot with fewer splits is not worth replacing.
 constexpr size_t kManySplits = 10'000;
 
+absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
+    const std::string& work_dir, bool standby, std::function<bool()> stop) {
+  const std::string_view scheme = SchemeOf(work_dir);
+  if (scheme.empty()) {
+    if (!standby) return FolderJournal::Open(work_dir);
+    return InvalidArgument(
+        "a standby needs a work-dir that other machines see, such as "
+        "s3://bucket/folder; '{}' is a folder of this machine",
+        work_dir);
+  }
+  if (scheme != "s3") {
+    return InvalidArgument(
+        "the work-dir '{}' is of {}://, and the state is kept in a folder of "
+        "this machine or in an s3:// store with conditional puts",
+        HideUrlSecrets(work_dir), scheme);
+  }
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(work_dir));
+  ObjectJournal::Options options;
+  options.wait = standby;
+  options.stop = std::move(stop);
+  return ObjectJournal::Open(*files, work_dir, std::move(options));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::Open(
-    const std::string& work_dir) {
-  if (work_dir.find("://") != std::string::npos) {
-    return InvalidArgument(
-        "the work-dir '{}' is a URL, and only folders of this machine are "
-        "supported; name one on a disk that outlives the dispatcher, such as "
-        "a mounted volume",
-        work_dir);
-  }
+    const std::string& work_dir, bool standby, std::function<bool()> stop) {
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Journal> journal,
-                      Journal::Open(work_dir));
+                      OpenJournal(work_dir, standby, std::move(stop)));
   std::unique_ptr<StateJournal> opened(new StateJournal(std::move(journal)));
   FM_RETURN_IF_ERROR(Annotate(
       opened->Replay(),

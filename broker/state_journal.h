@@ -2,6 +2,7 @@
 #define FEEDMILL_BROKER_STATE_JOURNAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,16 +30,25 @@ class DispatcherStore {
   // Replaces the events by a snapshot of `state`. REQUIRES: the events lead to
   // `state`.
   virtual absl::Status Compact(const DispatcherState& state) = 0;
+  // True if Tick is to be called before each write, and each second. It returns
+  // the error that Append would return.
+  virtual bool ticks() const { return false; }
+  virtual absl::Status Tick() { return absl::OkStatus(); }
 };
 
-// Keeps the dispatcher's events in a work-dir, and replays them into the state.
+// Keeps the dispatcher's events in a work-dir, a folder or one of an object
+// store
+// ("s3://bucket/folder"), and replays them into the state.
 // Thread-compatible.
 class StateJournal : public DispatcherStore {
  public:
   // Locks the folder, creates the journal if there is none and replays it.
-  // Returns the errors of Journal::Open. InvalidArgument: `work_dir` is a URL.
+  // Returns the errors of FolderJournal::Open or ObjectJournal::Open.
+  // InvalidArgument: `work_dir` is another URL. `standby`: waits for another
+  // dispatcher to be gone, until stop() returns true.
   static absl::StatusOr<std::unique_ptr<StateJournal>> Open(
-      const std::string& work_dir);
+      const std::string& work_dir, bool standby = false,
+      std::function<bool()> stop = [] { return false; });
 
   // Returns the replayed state. Call once.
   DispatcherState TakeState() { return std::move(state_); }
@@ -53,6 +63,8 @@ class StateJournal : public DispatcherStore {
   // at another event; the journal is then unchanged.
   absl::Status Compact(const DispatcherState& state) override;
   // See Journal.
+  bool ticks() const override { return journal_->ticks(); }
+  absl::Status Tick() override { return journal_->Tick(); }
   absl::Status SayAddress(const std::string& address) {
     return journal_->SayAddress(address);
   }

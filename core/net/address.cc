@@ -111,6 +111,7 @@ absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
   return address;
 }
 
+constexpr size_t kAddressesMax = 16;
 constexpr std::string_view kLocalhost = "localhost";
 constexpr std::chrono::seconds kLookUpTimeout(1);
 
@@ -156,14 +157,35 @@ Address Address::ForConnect() const {
   return {host == kLocalhost ? kLoopback : host, port};
 }
 
+Address Address::AtTurn(size_t turn) const {
+  const size_t k = turn % (1 + others.size());
+  return k == 0 ? Address{host, port} : others[k - 1];
+}
+
 std::string Address::ToString() const {
-  if (host.find(':') == host.npos)
-    return fmt::format("tcp://{}:{}", host, port);
-  return fmt::format("tcp://[{}]:{}", host, port);
+  std::string text = host.find(':') == host.npos
+                         ? fmt::format("tcp://{}:{}", host, port)
+                         : fmt::format("tcp://[{}]:{}", host, port);
+  for (const Address& other : others) text += "," + other.ToString();
+  return text;
 }
 
 absl::StatusOr<Address> ParseAddress(std::string_view text) {
-  return Parse(text, 0, /*needs_port=*/true);
+  const size_t comma = text.find(',');
+  FM_ASSIGN_OR_RETURN(Address first, Parse(text.substr(0, comma), 0,
+                                           /*needs_port=*/true));
+  for (size_t at = comma; at != text.npos;) {
+    if (first.others.size() + 1 == kAddressesMax) {
+      return InvalidArgument("\"{}\" has more than {} addresses",
+                             text.substr(0, 80), kAddressesMax);
+    }
+    const size_t next = text.find(',', at + 1);
+    FM_ASSIGN_OR_RETURN(Address other, Parse(text.substr(at + 1, next - at - 1),
+                                             0, /*needs_port=*/true));
+    first.others.push_back(std::move(other));
+    at = next;
+  }
+  return first;
 }
 
 absl::StatusOr<Address> ParseHost(std::string_view text,

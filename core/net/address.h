@@ -1,9 +1,11 @@
 #ifndef FEEDMILL_CORE_NET_ADDRESS_H_
 #define FEEDMILL_CORE_NET_ADDRESS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 
@@ -14,16 +16,22 @@ namespace feedmill {
 struct Address {
   std::string host;
   uint16_t port = 0;
+  // Further endpoints of the same server: of a dispatcher's standbys.
+  std::vector<Address> others{};
 
   // The endpoint to connect to: 127.0.0.1 for "localhost", also where no
   // /etc/hosts has that name, as in a container's root.
   Address ForConnect() const;
-  // "tcp://host:port". An IPv6 host is in brackets.
+  // The endpoint for attempt `turn`, which goes round, without others.
+  Address AtTurn(size_t turn) const;
+  // "tcp://host:port", of several with commas. An IPv6 host is in brackets.
   std::string ToString() const;
   friend bool operator==(const Address&, const Address&) = default;
 };
 
 // Parses "tcp://host:port" or "host:port"; an IPv6 host stands in brackets.
+// Several, with commas, are one server's: peers connect to one after the other
+// until one answers.
 // InvalidArgument says what to write. Port 0 is refused: it cannot be connected
 // to.
 absl::StatusOr<Address> ParseAddress(std::string_view text);

@@ -52,6 +52,8 @@ constexpr int kLocalSendBytes = 256 << 10;
 // libzmq announces a retry at once. Without an announcement for this long, it
 // has given up.
 constexpr absl::Duration kReconnectTimeout = absl::Seconds(1);
+// Time from a connection that ended to the next address of its peer.
+constexpr absl::Duration kNextAddress = absl::Milliseconds(200);
 constexpr int kTrials =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
@@ -212,10 +214,11 @@ absl::Status ConnectionGuard::FollowListener(SocketId id, zmq::socket_t& socket,
 
 absl::Status ConnectionGuard::FollowConnection(
     SocketId id, zmq::socket_t& socket, const std::string& peer,
-    const std::optional<CurveClient>& curve) {
+    const std::optional<CurveClient>& curve, bool several) {
   Followed followed;
   followed.peer = peer;
   followed.curve = curve;
+  followed.several = several;
   // Keep the known failure: a new attempt does not change it.
   if (const auto before = followed_.find(id); before != followed_.end()) {
     followed.failure = before->second.failure;
@@ -223,7 +226,7 @@ absl::Status ConnectionGuard::FollowConnection(
   }
   return Follow(id, socket,
                 kTrials | kFailures | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                    ZMQ_EVENT_DISCONNECTED,
+                    ZMQ_EVENT_DISCONNECTED | (several ? ZMQ_EVENT_CLOSED : 0),
                 std::move(followed));
 }
 
@@ -492,7 +495,9 @@ void ConnectionGuard::NoteLocalHost(Followed& connection, uint32_t fd) {
 std::vector<SocketId> ConnectionGuard::TakeGivenUp(absl::Time now) {
   std::vector<SocketId> given_up;
   for (auto& [id, followed] : followed_) {
-    if (!followed.ended || now - *followed.ended < kReconnectTimeout) continue;
+    const absl::Duration wait =
+        followed.several ? kNextAddress : kReconnectTimeout;
+    if (!followed.ended || now - *followed.ended < wait) continue;
     followed.ended = now;
     given_up.push_back(id);
   }

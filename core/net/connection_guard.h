@@ -55,12 +55,14 @@ class ConnectionGuard {
   static absl::Status Secure(zmq::socket_t& socket, const CurveClient& curve);
 
   // Monitors the connections of a listener, within `limits`, or the handshakes
-  // of a connection to `peer`. Call before bind or connect.
+  // of a connection to `peer`. `several`: it has other addresses, and libzmq
+  // does not reconnect. Call before bind or connect.
   absl::Status FollowListener(SocketId id, zmq::socket_t& socket,
                               const Reactor::Limits& limits);
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
                                 const std::string& peer,
-                                const std::optional<CurveClient>& curve);
+                                const std::optional<CurveClient>& curve,
+                                bool several);
   // Call before `socket` is closed or followed again.
   static void Unfollow(zmq::socket_t& socket);
   // Call before `socket` is closed.
@@ -132,6 +134,7 @@ class ConnectionGuard {
     // Connections only:
     std::string peer;
     std::optional<CurveClient> curve;
+    bool several = false;
     absl::Status failure;
     std::string local_host;
     int fd = -1;  // of the last connection that was made

@@ -41,6 +41,9 @@ constexpr size_t kQueuedMax = 64;
 constexpr int kReadAheadMax = 100;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
+// Heartbeats to a server that has standbys.
+constexpr int kStandbyIntervalMs = 1'000;
+constexpr int kStandbyTimeoutMs = 2'000;
 // Timeout of one attempt, after which the peer's name is looked up again. The
 // kernel alone would wait for two minutes, e.g. for a deleted pod's address.
 constexpr int kConnectMs = 2'000;
@@ -101,6 +104,7 @@ struct Reactor::State {
     Address peer;
     Limits limits;
     std::optional<CurveClient> curve;
+    size_t turn = 0;  // among the peer's addresses
   };
   struct QueuedMessage {
     std::vector<Buffer> parts;
@@ -497,19 +501,27 @@ absl::StatusOr<SocketId> Reactor::Connect(
 
 absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
                                                    const Way& way) {
-  const Address& peer = way.peer;
+  const Address peer = way.peer.AtTurn(way.turn);
+  const bool several = !way.peer.others.empty();
   const bool v6 = peer.host.find(':') != peer.host.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, Open(ZMQ_DEALER, way.limits, v6));
   if (way.curve)
     FM_RETURN_IF_ERROR(ConnectionGuard::Secure(socket, *way.curve));
   FM_RETURN_IF_ERROR(
-      guard.FollowConnection(id, socket, peer.ToString(), way.curve));
+      guard.FollowConnection(id, socket, peer.ToString(), way.curve, several));
   try {
     // Send only over an established connection: a message queued for an absent
     // peer would be out of date when it returns.
     socket.set(zmq::sockopt::immediate, true);
-    socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
-    socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+    if (several) {
+      // Redial tries the next address, also of a server that stands still.
+      socket.set(zmq::sockopt::reconnect_ivl, -1);
+      socket.set(zmq::sockopt::heartbeat_ivl, kStandbyIntervalMs);
+      socket.set(zmq::sockopt::heartbeat_timeout, kStandbyTimeoutMs);
+    } else {
+      socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+      socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+    }
     socket.set(zmq::sockopt::connect_timeout, kConnectMs);
     socket.connect(peer.ForConnect().ToString());
   } catch (const zmq::error_t& error) {
@@ -520,12 +532,14 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
   return socket;
 }
 
-// Replaces a socket that libzmq never reconnects.
+// Replaces a socket that libzmq never reconnects; goes to the peer's next
+// address.
 void Reactor::State::Redial(SocketId id) {
   const auto found = sockets.find(id);
   if (found == sockets.end()) return;
   Socket& before = found->second;
   ConnectionGuard::Unfollow(before.zmq);
+  ++before.way.turn;
   absl::StatusOr<zmq::socket_t> dialled = Dial(id, before.way);
   if (!dialled.ok()) {
     LogWarning(

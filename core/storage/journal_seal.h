@@ -1,18 +1,15 @@
 #ifndef FEEDMILL_CORE_STORAGE_JOURNAL_SEAL_H_
 #define FEEDMILL_CORE_STORAGE_JOURNAL_SEAL_H_
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/storage/journal_chain.h"
 
 namespace feedmill {
-
-// XXH3-128 checksum of a journal up to an event.
-using ChainChecksum = std::array<uint64_t, 2>;
 
 // A small file beside a journal that records the number of its last event, so
 // that a shortened or older journal is detected. Written after the journal's

@@ -73,9 +73,14 @@ struct DispatcherConfig {
   EndpointConfig endpoint{};
   DispatcherSettings settings{};
   // Folder of the journal, which keeps the state through restarts; created if
-  // it is missing, used by one dispatcher at a time. Empty: state is in memory
-  // only.
+  // it is missing, used by one dispatcher at a time. May be one of a store with
+  // conditional puts: "s3://bucket/folder". Empty: state is in memory only.
   std::string work_dir{};
+  // Start waits until no other dispatcher has the work_dir, which is in a
+  // store.
+  bool standby = false;
+  // Asked about once a second while Start waits. True: Start returns Cancelled.
+  std::function<bool()> stop_waiting{};
   // Refuse to start without a work_dir.
   bool fault_tolerant_mode = false;
   // Bytes of messages that wait to be sent, of all peers together: relayed
@@ -116,6 +121,7 @@ class DispatchServer {
 
   // Binds and serves; OK if it already does.
   //   InvalidArgument     the host, cluster or work_dir is wrong
+  //   Cancelled           stop_waiting() returned true
   //   Unavailable         the port is taken, or the host is not this machine's
   //   FailedPrecondition  after Stop; another dispatcher has the work_dir
   //   DataLoss            the journal in the work_dir is damaged

@@ -21,6 +21,7 @@ constexpr char kDispatcherExamples[] =
     "Examples:\n"
     "  feedmill dispatcher --port 5050\n"
     "  feedmill dispatcher --port 5050 --work-dir /var/lib/feedmill\n"
+    "  feedmill dispatcher --port 5050 --work-dir s3://bucket/state --standby\n"
     "  feedmill dispatcher --host 0.0.0.0 --port 5050 --keys "
     "/etc/feedmill/keys\n"
     "  feedmill dispatcher --ready-file /run/feedmill/address &";
@@ -57,8 +58,13 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ScaleActor actor(scale);
   FM_RETURN_IF_ERROR(actor.Start());
   config.on_workers_wanted = [&](uint64_t workers) { actor.Want(workers); };
+  config.stop_waiting = [&signals] {
+    return signals.Wait(-1, absl::ZeroDuration()).has_value();
+  };
   DispatchServer dispatcher(std::move(config));
-  FM_RETURN_IF_ERROR(dispatcher.Start());
+  const absl::Status started = dispatcher.Start();
+  if (absl::IsCancelled(started)) return 0;
+  FM_RETURN_IF_ERROR(started);
   const MonitorSources sources{
       .dispatcher = [&] { return dispatcher.ExportSnapshot(); },
       .status = [&] { return dispatcher.ExportState(); },

@@ -1,12 +1,8 @@
-#include "core/storage/journal.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "core/storage/folder_journal.h"
 
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <random>
 #include <system_error>
 #include <utility>
 
@@ -15,39 +11,16 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kFormat = 1;
 constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kRowBytes = 64;  // SQLite's overhead for each event
 
-// Extends a chain checksum by one payload.
-ChainChecksum Extend(const ChainChecksum& before, std::string_view payload) {
-  XXH3_state_t state;
-  XXH3_INITSTATE(&state);
-  XXH3_128bits_reset(&state);
-  XXH3_128bits_update(&state, before.data(), sizeof(before));
-  XXH3_128bits_update(&state, payload.data(), payload.size());
-  const XXH128_hash_t hash = XXH3_128bits_digest(&state);
-  return {hash.high64, hash.low64};
-}
-
-std::string_view BytesOf(const ChainChecksum& chain) {
-  return {reinterpret_cast<const char*>(chain.data()), sizeof(chain)};
-}
-
-// The chain before the first event; it differs between journals.
-ChainChecksum ChainOf(uint64_t journal) { return {journal, kFormat}; }
-
-uint64_t DrawId() {
-  std::random_device device;
-  return std::uniform_int_distribution<uint64_t>(1)(device);
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
+absl::StatusOr<std::unique_ptr<FolderJournal>> FolderJournal::Open(
     const std::string& folder) {
   FM_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(folder));
-  std::unique_ptr<Journal> journal(new Journal(folder, std::move(lock)));
+  std::unique_ptr<FolderJournal> journal(
+      new FolderJournal(folder, std::move(lock)));
   const absl::Status status = journal->Begin();
   if (absl::IsDataLoss(status)) {
     return DataLoss(
@@ -61,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Journal>> Journal::Open(
   return journal;
 }
 
-absl::Status Journal::Begin() {
+absl::Status FolderJournal::Begin() {
   FM_ASSIGN_OR_RETURN(seal_, JournalSeal::Open(folder_ + "/journal.seal"));
   FM_ASSIGN_OR_RETURN(database_, SqliteDatabase::Open(folder_ + "/journal.db"));
   FM_ASSIGN_OR_RETURN(const bool there, HasTables());
@@ -77,15 +50,15 @@ absl::Status Journal::Begin() {
   return PrepareWriting();
 }
 
-absl::StatusOr<bool> Journal::HasTables() const {
+absl::StatusOr<bool> FolderJournal::HasTables() const {
   FM_ASSIGN_OR_RETURN(SqliteStatement tables,
                       database_->Prepare("SELECT count(*) FROM sqlite_schema"));
   FM_ASSIGN_OR_RETURN(const bool row, tables.Step());
   return row && tables.Number(0) > 0;
 }
 
-absl::Status Journal::Create() {
-  const auto id = static_cast<int64_t>(DrawId());
+absl::Status FolderJournal::Create() {
+  const auto id = static_cast<int64_t>(DrawJournal());
   FM_RETURN_IF_ERROR(database_->Run(fmt::format(
       "BEGIN IMMEDIATE;"
       "CREATE TABLE about (format INTEGER NOT NULL, journal INTEGER NOT NULL);"
@@ -94,20 +67,20 @@ absl::Status Journal::Create() {
       "CREATE TABLE snapshot (sequence INTEGER PRIMARY KEY,"
       " payload BLOB NOT NULL, chain BLOB NOT NULL, checksum BLOB NOT NULL);"
       "INSERT INTO about VALUES ({}, {}); COMMIT;",
-      kFormat, id)));
+      kJournalFormat, id)));
   return SyncPath(folder_);
 }
 
-absl::Status Journal::Load() {
+absl::Status FolderJournal::Load() {
   FM_ASSIGN_OR_RETURN(SqliteStatement about,
                       database_->Prepare("SELECT format, journal FROM about"));
   FM_ASSIGN_OR_RETURN(const bool row, about.Step());
   if (!row) return DataLoss("journal.db does not name its journal");
-  if (about.Number(0) != kFormat) {
+  if (about.Number(0) != kJournalFormat) {
     return FailedPrecondition(
         "it has format {}, this release knows {}; use the release that wrote "
         "it",
-        about.Number(0), kFormat);
+        about.Number(0), kJournalFormat);
   }
   id_ = about.Number(1);
   chain_ = ChainOf(id_);
@@ -115,7 +88,7 @@ absl::Status Journal::Load() {
   return LoadEvents();
 }
 
-absl::Status Journal::LoadSnapshot() {
+absl::Status FolderJournal::LoadSnapshot() {
   FM_ASSIGN_OR_RETURN(
       SqliteStatement row,
       database_->Prepare(
@@ -139,7 +112,7 @@ absl::Status Journal::LoadSnapshot() {
   return absl::OkStatus();
 }
 
-absl::Status Journal::LoadEvents() {
+absl::Status FolderJournal::LoadEvents() {
   FM_ASSIGN_OR_RETURN(
       SqliteStatement row,
       database_->Prepare(
@@ -163,7 +136,7 @@ absl::Status Journal::LoadEvents() {
 }
 
 // After a power failure the seal may be behind the journal, never ahead.
-absl::Status Journal::CompareWithSeal() {
+absl::Status FolderJournal::CompareWithSeal() {
   const std::optional<JournalSeal::Mark>& sealed = seal_->mark();
   if (!sealed) {
     // A crash between creating the two files; no event was acknowledged.
@@ -189,7 +162,7 @@ absl::Status Journal::CompareWithSeal() {
   return absl::OkStatus();
 }
 
-absl::Status Journal::PrepareWriting() {
+absl::Status FolderJournal::PrepareWriting() {
   FM_RETURN_IF_ERROR(database_->EmptyLogAtClose(true));
   // Events that were written but not synced before a crash are part of the
   // content now, so they are synced before use.
@@ -205,7 +178,7 @@ absl::Status Journal::PrepareWriting() {
   return absl::OkStatus();
 }
 
-absl::Status Journal::Append(std::span<const std::string> events) {
+absl::Status FolderJournal::Append(std::span<const std::string> events) {
   if (events.empty()) return failure_;
   FM_RETURN_IF_ERROR(failure_);
   failure_ = AppendAll(events);
@@ -218,7 +191,7 @@ absl::Status Journal::Append(std::span<const std::string> events) {
   return failure_;
 }
 
-absl::Status Journal::AppendAll(std::span<const std::string> events) {
+absl::Status FolderJournal::AppendAll(std::span<const std::string> events) {
   uint64_t sequence = sequence_;
   ChainChecksum chain = chain_;
   uint64_t bytes = 0;
@@ -238,11 +211,11 @@ absl::Status Journal::AppendAll(std::span<const std::string> events) {
   return seal_->Write(mark());
 }
 
-bool Journal::worth_compacting() const {
+bool FolderJournal::worth_compacting() const {
   return event_bytes_ > std::max(kCompactBytesMin, 4 * snapshot_bytes_);
 }
 
-absl::Status Journal::Compact(std::string_view snapshot) {
+absl::Status FolderJournal::Compact(std::string_view snapshot) {
   FM_RETURN_IF_ERROR(failure_);
   failure_ = WriteSnapshot(snapshot);
   if (!failure_.ok()) {
@@ -253,7 +226,7 @@ absl::Status Journal::Compact(std::string_view snapshot) {
   return failure_;
 }
 
-absl::Status Journal::WriteSnapshot(std::string_view snapshot) {
+absl::Status FolderJournal::WriteSnapshot(std::string_view snapshot) {
   FM_RETURN_IF_ERROR(database_->Run(
       "BEGIN IMMEDIATE; DELETE FROM events; DELETE FROM snapshot;"));
   FM_ASSIGN_OR_RETURN(

@@ -1,6 +1,6 @@
 // A journal, and all kinds of damage to its files.
 
-#include "core/storage/journal.h"
+#include "core/storage/folder_journal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class JournalTest : public ::testing::Test {
+class FolderJournalTest : public ::testing::Test {
  protected:
-  JournalTest() {
+  FolderJournalTest() {
     std::string path =
         (fs::temp_directory_path() / "feedmill-journal-XXXXXX").string();
     base_ = mkdtemp(path.data());
   }
-  ~JournalTest() override { fs::remove_all(base_); }
+  ~FolderJournalTest() override { fs::remove_all(base_); }
 
   std::string Folder(const std::string& name = "work") const {
     return (base_ / name).string();
@@ -47,12 +47,13 @@ class JournalTest : public ::testing::Test {
     fs::remove_all(Folder(name));
     fs::copy(Folder(), Folder(name));
   }
-  static std::unique_ptr<Journal> MustOpen(const std::string& folder) {
-    auto journal = Journal::Open(folder);
+  static std::unique_ptr<FolderJournal> MustOpen(const std::string& folder) {
+    auto journal = FolderJournal::Open(folder);
     EXPECT_TRUE(journal.ok()) << journal.status();
     return journal.ok() ? *std::move(journal) : nullptr;
   }
-  std::unique_ptr<Journal> Given(const std::vector<std::string>& events) const {
+  std::unique_ptr<FolderJournal> Given(
+      const std::vector<std::string>& events) const {
     auto journal = MustOpen(Folder());
     for (const std::string& event : events) MustAppend(*journal, {event});
     return journal;
@@ -68,7 +69,7 @@ class JournalTest : public ::testing::Test {
   }
   void ExpectDataLoss(const std::string& what,
                       const std::string& folder = "work") const {
-    const absl::Status status = Journal::Open(Folder(folder)).status();
+    const absl::Status status = FolderJournal::Open(Folder(folder)).status();
     EXPECT_TRUE(absl::IsDataLoss(status)) << status;
     EXPECT_THAT(ErrorText(status), HasSubstr(what));
     EXPECT_THAT(ErrorText(status), HasSubstr(Folder(folder)));
@@ -98,7 +99,7 @@ class JournalTest : public ::testing::Test {
   fs::path base_;
 };
 
-TEST_F(JournalTest, GivesBackWhatWasAppended) {
+TEST_F(FolderJournalTest, GivesBackWhatWasAppended) {
   auto journal = Given({"a", "", std::string("b\0c", 3)});
   EXPECT_EQ(journal->sequence(), 3U);
   const uint64_t id = journal->id();
@@ -115,17 +116,17 @@ TEST_F(JournalTest, GivesBackWhatWasAppended) {
   EXPECT_EQ(journal->sequence(), 6U);
 }
 
-TEST_F(JournalTest, EachHasItsOwnId) {
+TEST_F(FolderJournalTest, EachHasItsOwnId) {
   EXPECT_NE(MustOpen(Folder("one"))->id(), MustOpen(Folder("two"))->id());
 }
 
-TEST_F(JournalTest, KeepsWhatWasAppendedThroughACrash) {
+TEST_F(FolderJournalTest, KeepsWhatWasAppendedThroughACrash) {
   const auto journal = Given({"a", "b"});
   CopyTo("crashed");
   EXPECT_THAT(EventsIn(Folder("crashed")), ElementsAre("a", "b"));
 }
 
-TEST_F(JournalTest, ACommitThatWasCutShortIsUndone) {
+TEST_F(FolderJournalTest, ACommitThatWasCutShortIsUndone) {
   auto journal = Given({"a", "b"});
   const std::string seal = Read(File("journal.seal"));
   MustAppend(*journal, {std::string(10'000, 'c')});
@@ -140,7 +141,7 @@ TEST_F(JournalTest, ACommitThatWasCutShortIsUndone) {
   EXPECT_THAT(EventsIn(Folder("torn")), ElementsAre("a", "b", "d"));
 }
 
-TEST_F(JournalTest, ACutLogIsNoticed) {
+TEST_F(FolderJournalTest, ACutLogIsNoticed) {
   const auto journal = Given({"a", "b", "c"});
   CopyTo("cut");
   const std::string log = Folder("cut") + "/journal.db-wal";
@@ -151,7 +152,7 @@ TEST_F(JournalTest, ACutLogIsNoticed) {
   ExpectDataLoss("journal.db is gone or empty, with all 3 events", "cut");
 }
 
-TEST_F(JournalTest, AFlippedByteInTheLogIsNoticed) {
+TEST_F(FolderJournalTest, AFlippedByteInTheLogIsNoticed) {
   const auto journal = Given({"a", "b", "c"});
   CopyTo("flipped");
   const std::string log = Folder("flipped") + "/journal.db-wal";
@@ -159,7 +160,7 @@ TEST_F(JournalTest, AFlippedByteInTheLogIsNoticed) {
   ExpectDataLoss("ends at event 2", "flipped");
 }
 
-TEST_F(JournalTest, ADamagedJournalIsLeftAsItIs) {
+TEST_F(FolderJournalTest, ADamagedJournalIsLeftAsItIs) {
   const auto journal = Given({"a", "b", "c"});
   CopyTo("cut");
   const std::string log = Folder("cut") + "/journal.db-wal";
@@ -169,7 +170,7 @@ TEST_F(JournalTest, ADamagedJournalIsLeftAsItIs) {
   EXPECT_EQ(Read(log), bytes);
 }
 
-TEST_F(JournalTest, AFlippedByteOfAnEventIsNoticed) {
+TEST_F(FolderJournalTest, AFlippedByteOfAnEventIsNoticed) {
   Given({"first event", "second event", "third event"}).reset();
   Flip(File("journal.db"), Read(File("journal.db")).find("second event"));
   ExpectDataLoss("event 2 does not have its checksum");
@@ -177,14 +178,14 @@ TEST_F(JournalTest, AFlippedByteOfAnEventIsNoticed) {
 
 // Most bytes of the file are unused; the others must not be trusted if they
 // change.
-TEST_F(JournalTest, NoFlippedByteGoesUnnoticed) {
+TEST_F(FolderJournalTest, NoFlippedByteGoesUnnoticed) {
   Given({"first event", "second event", "third event"}).reset();
   const std::string path = File("journal.db");
   const std::string good = Read(path);
   const std::string seal = Read(File("journal.seal"));
   for (size_t offset = 0; offset < good.size(); offset += 97) {
     Flip(path, offset);
-    const auto journal = Journal::Open(Folder());
+    const auto journal = FolderJournal::Open(Folder());
     if (journal.ok()) {
       EXPECT_THAT((*journal)->content().events,
                   ElementsAre("first event", "second event", "third event"))
@@ -196,19 +197,19 @@ TEST_F(JournalTest, NoFlippedByteGoesUnnoticed) {
   }
 }
 
-TEST_F(JournalTest, AGapIsNoticed) {
+TEST_F(FolderJournalTest, AGapIsNoticed) {
   Given({"a", "b", "c"}).reset();
   Sql("DELETE FROM events WHERE sequence = 2");
   ExpectDataLoss("event 2 is missing: 3 comes after 1");
 }
 
-TEST_F(JournalTest, AShortenedJournalIsNoticed) {
+TEST_F(FolderJournalTest, AShortenedJournalIsNoticed) {
   Given({"a", "b", "c"}).reset();
   Sql("DELETE FROM events WHERE sequence > 1");
   ExpectDataLoss("ends at event 1, and events 2 to 3 are missing");
 }
 
-TEST_F(JournalTest, AShortenedFileIsNoticed) {
+TEST_F(FolderJournalTest, AShortenedFileIsNoticed) {
   Given({"a", std::string(20'000, 'b'), "c"}).reset();
   const std::string path = File("journal.db");
   fs::resize_file(path, fs::file_size(path) / 2);
@@ -219,7 +220,7 @@ TEST_F(JournalTest, AShortenedFileIsNoticed) {
   ExpectDataLoss("journal.db is gone or empty, with all 3 events");
 }
 
-TEST_F(JournalTest, AnOlderCopyPutBackIsNoticed) {
+TEST_F(FolderJournalTest, AnOlderCopyPutBackIsNoticed) {
   Given({"a", "b"}).reset();
   const std::string old = Read(File("journal.db"));
   Given({"c", "d"}).reset();
@@ -227,7 +228,7 @@ TEST_F(JournalTest, AnOlderCopyPutBackIsNoticed) {
   ExpectDataLoss("ends at event 2, and events 3 to 4 are missing");
 }
 
-TEST_F(JournalTest, AnotherJournalPutInItsPlaceIsNoticed) {
+TEST_F(FolderJournalTest, AnotherJournalPutInItsPlaceIsNoticed) {
   Given({"a", "b"}).reset();
   MustAppend(*MustOpen(Folder("other")), {"a", "b"});
   fs::copy_file(Folder("other") + "/journal.db", File("journal.db"),
@@ -235,7 +236,7 @@ TEST_F(JournalTest, AnotherJournalPutInItsPlaceIsNoticed) {
   ExpectDataLoss("of different journals");
 }
 
-TEST_F(JournalTest, ALostSealIsNoticed) {
+TEST_F(FolderJournalTest, ALostSealIsNoticed) {
   Given({"a"}).reset();
   Write(File("journal.seal"), "nonsense");
   ExpectDataLoss("journal.seal");
@@ -244,7 +245,7 @@ TEST_F(JournalTest, ALostSealIsNoticed) {
 }
 
 // After a power failure the journal is synced, the seal is not.
-TEST_F(JournalTest, ASealThatIsBehindIsAccepted) {
+TEST_F(FolderJournalTest, ASealThatIsBehindIsAccepted) {
   auto journal = Given({"a"});
   const std::string seal = Read(File("journal.seal"));
   MustAppend(*journal, {"b"});
@@ -253,7 +254,7 @@ TEST_F(JournalTest, ASealThatIsBehindIsAccepted) {
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a", "b"));
 }
 
-TEST_F(JournalTest, ATornSealHasAnOlderCopy) {
+TEST_F(FolderJournalTest, ATornSealHasAnOlderCopy) {
   Given({"a", "b", "c"}).reset();
   std::string seal = Read(File("journal.seal"));
   // Copies are at 0 and 4096. Four marks were written, so the last is in the
@@ -263,7 +264,7 @@ TEST_F(JournalTest, ATornSealHasAnOlderCopy) {
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(JournalTest, ACrashWhileItIsMadeIsNoLoss) {
+TEST_F(FolderJournalTest, ACrashWhileItIsMadeIsNoLoss) {
   MustOpen(Folder()).reset();
   fs::remove(File("journal.seal"));
   EXPECT_THAT(EventsIn(Folder()), IsEmpty());
@@ -271,15 +272,15 @@ TEST_F(JournalTest, ACrashWhileItIsMadeIsNoLoss) {
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a"));
 }
 
-TEST_F(JournalTest, AnotherFormatIsRefused) {
+TEST_F(FolderJournalTest, AnotherFormatIsRefused) {
   Given({"a"}).reset();
   Sql("UPDATE about SET format = 9");
-  const absl::Status status = Journal::Open(Folder()).status();
+  const absl::Status status = FolderJournal::Open(Folder()).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(ErrorText(status), HasSubstr("format 9"));
 }
 
-TEST_F(JournalTest, ASnapshotStandsForTheEventsBeforeIt) {
+TEST_F(FolderJournalTest, ASnapshotStandsForTheEventsBeforeIt) {
   auto journal = Given({"a", "b"});
   ASSERT_TRUE(journal->Compact("a and b").ok());
   EXPECT_EQ(journal->sequence(), 2U);
@@ -295,7 +296,7 @@ TEST_F(JournalTest, ASnapshotStandsForTheEventsBeforeIt) {
   }
 }
 
-TEST_F(JournalTest, ADamagedSnapshotIsNoticed) {
+TEST_F(FolderJournalTest, ADamagedSnapshotIsNoticed) {
   auto journal = Given({"a", "b"});
   ASSERT_TRUE(journal->Compact("a and b").ok());
   MustAppend(*journal, {"c"});
@@ -309,7 +310,7 @@ TEST_F(JournalTest, ADamagedSnapshotIsNoticed) {
   ExpectDataLoss("event 1 is missing");
 }
 
-TEST_F(JournalTest, GrowsNoMoreThanItsSnapshots) {
+TEST_F(FolderJournalTest, GrowsNoMoreThanItsSnapshots) {
   auto journal = MustOpen(Folder());
   const std::string event(100'000, 'x');
   uintmax_t largest = 0;
@@ -330,10 +331,10 @@ TEST_F(JournalTest, GrowsNoMoreThanItsSnapshots) {
   EXPECT_LT(largest, 16U << 20);  // 20 MB were appended
 }
 
-TEST_F(JournalTest, OneProcessHasTheFolder) {
+TEST_F(FolderJournalTest, OneProcessHasTheFolder) {
   auto first = Given({});
   ASSERT_TRUE(first->SayAddress("tcp://127.0.0.1:5050").ok());
-  const absl::Status status = Journal::Open(Folder()).status();
+  const absl::Status status = FolderJournal::Open(Folder()).status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(ErrorText(status), HasSubstr(std::to_string(getpid())));
   EXPECT_THAT(ErrorText(status), HasSubstr("tcp://127.0.0.1:5050"));
@@ -341,10 +342,10 @@ TEST_F(JournalTest, OneProcessHasTheFolder) {
   MustOpen(Folder());
 }
 
-TEST_F(JournalTest, TheFolderIsFreeWhenItsProcessDies) {
+TEST_F(FolderJournalTest, TheFolderIsFreeWhenItsProcessDies) {
   const pid_t child = fork();
   if (child == 0) {
-    auto journal = Journal::Open(Folder());
+    auto journal = FolderJournal::Open(Folder());
     const std::vector<std::string> events = {"a"};
     const bool ok = journal.ok() && (*journal)->Append(events).ok();
     _exit(ok ? 0 : 1);  // without closing anything
@@ -355,7 +356,7 @@ TEST_F(JournalTest, TheFolderIsFreeWhenItsProcessDies) {
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a"));
 }
 
-TEST_F(JournalTest, IsForItsOwnAccountOnly) {
+TEST_F(FolderJournalTest, IsForItsOwnAccountOnly) {
   const mode_t before = umask(022);
   const auto expect_private = [&] {
     for (const auto& entry : fs::directory_iterator(Folder())) {
@@ -389,14 +390,14 @@ TEST_F(JournalTest, IsForItsOwnAccountOnly) {
   umask(before);
 }
 
-TEST_F(JournalTest, AFolderThatCannotBeIsAnError) {
+TEST_F(FolderJournalTest, AFolderThatCannotBeIsAnError) {
   Write((base_ / "file").string(), "");
-  const absl::Status status = Journal::Open(Folder("file")).status();
+  const absl::Status status = FolderJournal::Open(Folder("file")).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(ErrorText(status), HasSubstr(Folder("file")));
 }
 
-TEST_F(JournalTest, NothingIsAppendedAfterAnError) {
+TEST_F(FolderJournalTest, NothingIsAppendedAfterAnError) {
   auto journal = Given({"a"});
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);

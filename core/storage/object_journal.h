@@ -1,0 +1,125 @@
+#ifndef FEEDMILL_CORE_STORAGE_OBJECT_JOURNAL_H_
+#define FEEDMILL_CORE_STORAGE_OBJECT_JOURNAL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/io/file_system.h"
+#include "core/storage/journal.h"
+#include "core/storage/journal_chain.h"
+
+namespace feedmill {
+
+// A journal in a folder of an object store. tests/model/takeover.py is its
+// model, and says why it is safe.
+//
+// Objects of the folder:
+//
+//   segment-N    events that follow each other. Made by a put that fails if the
+//                object exists: who makes it is the writer
+//   snapshot-N   the state after segments 1 to N, which are deleted then
+//   beat-T       replaced every few seconds by the writer of term T, with its
+//                address
+//
+// A process becomes the writer by the next segment, the head of a new term. The
+// next put of the writer before it fails then, whatever its clock says. Heads
+// are never deleted.
+//
+// Damaged and missing objects are DataLoss. A folder that another process
+// changes is not protected: it may delete the last segments unseen.
+//
+// Thread-compatible.
+class ObjectJournal final : public Journal {
+ public:
+  struct Options {
+    // Time between beats. Another process tries to become the writer when a
+    // beat has not changed for `expire`.
+    absl::Duration beat = absl::Milliseconds(2'500);
+    absl::Duration expire = absl::Seconds(7);
+    // Most puts a second in the long run, with the beats; bursts may have 16.
+    double puts_a_second = 2;
+    // Waits for a writer to be gone. Else FailedPrecondition names it.
+    bool wait = false;
+    // Asked while it waits: true ends the wait with Cancelled.
+    std::function<bool()> stop = [] { return false; };
+    std::function<absl::Time()> now = [] { return absl::Now(); };
+    std::function<void(absl::Duration)> sleep = absl::SleepFor;
+  };
+
+  // Makes an empty journal if there is none, and becomes its writer.
+  // `files` outlives the result. FailedPrecondition: a writer is active (its
+  // address is named), or the store has no conditional puts.
+  static absl::StatusOr<std::unique_ptr<ObjectJournal>> Open(
+      const FileSystem& files, const std::string& folder, Options options);
+  // Releases the journal: the next writer need not wait.
+  ~ObjectJournal() override;
+
+  absl::Status Append(std::span<const std::string> events) override;
+  absl::Status Compact(std::string_view snapshot) override;
+  bool worth_compacting() const override;
+  absl::Status SayAddress(const std::string& address) override;
+  bool ticks() const override { return true; }
+  absl::Status Tick() override;
+
+ private:
+  struct Beat;
+
+  ObjectJournal(const FileSystem& files, std::string folder, Options options);
+
+  std::string NameOf(std::string_view kind, uint64_t number) const;
+  absl::Status CheckConditions();
+  absl::Status Lead();
+  // Reads the journal. False if it changed meanwhile.
+  absl::StatusOr<bool> Load();
+  absl::StatusOr<bool> LoadSnapshot(uint64_t number);
+  absl::Status TakeSegment(std::string_view bytes, uint64_t number);
+  absl::StatusOr<Beat> AwaitFree();
+  // Makes the head of a new term. False if another process was faster.
+  absl::StatusOr<bool> TakeLead();
+
+  // Makes segment `number_`. False if it is another's.
+  absl::StatusOr<bool> PutSegment(std::span<const std::string> events);
+  absl::Status Fenced() const;
+  absl::Status WriteBeat(bool leads);
+  absl::StatusOr<Beat> ReadBeat(uint64_t term) const;
+  absl::StatusOr<std::string> Read(const std::string& name) const;
+  // Waits until a put keeps the rate.
+  void Pace();
+  void DeleteSome();
+
+  const FileSystem& files_;
+  const std::string folder_;
+  const Options options_;
+  const uint64_t writer_;  // drawn for this object
+
+  ChainChecksum chain_{};  // of all events up to sequence_
+  uint64_t number_ = 1;    // of the next segment
+  uint64_t term_ = 0;
+  std::vector<uint64_t> heads_;
+  bool leads_ = false;
+  uint64_t snapshot_bytes_ = 0;
+  uint64_t snapshot_number_ = 0;
+  uint64_t event_bytes_ = 0;         // since the snapshot
+  std::deque<std::string> deletes_;  // objects behind the snapshot
+  absl::Status failure_;
+  double puts_left_ = 16;
+  absl::Time put_at_ = absl::InfinitePast();
+
+  std::string address_;
+  uint64_t beats_ = 0;
+  absl::Time beaten_at_ = absl::InfinitePast();
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_STORAGE_OBJECT_JOURNAL_H_

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Dispatchers whose state is in s3://, and their standbys, on a server of this test.
+
+    tests/stores/state_in_stores.py --binary build/release/bin/feedmill [TEST …]"""
+import contextlib
+import json
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from command import a_fifth, run_tests, wait_for  # noqa: E402
+from gateway import free_port  # noqa: E402
+from s3_files import FAULTS, PLACE, objects  # noqa: E402
+
+STATE = f"{PLACE}/state"
+# Each element takes some time, so that a read outlives its dispatcher.
+PIPELINE = """source: {range: {stop: 20000}}
+steps: [{map: {n: x, h: "hash_bucket(to_string(x), 1000)"}}, {batch: {size: 10}}]
+options: {seed: 5}
+"""
+
+
+class Cluster:
+    """Dispatchers, workers and readers of one state."""
+
+    def __init__(self, feedmill, stack, standbys=1):
+        self.feedmill = feedmill
+        self.stack = stack
+        self.ports = [free_port() for _ in range(1 + standbys)]
+        self.addresses = ",".join(f"tcp://127.0.0.1:{port}" for port in self.ports)
+        self.dispatchers = {}
+
+    def log(self, name):
+        return (self.feedmill.folder / f"{name}.log").read_text()
+
+    def begin(self, name, *arguments, wait=True):
+        ready = self.feedmill.folder / f"{name}.ready"
+        ready.unlink(missing_ok=True)
+        with open(self.feedmill.folder / f"{name}.log", "a", encoding="utf-8") as log:
+            process = subprocess.Popen([self.feedmill.binary, *arguments, "--ready-file", str(ready)],
+                                       env=self.feedmill.environment, stdout=log, stderr=log)
+        self.stack.callback(end, process)
+        if wait:
+            wait_for(lambda: ready.exists() or process.poll() is not None, f"{name} to be ready")
+            assert ready.exists(), self.log(name)
+        return process
+
+    def dispatcher(self, k, *more, wait=True):
+        process = self.begin(f"dispatcher{k}", "dispatcher", "--port", str(self.ports[k]), "--work-dir", STATE,
+                             *more, wait=wait)
+        self.dispatchers[k] = process
+        return process
+
+    def worker(self, k):
+        return self.begin(f"worker{k}", "worker", "--dispatcher", self.addresses, "--threads", "1")
+
+    def read(self, *more):
+        process = self.feedmill.start("read", self.feedmill.write(PIPELINE), "--service", self.addresses,
+                                      "--format", "summary", *more)
+        self.stack.callback(end, process)
+        return process
+
+
+def end(process):
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGCONT)
+    process.terminate()
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
+
+
+def summary_of(process):
+    out, error = process.communicate(timeout=90)
+    assert process.returncode == 0, error
+    summary = json.loads(out)
+    return summary["order_hash"], summary["elements"]
+
+
+def a_new_dispatcher_continues(feedmill):
+    """kill -9, and a dispatcher with nothing local."""
+    with objects(feedmill), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack)
+        cluster.dispatcher(0)
+        cluster.worker(0)
+        reader = cluster.read("--job", "named", "--limit", "700")
+        assert reader.wait(60) == 0
+        reader = cluster.read()
+        cluster.dispatchers[0].kill()
+        begun = time.monotonic()
+        cluster.dispatcher(1)
+        took = time.monotonic() - begun
+        assert took < 12, took
+        assert summary_of(reader) == want
+        status = feedmill.run("status", "--service", cluster.addresses, "--json")
+        assert status.returncode == 0 and "named" in status.stdout, status.stdout + status.stderr
+
+
+def two_dispatchers_are_refused(feedmill):
+    with objects(feedmill), contextlib.ExitStack() as stack:
+        cluster = Cluster(feedmill, stack)
+        cluster.dispatcher(0)
+        other = cluster.dispatcher(1, wait=False)
+        assert other.wait(30) == 1
+        assert f"tcp://127.0.0.1:{cluster.ports[0]}" in cluster.log("dispatcher1"), cluster.log("dispatcher1")
+        # One that ended by itself has released the state.
+        cluster.dispatchers[0].terminate()
+        assert cluster.dispatchers[0].wait(15) == 0
+        begun = time.monotonic()
+        cluster.dispatcher(1)
+        assert time.monotonic() - begun < 5
+
+
+def standbys(feedmill, how):
+    """A standby takes over from a leader that is killed or stands still; the old one is fenced."""
+    with objects(feedmill), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack, standbys=1)
+        cluster.dispatcher(0)
+        cluster.dispatcher(1, "--standby", wait=False)
+        cluster.worker(0)
+        cluster.worker(1)
+        reader = cluster.read()
+        ready = feedmill.folder / "dispatcher1.ready"
+        assert not ready.exists()
+        cluster.dispatchers[0].send_signal(how)
+        begun = time.monotonic()
+        wait_for(ready.exists, "the standby to lead", 30)
+        took = time.monotonic() - begun
+        assert took < 10, took
+        assert summary_of(reader) == want
+        if how == signal.SIGSTOP:
+            cluster.dispatchers[0].send_signal(signal.SIGCONT)
+            assert cluster.dispatchers[0].wait(30) == 1
+            assert f"tcp://127.0.0.1:{cluster.ports[1]}" in cluster.log("dispatcher0"), cluster.log("dispatcher0")
+        assert summary_of(cluster.read()) == want
+        print(f"took over in {took:.1f} s")
+
+
+def a_killed_leader_is_replaced(feedmill):
+    standbys(feedmill, signal.SIGKILL)
+
+
+def a_leader_that_stands_still_is_fenced(feedmill):
+    standbys(feedmill, signal.SIGSTOP)
+
+
+def a_standby_ends_by_its_signal(feedmill):
+    with objects(feedmill), contextlib.ExitStack() as stack:
+        cluster = Cluster(feedmill, stack)
+        cluster.dispatcher(0)
+        standby = cluster.dispatcher(1, "--standby", wait=False)
+        wait_for(lambda: "standby" in cluster.log("dispatcher1"), "the standby to wait")
+        standby.terminate()
+        assert standby.wait(10) == 0
+
+
+def a_fifth_of_requests_fails(feedmill):
+    with objects(feedmill, fault=a_fifth(FAULTS)), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack)
+        cluster.dispatcher(0)
+        cluster.worker(0)
+        assert summary_of(cluster.read()) == want
+        cluster.dispatchers[0].kill()
+        cluster.dispatcher(1)
+        assert summary_of(cluster.read()) == want
+
+
+if __name__ == "__main__":
+    run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
+                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_fifth_of_requests_fails])
