@@ -8,6 +8,7 @@
 #include "core/io/file_systems.h"
 #include "core/storage/folder_journal.h"
 #include "core/storage/object_journal.h"
+#include "core/storage/postgres_journal.h"
 
 namespace feedmill {
 namespace {
@@ -22,13 +23,21 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
     if (!standby) return FolderJournal::Open(work_dir);
     return InvalidArgument(
         "a standby needs a work-dir that other machines see, such as "
-        "s3://bucket/folder; '{}' is a folder of this machine",
+        "postgresql://host/database or s3://bucket/folder; '{}' is a folder of "
+        "this machine",
         work_dir);
+  }
+  if (scheme == "postgresql" || scheme == "postgres") {
+    PostgresJournal::Options options;
+    options.wait = standby;
+    options.stop = std::move(stop);
+    return PostgresJournal::Open(work_dir, std::move(options));
   }
   if (scheme != "s3") {
     return InvalidArgument(
         "the work-dir '{}' is of {}://, and the state is kept in a folder of "
-        "this machine or in an s3:// store with conditional puts",
+        "this machine, in PostgreSQL (postgresql://host/database), or in an "
+        "s3:// store with conditional puts",
         HideUrlSecrets(work_dir), scheme);
   }
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(work_dir));

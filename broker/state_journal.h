@@ -38,7 +38,8 @@ class DispatcherStore {
 
 // Keeps the dispatcher's events in a work-dir, a folder or one of an object
 // store
-// ("s3://bucket/folder"), and replays them into the state.
+// ("s3://bucket/folder"), or in PostgreSQL ("postgresql://host/database"), and
+// replays them into the state.
 // Thread-compatible.
 class StateJournal : public DispatcherStore {
  public:

@@ -74,10 +74,11 @@ struct DispatcherConfig {
   DispatcherSettings settings{};
   // Folder of the journal, which keeps the state through restarts; created if
   // it is missing, used by one dispatcher at a time. May be one of a store with
-  // conditional puts: "s3://bucket/folder". Empty: state is in memory only.
+  // conditional puts, "s3://bucket/folder", or "postgresql://host/database".
+  // Empty: state is in memory only.
   std::string work_dir{};
-  // Start waits until no other dispatcher has the work_dir, which is in a
-  // store.
+  // Start waits until no other dispatcher has the work_dir, which is in a store
+  // or in PostgreSQL.
   bool standby = false;
   // Asked about once a second while Start waits. True: Start returns Cancelled.
   std::function<bool()> stop_waiting{};

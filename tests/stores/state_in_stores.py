@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Dispatchers whose state is in s3://, and their standbys, on a server of this test.
+"""Dispatchers whose state is in s3:// or in PostgreSQL, and their standbys, on a server of this test.
 
-    tests/stores/state_in_stores.py --binary build/release/bin/feedmill [TEST …]"""
+    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|postgresql [TEST …]"""
 import contextlib
 import json
 import pathlib
@@ -13,9 +13,32 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from command import a_fifth, run_tests, wait_for  # noqa: E402
 from gateway import free_port  # noqa: E402
+from postgres import Postgres  # noqa: E402
 from s3_files import FAULTS, PLACE, objects  # noqa: E402
 
-STATE = f"{PLACE}/state"
+
+class Place:
+    """Where the state is."""
+
+    store = None
+    seconds = 10  # until a standby leads
+
+    @classmethod
+    def choose(cls, store):
+        cls.store, cls.seconds = store, 10 if store == "s3" else 4
+
+    @classmethod
+    @contextlib.contextmanager
+    def state(cls, feedmill, **faults):
+        """Gives the URL of a new state, and its server."""
+        if cls.store == "s3":
+            with objects(feedmill, **faults) as (server, _):
+                yield f"{PLACE}/state", server
+        else:
+            with Postgres() as server:
+                yield server.url, server
+
+
 # Each element takes some time, so that a read outlives its dispatcher.
 PIPELINE = """source: {range: {stop: 20000}}
 steps: [{map: {n: x, h: "hash_bucket(to_string(x), 1000)"}}, {batch: {size: 10}}]
@@ -26,9 +49,10 @@ options: {seed: 5}
 class Cluster:
     """Dispatchers, workers and readers of one state."""
 
-    def __init__(self, feedmill, stack, standbys=1):
+    def __init__(self, feedmill, stack, state, standbys=1):
         self.feedmill = feedmill
         self.stack = stack
+        self.state = state
         self.ports = [free_port() for _ in range(1 + standbys)]
         self.addresses = ",".join(f"tcp://127.0.0.1:{port}" for port in self.ports)
         self.dispatchers = {}
@@ -49,7 +73,7 @@ class Cluster:
         return process
 
     def dispatcher(self, k, *more, wait=True):
-        process = self.begin(f"dispatcher{k}", "dispatcher", "--port", str(self.ports[k]), "--work-dir", STATE,
+        process = self.begin(f"dispatcher{k}", "dispatcher", "--port", str(self.ports[k]), "--work-dir", self.state,
                              *more, wait=wait)
         self.dispatchers[k] = process
         return process
@@ -87,9 +111,9 @@ def summary_of(process):
 
 def a_new_dispatcher_continues(feedmill):
     """kill -9, and a dispatcher with nothing local."""
-    with objects(feedmill), contextlib.ExitStack() as stack:
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
         want = feedmill.hash_of(PIPELINE)
-        cluster = Cluster(feedmill, stack)
+        cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
         cluster.worker(0)
         reader = cluster.read("--job", "named", "--limit", "700")
@@ -99,15 +123,15 @@ def a_new_dispatcher_continues(feedmill):
         begun = time.monotonic()
         cluster.dispatcher(1)
         took = time.monotonic() - begun
-        assert took < 12, took
+        assert took < Place.seconds + 2, took
         assert summary_of(reader) == want
         status = feedmill.run("status", "--service", cluster.addresses, "--json")
         assert status.returncode == 0 and "named" in status.stdout, status.stdout + status.stderr
 
 
 def two_dispatchers_are_refused(feedmill):
-    with objects(feedmill), contextlib.ExitStack() as stack:
-        cluster = Cluster(feedmill, stack)
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
+        cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
         other = cluster.dispatcher(1, wait=False)
         assert other.wait(30) == 1
@@ -122,9 +146,9 @@ def two_dispatchers_are_refused(feedmill):
 
 def standbys(feedmill, how):
     """A standby takes over from a leader that is killed or stands still; the old one is fenced."""
-    with objects(feedmill), contextlib.ExitStack() as stack:
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
         want = feedmill.hash_of(PIPELINE)
-        cluster = Cluster(feedmill, stack, standbys=1)
+        cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
         cluster.dispatcher(1, "--standby", wait=False)
         cluster.worker(0)
@@ -136,7 +160,7 @@ def standbys(feedmill, how):
         begun = time.monotonic()
         wait_for(ready.exists, "the standby to lead", 30)
         took = time.monotonic() - begun
-        assert took < 10, took
+        assert took < Place.seconds, took
         assert summary_of(reader) == want
         if how == signal.SIGSTOP:
             cluster.dispatchers[0].send_signal(signal.SIGCONT)
@@ -155,8 +179,8 @@ def a_leader_that_stands_still_is_fenced(feedmill):
 
 
 def a_standby_ends_by_its_signal(feedmill):
-    with objects(feedmill), contextlib.ExitStack() as stack:
-        cluster = Cluster(feedmill, stack)
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
+        cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
         standby = cluster.dispatcher(1, "--standby", wait=False)
         wait_for(lambda: "standby" in cluster.log("dispatcher1"), "the standby to wait")
@@ -165,9 +189,9 @@ def a_standby_ends_by_its_signal(feedmill):
 
 
 def a_fifth_of_requests_fails(feedmill):
-    with objects(feedmill, fault=a_fifth(FAULTS)), contextlib.ExitStack() as stack:
+    with Place.state(feedmill, fault=a_fifth(FAULTS)) as (state, _), contextlib.ExitStack() as stack:
         want = feedmill.hash_of(PIPELINE)
-        cluster = Cluster(feedmill, stack)
+        cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
         cluster.worker(0)
         assert summary_of(cluster.read()) == want
@@ -176,6 +200,22 @@ def a_fifth_of_requests_fails(feedmill):
         assert summary_of(cluster.read()) == want
 
 
+def the_server_restarts(feedmill):
+    """PostgreSQL is stopped in the middle of a read, and comes back."""
+    with Place.state(feedmill) as (state, server), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack, state)
+        cluster.dispatcher(0)
+        cluster.worker(0)
+        for how in ("fast", "immediate"):
+            reader = cluster.read()
+            server.stop(how)
+            server.start()
+            assert summary_of(reader) == want
+        assert cluster.dispatchers[0].poll() is None, cluster.log("dispatcher0")
+
+
 if __name__ == "__main__":
     run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
-                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_fifth_of_requests_fails])
+                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_fifth_of_requests_fails, the_server_restarts],
+              ("s3", "postgresql"), Place.choose)

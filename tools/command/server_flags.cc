@@ -163,11 +163,12 @@ void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
 void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
   flags.Text("--work-dir", "DIR",
              "Folder with a dispatcher's state, which survives restarts; one "
-             "dispatcher at a time. Of this machine, or s3://BUCKET/FOLDER",
+             "dispatcher at a time. Of this machine, s3://BUCKET/FOLDER, or "
+             "postgresql://HOST/DATABASE",
              &config.work_dir);
   flags.Bool("--standby",
              "Wait until no other dispatcher has --work-dir, then take over; "
-             "with a --work-dir in a store",
+             "with a --work-dir in a store or in PostgreSQL",
              &config.standby);
   flags.Bool("--fault-tolerant-mode",
              "Refuse to run a dispatcher without --work-dir",

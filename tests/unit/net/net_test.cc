@@ -50,6 +50,24 @@ TEST(Address, Ipv6StandsInBrackets) {
   EXPECT_EQ(address->ToString(), "tcp://[::1]:65535");
 }
 
+TEST(Address, SeveralAreOneServers) {
+  const auto address = ParseAddress("one:1,tcp://two:2,[::1]:3");
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_EQ(address->ToString(), "tcp://one:1,tcp://two:2,tcp://[::1]:3");
+  EXPECT_EQ(*ParseAddress(address->ToString()), *address);
+  const std::vector<std::string> turns = {
+      address->AtTurn(0).ToString(), address->AtTurn(1).ToString(),
+      address->AtTurn(2).ToString(), address->AtTurn(3).ToString()};
+  EXPECT_THAT(turns, ::testing::ElementsAre("tcp://one:1", "tcp://two:2",
+                                            "tcp://[::1]:3", "tcp://one:1"));
+  for (const char* text : {"one:1,", ",one:1", "one:1,,two:2", "one:1,two"}) {
+    EXPECT_FALSE(ParseAddress(text).ok()) << text;
+  }
+  std::string many = "host:1";
+  for (int k = 0; k < 20; ++k) many += ",host:1";
+  EXPECT_FALSE(ParseAddress(many).ok());
+}
+
 TEST(Address, AnInvalidAddressSaysWhatToWrite) {
   for (const char* text : {"",
                            ":",

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -88,9 +90,10 @@ class RedialingPeer : public ReactorHandler {
     ran.wait(false);
   }
   // Returns false on a timeout.
-  bool Await(uint64_t messages) {
+  bool Await(uint64_t messages,
+             std::chrono::milliseconds patience = kPatience) {
     std::unique_lock lock(mu_);
-    return came_.wait_for(lock, kPatience, [&] { return count_ >= messages; });
+    return came_.wait_for(lock, patience, [&] { return count_ >= messages; });
   }
 
   Reactor reactor{"test"};
@@ -132,6 +135,38 @@ TEST(Redial, AConnectionTellsThisMachinesAddress) {
   EXPECT_EQ(host, "127.0.0.1");
   client.Do([&] { host = client.reactor.LocalHost(SocketId{}); });
   EXPECT_EQ(host, "");
+}
+
+// The leader ends, and a standby has another address.
+TEST(Redial, TheNextAddressIsTriedWhenOneDoesNotAnswer) {
+  RedialingPeer client;
+  auto first = std::make_unique<RedialingPeer>();
+  RedialingPeer second;
+  const auto listener = first->reactor.Listen("127.0.0.1", 0, {});
+  const auto standby = second.reactor.Listen("127.0.0.1", 0, {});
+  ASSERT_TRUE(listener.ok() && standby.ok());
+  // No one listens at port 1.
+  const Address all{"127.0.0.1",
+                    1,
+                    {{"127.0.0.1", first->reactor.PortOf(*listener)},
+                     {"127.0.0.1", second.reactor.PortOf(*standby)}}};
+  const SocketId connection = *client.reactor.Connect(all, {});
+  first->Start();
+  second.Start();
+  client.Start();
+  const auto reach = [&](RedialingPeer& peer) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (std::chrono::steady_clock::now() < end) {
+      client.Do(
+          [&] { client.reactor.Send(connection, "", {TextPart("there?")}); });
+      if (peer.Await(1, std::chrono::milliseconds(100))) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(reach(*first));
+  first.reset();
+  EXPECT_TRUE(reach(second));
+  client.Do([&] { client.reactor.Close(connection); });
 }
 
 // libzmq gives up a connection that receives data other than ZMTP.

@@ -1,0 +1,88 @@
+#ifndef FEEDMILL_CORE_STORAGE_POSTGRES_JOURNAL_H_
+#define FEEDMILL_CORE_STORAGE_POSTGRES_JOURNAL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/storage/journal.h"
+#include "core/storage/journal_chain.h"
+#include "core/storage/libpq.h"
+
+namespace feedmill {
+
+// A journal in three tables of PostgreSQL: feedmill_states (a row for each
+// journal, with the lease of its writer), feedmill_events, feedmill_snapshots.
+//
+// The writer holds a lease on the server's clock, with a number that grows with
+// each writer, its epoch. Every append is conditional on the epoch, and locks
+// the lease's row. So a writer that stood still is refused by the server. After
+// a lost connection the last event is read again before anything is retried: a
+// commit may have been executed although its answer was lost.
+//
+// A server that replicates asynchronously may lose the last events when a copy
+// takes over: set synchronous_standby_names. Peers notice it otherwise, and the
+// dispatcher refuses to serve.
+//
+// Thread-compatible.
+class PostgresJournal final : public Journal {
+ public:
+  struct Options {
+    absl::Duration lease = absl::Milliseconds(2'500);
+    absl::Duration beat = absl::Milliseconds(700);
+    absl::Duration patience = absl::Seconds(60);  // with a server that is away
+    bool wait = false;  // for a writer to be gone; else FailedPrecondition
+    std::function<bool()> stop = [] { return false; };
+  };
+
+  // `url`: "postgresql://user@host,host2/database?state=NAME" and libpq's other
+  // options; the name of the journal is "default" without `state`. Makes the
+  // tables and an empty journal if there is none.
+  static absl::StatusOr<std::unique_ptr<PostgresJournal>> Open(
+      const std::string& url, Options options);
+  ~PostgresJournal() override;
+
+  absl::Status Append(std::span<const std::string> events) override;
+  absl::Status Compact(std::string_view snapshot) override;
+  bool worth_compacting() const override;
+  bool ticks() const override { return true; }
+  absl::Status Tick() override;
+  absl::Status SayAddress(const std::string& address) override;
+
+ private:
+  PostgresJournal(std::string name, Options options);
+
+  absl::Status Begin(const std::string& url);
+  absl::Status MakeTables();
+  absl::Status TakeLease();
+  absl::Status Load();
+  // True if the last event is number `sequence` with that checksum.
+  absl::StatusOr<bool> EndsWith(uint64_t sequence, const ChainChecksum& chain);
+  absl::Status Fail(absl::Status why);
+  absl::Status Fenced();
+  // Runs a statement that may be repeated.
+  absl::StatusOr<PostgresConnection::Result> Repeat(
+      const std::string& statement, const std::vector<std::string>& parameters);
+
+  const std::string name_;
+  const Options options_;
+  std::unique_ptr<PostgresConnection> server_;
+  std::string holder_;
+  uint64_t epoch_ = 0;
+  ChainChecksum chain_{};
+  uint64_t snapshot_bytes_ = 0;
+  uint64_t event_bytes_ = 0;  // since the snapshot
+  absl::Time beaten_at_ = absl::InfinitePast();
+  absl::Status failure_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_STORAGE_POSTGRES_JOURNAL_H_

@@ -1,0 +1,63 @@
+"""Debian's PostgreSQL, a server of a test."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from gateway import free_port
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from waits import listens  # noqa: E402
+
+
+def programs():
+    """The folder of PostgreSQL's programs; None if it is not installed."""
+    found = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return found[-1].parent if found else None
+
+
+class Postgres:
+    """A server with the database "feedmill", in a folder of its own."""
+
+    def __enter__(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.user = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}  # it refuses root
+        if self.user:
+            shutil.chown(self.folder, "nobody", "nogroup")
+        self.run("initdb", "--auth", "trust", "--username", "feedmill", "--no-sync", "--pgdata", self.data)
+        self.port = free_port()
+        self.process = None
+        self.start()
+        self.run("createdb", "--host", "127.0.0.1", "--port", str(self.port), "--username", "feedmill", "feedmill")
+        return self
+
+    def __exit__(self, *_):
+        self.stop("immediate")
+        shutil.rmtree(self.folder)
+
+    @property
+    def data(self):
+        return self.folder / "data"
+
+    @property
+    def url(self):
+        return f"postgresql://feedmill@127.0.0.1:{self.port}/feedmill"
+
+    def run(self, program, *arguments):
+        done = subprocess.run([programs() / program, *arguments], cwd=self.folder, text=True, capture_output=True, **self.user)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def start(self):
+        with open(self.folder / "log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [programs() / "postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1", "-k", self.folder],
+                cwd=self.folder, stdout=log, stderr=log, **self.user)
+        assert listens(self.port, self.process), (self.folder / "log").read_text()
+        self.run("pg_isready", "--host", "127.0.0.1", "--port", str(self.port), "--timeout", "30")
+
+    def stop(self, how):
+        if self.process is not None and self.process.poll() is None:
+            self.run("pg_ctl", "stop", "--pgdata", self.data, "--mode", how)
+            self.process.wait(30)
