@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "core/base/little_endian.h"
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
+#include "core/io/side_by_side.h"
 
 namespace feedmill {
 namespace {
@@ -20,6 +22,7 @@ constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kCompactSegments = 500;
 constexpr uint64_t kObjectBytesMax = uint64_t{4} << 30;
 constexpr size_t kDeletesATick = 50;
+constexpr size_t kReadsAtOnce = 16;
 constexpr double kBurst = 16;
 // Later heads than this are kept. An earlier writer stood still for all of
 // them.
@@ -221,8 +224,19 @@ absl::StatusOr<bool> ObjectJournal::Load() {
     if (!there) return false;
   }
   const uint64_t last = listed.segments.empty() ? 0 : *listed.segments.rbegin();
+  std::vector<uint64_t> listed_after(listed.segments.lower_bound(number_),
+                                     listed.segments.end());
+  std::map<uint64_t, absl::StatusOr<std::string>> ahead;
+  for (const uint64_t number : listed_after) ahead[number] = std::string();
+  FM_RETURN_IF_ERROR(
+      ForEachSideBySide(listed_after.size(), kReadsAtOnce, [&](size_t k) {
+        ahead.at(listed_after[k]) = Read(NameOf(kSegment, listed_after[k]));
+        return absl::OkStatus();
+      }));
   while (true) {
-    const auto bytes = Read(NameOf(kSegment, number_));
+    const auto found = ahead.find(number_);
+    const auto bytes = found != ahead.end() ? std::move(found->second)
+                                            : Read(NameOf(kSegment, number_));
     if (absl::IsNotFound(bytes.status())) break;
     FM_RETURN_IF_ERROR(bytes.status());
     FM_RETURN_IF_ERROR(TakeSegment(*bytes, number_));
