@@ -36,10 +36,9 @@ class DispatcherStore {
   virtual absl::Status Tick() { return absl::OkStatus(); }
 };
 
-// Keeps the dispatcher's events in a work-dir, a folder or one of an object
-// store
-// ("s3://bucket/folder"), or in PostgreSQL ("postgresql://host/database"), and
-// replays them into the state.
+// Keeps the dispatcher's events in a work-dir, and replays them into the state.
+// The work-dir is a folder, "s3://bucket/folder", or
+// "postgresql://host/database".
 // Thread-compatible.
 class StateJournal : public DispatcherStore {
  public:

@@ -137,8 +137,8 @@ struct FunctionDescription {
 // Thread-safety: const methods from any thread.
 class FunctionRegistry {
  public:
-  // Whether a function keeps the characters of its texts whole: of all, of
-  // items of arrays only, or of none.
+  // A function keeps the characters of its texts whole: of all, of items of
+  // arrays only, or of none.
   enum class Texts { kWhole, kOneIsBroken, kBroken };
   struct Function {
     // Returns the result's type, or InvalidArgument if the arguments do not
@@ -186,7 +186,7 @@ class FunctionRegistry {
     // Makes image.to_chw of the result of this function at once. Null: nothing
     // does.
     std::shared_ptr<const Function> in_chw{};
-    // Whether a result of bytes is text if the arguments are.
+    // Says if a result of bytes is text when the arguments are.
     Texts texts = Texts::kWhole;
   };
 

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// Of libpq-fe.h, whose numbers are part of libpq.so.5.
+// Numbers of libpq-fe.h, which are part of libpq.so.5.
 constexpr int kConnectionOk = 0;
 constexpr int kCommandOk = 1;
 constexpr int kTuplesOk = 2;
@@ -28,6 +28,10 @@ std::string Trimmed(const char* message) {
   }
   while (text.ends_with(' ')) text.pop_back();
   return text;
+}
+
+std::string HexOf(std::string_view bytes) {
+  return absl::BytesToHexString(absl::string_view(bytes.data(), bytes.size()));
 }
 
 // True for errors of the server that pass: it starts, stops, is another
@@ -180,7 +184,7 @@ absl::StatusOr<PostgresConnection::Result> PostgresConnection::Run(
 }
 
 std::string PostgresConnection::TextOf(std::string_view bytes) {
-  return "\\x" + absl::BytesToHexString(bytes);
+  return "\\x" + HexOf(bytes);
 }
 
 std::string PostgresConnection::ArrayOf(
@@ -188,14 +192,15 @@ std::string PostgresConnection::ArrayOf(
   std::string text = "{";
   for (const std::string_view item : items) {
     if (text.size() > 1) text += ',';
-    text += "\"\\\\x" + absl::BytesToHexString(item) + '"';
+    text += "\"\\\\x" + HexOf(item) + '"';
   }
   return text + "}";
 }
 
 std::optional<std::string> PostgresConnection::BytesOf(std::string_view text) {
   if (!text.starts_with("\\x") || text.size() % 2 != 0) return std::nullopt;
-  return absl::HexStringToBytes(text.substr(2));
+  return absl::HexStringToBytes(
+      absl::string_view(text.data() + 2, text.size() - 2));
 }
 
 }  // namespace feedmill

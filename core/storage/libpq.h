@@ -16,8 +16,8 @@
 namespace feedmill {
 
 // A connection to PostgreSQL by libpq.so.5, which is loaded when it is used
-// first: nothing else of feedmill needs it. The URL may name several hosts, of
-// which the one that takes writes is used.
+// first: nothing else of feedmill needs it. The URL may name several hosts; the
+// host that takes writes is used.
 //
 // A lost connection is made again. Thread-compatible.
 class PostgresConnection {

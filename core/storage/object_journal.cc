@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
+constexpr uint64_t kObjectCompactMin = uint64_t{4} << 20;
 constexpr uint64_t kCompactSegments = 500;
 constexpr uint64_t kObjectBytesMax = uint64_t{4} << 30;
 constexpr size_t kDeletesATick = 50;
@@ -120,7 +120,7 @@ std::string ThisProcess() {
 
 }  // namespace
 
-// What the writer of a term says every few seconds.
+// The heartbeat of a term.
 struct ObjectJournal::Beat {
   bool there = false;
   std::string bytes;  // of the object
@@ -176,7 +176,7 @@ absl::StatusOr<std::unique_ptr<ObjectJournal>> ObjectJournal::Open(
   return journal;
 }
 
-// A store that ignores the condition would let two writers go on.
+// A store that ignores the condition would let two writers continue.
 absl::Status ObjectJournal::CheckConditions() {
   const std::string name = NameOf("probe", writer_);
   FM_ASSIGN_OR_RETURN(const bool first, files_.WriteNew(name, "1"));
@@ -356,7 +356,7 @@ absl::StatusOr<ObjectJournal::Beat> ObjectJournal::ReadBeat(
   return beat;
 }
 
-// Waits until the writer of the present term is gone, or has said so.
+// Waits until the writer of the present term is gone, or has reported it.
 absl::StatusOr<ObjectJournal::Beat> ObjectJournal::AwaitFree() {
   if (term_ == 0) return Beat();
   std::string seen;
@@ -478,7 +478,7 @@ absl::Status ObjectJournal::Append(std::span<const std::string> events) {
 
 bool ObjectJournal::worth_compacting() const {
   return number_ - snapshot_number_ > kCompactSegments ||
-         event_bytes_ > std::max(kCompactBytesMin, 4 * snapshot_bytes_);
+         event_bytes_ > std::max(kObjectCompactMin, 4 * snapshot_bytes_);
 }
 
 absl::Status ObjectJournal::Compact(std::string_view snapshot) {

@@ -28,11 +28,11 @@ namespace feedmill {
 //   segment-N    events that follow each other. Made by a put that fails if the
 //                object exists: who makes it is the writer
 //   snapshot-N   the state after segments 1 to N, which are deleted then
-//   beat-T       replaced every few seconds by the writer of term T, with its
-//                address
+//   beat-T       the heartbeat of term T, which its writer replaces every few
+//                seconds, with its address
 //
 // A process becomes the writer by the next segment, the head of a new term. The
-// next put of the writer before it fails then, whatever its clock says. Heads
+// next put of the writer before it fails then, and no clock matters. Heads
 // are never deleted.
 //
 // Damaged and missing objects are DataLoss. A folder that another process
@@ -42,11 +42,11 @@ namespace feedmill {
 class ObjectJournal final : public Journal {
  public:
   struct Options {
-    // Time between beats. Another process tries to become the writer when a
-    // beat has not changed for `expire`.
+    // Time between heartbeats. Another process tries to become the writer when
+    // one has not changed for `expire`.
     absl::Duration beat = absl::Milliseconds(2'500);
     absl::Duration expire = absl::Seconds(7);
-    // Most puts a second in the long run, with the beats; bursts may have 16.
+    // Most puts a second in the long run, with heartbeats; bursts may have 16.
     double puts_a_second = 2;
     // Waits for a writer to be gone. Else FailedPrecondition names it.
     bool wait = false;

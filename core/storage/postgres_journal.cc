@@ -14,8 +14,8 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
-constexpr uint64_t kRowBytes = 64;  // the server's, for each event
+constexpr uint64_t kPostgresCompactMin = uint64_t{4} << 20;
+constexpr uint64_t kPostgresRowBytes = 64;  // the server's, for each event
 constexpr std::string_view kStateOption = "state=";
 
 // All numbers are bigint: 64 bits, with a sign that means nothing.
@@ -110,7 +110,7 @@ absl::StatusOr<PostgresConnection::Result> PostgresJournal::Repeat(
     auto result = server_->Run(statement, parameters);
     if (!absl::IsAborted(result.status())) return result;
     if (absl::Now() - begun > options_.patience) {
-      return Unavailable("{}", result.status().message());
+      return absl::UnavailableError(result.status().message());
     }
   }
 }
@@ -275,7 +275,7 @@ absl::Status PostgresJournal::Load() {
       if (!payload || bytes_at(row, 2) != feedmill::BytesOf(chain_)) {
         return DataLoss("event {} does not have its checksum", sequence_);
       }
-      event_bytes_ += payload->size() + kRowBytes;
+      event_bytes_ += payload->size() + kPostgresRowBytes;
       content_.events.push_back(*std::move(payload));
     }
     if (page.rows.size() < kPage) return absl::OkStatus();
@@ -303,7 +303,7 @@ absl::Status PostgresJournal::Append(std::span<const std::string> events) {
   for (const std::string& event : events) {
     payloads.push_back(event);
     chains.push_back(chain = Extend(chain, event));
-    bytes += event.size() + kRowBytes;
+    bytes += event.size() + kPostgresRowBytes;
   }
   std::vector<std::string_view> chain_texts;
   for (const ChainChecksum& one : chains) {
@@ -344,7 +344,7 @@ absl::Status PostgresJournal::Append(std::span<const std::string> events) {
 }
 
 bool PostgresJournal::worth_compacting() const {
-  return event_bytes_ > std::max(kCompactBytesMin, 4 * snapshot_bytes_);
+  return event_bytes_ > std::max(kPostgresCompactMin, 4 * snapshot_bytes_);
 }
 
 absl::Status PostgresJournal::Compact(std::string_view snapshot) {

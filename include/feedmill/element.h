@@ -56,8 +56,8 @@ size_t ItemSize(DType dtype);
 std::string_view DTypeName(DType dtype);
 std::optional<DType> DTypeFromName(std::string_view name);
 
-// What the items of a component stand for. Pipelines compute with the dtype
-// alone; Python, Arrow and people get values of this type.
+// The meaning of a component's items. Pipelines compute with the dtype alone;
+// Python, Arrow and people get values of this type.
 enum class LogicalType : uint8_t {
   kNone = 0,
   kString = 1,       // bytes that are UTF-8 text

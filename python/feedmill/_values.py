@@ -54,7 +54,7 @@ def type_name(value: Any) -> str:
         return str(value.__name__)
     dtype = np.dtype(value)  # int is int64
     if dtype.kind == "M" and np.datetime_data(dtype)[1] == 1:
-        return TIMES.get(np.datetime_data(dtype)[0], dtype.name)
+        return TIMES.get(np.datetime_data(dtype)[0], str(dtype.name))
     return str(dtype.name)
 
 

@@ -3,10 +3,10 @@
 The journal is a sequence of objects, the segments 1, 2, 3, …, each made by a put that fails if the
 object exists. A process becomes the writer ("leads") by making the next segment, the head of its
 term. So the next put of the writer before it fails: it is fenced, whether it stood still, was cut
-off, or has a slow clock. A beat, an object of the term that the writer replaces every few seconds,
-only tells others when to try. A snapshot stands for all segments up to its number. They are deleted
-then, but never a head: a fenced writer that wakes would make it again. A new writer lists the
-journal after its head: a number that it found free may have been used and deleted before.
+off, or has a slow clock. A heartbeat, an object of the term that the writer replaces every few
+seconds, only tells others when to try. A snapshot stands for all segments up to its number. They
+are deleted then, but never a head: a fenced writer that wakes would make it again. A new writer
+lists the journal after its head: a number that it found free may have been used and deleted before.
 
     python3 takeover.py --seeds 0-1999              # must print 0 violations
     python3 takeover.py --seeds 0-1999 --bug NAME   # must find one
@@ -31,8 +31,8 @@ BUGS = {
     "delete_first": "segments are deleted before their snapshot is stored",
     "no_second_look": "a head is trusted although its number may have been deleted",
 }
-BEAT = 5  # ticks between beats
-EXPIRE = 15  # ticks without a change of the beat after which others try
+BEAT = 5  # ticks between heartbeats
+EXPIRE = 15  # ticks without a change of the heartbeat after which others try
 COMPACT = 6  # segments before a snapshot
 
 
@@ -204,7 +204,7 @@ class World:
         self.now = 0
         self.numbers = 0
         self.acknowledged = []  # (writer, event), by number
-        self.late = []  # (time, request): requests whose answers nobody gets
+        self.late = []  # (time, request): requests whose answers no process gets
         self.faults_end = self.random.randint(100, 600)
         self.lossy = self.random.choice([0, 0.02, 0.1])
         self.sleepy = self.random.choice([0, 0.01, 0.05])

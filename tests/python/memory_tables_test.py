@@ -30,7 +30,7 @@ def same(element, row):
     assert element["label"] == row
     assert np.array_equal(element["image"], TABLE["image"][row])
     assert element["weight"] == TABLE["weight"][row]
-    assert element["text"] == TABLE["text"][row].encode()
+    assert element["text"] == TABLE["text"][row]
     assert element["ids"].tolist() == TABLE["ids"][row]
 
 

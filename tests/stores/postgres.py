@@ -9,7 +9,7 @@ import tempfile
 from gateway import free_port
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from waits import listens  # noqa: E402
+from waits import listens, wait_for  # noqa: E402
 
 
 def programs():
@@ -55,7 +55,11 @@ class Postgres:
                 [programs() / "postgres", "-D", self.data, "-p", str(self.port), "-h", "127.0.0.1", "-k", self.folder],
                 cwd=self.folder, stdout=log, stderr=log, **self.user)
         assert listens(self.port, self.process), (self.folder / "log").read_text()
-        self.run("pg_isready", "--host", "127.0.0.1", "--port", str(self.port), "--timeout", "30")
+        wait_for(self.is_ready, "PostgreSQL to take connections", 30)
+
+    def is_ready(self):
+        place = ["--host", "127.0.0.1", "--port", str(self.port)]
+        return subprocess.run([programs() / "pg_isready", "--quiet", *place], check=False).returncode == 0
 
     def stop(self, how):
         if self.process is not None and self.process.poll() is None:

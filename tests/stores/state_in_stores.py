@@ -18,7 +18,7 @@ from s3_files import FAULTS, PLACE, objects  # noqa: E402
 
 
 class Place:
-    """Where the state is."""
+    """The place of the state."""
 
     store = None
     seconds = 10  # until a standby leads
@@ -125,7 +125,7 @@ def a_new_dispatcher_continues(feedmill):
         took = time.monotonic() - begun
         assert took < Place.seconds + 2, took
         assert summary_of(reader) == want
-        status = feedmill.run("status", "--service", cluster.addresses, "--json")
+        status = feedmill.run("status", "--service", cluster.addresses, "--format", "json")
         assert status.returncode == 0 and "named" in status.stdout, status.stdout + status.stderr
 
 
@@ -208,7 +208,7 @@ def the_server_restarts(feedmill):
         cluster.dispatcher(0)
         cluster.worker(0)
         for how in ("fast", "immediate"):
-            reader = cluster.read()
+            reader = cluster.read("--timeout", "60s")
             server.stop(how)
             server.start()
             assert summary_of(reader) == want

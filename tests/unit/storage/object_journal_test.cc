@@ -40,6 +40,7 @@ class MemoryFile final : public RandomAccessFile {
                 size, out.begin());
     return size;
   }
+  void Prefetch(std::span<const ByteRange>) const override {}
 
  private:
   const std::string bytes_;
