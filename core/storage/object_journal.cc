@@ -346,7 +346,7 @@ absl::StatusOr<ObjectJournal::Beat> ObjectJournal::ReadBeat(
   if (absl::IsNotFound(bytes.status())) return beat;
   FM_RETURN_IF_ERROR(bytes.status());
   ObjectReader reader(WithoutChecksum(*bytes, term));
-  reader.Number();  // which beat
+  reader.Number();  // which heartbeat
   beat.leads = reader.Number() != 0;
   beat.sequence = reader.Number();
   beat.writer = std::string(reader.Text());
