@@ -3,9 +3,11 @@
 
 These suites take most of the time of all tests, and most changes cannot break them. A suite
 runs again if one of the files in its row of ENGINES has changed since its last pass on this
-machine. The passes are kept in ~/.cache/feedmill/passed, one file for each label.
+machine. The passes are kept in ~/.cache/feedmill/passed, one file for each label. On a new machine,
+where their binaries and compiled files are still to be made, tools/test --all runs them first.
 
   engines.py unchanged         prints the labels whose files are those of their last pass
+  engines.py new               prints the labels that this machine has never run
   engines.py passed PRESET     records the labels that passed, from build/PRESET/failures.xml
 """
 import argparse
@@ -63,6 +65,10 @@ def unchanged():
     return [label for label in ENGINES if record(label).exists() and record(label).read_text() == digest(label)]
 
 
+def new():
+    return [label for label in ENGINES if not record(label).exists()]
+
+
 def enabled_tests(preset):
     """Label → names of its tests that a plain tools/test runs."""
     listed = subprocess.run(["ctest", "--preset", preset, "--show-only=json-v1"], cwd=ROOT, check=True,
@@ -85,16 +91,18 @@ def note_passes(preset):
             record(label).parent.mkdir(parents=True, exist_ok=True)
             record(label).write_text(digest(label))
         elif any(ran.get(name) is False for name in names):
-            record(label).unlink(missing_ok=True)
+            record(label).parent.mkdir(parents=True, exist_ok=True)
+            record(label).write_text("failed")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("unchanged", "passed"))
+    parser.add_argument("what", choices=("unchanged", "new", "passed"))
     parser.add_argument("preset", nargs="?", default="release")
     arguments = parser.parse_args()
-    if arguments.what == "unchanged":
-        print("".join(f"{label}\n" for label in unchanged()), end="")
+    if arguments.what in ("unchanged", "new"):
+        labels = unchanged() if arguments.what == "unchanged" else new()
+        print("".join(f"{label}\n" for label in labels), end="")
     else:
         note_passes(arguments.preset)
     return 0

@@ -81,8 +81,8 @@ same_as_local() {
 }
 
 @test "a work-dir that cannot be is a usage error" {
-  expect_error 2 "postgresql://db/feedmill" "folder" "volume" -- \
-    feedmill dispatcher --work-dir postgresql://db/feedmill --log-level off
+  expect_error 2 "ftp://db/feedmill" "postgresql://" "s3://" -- \
+    feedmill dispatcher --work-dir ftp://db/feedmill --log-level off
   touch "$BATS_TEST_TMPDIR/file"
   expect_error 2 "$BATS_TEST_TMPDIR/file" "folder" -- \
     feedmill dispatcher --work-dir "$BATS_TEST_TMPDIR/file" --log-level off
