@@ -94,7 +94,7 @@ absl::StatusOr<Chunk*> EvenElements::Fetch(const FetchChunk& fetch) {
 }
 
 // All ranks have an element of a round if this rank has one of the next round.
-// So the rank's last fetched row is held until another row, or the end, comes.
+// So the last fetched row stays here until the next row or the end has come.
 absl::StatusOr<Chunk*> EvenElements::NextToDrop(const FetchChunk& fetch) {
   while (ahead_.rows < 2) {
     const absl::StatusOr<Chunk*> chunk = Fetch(fetch);
