@@ -18,6 +18,12 @@ if(FEEDMILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   # The sloppiness is what ccache's manual asks for with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${FEEDMILL_CCACHE})
+  # See feedmill_sum_precompiled. ccache makes paths behind -include relative, and
+  # leaves those behind CMake's -Xclang as they are.
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    list(INSERT CMAKE_CXX_COMPILER_LAUNCHER 3 CCACHE_PCH_EXTSUM=true)
+    set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -include <PCH_HEADER>)
+  endif()
 endif()
 find_program(FEEDMILL_MOLD mold)
 if(FEEDMILL_MOLD)
@@ -33,6 +39,23 @@ set(feedmill_precompiled_headers
   <algorithm> <array> <atomic> <charconv> <cmath> <cstddef> <cstdint> <cstring> <deque> <functional> <limits> <map>
   <memory> <optional> <set> <span> <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>
   <fmt/format.h>)
+
+# feedmill_sum_precompiled(OWNER HEADER…): writes what identifies OWNER's precompiled
+# header to ccache, a checksum of HEADER… preprocessed. Clang's file itself names the
+# folder of the build, so that no other checkout would find its objects.
+function(feedmill_sum_precompiled owner)
+  set(source ${PROJECT_BINARY_DIR}/${owner}_headers.cc)
+  file(WRITE ${source} "")
+  foreach(header IN LISTS ARGN)
+    file(APPEND ${source} "#include ${header}\n")
+  endforeach()
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -std=c++20 -E -P ${source}
+    OUTPUT_VARIABLE preprocessed RESULT_VARIABLE status ERROR_QUIET)
+  if(status EQUAL 0)
+    string(SHA256 sum "${preprocessed}")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${owner}.dir/cmake_pch.hxx.pch.sum ${sum})
+  endif()
+endfunction()
 
 # feedmill_precompile(TARGET library|test): TARGET uses the precompiled header of
 # its kind. The flags of all targets of a kind must be the same.
@@ -61,6 +84,9 @@ function(feedmill_precompile target kind)
     target_link_libraries(${owner} PRIVATE feedmill_flags absl::status absl::statusor absl::time fmt::fmt)
     target_precompile_headers(${owner} PRIVATE ${headers})
     target_compile_options(${owner} PRIVATE ${without_timestamp})
+    if(FEEDMILL_CCACHE AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      feedmill_sum_precompiled(${owner} ${headers})
+    endif()
   endif()
   target_precompile_headers(${target} REUSE_FROM ${owner})
   # For ccache: what is preprocessed names the header instead of holding it.

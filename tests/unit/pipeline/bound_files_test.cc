@@ -216,7 +216,7 @@ TEST_F(BoundFilesTest, ALookupSaysWhatDoesNotFit) {
   EXPECT_THAT(refused("map: {n: x, x: x}, " + table + "key: x}"),
               HasSubstr("has a column \"n\", as the element has"));
   EXPECT_THAT(refused("map: {x: 'to_string(x)'}, " + table + "key: x}"),
-              HasSubstr("the key x is bytes, and the column x of "));
+              HasSubstr("the key x is str, and the column x of "));
   EXPECT_THAT(refused("batch: 2, " + table + "key: x}"),
               HasSubstr("write it before the batch"));
   EXPECT_THAT(refused("filter: 'x >= 0', take: 1, " + table + "key: x}"),
