@@ -399,7 +399,7 @@ class Lines(SourceTest):
     def test_explain_shows_fields_and_positions(self):
         self.write("t.csv", "a,b\n1,x\n")
         done = self.run_read({"csv": "t.csv"}, (), "--explain")
-        self.assertIn("{a: int64, b: bytes}", done.stdout.decode())
+        self.assertIn("{a: int64, b: str}", done.stdout.decode())
         self.assertIn("blocks of 4 MiB", done.stdout.decode())
 
 
