@@ -10,7 +10,6 @@ namespace feedmill {
 namespace {
 
 constexpr int kPagesMax = 1'000;
-constexpr int kNotFound = 404;
 
 std::string WithoutEnd(std::string text, std::string_view spaces) {
   while (!text.empty() && spaces.find(text.back()) != std::string_view::npos) {
@@ -27,13 +26,10 @@ std::string LastSegment(const std::string& path) {
 
 GoogleCloud::GoogleCloud(const Environment& environment, HttpFetch fetch,
                          std::string endpoint)
-    : fetch_(std::move(fetch)),
-      metadata_("http://" +
-                environment.Get("GCE_METADATA_HOST")
-                    .value_or("metadata.google.internal") +
-                "/computeMetadata/v1/"),
+    : environment_(environment),
+      fetch_(std::move(fetch)),
       endpoint_(std::move(endpoint)),
-      given_token_(environment.Get("CLOUDSDK_AUTH_ACCESS_TOKEN")) {}
+      tokens_(environment) {}
 
 absl::StatusOr<GoogleCloud> GoogleCloud::Open(const CloudContext& context,
                                               std::string endpoint,
@@ -52,26 +48,6 @@ absl::StatusOr<GoogleCloud> GoogleCloud::Open(const CloudContext& context,
                      std::move(endpoint));
 }
 
-absl::StatusOr<std::string> GoogleCloud::Metadata(
-    const std::string& path) const {
-  HttpRequest request{metadata_ + path};
-  request.headers = {{"Metadata-Flavor", "Google"}};
-  request.direct = true;
-  FM_ASSIGN_OR_RETURN(const HttpResponse response, fetch_(request));
-  const auto flavor = response.headers.find("metadata-flavor");
-  if (flavor == response.headers.end() || flavor->second != "Google") {
-    return Unavailable(
-        "{} is not a Google metadata server: the header Metadata-Flavor is "
-        "missing",
-        metadata_);
-  }
-  if (response.status == kNotFound) {
-    return NotFound("{} has no {}", metadata_, path);
-  }
-  if (response.status != 200) return HttpError(request.url, response);
-  return WithoutEnd(response.body, " \r\n");
-}
-
 absl::StatusOr<std::string> GoogleCloud::Project(
     const std::string& given) const {
   if (!given.empty()) return given;
@@ -87,41 +63,25 @@ absl::StatusOr<std::string> GoogleCloud::Zone(const std::string& given) const {
   return Annotate(zone.status(), "no zone is given (zone=NAME)");
 }
 
-absl::Status GoogleCloud::RenewToken() {
-  if (given_token_.has_value()) {
-    token_ = *given_token_;
-    return absl::OkStatus();
-  }
-  auto text = Metadata("instance/service-accounts/default/token");
-  if (!text.ok()) {
-    return Annotate(text.status(),
-                    "no token for Google's API (outside Google Cloud set "
-                    "CLOUDSDK_AUTH_ACCESS_TOKEN)");
-  }
-  FM_ASSIGN_OR_RETURN(const nlohmann::json answer,
-                      ParseJsonAnswer(metadata_, *text));
-  token_ = TextAt(answer, {"access_token"});
-  if (!token_.empty()) return absl::OkStatus();
-  return Unavailable("{}: the token's answer has no access_token", metadata_);
-}
-
 absl::StatusOr<nlohmann::json> GoogleCloud::Call(
     const std::string& path, const std::optional<std::string>& body) {
-  if (token_.empty()) FM_RETURN_IF_ERROR(RenewToken());
   HttpRequest request{endpoint_ + path};
   if (body.has_value()) {
     request.method = "POST";
     request.body = *body;
   }
   for (bool again = false;; again = true) {
-    request.headers = {{"Authorization", "Bearer " + token_},
+    // The time does not matter: a token outlives a Resolve().
+    FM_ASSIGN_OR_RETURN(const std::string token,
+                        tokens_.Get(fetch_, absl::UnixEpoch()));
+    request.headers = {{"Authorization", "Bearer " + token},
                        {"Accept", "application/json"}};
     if (body.has_value()) {
       request.headers.emplace_back("Content-Type", "application/json");
     }
     FM_ASSIGN_OR_RETURN(const HttpResponse response, fetch_(request));
     if (response.status == kHttpUnauthorized && !again && on_google()) {
-      FM_RETURN_IF_ERROR(RenewToken());
+      tokens_.Forget();
       continue;
     }
     if (response.status != 200) return HttpError(request.url, response);

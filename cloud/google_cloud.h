@@ -10,14 +10,14 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
+#include "cloud/google_tokens.h"
 #include "cloud/http.h"
 
 namespace feedmill {
 
 // A client of Google Cloud for one Resolve(): the metadata server of this
-// machine (GCE_METADATA_HOST, else metadata.google.internal), and an API that
-// gets the token of that server. On other machines CLOUDSDK_AUTH_ACCESS_TOKEN
-// gives the token (gcloud auth print-access-token). One thread.
+// machine, and an API that gets the token of that server. On other machines
+// CLOUDSDK_AUTH_ACCESS_TOKEN gives the token. One thread.
 class GoogleCloud {
  public:
   // `endpoint`: URL of the API, e.g. https://compute.googleapis.com. A token is
@@ -26,9 +26,10 @@ class GoogleCloud {
                                           std::string endpoint,
                                           absl::Duration timeout);
 
-  // Returns the value at computeMetadata/v1/PATH. NotFound if it does not
-  // exist. Unavailable names the metadata server if it cannot be reached.
-  absl::StatusOr<std::string> Metadata(const std::string& path) const;
+  // See GoogleMetadata.
+  absl::StatusOr<std::string> Metadata(const std::string& path) const {
+    return GoogleMetadata(environment_, fetch_, path);
+  }
 
   // Returns `given` unless it is ""; else this machine's project or zone.
   absl::StatusOr<std::string> Project(const std::string& given) const;
@@ -45,21 +46,19 @@ class GoogleCloud {
 
   const std::string& endpoint() const { return endpoint_; }
   // True if the token is this machine's own.
-  bool on_google() const { return !given_token_.has_value(); }
+  bool on_google() const { return tokens_.renewable(); }
 
  private:
   GoogleCloud(const Environment& environment, HttpFetch fetch,
               std::string endpoint);
 
-  absl::Status RenewToken();
   absl::StatusOr<nlohmann::json> Call(const std::string& path,
                                       const std::optional<std::string>& body);
 
+  Environment environment_;
   HttpFetch fetch_;
-  std::string metadata_;  // http://metadata.google.internal/computeMetadata/v1/
   std::string endpoint_;
-  std::optional<std::string> given_token_;
-  std::string token_;  // "" until one is requested
+  GoogleTokens tokens_;
 };
 
 // The part after the last '/', e.g. of the metadata value

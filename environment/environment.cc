@@ -1,4 +1,5 @@
 #include "cloud/cloud_resolvers.h"
+#include "cloud/google_login.h"
 #include "cloud/http_client.h"
 #include "core/base/status.h"
 #include "core/cluster/plugin_resolver.h"
@@ -16,6 +17,9 @@ absl::StatusOr<ResolverRegistry> AllResolvers() {
   return resolvers;
 }
 
-absl::Status AddStores() { return AddStoresTo(ProcessFileSystems()); }
+absl::Status AddStores() {
+  return AddStoresTo(ProcessFileSystems(),
+                     OpenGoogleLogin(HostContext().environment));
+}
 
 }  // namespace feedmill

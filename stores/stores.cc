@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -18,6 +19,7 @@
 #include "core/io/read_stop.h"
 #include "core/net/log.h"
 #include "core/process/process_quota.h"
+#include "stores/google/google_files.h"
 #include "stores/http/http_files.h"
 #include "stores/http/http_store.h"
 #include "stores/s3/s3_files.h"
@@ -29,8 +31,8 @@ namespace {
 constexpr uint64_t kAheadBytesLeast = uint64_t{64} << 20;
 constexpr uint64_t kAheadBytesMost = uint64_t{1} << 30;
 
-std::optional<std::string> FromEnvironment(const char* name) {
-  const char* const value = std::getenv(name);
+std::optional<std::string> FromEnvironment(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
   return value;
 }
@@ -70,7 +72,8 @@ absl::Status AddFileCache(FileSystems& file_systems) {
 
 }  // namespace
 
-absl::Status AddStoresTo(FileSystems& file_systems) {
+absl::Status AddStoresTo(FileSystems& file_systems,
+                         std::shared_ptr<GoogleTokenSource> google) {
   FM_ASSIGN_OR_RETURN(HttpOptions options, HttpOptionsOfEnvironment());
   options.memory_bytes =
       std::clamp(AvailableMemory() / 16, kAheadBytesLeast, kAheadBytesMost);
@@ -88,8 +91,13 @@ absl::Status AddStoresTo(FileSystems& file_systems) {
     const auto make = [scheme, settings] {
       return LoadCloudFiles(scheme, settings);
     };
-    FM_RETURN_IF_ERROR(
-        file_systems.Add(scheme, std::make_shared<const DeferredFiles>(make)));
+    std::shared_ptr<const FileSystem> files =
+        std::make_shared<const DeferredFiles>(make);
+    if (std::string_view(scheme) == "gs" && google != nullptr) {
+      files = MakeGoogleFiles(store, Environment(FromEnvironment),
+                              std::move(google), std::move(files));
+    }
+    FM_RETURN_IF_ERROR(file_systems.Add(scheme, std::move(files)));
   }
   return AddFileCache(file_systems);
 }

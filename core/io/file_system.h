@@ -89,7 +89,7 @@ class FileSystem {
   virtual absl::Status Write(const std::string& name,
                              std::string_view bytes) const;
   // Makes a file that does not exist yet, or one with these bytes. Returns
-  // false if it exists and the store can tell (s3://, az://); another store
+  // false if it exists, as s3://, gs:// and az:// can tell; another store
   // replaces the file. Readers may see an empty file at first (az://). Default:
   // Write.
   virtual absl::StatusOr<bool> WriteNew(const std::string& name,

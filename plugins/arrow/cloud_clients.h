@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "core/io/cloud_url.h"
 #include "plugins/arrow/cloud_fetches.h"
-#include "plugins/arrow/cloud_url.h"
 
 namespace feedmill {
 

@@ -9,6 +9,7 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/cloud_url.h"
 #include "core/io/key_glob.h"
 #include "core/io/read_stop.h"
 #include "core/io/side_by_side.h"
@@ -16,7 +17,6 @@
 #include "plugins/arrow/cloud_call.h"
 #include "plugins/arrow/cloud_clients.h"
 #include "plugins/arrow/cloud_file.h"
-#include "plugins/arrow/cloud_url.h"
 
 namespace feedmill {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_PLUGINS_ARROW_CLOUD_URL_H_
-#define FEEDMILL_PLUGINS_ARROW_CLOUD_URL_H_
+#ifndef FEEDMILL_CORE_IO_CLOUD_URL_H_
+#define FEEDMILL_CORE_IO_CLOUD_URL_H_
 
 #include <optional>
 #include <string>
@@ -32,4 +32,4 @@ absl::StatusOr<CloudUrl> ParseCloudUrl(std::string_view scheme,
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_PLUGINS_ARROW_CLOUD_URL_H_
+#endif  // FEEDMILL_CORE_IO_CLOUD_URL_H_

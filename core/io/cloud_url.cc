@@ -1,4 +1,4 @@
-#include "plugins/arrow/cloud_url.h"
+#include "core/io/cloud_url.h"
 
 #include <algorithm>
 
