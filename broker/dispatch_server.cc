@@ -233,6 +233,12 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
         return config_.stop_waiting && config_.stop_waiting();
       }));
   state = opened_->TakeState();
+  if (opened_->term() > 0) {
+    load_.state_place = HideUrlSecrets(config_.work_dir);
+    load_.term = opened_->term();
+    load_.leads_since = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(),
+                                         absl::UTCTimeZone());
+  }
   LogInfo("{} jobs and {} splits after {} events in '{}'", state.jobs.size(),
           state.splits.size(), state.sequence,
           HideUrlSecrets(config_.work_dir));

@@ -50,6 +50,11 @@ struct ShellLoad {
   absl::Duration journal_last;  // time of the last sync
   // Bytes that the file system of the journal has left; nullopt without one.
   std::optional<uint64_t> free_bytes{};
+  // The place of state in a store; "" otherwise. Then which dispatcher in turn
+  // leads it, and since when: "2026-11-29T18:00:00Z".
+  std::string state_place{};  // without secrets
+  uint64_t term = 0;
+  std::string leads_since{};
 };
 
 // Sums over all readers of a job since the dispatcher's start. A reader that

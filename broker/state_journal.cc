@@ -1,5 +1,7 @@
 #include "broker/state_journal.h"
 
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 #include "broker/event_codec.h"
@@ -33,11 +35,11 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
     options.stop = std::move(stop);
     return PostgresJournal::Open(work_dir, std::move(options));
   }
-  if (scheme != "s3") {
+  if (scheme != "s3" && scheme != "gs") {
     return InvalidArgument(
         "the work-dir '{}' is of {}://, and the state is kept in a folder of "
         "this machine, in PostgreSQL (postgresql://host/database), or in an "
-        "s3:// store with conditional puts",
+        "s3:// or gs:// store with conditional puts",
         HideUrlSecrets(work_dir), scheme);
   }
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(work_dir));
@@ -61,6 +63,39 @@ absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::Open(
                   "the folder",
                   work_dir)));
   return opened;
+}
+
+absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::OpenExisting(
+    const std::string& work_dir) {
+  std::error_code unknown;
+  if (SchemeOf(work_dir).empty() &&
+      !std::filesystem::exists(work_dir, unknown)) {
+    return NotFound("there is no folder '{}'", work_dir);
+  }
+  FM_ASSIGN_OR_RETURN(auto journal, Open(work_dir));
+  if (journal->sequence() > 0) return journal;
+  return NotFound("'{}' has no state of a dispatcher",
+                  HideUrlSecrets(work_dir));
+}
+
+absl::Status CopyState(const std::string& from, const std::string& to) {
+  FM_ASSIGN_OR_RETURN(const auto source, StateJournal::OpenExisting(from));
+  const DispatcherState state = source->TakeState();
+  {
+    FM_ASSIGN_OR_RETURN(const auto copy, StateJournal::Open(to));
+    if (copy->sequence() > 0) {
+      return FailedPrecondition(
+          "'{}' has state already, of {} events; name another place, or delete "
+          "it first",
+          HideUrlSecrets(to), copy->sequence());
+    }
+    FM_RETURN_IF_ERROR(copy->journal_->Import(
+        state.journal.value(), state.sequence, EncodeState(state)));
+  }
+  FM_ASSIGN_OR_RETURN(const auto written, StateJournal::Open(to));
+  if (written->TakeState() == state) return absl::OkStatus();
+  return DataLoss("the copy in '{}' is not what was copied; delete it",
+                  HideUrlSecrets(to));
 }
 
 absl::Status StateJournal::Replay() {

@@ -34,6 +34,10 @@ class DispatcherStore {
   // the error that Append would return.
   virtual bool ticks() const { return false; }
   virtual absl::Status Tick() { return absl::OkStatus(); }
+  // For how long from now no other dispatcher can have begun to lead.
+  virtual absl::Duration certain_for() const {
+    return absl::InfiniteDuration();
+  }
 };
 
 // Keeps the dispatcher's events in a work-dir, and replays them into the state.
@@ -50,6 +54,10 @@ class StateJournal : public DispatcherStore {
       const std::string& work_dir, bool standby = false,
       std::function<bool()> stop = [] { return false; });
 
+  // Opens a place that has state. NotFound: it has none.
+  static absl::StatusOr<std::unique_ptr<StateJournal>> OpenExisting(
+      const std::string& work_dir);
+
   // Returns the replayed state. Call once.
   DispatcherState TakeState() { return std::move(state_); }
 
@@ -65,6 +73,10 @@ class StateJournal : public DispatcherStore {
   // See Journal.
   bool ticks() const override { return journal_->ticks(); }
   absl::Status Tick() override { return journal_->Tick(); }
+  absl::Duration certain_for() const override {
+    return journal_->certain_for();
+  }
+  uint64_t term() const { return journal_->term(); }
   absl::Status SayAddress(const std::string& address) {
     return journal_->SayAddress(address);
   }
@@ -74,10 +86,17 @@ class StateJournal : public DispatcherStore {
       : journal_(std::move(journal)) {}
   absl::Status Replay();
 
+  friend absl::Status CopyState(const std::string& from, const std::string& to);
+
   const std::unique_ptr<Journal> journal_;
   size_t snapshot_splits_ = 0;  // number of splits in the last snapshot
   DispatcherState state_;
 };
+
+// Copies the state of a work-dir to one that has none, and reads the copy.
+// FailedPrecondition: a dispatcher leads one of them, or `to` has state.
+// NotFound: `from` has none.
+absl::Status CopyState(const std::string& from, const std::string& to);
 
 }  // namespace feedmill
 

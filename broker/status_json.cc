@@ -164,6 +164,11 @@ OrderedJson ShellJson(const ShellLoad& load) {
   if (load.free_bytes.has_value()) {
     json["work_dir_free_bytes"] = *load.free_bytes;
   }
+  if (load.term > 0) {
+    json["leads"] = {{"work_dir", load.state_place},
+                     {"term", load.term},
+                     {"since", load.leads_since}};
+  }
   return json;
 }
 

@@ -206,6 +206,11 @@ void AddShell(const DispatcherSnapshot& snapshot, MetricList& metrics) {
                   "Bytes that the file system of --work-dir has left",
                   Number(*shell.free_bytes));
   }
+  if (shell.term > 0) {
+    metrics.Gauge("feedmill_dispatcher_term",
+                  "Which dispatcher in turn leads the state in a store",
+                  Number(shell.term));
+  }
   metrics.Gauge("feedmill_dispatcher_jobs", "Jobs that are known",
                 Number(snapshot.jobs.size()));
   metrics.Gauge("feedmill_dispatcher_workers", "Workers that are registered",

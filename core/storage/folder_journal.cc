@@ -11,7 +11,6 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
 constexpr uint64_t kRowBytes = 64;  // SQLite's overhead for each event
 
 }  // namespace
@@ -211,8 +210,11 @@ absl::Status FolderJournal::AppendAll(std::span<const std::string> events) {
   return seal_->Write(mark());
 }
 
-bool FolderJournal::worth_compacting() const {
-  return event_bytes_ > std::max(kCompactBytesMin, 4 * snapshot_bytes_);
+absl::Status FolderJournal::BeginAs(uint64_t id) {
+  id_ = id;
+  chain_ = ChainOf(id);
+  return database_->Run(
+      fmt::format("UPDATE about SET journal = {}", static_cast<int64_t>(id)));
 }
 
 absl::Status FolderJournal::Compact(std::string_view snapshot) {
@@ -244,7 +246,7 @@ absl::Status FolderJournal::WriteSnapshot(std::string_view snapshot) {
       database_->Run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"));
   snapshot_bytes_ = snapshot.size();
   event_bytes_ = 0;
-  return absl::OkStatus();
+  return seal_->Write(mark());
 }
 
 }  // namespace feedmill

@@ -37,11 +37,12 @@ class FolderJournal final : public Journal {
 
   absl::Status Append(std::span<const std::string> events) override;
   absl::Status Compact(std::string_view snapshot) override;
-  // A snapshot is written at most once per four times its size in events.
-  bool worth_compacting() const override;
   absl::Status SayAddress(const std::string& address) override {
     return lock_.SayAddress(address);
   }
+
+ protected:
+  absl::Status BeginAs(uint64_t id) override;
 
  private:
   FolderJournal(std::string folder, FolderLock lock)
@@ -66,8 +67,6 @@ class FolderJournal final : public Journal {
   std::optional<SqliteStatement> insert_;  // after its database
 
   ChainChecksum chain_{};  // of all events up to sequence_
-  uint64_t snapshot_bytes_ = 0;
-  uint64_t event_bytes_ = 0;  // since the snapshot
   absl::Status failure_;
 };
 

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_STORAGE_JOURNAL_H_
 #define FEEDMILL_CORE_STORAGE_JOURNAL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,6 +10,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/status.h"
 
 namespace feedmill {
 
@@ -17,7 +20,7 @@ namespace feedmill {
 // from 1.
 //
 // FolderJournal keeps it in a folder of this machine, ObjectJournal in an
-// object store.
+// object store, PostgresJournal in PostgreSQL.
 //
 // Thread-compatible.
 class Journal {
@@ -47,8 +50,31 @@ class Journal {
   virtual absl::Status Append(std::span<const std::string> events) = 0;
   // Replaces all events by a snapshot of the state that they lead to.
   virtual absl::Status Compact(std::string_view snapshot) = 0;
-  // True if the events are large enough for Compact to pay.
-  virtual bool worth_compacting() const = 0;
+  // Continues another journal: takes its id, and `snapshot` in place of its
+  // `sequence` events. REQUIRES: this one is empty.
+  absl::Status Import(uint64_t id, uint64_t sequence,
+                      std::string_view snapshot) {
+    FM_RETURN_IF_ERROR(BeginAs(id));
+    sequence_ = sequence;
+    return Compact(snapshot);
+  }
+  // True if the events are large enough for Compact to pay: a snapshot is
+  // written at most once per four times its size in events.
+  virtual bool worth_compacting() const {
+    constexpr uint64_t kEventBytesMin = uint64_t{4} << 20;
+    return event_bytes_ > std::max(kEventBytesMin, 4 * snapshot_bytes_);
+  }
+
+  // Number of this writer, counted from 1 in a store that other processes write
+  // to; 0 in a folder.
+  virtual uint64_t term() const { return 0; }
+
+  // For how long from now no other process can begin to write: the writer may
+  // speak for the journal without an Append. Infinite in a folder, which is
+  // locked.
+  virtual absl::Duration certain_for() const {
+    return absl::InfiniteDuration();
+  }
 
   // True if Tick is to be called about once a second. It returns the error that
   // Append would return.
@@ -59,8 +85,13 @@ class Journal {
   virtual absl::Status SayAddress(const std::string& address) = 0;
 
  protected:
+  // Takes another id. REQUIRES: there are no events.
+  virtual absl::Status BeginAs(uint64_t id) = 0;
+
   uint64_t id_ = 0;
   uint64_t sequence_ = 0;
+  uint64_t snapshot_bytes_ = 0;
+  uint64_t event_bytes_ = 0;  // since the snapshot
   Content content_;
 };
 

@@ -1,5 +1,8 @@
 #include "core/storage/journal_chain.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -26,6 +29,12 @@ ChainChecksum ChainOf(uint64_t journal) { return {journal, kJournalFormat}; }
 uint64_t DrawJournal() {
   std::random_device device;
   return std::uniform_int_distribution<uint64_t>(1)(device);
+}
+
+std::string ThisProcess() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return fmt::format("process {} on {}", getpid(), host);
 }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace feedmill {
@@ -23,6 +24,9 @@ ChainChecksum ChainOf(uint64_t journal);
 
 // Draws the id of a new journal; never 0.
 uint64_t DrawJournal();
+
+// Returns "process 7 on HOST": a writer, for people.
+std::string ThisProcess();
 
 }  // namespace feedmill
 

@@ -1,7 +1,9 @@
 #include "core/storage/libpq.h"
 
 #include <dlfcn.h>
+#include <poll.h>
 
+#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -48,9 +50,15 @@ struct PostgresConnection::Library {
   int (*status)(const void* connection);
   char* (*error)(const void* connection);
   void (*finish)(void* connection);
-  void* (*run)(void* connection, const char* statement, int count,
-               const unsigned* types, const char* const* values,
-               const int* lengths, const int* formats, int result_format);
+  int (*set_nonblocking)(void* connection, int nonblocking);
+  int (*send)(void* connection, const char* statement, int count,
+              const unsigned* types, const char* const* values,
+              const int* lengths, const int* formats, int result_format);
+  int (*flush)(void* connection);
+  int (*socket)(const void* connection);
+  int (*consume)(void* connection);
+  int (*is_busy)(void* connection);
+  void* (*result)(void* connection);
   int (*result_status)(const void* result);
   char* (*result_error)(const void* result);
   char* (*result_field)(const void* result, int field);
@@ -81,7 +89,13 @@ absl::StatusOr<const PostgresConnection::Library*> PostgresConnection::Load() {
         find("PQconnectdb", library.connect) &&
         find("PQstatus", library.status) &&
         find("PQerrorMessage", library.error) &&
-        find("PQfinish", library.finish) && find("PQexecParams", library.run) &&
+        find("PQfinish", library.finish) &&
+        find("PQsetnonblocking", library.set_nonblocking) &&
+        find("PQsendQueryParams", library.send) &&
+        find("PQflush", library.flush) && find("PQsocket", library.socket) &&
+        find("PQconsumeInput", library.consume) &&
+        find("PQisBusy", library.is_busy) &&
+        find("PQgetResult", library.result) &&
         find("PQresultStatus", library.result_status) &&
         find("PQresultErrorMessage", library.result_error) &&
         find("PQresultErrorField", library.result_field) &&
@@ -117,7 +131,10 @@ absl::Status PostgresConnection::Connect() {
   while (true) {
     if (connection_ != nullptr) library_.finish(connection_);
     connection_ = library_.connect(url_.c_str());
-    if (library_.status(connection_) == kConnectionOk) return absl::OkStatus();
+    if (library_.status(connection_) == kConnectionOk) {
+      library_.set_nonblocking(connection_, 1);
+      return absl::OkStatus();
+    }
     const std::string why = Trimmed(library_.error(connection_));
     // libpq has no code for this error.
     const bool wrong = why.find("invalid ") != why.npos ||
@@ -133,6 +150,45 @@ absl::Status PostgresConnection::Connect() {
   }
 }
 
+// Waits until all was sent and the next result is there. False: the connection
+// was lost, or the server does not answer.
+bool PostgresConnection::AwaitResult(absl::Time deadline) {
+  while (true) {
+    const int unsent = library_.flush(connection_);
+    if (unsent < 0) return false;
+    if (unsent == 0 && library_.is_busy(connection_) == 0) return true;
+    pollfd wait{library_.socket(connection_), POLLIN, 0};
+    if (unsent > 0) wait.events |= POLLOUT;
+    const absl::Duration left = deadline - absl::Now();
+    if (left <= absl::ZeroDuration()) return false;
+    const int ready = poll(&wait, 1,
+                           static_cast<int>(absl::ToInt64Milliseconds(
+                               absl::Ceil(left, absl::Milliseconds(1)))));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready > 0 && library_.consume(connection_) == 0) return false;
+  }
+}
+
+// Returns null if the connection was lost.
+PostgresConnection::OwnedResult PostgresConnection::Execute(
+    const std::string& statement, const std::vector<const char*>& values) {
+  OwnedResult result(nullptr, library_.clear);
+  const absl::Time deadline = absl::Now() + patience_;
+  if (library_.send(connection_, statement.c_str(),
+                    static_cast<int>(values.size()), nullptr, values.data(),
+                    nullptr, nullptr, 0) == 0) {
+    return result;
+  }
+  // Null ends the results.
+  while (AwaitResult(deadline)) {
+    OwnedResult next(library_.result(connection_), library_.clear);
+    if (next == nullptr) return result;
+    result = std::move(next);
+  }
+  result.reset();
+  return result;
+}
+
 absl::StatusOr<PostgresConnection::Result> PostgresConnection::Run(
     const std::string& statement, const std::vector<std::string>& parameters) {
   const absl::Time begun = absl::Now();
@@ -140,11 +196,14 @@ absl::StatusOr<PostgresConnection::Result> PostgresConnection::Run(
     FM_RETURN_IF_ERROR(Connect());
     std::vector<const char*> values;
     for (const std::string& one : parameters) values.push_back(one.c_str());
-    const std::unique_ptr<void, void (*)(void*)> result(
-        library_.run(connection_, statement.c_str(),
-                     static_cast<int>(values.size()), nullptr, values.data(),
-                     nullptr, nullptr, 0),
-        library_.clear);
+    const OwnedResult result = Execute(statement, values);
+    if (result == nullptr) {
+      const std::string why = Trimmed(library_.error(connection_));
+      library_.finish(std::exchange(connection_, nullptr));
+      return absl::AbortedError(
+          fmt::format("the connection to PostgreSQL was lost: {}",
+                      why.empty() ? "it does not answer" : why));
+    }
     const int status = library_.result_status(result.get());
     if (status == kCommandOk || status == kTuplesOk) {
       Result out;

@@ -39,7 +39,8 @@ class PostgresConnection {
   PostgresConnection& operator=(const PostgresConnection&) = delete;
 
   // Runs one statement, which is its own transaction. Aborted: the connection
-  // was lost, so that it is unknown whether the statement was executed.
+  // was lost, or the server did not answer within `patience`, so that it is
+  // unknown whether the statement was executed.
   // Unavailable: other errors of the server that may pass. InvalidArgument: the
   // server refuses the statement.
   absl::StatusOr<Result> Run(const std::string& statement,
@@ -53,11 +54,15 @@ class PostgresConnection {
 
  private:
   struct Library;
+  using OwnedResult = std::unique_ptr<void, void (*)(void*)>;
   PostgresConnection(const Library& library, std::string url,
                      absl::Duration patience)
       : library_(library), url_(std::move(url)), patience_(patience) {}
   static absl::StatusOr<const Library*> Load();
   absl::Status Connect();
+  OwnedResult Execute(const std::string& statement,
+                      const std::vector<const char*>& values);
+  bool AwaitResult(absl::Time deadline);
 
   const Library& library_;
   const std::string url_;

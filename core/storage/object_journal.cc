@@ -1,7 +1,5 @@
 #include "core/storage/object_journal.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>
@@ -18,12 +16,14 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kObjectCompactMin = uint64_t{4} << 20;
 constexpr uint64_t kCompactSegments = 500;
 constexpr uint64_t kObjectBytesMax = uint64_t{4} << 30;
 constexpr size_t kDeletesATick = 50;
 constexpr size_t kReadsAtOnce = 16;
 constexpr double kBurst = 16;
+// Part of `expire` for which a writer trusts a heartbeat: clocks differ in
+// their speed.
+constexpr double kCertainPart = 0.9;
 // Later heads than this are kept. An earlier writer stood still for all of
 // them.
 constexpr size_t kHeadsMax = 10'000;
@@ -112,12 +112,6 @@ absl::StatusOr<Listed> ListJournal(const FileSystem& files,
   return listed;
 }
 
-std::string ThisProcess() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return fmt::format("process {} on {}", getpid(), host);
-}
-
 }  // namespace
 
 // The heartbeat of a term.
@@ -203,8 +197,14 @@ absl::Status ObjectJournal::Lead() {
       return DataLoss("it ends at event {}, and events {} to {} are missing",
                       sequence_, sequence_ + 1, last.sequence);
     }
+    // A heartbeat may have come while the journal was read.
+    FM_ASSIGN_OR_RETURN(const Beat now, ReadBeat(term));
+    if (now.bytes != last.bytes) continue;
+    const absl::Time begun = options_.now();
     FM_ASSIGN_OR_RETURN(const bool leads, TakeLead());
-    if (leads) return WriteBeat(/*leads=*/true);
+    if (!leads) continue;
+    certain_until_ = begun + kCertainPart * options_.expire;
+    return BeatAndBeCertain();
   }
   return Unavailable("other processes change it all the time");
 }
@@ -456,18 +456,24 @@ void ObjectJournal::Pace() {
   puts_left_ -= 1;
 }
 
+// After an error it is unknown whether the segment is there, and another one
+// with its number would look like another writer's.
+absl::Status ObjectJournal::MustPutSegment(
+    std::span<const std::string> events) {
+  const absl::StatusOr<bool> mine = PutSegment(events);
+  if (mine.ok() && *mine) return absl::OkStatus();
+  return failure_ = mine.ok()
+                        ? Fenced()
+                        : Annotate(mine.status(),
+                                   fmt::format("cannot write the journal in "
+                                               "'{}'",
+                                               HideUrlSecrets(folder_)));
+}
+
 absl::Status ObjectJournal::Append(std::span<const std::string> events) {
   if (events.empty() || !failure_.ok()) return failure_;
   Pace();
-  const absl::StatusOr<bool> mine = PutSegment(events);
-  if (!mine.ok() || !*mine) {
-    failure_ = mine.ok() ? Fenced()
-                         : Annotate(mine.status(),
-                                    fmt::format("cannot write the journal in "
-                                                "'{}'",
-                                                HideUrlSecrets(folder_)));
-    return failure_;
-  }
+  FM_RETURN_IF_ERROR(MustPutSegment(events));
   for (const std::string& event : events) {
     chain_ = Extend(chain_, event);
     event_bytes_ += event.size();
@@ -476,9 +482,16 @@ absl::Status ObjectJournal::Append(std::span<const std::string> events) {
   return absl::OkStatus();
 }
 
+// The snapshot that follows has the id.
+absl::Status ObjectJournal::BeginAs(uint64_t id) {
+  id_ = id;
+  chain_ = ChainOf(id);
+  return absl::OkStatus();
+}
+
 bool ObjectJournal::worth_compacting() const {
   return number_ - snapshot_number_ > kCompactSegments ||
-         event_bytes_ > std::max(kObjectCompactMin, 4 * snapshot_bytes_);
+         Journal::worth_compacting();
 }
 
 absl::Status ObjectJournal::Compact(std::string_view snapshot) {
@@ -534,21 +547,36 @@ absl::Status ObjectJournal::WriteBeat(bool leads) {
                       WithChecksum(std::move(bytes), term_));
 }
 
+// After a late heartbeat, another process may have decided to begin before. A
+// segment that is put then takes the number of its head.
+absl::Status ObjectJournal::BeatAndBeCertain() {
+  const absl::Time begun = options_.now();
+  FM_RETURN_IF_ERROR(WriteBeat(/*leads=*/true));
+  if (options_.now() >= certain_until_) {
+    FM_RETURN_IF_ERROR(MustPutSegment({}));
+  }
+  certain_until_ = begun + kCertainPart * options_.expire;
+  return absl::OkStatus();
+}
+
 absl::Status ObjectJournal::SayAddress(const std::string& address) {
   address_ = fmt::format("{} at {}", ThisProcess(), address);
-  return WriteBeat(/*leads=*/true);
+  return BeatAndBeCertain();
 }
 
 absl::Status ObjectJournal::Tick() {
   FM_RETURN_IF_ERROR(failure_);
   DeleteSome();
-  if (options_.now() - beaten_at_ < options_.beat) return absl::OkStatus();
+  if (options_.now() - beaten_at_ < options_.beat &&
+      certain_for() > absl::ZeroDuration()) {
+    return absl::OkStatus();
+  }
   // A writer that stood still finds the next term here, and else at its next
   // event.
   const absl::StatusOr<Beat> next = ReadBeat(term_ + 1);
   if (next.ok() && next->there) return failure_ = Fenced();
-  WriteBeat(/*leads=*/true).IgnoreError();  // the next one may arrive
-  return absl::OkStatus();
+  BeatAndBeCertain().IgnoreError();  // the next one may arrive
+  return failure_;
 }
 
 ObjectJournal::~ObjectJournal() {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_STORAGE_OBJECT_JOURNAL_H_
 #define FEEDMILL_CORE_STORAGE_OBJECT_JOURNAL_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -15,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/io/file_system.h"
+#include "core/net/clock.h"
 #include "core/storage/journal.h"
 #include "core/storage/journal_chain.h"
 
@@ -33,7 +35,8 @@ namespace feedmill {
 //
 // A process becomes the writer by the next segment, the head of a new term. The
 // next put of the writer before it fails then, and no clock matters. Heads
-// are never deleted.
+// are never deleted. Others wait for `expire` without a new heartbeat before
+// they try, so a writer is certain to lead for that time after one.
 //
 // Damaged and missing objects are DataLoss. A folder that another process
 // changes is not protected: it may delete the last segments unseen.
@@ -52,7 +55,7 @@ class ObjectJournal final : public Journal {
     bool wait = false;
     // Asked while it waits: true ends the wait with Cancelled.
     std::function<bool()> stop = [] { return false; };
-    std::function<absl::Time()> now = [] { return absl::Now(); };
+    std::function<absl::Time()> now = SteadyNow;
     std::function<void(absl::Duration)> sleep = absl::SleepFor;
   };
 
@@ -68,8 +71,15 @@ class ObjectJournal final : public Journal {
   absl::Status Compact(std::string_view snapshot) override;
   bool worth_compacting() const override;
   absl::Status SayAddress(const std::string& address) override;
+  uint64_t term() const override { return term_; }
+  absl::Duration certain_for() const override {
+    return std::max(certain_until_ - options_.now(), absl::ZeroDuration());
+  }
   bool ticks() const override { return true; }
   absl::Status Tick() override;
+
+ protected:
+  absl::Status BeginAs(uint64_t id) override;
 
  private:
   struct Beat;
@@ -89,8 +99,12 @@ class ObjectJournal final : public Journal {
 
   // Makes segment `number_`. False if it is another's.
   absl::StatusOr<bool> PutSegment(std::span<const std::string> events);
+  // The same, and an error ends all writing.
+  absl::Status MustPutSegment(std::span<const std::string> events);
   absl::Status Fenced() const;
   absl::Status WriteBeat(bool leads);
+  // Writes a heartbeat, and is certain for a time that no other process begins.
+  absl::Status BeatAndBeCertain();
   absl::StatusOr<Beat> ReadBeat(uint64_t term) const;
   absl::StatusOr<std::string> Read(const std::string& name) const;
   // Waits until a put keeps the rate.
@@ -107,9 +121,7 @@ class ObjectJournal final : public Journal {
   uint64_t term_ = 0;
   std::vector<uint64_t> heads_;
   bool leads_ = false;
-  uint64_t snapshot_bytes_ = 0;
   uint64_t snapshot_number_ = 0;
-  uint64_t event_bytes_ = 0;         // since the snapshot
   std::deque<std::string> deletes_;  // objects behind the snapshot
   absl::Status failure_;
   double puts_left_ = 16;
@@ -118,6 +130,7 @@ class ObjectJournal final : public Journal {
   std::string address_;
   uint64_t beats_ = 0;
   absl::Time beaten_at_ = absl::InfinitePast();
+  absl::Time certain_until_ = absl::InfinitePast();
 };
 
 }  // namespace feedmill

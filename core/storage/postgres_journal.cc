@@ -1,7 +1,5 @@
 #include "core/storage/postgres_journal.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -14,8 +12,9 @@
 namespace feedmill {
 namespace {
 
-constexpr uint64_t kPostgresCompactMin = uint64_t{4} << 20;
 constexpr uint64_t kPostgresRowBytes = 64;  // the server's, for each event
+// Part of the lease that the writer trusts: clocks differ in their speed.
+constexpr double kCertainPartOfLease = 0.9;
 constexpr std::string_view kStateOption = "state=";
 
 // All numbers are bigint: 64 bits, with a sign that means nothing.
@@ -68,11 +67,9 @@ std::string MillisecondsText(absl::Duration time) {
 }  // namespace
 
 PostgresJournal::PostgresJournal(std::string name, Options options)
-    : name_(std::move(name)), options_(std::move(options)) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  holder_ = fmt::format("process {} on {}", getpid(), host);
-}
+    : name_(std::move(name)),
+      options_(std::move(options)),
+      holder_(ThisProcess()) {}
 
 absl::StatusOr<std::unique_ptr<PostgresJournal>> PostgresJournal::Open(
     const std::string& url, Options options) {
@@ -105,11 +102,11 @@ absl::Status PostgresJournal::Begin(const std::string& url) {
 
 absl::StatusOr<PostgresConnection::Result> PostgresJournal::Repeat(
     const std::string& statement, const std::vector<std::string>& parameters) {
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   while (true) {
     auto result = server_->Run(statement, parameters);
     if (!absl::IsAborted(result.status())) return result;
-    if (absl::Now() - begun > options_.patience) {
+    if (SteadyNow() - begun > options_.patience) {
       return absl::UnavailableError(result.status().message());
     }
   }
@@ -157,6 +154,7 @@ absl::Status PostgresJournal::TakeLease() {
           "it",
           NumberOf(found.rows[0][0]), kJournalFormat);
     }
+    const absl::Time begun = SteadyNow();
     // An answer that is lost takes the lease for nothing; it ends soon.
     const auto taken = Repeat(
         "UPDATE feedmill_states SET epoch = epoch + 1, holder = $2, until = "
@@ -167,7 +165,8 @@ absl::Status PostgresJournal::TakeLease() {
     if (!taken->rows.empty()) {
       epoch_ = NumberOf(taken->rows[0][0]);
       id_ = NumberOf(taken->rows[0][1]);
-      beaten_at_ = absl::Now();
+      beaten_at_ = begun;
+      certain_until_ = begun + kCertainPartOfLease * options_.lease;
       return absl::OkStatus();
     }
     // A lease that outlives one more wait than its length is held.
@@ -202,16 +201,18 @@ absl::Status PostgresJournal::Fail(absl::Status why) {
 }
 
 absl::Status PostgresJournal::Tick() {
-  if (!failure_.ok() || absl::Now() - beaten_at_ < options_.beat) {
+  if (!failure_.ok() || SteadyNow() - beaten_at_ < options_.beat) {
     return failure_;
   }
+  const absl::Time begun = SteadyNow();
   const auto beat = Repeat(
       "UPDATE feedmill_states SET until = clock_timestamp() + $3 * interval '1 "
       "millisecond', holder = $4 WHERE state = $1 AND epoch = $2",
       {name_, NumberText(epoch_), MillisecondsText(options_.lease), holder_});
   if (!beat.ok()) return Fail(beat.status());
   if (beat->affected == 0) return failure_ = Fenced();
-  beaten_at_ = absl::Now();
+  beaten_at_ = begun;
+  certain_until_ = begun + kCertainPartOfLease * options_.lease;
   return absl::OkStatus();
 }
 
@@ -313,7 +314,7 @@ absl::Status PostgresJournal::Append(std::span<const std::string> events) {
       name_, NumberText(epoch_), NumberText(sequence_),
       PostgresConnection::ArrayOf(payloads),
       PostgresConnection::ArrayOf(chain_texts)};
-  const absl::Time begun = absl::Now();
+  const absl::Time begun = SteadyNow();
   while (true) {
     const auto done = server_->Run(
         "WITH held AS (SELECT 1 FROM feedmill_states WHERE state = $1 AND "
@@ -333,7 +334,7 @@ absl::Status PostgresJournal::Append(std::span<const std::string> events) {
     if (!there.ok()) return Fail(there.status());
     if (*there) break;
     if (absl::IsInvalidArgument(done.status()) ||
-        absl::Now() - begun > options_.patience) {
+        SteadyNow() - begun > options_.patience) {
       return Fail(done.status());
     }
   }
@@ -343,8 +344,15 @@ absl::Status PostgresJournal::Append(std::span<const std::string> events) {
   return absl::OkStatus();
 }
 
-bool PostgresJournal::worth_compacting() const {
-  return event_bytes_ > std::max(kPostgresCompactMin, 4 * snapshot_bytes_);
+absl::Status PostgresJournal::BeginAs(uint64_t id) {
+  const auto done = Repeat(
+      "UPDATE feedmill_states SET journal = $3 WHERE state = $1 AND epoch = $2",
+      {name_, NumberText(epoch_), NumberText(id)});
+  if (!done.ok()) return Fail(done.status());
+  if (done->affected == 0) return failure_ = Fenced();
+  id_ = id;
+  chain_ = ChainOf(id);
+  return absl::OkStatus();
 }
 
 absl::Status PostgresJournal::Compact(std::string_view snapshot) {

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_STORAGE_POSTGRES_JOURNAL_H_
 #define FEEDMILL_CORE_STORAGE_POSTGRES_JOURNAL_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "core/net/clock.h"
 #include "core/storage/journal.h"
 #include "core/storage/journal_chain.h"
 #include "core/storage/libpq.h"
@@ -51,10 +52,16 @@ class PostgresJournal final : public Journal {
 
   absl::Status Append(std::span<const std::string> events) override;
   absl::Status Compact(std::string_view snapshot) override;
-  bool worth_compacting() const override;
+  uint64_t term() const override { return epoch_; }
+  absl::Duration certain_for() const override {
+    return std::max(certain_until_ - SteadyNow(), absl::ZeroDuration());
+  }
   bool ticks() const override { return true; }
   absl::Status Tick() override;
   absl::Status SayAddress(const std::string& address) override;
+
+ protected:
+  absl::Status BeginAs(uint64_t id) override;
 
  private:
   PostgresJournal(std::string name, Options options);
@@ -77,9 +84,8 @@ class PostgresJournal final : public Journal {
   std::string holder_;
   uint64_t epoch_ = 0;
   ChainChecksum chain_{};
-  uint64_t snapshot_bytes_ = 0;
-  uint64_t event_bytes_ = 0;  // since the snapshot
   absl::Time beaten_at_ = absl::InfinitePast();
+  absl::Time certain_until_ = absl::InfinitePast();
   absl::Status failure_;
 };
 

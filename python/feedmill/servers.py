@@ -91,7 +91,12 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
 
     Args:
       port: 0 for any free one; ``target`` has it.
-      work_dir: Folder that keeps the state through restarts. Default: in memory.
+      work_dir: Folder that keeps the state through restarts; may be one of a store,
+        ``s3://bucket/folder`` or ``gs://bucket/folder``, or ``postgresql://host/database``.
+        Default: in memory.
+      standby: Waits in :meth:`start` while another dispatcher leads the state in
+        ``work_dir``, which is in a store or in PostgreSQL, and takes over then. Ctrl-C
+        ends the wait.
       host: Where to listen. Other hosts than loopback need ``keys``, or
         ``insecure_bind=True``, which admits any process that can connect.
       advertise: Where others reach it, if not at ``host``.
@@ -104,6 +109,7 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
         port: int = 0,
         work_dir: str | os.PathLike[str] | None = None,
         *,
+        standby: bool = False,
         host: str = "127.0.0.1",
         advertise: str = "",
         cluster_id: str = "",
@@ -115,6 +121,7 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
             host=check.text("host", host),
             port=check.count("port", port, most=65535),
             work_dir="" if work_dir is None else check.path("work_dir", work_dir),
+            standby=check.flag("standby", standby),
             advertise=check.text("advertise", advertise),
             cluster_id=check.text("cluster_id", cluster_id),
             keys=check.path("keys", keys),

@@ -394,20 +394,22 @@ void BindServers(nb::module_& m) {
       .def(
           "__init__",
           [](Dispatcher* self, std::string host, uint16_t port,
-             std::string work_dir, std::string advertise,
+             std::string work_dir, bool standby, std::string advertise,
              std::string cluster_id, std::string keys, bool insecure_bind) {
             DispatcherConfig config;
             config.endpoint.host = std::move(host);
             config.endpoint.port = port;
             config.work_dir = std::move(work_dir);
+            config.standby = standby;
+            config.stop_waiting = &SignalRaised;
             config.endpoint.advertise = std::move(advertise);
             config.endpoint.cluster_id = std::move(cluster_id);
             config.endpoint.security.keys = std::move(keys);
             config.endpoint.insecure_bind = insecure_bind;
             new (self) Dispatcher("dispatcher", std::move(config));
           },
-          nb::kw_only(), "host"_a, "port"_a, "work_dir"_a, "advertise"_a,
-          "cluster_id"_a, "keys"_a, "insecure_bind"_a)
+          nb::kw_only(), "host"_a, "port"_a, "work_dir"_a, "standby"_a,
+          "advertise"_a, "cluster_id"_a, "keys"_a, "insecure_bind"_a)
       .def("start", &Dispatcher::Start)
       .def("stop", &Dispatcher::Stop)
       .def("join", &Dispatcher::Join)

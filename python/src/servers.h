@@ -47,7 +47,7 @@ class PythonServer {
   }
   void Start() {
     Server& started = server();
-    Check(WithoutGil([&] { return started.Start(); }));
+    Check(Interruptible([&] { return started.Start(); }));
   }
   void Stop() {
     Server& stopped = server();

@@ -143,8 +143,8 @@ start_task() {
     env FEEDMILL_CLUSTER='{' "$FEEDMILL" server --cluster env:
   expect_error 2 "no jobs" -- server --cluster env:
   echo 'dispatcher: ["localhost:0"]' > "$CLUSTER"
-  expect_error 2 "gs://bucket" "folder" -- \
-    server --cluster "file:$CLUSTER" --work-dir gs://bucket/state
+  expect_error 2 "ftp://bucket" "folder" -- \
+    server --cluster "file:$CLUSTER" --work-dir ftp://bucket/state
   expect_error 2 "fault_tolerant_mode needs a work_dir" -- \
     server --cluster "file:$CLUSTER" --fault-tolerant-mode
 }

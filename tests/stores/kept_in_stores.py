@@ -27,7 +27,7 @@ class Store:
     @classmethod
     def choose(cls, scheme):
         cls.scheme, cls.objects = scheme, staticmethod(s3_files.objects)
-        if scheme == "s3":
+        if scheme not in ("gs", "az"):
             return
         import cloud_files
         cloud_files.Store.choose(scheme)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Dispatchers whose state is in s3:// or in PostgreSQL, and their standbys, on a server of this test.
+"""Dispatchers whose state is in s3://, gs:// or PostgreSQL, and their standbys, on a server of this test.
 
-    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|postgresql [TEST …]"""
+    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|gs|postgresql [TEST …]"""
 import contextlib
 import json
 import pathlib
@@ -11,10 +11,11 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import s3_files  # noqa: E402
 from command import a_fifth, run_tests, wait_for  # noqa: E402
 from gateway import free_port  # noqa: E402
+from kept_in_stores import Store  # noqa: E402
 from postgres import Postgres  # noqa: E402
-from s3_files import FAULTS, PLACE, objects  # noqa: E402
 
 
 class Place:
@@ -25,18 +26,23 @@ class Place:
 
     @classmethod
     def choose(cls, store):
-        cls.store, cls.seconds = store, 10 if store == "s3" else 4
+        cls.store, cls.seconds = store, 4 if store == "postgresql" else 10
+        Store.choose(store)
 
     @classmethod
     @contextlib.contextmanager
     def state(cls, feedmill, **faults):
         """Gives the URL of a new state, and its server."""
-        if cls.store == "s3":
-            with objects(feedmill, **faults) as (server, _):
-                yield f"{PLACE}/state", server
-        else:
+        if cls.store == "postgresql":
             with Postgres() as server:
                 yield server.url, server
+        else:
+            with Store.objects(feedmill, **faults) as (server, _):
+                yield f"{Store.place()}/state", server
+
+    @classmethod
+    def faults(cls):
+        return s3_files.FAULTS if cls.store == "s3" else [("status", 503), ("status", 500), ("cut", 0), ("delay", 0.1)]
 
 
 # Each element takes some time, so that a read outlives its dispatcher.
@@ -127,6 +133,7 @@ def a_new_dispatcher_continues(feedmill):
         assert summary_of(reader) == want
         status = feedmill.run("status", "--service", cluster.addresses, "--format", "json")
         assert status.returncode == 0 and "named" in status.stdout, status.stdout + status.stderr
+        assert json.loads(status.stdout)["dispatcher"]["leads"]["term"] == 2, status.stdout
 
 
 def two_dispatchers_are_refused(feedmill):
@@ -178,6 +185,36 @@ def a_leader_that_stands_still_is_fenced(feedmill):
     standbys(feedmill, signal.SIGSTOP)
 
 
+def a_state_is_copied(feedmill):
+    """From a folder to the store, where a read continues, and back."""
+    folder = feedmill.folder / "state"
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack, str(folder))
+        cluster.dispatcher(0)
+        cluster.worker(0)
+        reader = cluster.read("--job", "kept", "--limit", "700")
+        assert reader.wait(60) == 0
+        refused = feedmill.run("state", "copy", str(folder), state)
+        assert refused.returncode == 1 and f":{cluster.ports[0]}" in refused.stderr, refused.stderr
+        reader = cluster.read()
+        cluster.dispatchers[0].terminate()
+        assert cluster.dispatchers[0].wait(15) == 0
+        copied = feedmill.run("state", "copy", str(folder), state)
+        assert copied.returncode == 0 and "kept" in json.loads(copied.stdout)["jobs"], copied.stderr
+        cluster.state = state
+        cluster.dispatcher(1)
+        assert summary_of(reader) == want
+        cluster.dispatchers[1].terminate()
+        assert cluster.dispatchers[1].wait(15) == 0
+        back = feedmill.folder / "back"
+        copied = feedmill.run("state", "copy", state, str(back))
+        assert copied.returncode == 0, copied.stderr
+        cluster.state = str(back)
+        cluster.dispatcher(0)
+        assert summary_of(cluster.read()) == want
+
+
 def a_standby_ends_by_its_signal(feedmill):
     with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
         cluster = Cluster(feedmill, stack, state)
@@ -189,7 +226,7 @@ def a_standby_ends_by_its_signal(feedmill):
 
 
 def a_fifth_of_requests_fails(feedmill):
-    with Place.state(feedmill, fault=a_fifth(FAULTS)) as (state, _), contextlib.ExitStack() as stack:
+    with Place.state(feedmill, fault=a_fifth(Place.faults())) as (state, _), contextlib.ExitStack() as stack:
         want = feedmill.hash_of(PIPELINE)
         cluster = Cluster(feedmill, stack, state)
         cluster.dispatcher(0)
@@ -217,5 +254,5 @@ def the_server_restarts(feedmill):
 
 if __name__ == "__main__":
     run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
-                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_fifth_of_requests_fails, the_server_restarts],
-              ("s3", "postgresql"), Place.choose)
+                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_state_is_copied, a_fifth_of_requests_fails, the_server_restarts],
+              ("s3", "gs", "postgresql"), Place.choose)

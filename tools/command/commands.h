@@ -38,6 +38,7 @@ absl::StatusOr<int> RunIndex(const Invocation& invocation);
 absl::StatusOr<int> RunDataset(const Invocation& invocation);
 absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);
+absl::StatusOr<int> RunState(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
 absl::StatusOr<int> RunTop(const Invocation& invocation);
 absl::StatusOr<int> RunTrace(const Invocation& invocation);

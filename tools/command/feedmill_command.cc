@@ -40,6 +40,7 @@ constexpr Command kCommands[] = {
      RunIndex},
     {"cache", "lists and deletes caches on disk", RunCache},
     {"dataset", "has a dispatcher keep pipelines under ids", RunDataset},
+    {"state", "shows and copies what a dispatcher keeps", RunState},
     {"token", "merges and shows tokens, from which readers continue", RunToken},
     {"status", "shows what a service is doing", RunStatus},
     {"top", "shows the same in a terminal, live", RunTop},

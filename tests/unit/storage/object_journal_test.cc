@@ -217,6 +217,27 @@ TEST_F(ObjectJournalTest, AFencedWriterNoticesWithoutAnEvent) {
   EXPECT_TRUE(second->Tick().ok());
 }
 
+TEST_F(ObjectJournalTest, AWriterIsCertainUntilOthersMayBegin) {
+  const auto first = MustOpen();
+  EXPECT_GT(first->certain_for(), absl::Seconds(6));
+  now_ += absl::Seconds(3);
+  EXPECT_TRUE(first->Tick().ok());
+  EXPECT_GT(first->certain_for(), absl::Seconds(6));
+  EXPECT_EQ(store_.Count("segment"), 1U);
+  now_ += absl::Seconds(6.5);
+  EXPECT_EQ(first->certain_for(), absl::ZeroDuration());
+  // Another one may have decided before this heartbeat. It needs the number of
+  // this segment.
+  EXPECT_TRUE(first->Tick().ok());
+  EXPECT_GT(first->certain_for(), absl::Seconds(6));
+  EXPECT_EQ(store_.Count("segment"), 2U);
+  const auto second = MustOpen();
+  EXPECT_EQ(first->certain_for(), absl::ZeroDuration());
+  EXPECT_TRUE(absl::IsFailedPrecondition(first->Tick()));
+  EXPECT_EQ(first->certain_for(), absl::ZeroDuration());
+  EXPECT_GT(second->certain_for(), absl::Seconds(6));
+}
+
 TEST_F(ObjectJournalTest, AFencedWriterStaysFencedAfterACompaction) {
   const auto first = MustOpen();
   MustAppend(*first, {"a"});

@@ -337,6 +337,30 @@ TEST_F(StateJournalTest, EventsThatDoNotFollowAreRefused) {
   EXPECT_THAT(ErrorText(status), HasSubstr("event 1: there is no split 3"));
 }
 
+TEST_F(StateJournalTest, ACopyIsTheSameState) {
+  auto journal = MustOpen();
+  DispatcherState state = journal->TakeState();
+  for (const DispatcherEvent& event : Life()) state.Apply(event);
+  const std::string to = folder_ + "/copy";
+  ASSERT_TRUE(journal->Append(Life()).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(CopyState(folder_, to)));  // is led
+  journal.reset();
+  ASSERT_TRUE(CopyState(folder_, to).ok());
+  auto copy = StateJournal::Open(to).value();
+  EXPECT_EQ(copy->TakeState(), state);
+  const DispatcherEvent next =
+      SplitsBound{Split(10), kSolo, At(40), At(50), 10};
+  ASSERT_TRUE(copy->Append({&next, 1}).ok());
+  copy.reset();
+  state.Apply(next);
+  EXPECT_EQ(StateJournal::Open(to).value()->TakeState(), state);
+  const absl::Status again = CopyState(folder_, to);
+  EXPECT_TRUE(absl::IsFailedPrecondition(again)) << again;
+  EXPECT_THAT(ErrorText(again), HasSubstr("has state already"));
+  EXPECT_TRUE(absl::IsNotFound(CopyState(folder_ + "/none", to)));
+  EXPECT_FALSE(fs::exists(folder_ + "/none"));
+}
+
 TEST_F(StateJournalTest, AUrlIsRefusedWithAdvice) {
   const absl::Status status = StateJournal::Open("ftp://db/feedmill").status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
