@@ -85,11 +85,11 @@ absl::Status DurableOutbox::Settle(absl::Time now) {
   for (auto& answer : std::exchange(answers_, {})) {
     held_.Hold(after_, std::move(answer));
   }
-  SendDurable();
+  SendDurable(now);
   while (TooMuchWaits()) {
     WaitFor([this] { journal_->WaitForProgress(); });
     FM_RETURN_IF_ERROR(TakeProgress());
-    SendDurable();
+    SendDurable(SteadyNow());
   }
   return absl::OkStatus();
 }
@@ -113,8 +113,16 @@ void DurableOutbox::WaitFor(const std::function<void()>& wait) {
   waited_ += SteadyNow() - begun;
 }
 
-void DurableOutbox::SendDurable() {
-  held_.Release(journal_ == nullptr ? after_ : progress_.sequence, send_);
+// The messages of a dispatcher that is not certain to lead wait for the next
+// heartbeat. If they are too many, they are dropped: peers repeat theirs.
+void DurableOutbox::SendDurable(absl::Time now) {
+  if (journal_ == nullptr) return held_.Release(after_, send_);
+  if (now < progress_.leads_until) {
+    return held_.Release(progress_.sequence, send_);
+  }
+  if (held_.count() > kHeldMessagesMax || held_.bytes() > kWaitingBytesMax) {
+    held_.Clear();
+  }
 }
 
 // True if the disk is so slow that the memory for what waits is used up.

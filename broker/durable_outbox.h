@@ -14,9 +14,9 @@
 
 namespace feedmill {
 
-// Hands the dispatcher's events to the journal, and holds its messages and
-// answers until the events that they follow from are on disk. Without a
-// journal, they leave at the end of the turn.
+// Hands the dispatcher's events to the journal. Holds its messages and answers
+// until the events that they follow from are on disk. Holds them, too, while
+// another dispatcher may lead. Without a journal, they leave at once.
 //
 // On a fast disk, the events of a turn are synced in the turn. On a slow disk
 // the dispatcher continues meanwhile. It waits only if the memory for what
@@ -63,7 +63,7 @@ class DurableOutbox {
  private:
   absl::Status HandOver();
   void WaitFor(const std::function<void()>& wait);
-  void SendDurable();
+  void SendDurable(absl::Time now);
   bool TooMuchWaits() const;
 
   Dispatcher& dispatcher_;

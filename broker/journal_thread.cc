@@ -57,6 +57,7 @@ JournalThread::JournalThread(std::unique_ptr<DispatcherStore> store,
       progressed_(std::move(progressed)),
       clock_(std::move(clock)) {
   progress_.sequence = store_->sequence();
+  progress_.leads_until = clock_() + store_->certain_for();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -215,6 +216,7 @@ void JournalThread::NoteSynced(const Group& group, absl::Time begun) {
   const absl::Time now = clock_();
   const std::lock_guard lock(mu_);
   progress_.sequence = store_->sequence();
+  progress_.leads_until = now + store_->certain_for();
   progress_.last_sync = now - begun;
   progress_.last_delay = now - group.since;
   progress_.sync_time += progress_.last_sync;
@@ -243,6 +245,7 @@ void JournalThread::NoteWritten(const Group& group, absl::Time begun,
     queue_.clear();
     waiting_events_ = waiting_bytes_ = 0;
   }
+  progress_.leads_until = clock_() + store_->certain_for();
   progress_.longest = std::max(progress_.longest, took);
   worked_ += took;
   writing_ = false;

@@ -58,6 +58,8 @@ class JournalThread {
     // The longest write since progress was taken last, with its compaction.
     absl::Duration longest;
     bool worth_compacting = false;  // and no Compact was called since
+    // No other dispatcher leads before then, so messages may leave until then.
+    absl::Time leads_until = absl::InfiniteFuture();
   };
   Progress TakeProgress();
   // Time that the thread spent with the store so far.

@@ -4,7 +4,10 @@ The journal is a sequence of objects, the segments 1, 2, 3, …, each made by a 
 object exists. A process becomes the writer ("leads") by making the next segment, the head of its
 term. So the next put of the writer before it fails: it is fenced, whether it stood still, was cut
 off, or has a slow clock. A heartbeat, an object of the term that the writer replaces every few
-seconds, only tells others when to try. A snapshot stands for all segments up to its number. They
+seconds, tells others when to try: after EXPIRE without a change. So until EXPIRE after the begin of
+its last heartbeat a writer is certain that no other has begun, and may speak without a put. A
+heartbeat that arrives later than that proves nothing, since another may have decided before: then
+the writer makes a segment without events. A snapshot stands for all segments up to its number. They
 are deleted then, but never a head: a fenced writer that wakes would make it again. A new writer
 lists the journal after its head: a number that it found free may have been used and deleted before.
 
@@ -16,7 +19,8 @@ others), answers that are lost, processes that stand still, wake, or end. Facts 
 
 - An event that a writer has acknowledged is in the journal of every later writer, at its number.
 - Two writers never acknowledge one number.
-- After the last fault, a process leads and writes.
+- A writer does not speak after another has begun.
+- After the last fault, a process leads, writes and speaks.
 """
 
 import argparse
@@ -30,6 +34,9 @@ BUGS = {
     "delete_heads": "the heads of terms are deleted, too",
     "delete_first": "segments are deleted before their snapshot is stored",
     "no_second_look": "a head is trusted although its number may have been deleted",
+    "speak_always": "a writer speaks without being certain that it leads",
+    "heartbeat_is_enough": "a late heartbeat makes the writer certain",
+    "no_third_look": "the heartbeat is not read again after the journal was",
 }
 BEAT = 5  # ticks between heartbeats
 EXPIRE = 15  # ticks without a change of the heartbeat after which others try
@@ -61,8 +68,10 @@ class Process:
         self.world = world
         self.steps = self.life()
         self.request = None
+        self.answers = []  # that came while it stood still
         self.asleep_until = 0
         self.leads = False
+        self.certain = 0  # that it leads, until then
 
     def life(self):
         while True:
@@ -131,12 +140,17 @@ class Process:
                 beat, _ = yield from self.ask("get", ("beat", term))
                 if beat != seen:
                     seen, since = beat, self.world.now
-                if beat[0] != "found" or self.world.now - since >= EXPIRE:
+                if term == 0 or self.world.now - since >= EXPIRE:
                     break
             loaded = yield from self.load()
             if loaded is None or loaded[2] != term:
                 continue
             events, number, term, heads = loaded
+            if self.world.bug != "no_third_look":
+                beat, _ = yield from self.ask("get", ("beat", term))
+                if beat != seen:
+                    continue
+            self.certain = self.world.now + EXPIRE
             term += 1
             head = (self.name, term, [])
             if self.world.bug == "no_head":
@@ -165,6 +179,14 @@ class Process:
             if self.world.now - beaten >= BEAT:
                 beaten = self.world.now
                 yield from self.ask("put", ("beat", self.term), (self.name, beaten))
+                if self.world.now >= self.certain and self.world.bug != "heartbeat_is_enough":
+                    mine = yield from self.put_new(("segment", self.number), (self.name, self.term, []))
+                    if not mine:
+                        return  # fenced
+                    self.number += 1
+                self.certain = beaten + EXPIRE
+            if self.world.now < self.certain or self.world.bug == "speak_always":
+                self.world.speaks(self)
             if self.world.random.random() < 0.7:
                 new = [self.world.new_event(self) for _ in range(self.world.random.randint(1, 3))]
                 segment = (self.name, self.term, new)
@@ -212,6 +234,8 @@ class World:
         self.made = 0
         self.processes = [self.new_process() for _ in range(self.random.randint(1, 3))]
         self.after_faults = 0
+        self.term = 0  # the last that has begun
+        self.spoken_after_faults = 0
 
     def new_process(self):
         self.made += 1
@@ -224,9 +248,18 @@ class World:
         return f"{process.name}-{self.numbers}"
 
     def begins(self, process):
+        if process.term < self.term:
+            return  # it stood still, and is fenced
         known = process.events[: len(self.acknowledged)]
         if known != self.acknowledged:
             raise Violation(f"{process.name} leads without events that were acknowledged")
+        self.term = max(self.term, process.term)
+
+    def speaks(self, process):
+        if process.term < self.term:
+            raise Violation(f"{process.name} speaks although another leads")
+        if self.now > self.faults_end:
+            self.spoken_after_faults += 1
 
     def acknowledges(self, process):
         known = self.acknowledged[: len(process.events)]
@@ -271,6 +304,9 @@ class World:
         if faulty and self.random.random() < self.sleepy:
             process.asleep_until = self.now + self.random.randint(1, 80)
             return
+        if process.answers:
+            process.request = process.steps.send(process.answers.pop())
+            return
         if process.request is None:
             process.request = next(process.steps)
             return
@@ -281,7 +317,12 @@ class World:
                 self.late.append((self.now + when, request))
             process.request = process.steps.send(None)
             return
-        process.request = process.steps.send(self.effect(request))
+        answer = self.effect(request)
+        if faulty and self.random.random() < self.sleepy:
+            process.answers.append(answer)
+            process.asleep_until = self.now + self.random.randint(1, 80)
+            return
+        process.request = process.steps.send(answer)
 
     def run(self):
         while self.now < self.faults_end + 400:
@@ -294,8 +335,8 @@ class World:
             self.random.shuffle(order)
             for k in order:
                 self.step(k)
-        if not self.after_faults:
-            raise Violation("no process writes after the last fault")
+        if not self.after_faults or not self.spoken_after_faults:
+            raise Violation("no process writes and speaks after the last fault")
 
 
 def main():

@@ -250,6 +250,20 @@ PlantedBug GivenCountsAsUsed() {
   return {"given-counts-as-used", "16, P-172", std::move(makers)};
 }
 
+// A dispatcher that stood still writes on after a standby took over.
+PlantedBug AppendsUnfenced() {
+  Makers makers = RealMakers();
+  makers.store_fences = false;
+  return {"append-unfenced", "6", std::move(makers)};
+}
+
+// A dispatcher that stood still answers without asking whether it still leads.
+PlantedBug SpeaksUncertain() {
+  Makers makers = RealMakers();
+  makers.waits_for_certainty = false;
+  return {"speaks-uncertain", "24", std::move(makers)};
+}
+
 // Uses a chunk to its end, even after it belongs to another reader (rule 24).
 PlantedBug UsesAWholeChunk() {
   Makers makers = RealMakers();
@@ -308,6 +322,8 @@ const std::vector<PlantedBug>& PlantedBugs() {
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
       GivenCountsAsUsed(),
       UsesAWholeChunk(),
+      AppendsUnfenced(),
+      SpeaksUncertain(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<ReadsOnUnsettled>("reads-on-unsettled", "P-190"),
       ClientBug<RunMeansRestart>("run-means-restart", "P-188"),

@@ -43,6 +43,8 @@
 //     files, that its interpreter cannot run
 //   - a state of a generator leads to the place that it is sent for, and is of
 //     that run
+//   - all this holds while a standby takes over from a dispatcher that stands
+//     still, and which peers still reach when it wakes
 //   - a registered dataset is found unchanged as long as the journal exists
 //   - a pass is complete within a bound after the last fault
 
@@ -63,6 +65,11 @@ struct Makers {
   // Rows that a sharing reader reports as handed out, if its application was
   // given `given` rows and has used `used` of them.
   std::function<uint64_t(uint64_t used, uint64_t given)> handed_out;
+  // True if the store refuses the events of a dispatcher after a standby took
+  // over.
+  bool store_fences = true;
+  // True if the messages of a dispatcher wait while another one may lead.
+  bool waits_for_certainty = true;
   // True if the shell checks, within a chunk, that the rest is still its own.
   bool asks_within_chunk = true;
 };

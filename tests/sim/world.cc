@@ -52,6 +52,13 @@ std::optional<Random> SlowDiskOf(uint64_t seed) {
   return disk;
 }
 
+// Drawn separately too: worlds with a standby, which takes over now and then.
+std::optional<Random> StandbyOf(uint64_t seed) {
+  Random standby(seed + 17'000'023);
+  if (!standby.OneIn(4)) return std::nullopt;
+  return standby;
+}
+
 // Maximum size of a worker's frame of cheap data, in frames.
 constexpr uint64_t kCheapFrames = 4;
 // Factor for the length of runs that are read as fast as possible.
@@ -65,6 +72,7 @@ World::World(const Options& options)
       speeds_(SpeedsOf(options.seed)),
       pythons_(PythonsOf(options.seed)),
       slow_disk_(SlowDiskOf(options.seed)),
+      standby_(StandbyOf(options.seed)),
       plan_(random_, HasPasses(options.seed), speeds_ ? uint64_t{kLonger} : 1,
             pythons_.has_value(), options.generates) {
   order_ = random_.Choice(
@@ -150,6 +158,7 @@ World::World(const Options& options)
     AskForTrace();
   }
   DrawFaults();
+  if (standby_) TakeOverLater();
 }
 
 Result World::Run() {
@@ -222,6 +231,8 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
     return std::nullopt;
   } else if (to != kDispatcher) {
     return std::nullopt;  // the process is gone
+  } else if (IsStuck(from)) {
+    return TellFormer(from, message);
   } else if (!dispatcher_up_) {
     return now() + absl::Milliseconds(100);
   } else if (dispatcher_thaw_ > now()) {

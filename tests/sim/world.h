@@ -126,6 +126,15 @@ class World {
     std::map<ConsumerId, absl::Time> last_report;
     std::map<std::string, Closed> closed;
   };
+  // A dispatcher that stood still while a standby took over.
+  struct FormerDispatcher {
+    std::unique_ptr<Dispatcher> core;
+    absl::Duration skew;
+    absl::Time thaw;
+    absl::Time end;
+    std::map<std::string, absl::Time>
+        stuck;  // peers that talk to it until then
+  };
   enum class CrashPoint : uint8_t { kBeforeSync, kBeforeSends, kAmongSends };
 
   static constexpr char kDispatcher[] = "dispatcher";
@@ -172,6 +181,7 @@ class World {
   void StartDispatcher(bool wiped);
   void KillDispatcher();
   void RewindBooks();
+  void LoseUnsynced();
   void DispatcherFault(bool wipe);
   void RestartSharers();
   void CheckEvent(const DispatcherEvent& event);
@@ -180,6 +190,13 @@ class World {
   void NotePasses(const ClientHello& hello);
   void NoteSeen(const Message& message);
   uint64_t KnownPasses(size_t member, RunNumber run) const;
+
+  // ---- standbys (world_standby.cc)
+  void TakeOverLater();
+  void TakeOver();
+  bool IsStuck(const std::string& peer) const;
+  std::optional<absl::Time> TellFormer(const std::string& from,
+                                       const Message& message);
 
   // ---- applications
   ReaderProcess& StartReader(bool take_over, size_t member, bool resume = false,
@@ -274,6 +291,7 @@ class World {
   std::optional<Random> speeds_;     // speeds of tasks, if they may be cheap
   std::optional<Random> pythons_;    // of interpreters, if the plan needs one
   std::optional<Random> slow_disk_;  // of syncs of the dispatcher's disk
+  std::optional<Random> standby_;    // of takeovers, if there is a standby
   std::optional<Random> registrar_;  // of the process that registers datasets
   std::map<std::string, std::string> registered_;  // acknowledged, by id
   std::optional<Random> tracer_;  // of the tool that traces jobs
@@ -334,6 +352,7 @@ class World {
 
   DispatcherSettings settings_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  std::optional<FormerDispatcher> former_dispatcher_;
   bool dispatcher_up_ = false;
   uint64_t dispatcher_life_ = 0;
   absl::Duration dispatcher_skew_;

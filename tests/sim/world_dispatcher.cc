@@ -280,14 +280,9 @@ void World::RewindBooks() {
   }
 }
 
-// Crashes. Unsynced records may be lost from some record on, and that record
-// may be partial.
-void World::KillDispatcher() {
-  CheckJournal();
-  dispatcher_up_ = false;
-  network_->Cut(kDispatcher);
-  const bool wiped = std::exchange(wipe_, false);
-  ++result_.totals[wiped ? "dispatchers wiped" : "dispatcher crashes"];
+// Unsynced records may be lost from some record on, and that record may be
+// partial.
+void World::LoseUnsynced() {
   const size_t kept = random_.Between(synced_, disk_.size());
   result_.totals["events lost"] += disk_.size() - kept;
   if (kept < disk_.size()) {
@@ -299,7 +294,16 @@ void World::KillDispatcher() {
   disk_.resize(kept);
   replica_ = Replay();
   if (lost) RewindBooks();
-  Trace(fmt::format("the dispatcher dies at event {}", kept));
+  Trace(fmt::format("the journal ends at event {}", kept));
+}
+
+void World::KillDispatcher() {
+  CheckJournal();
+  dispatcher_up_ = false;
+  network_->Cut(kDispatcher);
+  const bool wiped = std::exchange(wipe_, false);
+  ++result_.totals[wiped ? "dispatchers wiped" : "dispatcher crashes"];
+  LoseUnsynced();
   timeline_.After(absl::Milliseconds(random_.Choice({20, 300, 1'200})),
                   [this, wiped] {
                     Trace(wiped ? "the dispatcher starts with nothing"

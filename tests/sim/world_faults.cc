@@ -204,6 +204,7 @@ void World::Heal() {
   Trace("heal");
   healed_ = true;
   crash_.reset();
+  former_dispatcher_.reset();
   network_->Heal();
   for (auto& [name, worker] : workers_) {
     worker.thaw = std::min(worker.thaw, now());

@@ -83,6 +83,27 @@ TEST_F(DurableOutboxTest, SendsInTheTurnIfTheDiskIsFast) {
   EXPECT_THAT(sent_, ElementsAre("reader"));
 }
 
+TEST_F(DurableOutboxTest, HoldsMessagesWhileAnotherDispatcherMayLead) {
+  disk_.SetCertain(absl::Seconds(1));
+  Start();
+  disk_.Finish();
+  Call("a", "reader");
+  EXPECT_TRUE(Settle().ok());
+  EXPECT_THAT(sent_, ElementsAre("reader"));
+  const absl::Time later = now_ + absl::Seconds(2);
+  DispatcherEffects effects;  // without an event
+  effects.after = after_;
+  effects.sends.push_back({PeerId("renewed"), ClientBeat()});
+  outbox_->Add(effects);
+  EXPECT_TRUE(outbox_->Settle(later).ok());
+  EXPECT_THAT(sent_, ElementsAre("reader"));
+  disk_.SetCertain(absl::Seconds(10));
+  disk_.Finish();
+  Call("b", "worker");
+  EXPECT_TRUE(outbox_->Settle(later).ok());
+  EXPECT_THAT(sent_, ElementsAre("reader", "renewed", "worker"));
+}
+
 TEST_F(DurableOutboxTest, WritesAllEventsButSendsNothingWhenItCloses) {
   Start();
   disk_.Finish();

@@ -57,6 +57,15 @@ class Disk {
     const std::lock_guard lock(mu_);
     took_ = took;
   }
+  // From now on, no other dispatcher begins for this time after a write.
+  void SetCertain(absl::Duration time) {
+    const std::lock_guard lock(mu_);
+    certain_ = time;
+  }
+  absl::Duration certain() const {
+    const std::lock_guard lock(mu_);
+    return certain_;
+  }
   absl::Time now() const {
     const std::lock_guard lock(mu_);
     return now_;
@@ -92,6 +101,7 @@ class Disk {
   std::thread::id writer_;
   absl::Time now_ = absl::UnixEpoch();
   absl::Duration took_ = absl::Milliseconds(1);
+  absl::Duration certain_ = absl::InfiniteDuration();
 };
 
 class FakeStore : public DispatcherStore {
@@ -108,6 +118,7 @@ class FakeStore : public DispatcherStore {
     return absl::OkStatus();
   }
   uint64_t sequence() const override { return sequence_; }
+  absl::Duration certain_for() const override { return disk_.certain(); }
   bool WorthCompacting(size_t) const override {
     return sequence_ - compacted_ >= compact_from_;
   }
