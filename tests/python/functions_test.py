@@ -125,9 +125,7 @@ def test_batched_functions_get_rows():
     made = dataset.map(both, python=True, batched=True)
     assert made.element_spec["text"] == fm.ComponentSpec("str", ())
     with made.read() as reader:
-        assert [(e["sum"], e["text"]) for e in reader] == [
-            (3 * x, str(x)) for x in range(1000)
-        ]
+        assert [(e["sum"], e["text"]) for e in reader] == [(3 * x, str(x)) for x in range(1000)]
 
 
 def test_a_filter_keeps_elements():

@@ -109,7 +109,9 @@ def test_a_work_dir_in_an_object_store_needs_a_login(monkeypatch, tmp_path):
     """The block of the page about DispatchServer, with the import changed."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("GCE_METADATA_HOST", "127.0.0.1:9")  # no server
-    with pytest.raises(tf.errors.UnavailableError, match=r"gs://my-bucket/dispatcher/work_dir") as raised:
+    with pytest.raises(
+        tf.errors.UnavailableError, match=r"gs://my-bucket/dispatcher/work_dir"
+    ) as raised:
         tf.data.experimental.service.DispatchServer(
             tf.data.experimental.service.DispatcherConfig(
                 port=0,
