@@ -126,16 +126,20 @@ function(feedmill_link target)
   endforeach()
 endfunction()
 
-# feedmill_test(NAME plan_test [OPTIMISED] SOURCES plan_test.cc DEPENDS core_plan LABELS unit [TIMEOUT 300])
+# feedmill_test(NAME plan_test [OPTIMISED] [LARGE] SOURCES plan_test.cc DEPENDS core_plan LABELS unit [TIMEOUT 300])
 # One gtest binary, registered with ctest as one test. OPTIMISED: as of a library.
+# LARGE: with a sanitizer it takes minutes, and only `tools/test --slow` runs it.
 # TIMEOUT ends a test that hangs, on a slow machine, too.
 function(feedmill_test)
-  cmake_parse_arguments(ARG "OPTIMISED" "NAME;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED;LARGE" "NAME;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   if(FEEDMILL_SANITIZE)
     math(EXPR ARG_TIMEOUT "6 * ${ARG_TIMEOUT}")
+    if(ARG_LARGE)
+      list(APPEND ARG_LABELS large)
+    endif()
   endif()
   feedmill_binary(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
   set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

@@ -256,12 +256,12 @@ def endpoints(cluster):
     assert cluster.verdict("none") == {}
     reading = cluster.read(CHEAP, name="a job/with: odd #names")
     wait_for(lambda: cluster.verdict("a%20job/with:%20odd%20%23names"), "the verdict of a job with an odd name")
-    reading.kill()
     dispatcher = cluster.http
     cluster.http = cluster.file("worker-http")
     assert cluster.get("/readyz") == "ready\n"
     wait_for(lambda: cluster.metric("feedmill_worker_plan_elements_total"), "the worker's metrics")
     assert cluster.metric("feedmill_worker_registered") == 1
+    reading.kill()
     cluster.processes[0].kill()
     cluster.processes[0].wait()
     cluster.http = dispatcher

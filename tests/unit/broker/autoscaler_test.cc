@@ -369,7 +369,7 @@ std::vector<Situation> LumpySituations() {
 TEST(AutoscalerSimulation, FindsTheHandTunedNumberWhereElementsComeInLumps) {
   for (const Situation& at : LumpySituations()) {
     const uint64_t tuned = HandTuned(at, kMost);
-    for (uint32_t seed = 0; seed < 40; ++seed) {
+    for (uint32_t seed = 0; seed < 15; ++seed) {
       const uint64_t begin = 1 + seed % 3;
       Service service(seed, begin, Settings());
       service.Set({at});

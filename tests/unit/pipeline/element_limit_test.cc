@@ -29,6 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 constexpr uint64_t kTestedLimit = kElementBytesLeast;  // 8 MiB
+constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 struct LimitedRead {
   std::vector<std::string> lines;

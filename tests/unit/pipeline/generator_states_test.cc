@@ -392,8 +392,14 @@ TEST(GeneratorStates, AStateThatIsNoPlaceIsNotUsed) {
   const std::string& state = piece.state->bytes;
   for (size_t size = 0; size < state.size(); ++size) {
     const Piece again = run(state.substr(0, size)).value();
-    EXPECT_EQ(again.chunk.rows, expected.chunk.rows) << size;
-    EXPECT_EQ(again.chunk.columns[0].Items<int64_t>(0)[0], 20) << size;
+    // Where a piece ends depends on the time that it takes.
+    const size_t rows = std::min(again.chunk.rows, expected.chunk.rows);
+    ASSERT_GT(rows, 0u) << size;
+    for (size_t row = 0; row < rows; ++row) {
+      EXPECT_EQ(again.chunk.columns[0].Items<int64_t>(row)[0],
+                expected.chunk.columns[0].Items<int64_t>(row)[0])
+          << size << " row " << row;
+    }
   }
   for (size_t at = 0; at < state.size(); ++at) {
     std::string damaged = state;
