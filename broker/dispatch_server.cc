@@ -118,7 +118,12 @@ class DispatchServer::Shell : public ReactorHandler {
   template <class Result>
   Result Question(absl::Duration timeout,
                   std::function<void(std::function<void(Result)>)> ask) {
-    if (!running()) return FailedPrecondition("the dispatcher does not run");
+    if (!running()) {
+      return FailedPrecondition(
+          "{}", config_.standby
+                    ? "a standby that waits for another dispatcher to end"
+                    : "the dispatcher does not run");
+    }
     return AskReactor<Result>(*reactor_, "the dispatcher", timeout,
                               std::move(ask));
   }
@@ -151,7 +156,7 @@ class DispatchServer::Shell : public ReactorHandler {
 absl::Status DispatchServer::Shell::Check() const {
   if (config_.standby && config_.work_dir.empty()) {
     return InvalidArgument(
-        "a standby needs a work_dir in a store, such as s3://bucket/folder");
+        "a standby needs the work_dir of the dispatcher that it waits for");
   }
   if (config_.fault_tolerant_mode && config_.work_dir.empty()) {
     return InvalidArgument(

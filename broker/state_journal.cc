@@ -22,12 +22,8 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
     const std::string& work_dir, bool standby, std::function<bool()> stop) {
   const std::string_view scheme = SchemeOf(work_dir);
   if (scheme.empty()) {
-    if (!standby) return FolderJournal::Open(work_dir);
-    return InvalidArgument(
-        "a standby needs a work-dir that other machines see, such as "
-        "postgresql://host/database or s3://bucket/folder; '{}' is a folder of "
-        "this machine",
-        work_dir);
+    return FolderJournal::Open(work_dir,
+                               {.wait = standby, .stop = std::move(stop)});
   }
   if (scheme == "postgresql" || scheme == "postgres") {
     PostgresJournal::Options options;

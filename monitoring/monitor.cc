@@ -155,7 +155,13 @@ absl::Status Monitor::Start(const std::string& at, bool open) {
 
 HttpReply Monitor::Metrics() const {
   MetricList metrics;
-  if (sources_.dispatcher) {
+  const bool waits = sources_.standby && sources_.standby();
+  if (sources_.standby) {
+    metrics.Gauge("feedmill_dispatcher_standby",
+                  "1 while a dispatcher with --standby waits to lead, then 0",
+                  waits ? 1 : 0);
+  }
+  if (sources_.dispatcher && !waits) {
     const auto snapshot = sources_.dispatcher();
     if (!snapshot.ok()) return Unready(ErrorText(snapshot.status()));
     AddDispatcherMetrics(*snapshot, metrics);

@@ -31,6 +31,9 @@ struct MonitorSources {
   std::function<absl::StatusOr<std::string>(const std::string& job,
                                             uint64_t batch)>
       sample{};
+  // True while a dispatcher that was started as a standby waits to lead. The
+  // functions above return errors then.
+  std::function<bool()> standby{};
   std::function<absl::StatusOr<WorkerStatus>()> worker{};
   std::function<std::vector<ReaderTotals>()> readers{};
 };

@@ -16,8 +16,9 @@ constexpr uint64_t kRowBytes = 64;  // SQLite's overhead for each event
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FolderJournal>> FolderJournal::Open(
-    const std::string& folder) {
-  FM_ASSIGN_OR_RETURN(FolderLock lock, FolderLock::Take(folder));
+    const std::string& folder, const Options& options) {
+  FM_ASSIGN_OR_RETURN(FolderLock lock,
+                      FolderLock::Take(folder, options.wait, options.stop));
   std::unique_ptr<FolderJournal> journal(
       new FolderJournal(folder, std::move(lock)));
   const absl::Status status = journal->Begin();

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_STORAGE_FOLDER_JOURNAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,11 +30,23 @@ namespace feedmill {
 // it.
 class FolderJournal final : public Journal {
  public:
+  struct Options {
+    // Waits for a writer of this machine to end. Else FailedPrecondition names
+    // it.
+    bool wait = false;
+    // Asked while it waits: true ends the wait with Cancelled.
+    std::function<bool()> stop{};
+  };
+
   // Makes the folder and an empty journal if there is none. DataLoss names the
   // missing or damaged part and the remedy. FailedPrecondition: another process
   // holds the journal, or another release wrote it.
   static absl::StatusOr<std::unique_ptr<FolderJournal>> Open(
-      const std::string& folder);
+      const std::string& folder, const Options& options);
+  static absl::StatusOr<std::unique_ptr<FolderJournal>> Open(
+      const std::string& folder) {
+    return Open(folder, Options());
+  }
 
   absl::Status Append(std::span<const std::string> events) override;
   absl::Status Compact(std::string_view snapshot) override;

@@ -12,11 +12,15 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "core/base/status.h"
 #include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
+
+constexpr absl::Duration kBetweenTries = absl::Milliseconds(50);
 
 // Returns the text that the lock's holder wrote, one line.
 std::string HolderOf(int file) {
@@ -40,7 +44,9 @@ int OpenPrivate(const std::string& path, int flags) {
   return file;
 }
 
-absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
+absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder,
+                                            bool wait,
+                                            const std::function<bool()>& stop) {
   std::error_code error;
   if (std::filesystem::create_directories(folder, error)) {
     std::filesystem::permissions(folder, std::filesystem::perms::owner_all,
@@ -53,22 +59,37 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder) {
         folder, error ? error.message() : "it is not a folder");
   }
   const std::string path = folder + "/lock";
-  const int file = OpenPrivate(path, O_CREAT);
-  if (file < 0) {
-    return Unavailable("cannot open '{}': {}", path, std::strerror(errno));
-  }
-  FolderLock lock(file, path);
-  if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) {
-      return Unavailable("cannot lock '{}': {}", path, std::strerror(errno));
+  while (true) {
+    FolderLock lock(OpenPrivate(path, O_CREAT), path);
+    if (lock.file_ < 0) {
+      return Unavailable("cannot open '{}': {}", path, std::strerror(errno));
     }
-    return FailedPrecondition(
-        "the folder '{}' is in use by {}; stop it first, or name another "
-        "folder",
-        folder, HolderOf(file));
+    FM_ASSIGN_OR_RETURN(const bool taken, lock.Try());
+    if (taken) {
+      FM_RETURN_IF_ERROR(lock.Write(fmt::format("process {}", getpid())));
+      return lock;
+    }
+    if (!wait) {
+      return FailedPrecondition(
+          "the folder '{}' is in use by {}; stop it first, name another "
+          "folder, or wait for it with --standby",
+          folder, HolderOf(lock.file_));
+    }
+    if (stop && stop()) return Cancelled("stopped while it waited");
+    absl::SleepFor(kBetweenTries);
   }
-  FM_RETURN_IF_ERROR(lock.Write(fmt::format("process {}", getpid())));
-  return lock;
+}
+
+absl::StatusOr<bool> FolderLock::Try() {
+  if (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    return Unavailable("cannot lock '{}': {}", path_, std::strerror(errno));
+  }
+  // The file may have been deleted, and another one be in its place.
+  struct stat own {};
+  struct stat named {};
+  return fstat(file_, &own) == 0 && stat(path_.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept

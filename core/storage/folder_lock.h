@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_STORAGE_FOLDER_LOCK_H_
 #define FEEDMILL_CORE_STORAGE_FOLDER_LOCK_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -18,10 +19,12 @@ int OpenPrivate(const std::string& path, int flags);
 class FolderLock {
  public:
   // Makes the folder if it is missing, for this account only.
-  // FailedPrecondition names the process
-  // that holds the lock. InvalidArgument or Unavailable if the folder cannot be
-  // used.
-  static absl::StatusOr<FolderLock> Take(const std::string& folder);
+  // FailedPrecondition names the process that holds the lock; with `wait`, it
+  // waits for that process to end instead, or for `stop` to be true: Cancelled.
+  // InvalidArgument or Unavailable if the folder cannot be used.
+  static absl::StatusOr<FolderLock> Take(
+      const std::string& folder, bool wait = false,
+      const std::function<bool()>& stop = {});
 
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&& other) noexcept;
@@ -33,6 +36,8 @@ class FolderLock {
  private:
   FolderLock(int file, std::string path)
       : file_(file), path_(std::move(path)) {}
+  // False if another process holds it.
+  absl::StatusOr<bool> Try();
   absl::Status Write(const std::string& text);
 
   int file_ = -1;

@@ -21,6 +21,8 @@ constexpr uint64_t kObjectBytesMax = uint64_t{4} << 30;
 constexpr size_t kDeletesATick = 50;
 constexpr size_t kReadsAtOnce = 16;
 constexpr double kBurst = 16;
+// A process that waits looks at the heartbeat: 5 million reads a month.
+constexpr absl::Duration kBetweenLooks = absl::Milliseconds(500);
 // Part of `expire` for which a writer trusts a heartbeat: clocks differ in
 // their speed.
 constexpr double kCertainPart = 0.9;
@@ -378,7 +380,7 @@ absl::StatusOr<ObjectJournal::Beat> ObjectJournal::AwaitFree() {
     }
     if (now - since >= options_.expire) return beat;
     if (options_.stop()) return Cancelled("stopped while it waited");
-    options_.sleep(std::min(absl::Seconds(1), options_.expire / 7));
+    options_.sleep(std::min(kBetweenLooks, options_.expire / 14));
   }
 }
 

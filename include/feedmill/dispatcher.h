@@ -77,8 +77,8 @@ struct DispatcherConfig {
   // conditional puts, "s3://bucket/folder", or "postgresql://host/database".
   // Empty: state is in memory only.
   std::string work_dir{};
-  // Start waits until no other dispatcher has the work_dir, which is in a store
-  // or in PostgreSQL.
+  // Start waits until no other dispatcher has the work_dir: of any machine, or
+  // of this one if it is a folder.
   bool standby = false;
   // Asked about once a second while Start waits. True: Start returns Cancelled.
   std::function<bool()> stop_waiting{};

@@ -95,7 +95,7 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
         ``s3://bucket/folder`` or ``gs://bucket/folder``, or ``postgresql://host/database``.
         Default: in memory.
       standby: Waits in :meth:`start` while another dispatcher leads the state in
-        ``work_dir``, which is in a store or in PostgreSQL, and takes over then. Ctrl-C
+        ``work_dir``, and takes over then. A folder's is of the same machine. Ctrl-C
         ends the wait.
       host: Where to listen. Other hosts than loopback need ``keys``, or
         ``insecure_bind=True``, which admits any process that can connect.

@@ -273,6 +273,32 @@ def endpoints(cluster):
     assert worker.poll() is None
 
 
+def a_standby(cluster):
+    """It answers at its own port while it waits, and leads after the one before it."""
+    state = cluster.folder / "state"
+    leader = cluster.dispatcher("--work-dir", state, "--standby")
+    assert cluster.metric("feedmill_dispatcher_standby") == 0
+    (cluster.folder / "address").unlink()
+    (cluster.folder / "http").unlink()
+    cluster.start("second", "dispatcher", "--ready-file", cluster.folder / "address", "--http", "127.0.0.1:0",
+                  "--http-ready-file", cluster.folder / "http", "--work-dir", state, "--standby")
+    cluster.http = cluster.file("http")
+    assert cluster.get("/healthz") == "ok\n"
+    assert cluster.metric("feedmill_dispatcher_standby") == 1
+    assert cluster.metric("feedmill_dispatcher_jobs") is None
+    for path in ("/readyz", "/api/status"):
+        try:
+            cluster.get(path)
+            raise AssertionError(f"{path} of a standby answers 200")
+        except urllib.error.HTTPError as error:
+            assert error.code == 503 and "standby" in error.read().decode(), path
+    leader.terminate()
+    cluster.file("address")
+    wait_for(lambda: cluster.metric("feedmill_dispatcher_standby") == 0, "the standby to lead")
+    assert cluster.get("/readyz") == "ready\n"
+    assert leader.wait(30) == 0
+
+
 def reader_metrics(cluster):
     """A reader with --http tells its counters by job and rank, is ready once it has joined, and counts a dispatcher that comes back."""
     work = cluster.folder / "work"

@@ -162,8 +162,8 @@ TEST(Simulation, TracingChangesNothing) {
 
 class Planted : public ::testing::TestWithParam<std::string> {};
 
-// Where the search for a bug begins, if not at 0: a seed that found it once,
-// and finds it still unless the simulator has changed. It saves minutes.
+// Returns the seed at which the search for a bug begins. It found the bug once,
+// and finds it still unless the simulator has changed. This saves minutes.
 uint64_t FirstSeed(const std::string& bug) {
   static const std::map<std::string, uint64_t> seeds = {
       {"chunk-outlives-lease", 195}, {"ends-unsettled", 273},

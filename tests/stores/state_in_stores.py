@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Dispatchers whose state is in s3://, gs:// or PostgreSQL, and their standbys, on a server of this test.
+"""Dispatchers whose state is in s3://, gs://, PostgreSQL or a folder, and their standbys, on a server of this test.
 
-    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|gs|postgresql [TEST …]"""
+    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|gs|postgresql|folder [TEST …]"""
 import contextlib
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -26,7 +27,7 @@ class Place:
 
     @classmethod
     def choose(cls, store):
-        cls.store, cls.seconds = store, 4 if store == "postgresql" else 10
+        cls.store, cls.seconds = store, {"postgresql": 4, "folder": 2}.get(store, 10)
         Store.choose(store)
 
     @classmethod
@@ -36,6 +37,8 @@ class Place:
         if cls.store == "postgresql":
             with Postgres() as server:
                 yield server.url, server
+        elif cls.store == "folder":
+            yield str(feedmill.folder / "kept"), None
         else:
             with Store.objects(feedmill, **faults) as (server, _):
                 yield f"{Store.place()}/state", server
@@ -133,7 +136,8 @@ def a_new_dispatcher_continues(feedmill):
         assert summary_of(reader) == want
         status = feedmill.run("status", "--service", cluster.addresses, "--format", "json")
         assert status.returncode == 0 and "named" in status.stdout, status.stdout + status.stderr
-        assert json.loads(status.stdout)["dispatcher"]["leads"]["term"] == 2, status.stdout
+        if Place.store != "folder":
+            assert json.loads(status.stdout)["dispatcher"]["leads"]["term"] == 2, status.stdout
 
 
 def two_dispatchers_are_refused(feedmill):
@@ -183,6 +187,36 @@ def a_killed_leader_is_replaced(feedmill):
 
 def a_leader_that_stands_still_is_fenced(feedmill):
     standbys(feedmill, signal.SIGSTOP)
+
+
+def a_leader_hands_over(feedmill):
+    """A planned hand-over: the standby waits with the ports of the leader, which ends by its signal in a read."""
+    long = feedmill.folder / "long.yaml"
+    long.write_text(PIPELINE.replace("20000", "1000000"))
+    with Place.state(feedmill) as (state, _), contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack, state, standbys=0)
+        cluster.ports *= 2
+        http = ("--http", f"127.0.0.1:{free_port()}")
+        cluster.dispatcher(0, *http)
+        cluster.worker(0)
+        cluster.dispatcher(1, *http, "--standby", wait=False)
+        wait_for(lambda: "standby" in cluster.log("dispatcher1"), "the standby to wait")
+        reader = feedmill.start("read", long, "--service", cluster.addresses, "--format", "jsonl")
+        stack.callback(end, reader)
+        got, pause, last = [os.read(reader.stdout.fileno(), 1 << 16)], 0.0, time.monotonic()
+        cluster.dispatchers[0].terminate()
+        while got[-1]:
+            got.append(os.read(reader.stdout.fileno(), 1 << 16))
+            now = time.monotonic()
+            pause, last = max(pause, now - last), now
+        assert reader.wait(30) == 0, reader.stderr.read()
+        assert cluster.dispatchers[0].wait(15) == 0, cluster.log("dispatcher0")
+        assert (feedmill.folder / "dispatcher1.ready").exists(), cluster.log("dispatcher1")
+        alone = feedmill.run("read", long, "--local", "--format", "jsonl")
+        assert b"".join(got).decode() == alone.stdout, "elements are lost, repeated or in another order"
+        assert summary_of(cluster.read()) == want
+        print(f"longest pause between elements: {pause:.2f} s")
 
 
 def a_state_is_copied(feedmill):
@@ -254,5 +288,6 @@ def the_server_restarts(feedmill):
 
 if __name__ == "__main__":
     run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
-                        a_leader_that_stands_still_is_fenced, a_standby_ends_by_its_signal, a_state_is_copied, a_fifth_of_requests_fails, the_server_restarts],
-              ("s3", "gs", "postgresql"), Place.choose)
+                        a_leader_that_stands_still_is_fenced, a_leader_hands_over, a_standby_ends_by_its_signal, a_state_is_copied,
+                        a_fifth_of_requests_fails, the_server_restarts],
+              ("s3", "gs", "postgresql", "folder"), Place.choose)

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "core/base/status.h"
 #include "core/net/log.h"
 #include "feedmill/dispatcher.h"
@@ -61,11 +63,10 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   config.stop_waiting = [&signals] {
     return signals.Wait(-1, absl::ZeroDuration()).has_value();
   };
+  const bool standby = config.standby;
+  std::atomic<bool> waits = standby;
   DispatchServer dispatcher(std::move(config));
-  const absl::Status started = dispatcher.Start();
-  if (absl::IsCancelled(started)) return 0;
-  FM_RETURN_IF_ERROR(started);
-  const MonitorSources sources{
+  MonitorSources sources{
       .dispatcher = [&] { return dispatcher.ExportSnapshot(); },
       .status = [&] { return dispatcher.ExportState(); },
       .verdict =
@@ -82,16 +83,27 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
         FM_ASSIGN_OR_RETURN(const ExportedRun run, dispatcher.ExportRun(job));
         return SampleBatch(run, batch, op_plugins.paths);
       }};
+  if (standby) sources.standby = [&waits] { return waits.load(); };
+  HttpEndpoint http(server.http, sources);
+  // A standby is seen while it waits, unless the leader has its port.
+  const absl::Status seen = standby ? http.Start() : Unavailable("later");
+  if (!seen.ok() && !absl::IsUnavailable(seen)) return seen;
+  const absl::Status started = dispatcher.Start();
+  if (absl::IsCancelled(started)) return 0;
+  FM_RETURN_IF_ERROR(started);
+  waits = false;
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
                       ServiceNotifier::FromEnvironment(sources));
-  HttpEndpoint http(server.http, sources);
-  FM_RETURN_IF_ERROR(http.Start());
+  if (!seen.ok()) FM_RETURN_IF_ERROR(http.Start());
   FM_RETURN_IF_ERROR(ready.Write(dispatcher.target()));
   FM_RETURN_IF_ERROR(ServeUntilStopped(
       signals, notifier, [&] { return dispatcher.Join(); },
       [&](int) {
         LogInfo("stopping");
         ready.Remove();
+        // A standby of this machine may take its ports once the dispatcher
+        // ends.
+        http.Stop();
         dispatcher.Stop();
       }));
   return 0;

@@ -55,7 +55,7 @@ absl::Status HttpEndpoint::Start() {
   }
   FM_RETURN_IF_ERROR(ready_.Prepare());
   const bool has_page = sources_.status != nullptr;
-  monitor_.emplace(std::move(sources_), std::move(gate));
+  monitor_.emplace(sources_, std::move(gate));
   FM_RETURN_IF_ERROR(
       Annotate(monitor_->Start(flags_.at, flags_.open), "--http"));
   LogInfo("{} at {}{}", has_page ? "page and metrics" : "metrics",
@@ -167,8 +167,7 @@ void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
              "postgresql://HOST/DATABASE",
              &config.work_dir);
   flags.Bool("--standby",
-             "Wait until no other dispatcher has --work-dir, then take over; "
-             "with a --work-dir in a store or in PostgreSQL",
+             "Wait until no other dispatcher has --work-dir, then take over",
              &config.standby);
   flags.Bool("--fault-tolerant-mode",
              "Refuse to run a dispatcher without --work-dir",

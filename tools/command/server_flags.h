@@ -37,6 +37,8 @@ class HttpEndpoint {
   HttpEndpoint(const HttpFlags& flags, MonitorSources sources);
 
   absl::Status Start();
+  // Ends all requests, and frees the port.
+  void Stop() { monitor_.reset(); }
 
  private:
   const HttpFlags flags_;

@@ -392,7 +392,7 @@ TEST(GeneratorStates, AStateThatIsNoPlaceIsNotUsed) {
   const std::string& state = piece.state->bytes;
   for (size_t size = 0; size < state.size(); ++size) {
     const Piece again = run(state.substr(0, size)).value();
-    // Where a piece ends depends on the time that it takes.
+    // A piece ends after some time: it may have more or fewer rows.
     const size_t rows = std::min(again.chunk.rows, expected.chunk.rows);
     ASSERT_GT(rows, 0u) << size;
     for (size_t row = 0; row < rows; ++row) {

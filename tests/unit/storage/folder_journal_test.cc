@@ -197,6 +197,39 @@ TEST_F(FolderJournalTest, NoFlippedByteGoesUnnoticed) {
   }
 }
 
+TEST_F(FolderJournalTest, AWriterWaitsForTheOneBeforeIt) {
+  auto first = Given({"a"});
+  int asked = 0;
+  const auto second =
+      FolderJournal::Open(Folder(), {.wait = true, .stop = [&] {
+                                       MustAppend(*first, {"b"});
+                                       if (++asked == 2) first.reset();
+                                       return asked > 2;
+                                     }});
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT((*second)->content().events, ElementsAre("a", "b", "b"));
+  const auto third = FolderJournal::Open(
+      Folder(), {.wait = true, .stop = [] { return true; }});
+  EXPECT_TRUE(absl::IsCancelled(third.status())) << third.status();
+}
+
+// A folder that was deleted meanwhile has another lock.
+TEST_F(FolderJournalTest, AWriterThatWaitsTakesTheLockThatIsThere) {
+  auto first = Given({"a"});
+  std::unique_ptr<FolderJournal> other;
+  int asked = 0;
+  const auto second =
+      FolderJournal::Open(Folder(), {.wait = true, .stop = [&] {
+                                       if (++asked == 1) {
+                                         fs::remove_all(Folder());
+                                         other = Given({"x"});
+                                         first.reset();
+                                       }
+                                       return asked == 3;
+                                     }});
+  EXPECT_TRUE(absl::IsCancelled(second.status())) << second.status();
+}
+
 TEST_F(FolderJournalTest, AGapIsNoticed) {
   Given({"a", "b", "c"}).reset();
   Sql("DELETE FROM events WHERE sequence = 2");
