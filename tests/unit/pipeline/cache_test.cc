@@ -287,7 +287,7 @@ TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
   folder_.Write("a.txt", lines);
   const std::vector<std::string> pipelines = {
       "source: {range: 50}\nsteps:\n  - map: 'full([20000], x)'\n  - CACHE\n"
-      "  - map: {x: x, sum: 'sum(x)'}\n  - map: sum\n  - repeat: 20\n",
+      "  - map: {x: x, sum: 'sum(x)'}\n  - map: sum\n  - repeat: 6\n",
       "source: {range: 3000}\nsteps:\n"
       "  - map: {x: 'x * 2', text: 'to_string(x)'}\n  - CACHE\n  - shuffle\n"
       "  - repeat: 6\n",
