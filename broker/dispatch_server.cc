@@ -118,12 +118,7 @@ class DispatchServer::Shell : public ReactorHandler {
   template <class Result>
   Result Question(absl::Duration timeout,
                   std::function<void(std::function<void(Result)>)> ask) {
-    if (!running()) {
-      return FailedPrecondition(
-          "{}", config_.standby
-                    ? "a standby that waits for another dispatcher to end"
-                    : "the dispatcher does not run");
-    }
+    if (!running()) return FailedPrecondition("the dispatcher does not run");
     return AskReactor<Result>(*reactor_, "the dispatcher", timeout,
                               std::move(ask));
   }

@@ -179,6 +179,9 @@ HttpReply Monitor::Metrics() const {
 // Ready: a dispatcher that serves, a worker that is registered and does not
 // drain, or readers that have joined their jobs.
 HttpReply Monitor::Ready() const {
+  if (sources_.standby && sources_.standby()) {
+    return Unready("a standby: it waits for another dispatcher to end");
+  }
   if (sources_.dispatcher) {
     const auto snapshot = sources_.dispatcher();
     if (!snapshot.ok()) return Unready(ErrorText(snapshot.status()));

@@ -16,7 +16,8 @@ namespace feedmill {
 // Runs `ask` on the reactor's thread, and waits until `ask` or a later event of
 // that thread calls `reply`. Result: absl::Status or absl::StatusOr<T>. `who`
 // is named in errors, e.g. "the dispatcher". FailedPrecondition: the reactor
-// ended before the reply; DeadlineExceeded: no reply within `timeout`.
+// does not run, or ended before the reply; DeadlineExceeded: no reply within
+// `timeout`.
 template <class Result>
 Result AskReactor(Reactor& reactor, std::string_view who,
                   absl::Duration timeout,
@@ -27,8 +28,9 @@ Result AskReactor(Reactor& reactor, std::string_view who,
       reactor.Post([ask = std::move(ask), reply = [promise](Result result) {
         promise->set_value(std::move(result));
       }] { ask(reply); });
-  if (!asked || answer.wait_for(absl::ToChronoNanoseconds(timeout)) !=
-                    std::future_status::ready) {
+  if (!asked) return FailedPrecondition("{} does not run", who);
+  if (answer.wait_for(absl::ToChronoNanoseconds(timeout)) !=
+      std::future_status::ready) {
     return DeadlineExceeded("{} did not answer within {}", who,
                             absl::FormatDuration(timeout));
   }
