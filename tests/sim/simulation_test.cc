@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kSeeds = FEEDMILL_SIMULATED_SEEDS;
 constexpr uint64_t kBugSeeds = 8'000;  // a bug must show within them
 
-// Returns the least sum of kSeeds seeds, from that of 600. Events that are rare
-// may be missing in fewer seeds.
+// Returns the least sum of kSeeds seeds; `of_600`: the least sum of 600. Events
+// that are rare may be missing in fewer seeds.
 constexpr uint64_t Floor(uint64_t of_600) {
   return of_600 < 20 && kSeeds < 600 ? 0 : of_600 * kSeeds / 600;
 }
