@@ -75,7 +75,7 @@ def board_queries():
 
 def prometheus(cluster):
     """A real Prometheus scrapes both, and answers every query of the board and of the alerts."""
-    cluster.dispatcher("--work-dir", cluster.folder / "work")
+    cluster.dispatcher("--work-dir", cluster.folder / "work", "--standby")
     cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
     cluster.read(SLOW_STEP)
     ask = watch_by_prometheus(cluster)
