@@ -15,9 +15,9 @@ namespace feedmill {
 
 // Runs `ask` on the reactor's thread, and waits until `ask` or a later event of
 // that thread calls `reply`. Result: absl::Status or absl::StatusOr<T>. `who`
-// is named in errors, e.g. "the dispatcher". FailedPrecondition: the reactor
-// does not run, or ended before the reply; DeadlineExceeded: no reply within
-// `timeout`.
+// is named in errors, e.g. "the dispatcher". Unavailable: the reactor does not
+// run, or has too many posts; FailedPrecondition: it ended before the reply;
+// DeadlineExceeded: no reply within `timeout`.
 template <class Result>
 Result AskReactor(Reactor& reactor, std::string_view who,
                   absl::Duration timeout,
@@ -28,7 +28,12 @@ Result AskReactor(Reactor& reactor, std::string_view who,
       reactor.Post([ask = std::move(ask), reply = [promise](Result result) {
         promise->set_value(std::move(result));
       }] { ask(reply); });
-  if (!asked) return FailedPrecondition("{} does not run", who);
+  if (!asked) {
+    return Unavailable(
+        "{} takes no question now: it does not run, or too many wait; ask "
+        "again",
+        who);
+  }
   if (answer.wait_for(absl::ToChronoNanoseconds(timeout)) !=
       std::future_status::ready) {
     return DeadlineExceeded("{} did not answer within {}", who,
