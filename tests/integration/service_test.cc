@@ -381,6 +381,8 @@ TEST_F(Service, AllWorkersMakeTheInputsOfAMixture) {
     if (!inputs.empty()) continue;
     const auto status = FetchStatus(dispatcher_.target(), absl::Seconds(20));
     ASSERT_TRUE(status.ok()) << status.status();
+    // Each input is a job of its own, and begins when it likes.
+    if (status->find("-inputs[0]-") == std::string::npos) continue;
     if (status->find("-inputs[1]-") == std::string::npos) continue;
     inputs = *status;
     workers_[outcome.elements % 3]->Stop();
@@ -388,7 +390,7 @@ TEST_F(Service, AllWorkersMakeTheInputsOfAMixture) {
   outcome.hash = hash.Hex();
   outcome.status = (*reader)->status();
   EXPECT_EQ(outcome, local);
-  EXPECT_THAT(inputs, HasSubstr("-inputs[0]-"));
+  EXPECT_FALSE(inputs.empty()) << "no status named the jobs of both inputs";
 }
 
 TEST_F(Service, AWorkerThatComesLateIsWaitedFor) {
