@@ -20,7 +20,8 @@ class ResizeImages final : public RecordInstruction {
                ValueId out)
       : RecordInstruction(batches, in, {out}),
         to_{written.height, written.width},
-        method_(written.method == ResizeStep::Method::kBilinear
+        method_(written.antialias ? ResizeMethod::kAntialias
+                : written.method == ResizeStep::Method::kBilinear
                     ? ResizeMethod::kBilinear
                     : ResizeMethod::kNearest) {}
 
@@ -103,7 +104,9 @@ struct ResizeOperator : DropsUnneeded {
             {"height", &s.height, Field::kRequired, "Rows of pixels."},
             {"width", &s.width, Field::kRequired, "Columns of pixels."},
             {"method", Word(s.method, {"bilinear", "nearest"}),
-             Field::kOptional, "How pixels are interpolated."}};
+             Field::kOptional, "How pixels are interpolated."},
+            {"antialias", &s.antialias, Field::kSparse,
+             "Weighs all pixels that a smaller pixel covers; bilinear only."}};
   }
   static StepTraits Traits(const ResizeStep& s) {
     return {.needs = StepNeeds::kElement,
@@ -121,6 +124,9 @@ struct ResizeOperator : DropsUnneeded {
         return InvalidArgument("height and width must be 1 to {}, not {}",
                                kImageSideMax, side);
       }
+    }
+    if (s.antialias && s.method != ResizeStep::Method::kBilinear) {
+      return InvalidArgument("antialias needs the method bilinear");
     }
     FM_ASSIGN_OR_RETURN(const size_t c, FindImage(s.component, in));
     const ComponentSpec& image = in.spec.components[c];

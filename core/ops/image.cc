@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/ops/antialias_resizing.h"
 #include "core/ops/image_formats.h"
 #include "core/ops/image_resizing.h"
 #include "core/ops/jpeg_image.h"
@@ -180,6 +181,12 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
   FM_CHECK(target.size() == PixelCount(to) * static_cast<size_t>(channels));
   if (from == to) {
     std::memcpy(target.data(), source.data(), source.size());
+    return absl::OkStatus();
+  }
+  if (method == ResizeMethod::kAntialias) {
+    const auto count = static_cast<size_t>(channels);
+    ResizeAntialias(source.data(), static_cast<size_t>(from.width) * count,
+                    from, count, AntialiasFilter::kBilinear, target.data(), to);
     return absl::OkStatus();
   }
   if (channels == 3 && method == ResizeMethod::kBilinear &&

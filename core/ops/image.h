@@ -70,9 +70,10 @@ class ImageDecoder {
   std::unique_ptr<JpegDecoder> jpeg_;
 };
 
-enum class ResizeMethod { kBilinear, kNearest };
+enum class ResizeMethod { kBilinear, kNearest, kAntialias };
 
-// Resizes as OpenCV's INTER_LINEAR and INTER_NEAREST; the same size is a copy.
+// Resizes as OpenCV's INTER_LINEAR and INTER_NEAREST, or as ResizeAntialias
+// with the bilinear filter; the same size is a copy.
 // InvalidArgument if an image is empty or exceeds the limits above. REQUIRES:
 // the ranges have the sizes that follow from the arguments, and do not overlap.
 absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,

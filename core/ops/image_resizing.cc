@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/ops/antialias_resizing.h"
 #include "core/ops/function_families.h"
 #include "core/ops/row_items.h"
 
@@ -46,39 +47,187 @@ absl::Status CheckImage(std::string_view function, ImageSize size,
 
 constexpr std::string_view kResize = "image.resize";
 
+// Reads the arguments from the method on: the method, perhaps 'antialias'.
+absl::StatusOr<Resampling> ReadResampling(
+    std::string_view function, DType dtype,
+    std::span<const ValueType* const> types) {
+  FM_ASSIGN_OR_RETURN(Resampling resampling, ResamplingOf(function, *types[0]));
+  if (types.size() > 1) {
+    FM_RETURN_IF_ERROR(AddAntialias(function, *types[1], dtype, resampling));
+  }
+  return resampling;
+}
+
+absl::StatusOr<ImageBox> WholeImage(size_t, const RowImages& images) {
+  return ImageBox{0, 0, images.size};
+}
+
 absl::StatusOr<ValueType> InferResize(const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments(kResize, given.size(), 4));
-  FM_RETURN_IF_ERROR(Interpolation(kResize, given[3]).status());
+  if (given.size() != 4 && given.size() != 5) {
+    return InvalidArgument(
+        "{} takes an image, a height, a width, a method and perhaps "
+        "'antialias', not {} arguments",
+        kResize, given.size());
+  }
+  FM_RETURN_IF_ERROR(ReadResampling(kResize, given[0].dtype,
+                                    std::span(TypesOf(given)).subspan(3))
+                         .status());
   return ResizedType(kResize, given[0], given[1], given[2]);
 }
 
 absl::Status ComputeResize(std::span<const Argument> arguments, size_t rows,
                            const ValueType& type, OutputColumn& out) {
-  FM_ASSIGN_OR_RETURN(const int interpolation,
-                      Interpolation(kResize, *arguments[3].type));
+  FM_ASSIGN_OR_RETURN(const Resampling resampling,
+                      ReadResampling(kResize, type.dtype,
+                                     std::span(TypesOf(arguments)).subspan(3)));
+  return ResizeRows(kResize, arguments[0], rows, type, resampling, WholeImage,
+                    ConstantSize(type), out);
+}
+
+// ---- image.resize_shorter and image.resize_longer
+
+// The length of one side, as torchvision's Resize takes it; the other side
+// keeps the ratio.
+struct SideRule {
+  std::string_view function;
+  bool longer = false;
+  int64_t length = 0;
+  int64_t most = 0;  // of the longer side; 0: any
+  Resampling resampling{};
+
+  ImageSize SizeFor(ImageSize image) const {
+    const bool tall = image.height >= image.width;
+    const int64_t shorter = tall ? image.width : image.height;
+    const int64_t longest = tall ? image.height : image.width;
+    int64_t low = length;
+    int64_t high = length;
+    if (longer) {
+      low = Scaled(length, shorter, longest);
+    } else {
+      high = Scaled(length, longest, shorter);
+    }
+    if (most > 0 && high > most) {
+      low = Scaled(most, low, high);
+      high = most;
+    }
+    return tall ? ImageSize{high, low} : ImageSize{low, high};
+  }
+
+  static int64_t Scaled(int64_t side, int64_t numerator, int64_t denominator) {
+    if (denominator < 1) return 0;
+    return static_cast<int64_t>(static_cast<double>(side * numerator) /
+                                static_cast<double>(denominator));
+  }
+};
+
+absl::Status CheckSide(std::string_view function, std::string_view what,
+                       int64_t side, int64_t low) {
+  if (side >= low && side <= kImageSideMax) return absl::OkStatus();
+  return InvalidArgument("{}: {} of {} is out of range, {} to {}", function,
+                         what, side, low, kImageSideMax);
+}
+
+absl::StatusOr<SideRule> SideRuleOf(bool longer,
+                                    std::span<const ValueType* const> types) {
+  SideRule rule{longer ? "image.resize_longer" : "image.resize_shorter",
+                longer};
+  size_t given = types.size();
+  if (given < 3 || given > (longer ? 4U : 5U)) {
+    return InvalidArgument(
+        "{} takes an image, the length of the side, a method and perhaps "
+        "'antialias'{}, not {} arguments",
+        rule.function, longer ? "" : " and the most of the longer side", given);
+  }
+  FM_ASSIGN_OR_RETURN(
+      rule.length,
+      ConstantInteger(fmt::format("{}: the length", rule.function), *types[1]));
+  FM_RETURN_IF_ERROR(CheckSide(rule.function, "a length", rule.length, 1));
+  if (!longer && types.back()->dtype != DType::kBytes) {
+    FM_ASSIGN_OR_RETURN(
+        rule.most, ConstantInteger(fmt::format("{}: the most", rule.function),
+                                   *types.back()));
+    FM_RETURN_IF_ERROR(
+        CheckSide(rule.function, "a most", rule.most, rule.length + 1));
+    --given;
+  }
+  FM_ASSIGN_OR_RETURN(rule.resampling,
+                      ReadResampling(rule.function, types[0]->dtype,
+                                     types.first(given).subspan(2)));
+  return rule;
+}
+
+absl::StatusOr<ValueType> InferResizeSide(bool longer,
+                                          const std::vector<ValueType>& given) {
+  FM_ASSIGN_OR_RETURN(const SideRule rule, SideRuleOf(longer, TypesOf(given)));
+  // Checks the images, and that their dtype can be resized.
+  FM_ASSIGN_OR_RETURN(ValueType result,
+                      ResizedType(rule.function, given[0], given[1], given[1]));
+  FM_ASSIGN_OR_RETURN(const size_t axis,
+                      HeightAxis(rule.function, given[0].shape));
+  const ImageSize image{given[0].shape[axis], given[0].shape[axis + 1]};
+  const bool known = image.height != kUnknownDim && image.width != kUnknownDim;
+  const ImageSize to =
+      known ? rule.SizeFor(image) : ImageSize{kUnknownDim, kUnknownDim};
+  result.shape[axis] = to.height;
+  result.shape[axis + 1] = to.width;
+  if (known) FM_RETURN_IF_ERROR(CheckImage(rule.function, to, 1));
+  return result;
+}
+
+absl::Status ComputeResizeSide(bool longer, std::span<const Argument> arguments,
+                               size_t rows, const ValueType& type,
+                               OutputColumn& out) {
+  FM_ASSIGN_OR_RETURN(const SideRule rule,
+                      SideRuleOf(longer, TypesOf(arguments)));
   return ResizeRows(
-      kResize, arguments[0], rows, type, interpolation,
-      [](size_t, const RowImages& images) -> absl::StatusOr<ImageBox> {
-        return ImageBox{0, 0, images.size};
-      },
-      out);
+      rule.function, arguments[0], rows, type, rule.resampling, WholeImage,
+      [&](const RowImages& images) { return rule.SizeFor(images.size); }, out);
 }
 
 }  // namespace
 
-absl::StatusOr<int> Interpolation(std::string_view function,
-                                  const ValueType& type) {
+absl::StatusOr<Resampling> ResamplingOf(std::string_view function,
+                                        const ValueType& type) {
   FM_ASSIGN_OR_RETURN(
       const std::string method,
       ConstantText(fmt::format("{}: the method", function), type));
-  if (method == "bilinear") return static_cast<int>(cv::INTER_LINEAR);
-  if (method == "nearest") return static_cast<int>(cv::INTER_NEAREST);
-  if (method == "area") return static_cast<int>(cv::INTER_AREA);
-  if (method == "cubic") return static_cast<int>(cv::INTER_CUBIC);
+  if (method == "bilinear") return Resampling{cv::INTER_LINEAR};
+  if (method == "nearest") return Resampling{cv::INTER_NEAREST};
+  if (method == "area") return Resampling{cv::INTER_AREA};
+  if (method == "cubic") return Resampling{cv::INTER_CUBIC};
   return InvalidArgument(
       "{}: the method '{}' is not one of 'bilinear', 'nearest', 'area' and "
       "'cubic'",
       function, method);
+}
+
+absl::Status AddAntialias(std::string_view function, const ValueType& word,
+                          DType dtype, Resampling& resampling) {
+  FM_ASSIGN_OR_RETURN(
+      const std::string text,
+      ConstantText(fmt::format("{}: 'antialias'", function), word));
+  if (text != "antialias") {
+    return InvalidArgument("{}: '{}' after the method is not 'antialias'",
+                           function, text);
+  }
+  if (resampling.interpolation != cv::INTER_LINEAR &&
+      resampling.interpolation != cv::INTER_CUBIC) {
+    return InvalidArgument(
+        "{}: 'antialias' is for the methods 'bilinear' and 'cubic'", function);
+  }
+  if (dtype != DType::kUInt8 && dtype != DType::kFloat32) {
+    return InvalidArgument(
+        "{}: 'antialias' of {} pixels; cast them to float32 or uint8", function,
+        DTypeName(dtype));
+  }
+  resampling.antialias = true;
+  return absl::OkStatus();
+}
+
+SizeOfRow ConstantSize(const ValueType& type) {
+  const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
+  const ImageSize size{type.shape[axis], type.shape[axis + 1]};
+  return [size](const RowImages&) { return size; };
 }
 
 absl::StatusOr<ValueType> ResizedType(std::string_view function,
@@ -109,11 +258,13 @@ absl::StatusOr<ValueType> ResizedType(std::string_view function,
   return result;
 }
 
-absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
-                         const RowImages& images, const ImageBox& box,
-                         DType dtype, int interpolation, std::byte* target,
-                         ImageSize to) {
-  FM_RETURN_IF_ERROR(CheckImage(function, images.size, images.channels));
+namespace {
+
+// Resizes a box of each image of a row by OpenCV, or to the same bits.
+absl::Status ResizeByOpenCv(std::string_view function, const std::byte* source,
+                            const RowImages& images, const ImageBox& box,
+                            DType dtype, int interpolation, std::byte* target,
+                            ImageSize to) {
   // feedmill parallelises by its own threads; OpenCV's threads would compete.
   static const bool one_thread = (cv::setNumThreads(0), true);
   static_cast<void>(one_thread);
@@ -147,46 +298,113 @@ absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
   return absl::OkStatus();
 }
 
+template <class T>
+void AntialiasBoxes(const std::byte* source, const RowImages& images,
+                    const ImageBox& box, AntialiasFilter filter,
+                    std::byte* target, ImageSize to) {
+  const auto channels = static_cast<size_t>(images.channels);
+  const size_t row = static_cast<size_t>(images.size.width) * channels;
+  const size_t skipped = static_cast<size_t>(box.top) * row +
+                         static_cast<size_t>(box.left) * channels;
+  const size_t made = static_cast<size_t>(to.height * to.width) * channels;
+  const auto* from = reinterpret_cast<const T*>(source);
+  auto* out = reinterpret_cast<T*>(target);
+  for (int64_t k = 0; k < images.count; ++k) {
+    ResizeAntialias(from + skipped, row * sizeof(T), box.size, channels, filter,
+                    out, to);
+    from += static_cast<size_t>(images.size.height) * row;
+    out += made;
+  }
+}
+
+}  // namespace
+
+absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
+                         const RowImages& images, const ImageBox& box,
+                         DType dtype, Resampling resampling, std::byte* target,
+                         ImageSize to) {
+  FM_RETURN_IF_ERROR(CheckImage(function, images.size, images.channels));
+  if (!resampling.antialias) {
+    return ResizeByOpenCv(function, source, images, box, dtype,
+                          resampling.interpolation, target, to);
+  }
+  const AntialiasFilter filter = resampling.interpolation == cv::INTER_LINEAR
+                                     ? AntialiasFilter::kBilinear
+                                     : AntialiasFilter::kCubic;
+  if (dtype == DType::kUInt8) {
+    AntialiasBoxes<uint8_t>(source, images, box, filter, target, to);
+  } else {
+    AntialiasBoxes<float>(source, images, box, filter, target, to);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ResizeRows(std::string_view function, const Argument& images,
-                        size_t rows, const ValueType& type, int interpolation,
-                        const BoxOfRow& box, OutputColumn& out) {
+                        size_t rows, const ValueType& type,
+                        Resampling resampling, const BoxOfRow& box,
+                        const SizeOfRow& size, OutputColumn& out) {
   const Column& from = *images.column;
   const bool ragged = from.ragged() && HasUnknownDim(type.shape);
   StartRows(type, ragged, out);
-  const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
-  const ImageSize to{type.shape[axis], type.shape[axis + 1]};
   const size_t item = ItemSize(type.dtype);
+  const auto resize_row = [&](size_t row, size_t from_row,
+                              const RowImages& in) -> absl::Status {
+    FM_ASSIGN_OR_RETURN(const ImageBox part, box(row, in));
+    const ImageSize to = size(in);
+    FM_RETURN_IF_ERROR(CheckImage(function, to, 1));
+    const int64_t items = in.count * to.height * to.width * in.channels;
+    return ResizeBoxes(function,
+                       from.values.data() +
+                           static_cast<size_t>(from.RowStart(from_row)) * item,
+                       in, part, type.dtype, resampling,
+                       out.values.Extend(static_cast<size_t>(items) * item),
+                       to);
+  };
   for (size_t row = 0; row < rows; ++row) {
     const size_t from_row = RowOf(images, row);
     const auto given = from.RowDims(from_row);
     const RowImages in(given);
-    const auto items =
-        static_cast<size_t>(in.count * to.height * to.width * in.channels);
-    const absl::StatusOr<ImageBox> part = box(row, in);
-    const absl::Status status =
-        !part.ok()
-            ? part.status()
-            : ResizeBoxes(
-                  function,
-                  from.values.data() +
-                      static_cast<size_t>(from.RowStart(from_row)) * item,
-                  in, *part, type.dtype, interpolation,
-                  out.values.Extend(items * item), to);
+    const absl::Status status = resize_row(row, from_row, in);
     if (!status.ok()) {
       out.failed_row = row;
       return AsDataLoss(status);
     }
-    EndImagesRow(given, to, ragged, row, out);
+    EndImagesRow(given, size(in), ragged, row, out);
   }
   return absl::OkStatus();
 }
 
 void AddImageResizing(FunctionRegistry& registry) {
   registry.Add("image.resize", {InferResize, ComputeResize, /*heavy=*/true});
-  registry.Describe({{"image.resize"},
-                     "`image.resize(x, h, w, 'bilinear')`",
-                     "as OpenCV: 'bilinear', 'nearest', 'area' or 'cubic'; of "
-                     "uint8, uint16, int16, float32, float64, which stay"});
+  for (const bool longer : {false, true}) {
+    registry.Add(longer ? "image.resize_longer" : "image.resize_shorter",
+                 {[longer](const std::vector<ValueType>& given) {
+                    return InferResizeSide(longer, given);
+                  },
+                  [longer](std::span<const Argument> arguments, size_t rows,
+                           const ValueType& type, OutputColumn& out) {
+                    return ComputeResizeSide(longer, arguments, rows, type,
+                                             out);
+                  },
+                  /*heavy=*/true});
+  }
+  registry.Describe(
+      {{"image.resize"},
+       "`image.resize(x, h, w, 'bilinear')`, `(x, h, w, 'bilinear', "
+       "'antialias')`",
+       "as OpenCV: 'bilinear', 'nearest', 'area' or 'cubic'; of "
+       "uint8, uint16, int16, float32, float64, which stay. With 'antialias', "
+       "'bilinear' or 'cubic' of uint8 or float32, as torchvision v2 with "
+       "antialias=True"});
+  registry.Describe(
+      {{"image.resize_shorter", "image.resize_longer"},
+       "`image.resize_shorter(x, n, 'bilinear')`, `(x, n, 'bilinear', "
+       "'antialias')`, `(x, n, 'bilinear', 'antialias', most)`; "
+       "`image.resize_longer(x, n, 'bilinear')`, `(x, n, 'bilinear', "
+       "'antialias')`",
+       "one side becomes n, and the other one keeps the ratio, rounded down; "
+       "the longer side is at most `most`; as torchvision's Resize(n, "
+       "max_size) and Resize(None, n)"});
 }
 
 }  // namespace feedmill

@@ -16,9 +16,18 @@
 
 namespace feedmill {
 
-// Returns OpenCV's number of the method that a constant names.
-absl::StatusOr<int> Interpolation(std::string_view function,
-                                  const ValueType& method);
+struct Resampling {
+  int interpolation = 0;   // OpenCV's number of the method
+  bool antialias = false;  // as ResizeAntialias
+};
+
+// Returns the method that a constant names.
+absl::StatusOr<Resampling> ResamplingOf(std::string_view function,
+                                        const ValueType& method);
+// InvalidArgument unless `word` is the constant 'antialias', and antialiasing
+// is defined for the method and the dtype.
+absl::Status AddAntialias(std::string_view function, const ValueType& word,
+                          DType dtype, Resampling& resampling);
 
 // Returns the type of `images` after resizing to a constant height and width.
 // InvalidArgument if they cannot be resized.
@@ -32,16 +41,20 @@ absl::StatusOr<ValueType> ResizedType(std::string_view function,
 // the dtype.
 absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
                          const RowImages& images, const ImageBox& box,
-                         DType dtype, int interpolation, std::byte* target,
+                         DType dtype, Resampling resampling, std::byte* target,
                          ImageSize to);
 
 // Resizes every row of `images`. box(row, its images) returns the box to
-// resize, or an error.
+// resize, or an error; size(its images) the size of the result.
 using BoxOfRow = std::function<absl::StatusOr<ImageBox>(
     size_t row, const RowImages& images)>;
+using SizeOfRow = std::function<ImageSize(const RowImages& images)>;
 absl::Status ResizeRows(std::string_view function, const Argument& images,
-                        size_t rows, const ValueType& type, int interpolation,
-                        const BoxOfRow& box, OutputColumn& out);
+                        size_t rows, const ValueType& type,
+                        Resampling resampling, const BoxOfRow& box,
+                        const SizeOfRow& size, OutputColumn& out);
+// Returns the size of a result whose type has constant sides.
+SizeOfRow ConstantSize(const ValueType& type);
 
 // Resizes an image of three 8-bit channels to the same bits as OpenCV's
 // INTER_LINEAR, in a fraction of the time. Returns false without any effect if

@@ -150,9 +150,15 @@ absl::StatusOr<BoxRange> ReadRange(std::string_view function,
       function, range.scale[0], range.scale[1], range.ratio[0], range.ratio[1]);
 }
 
+// True if 'antialias' stands behind the numbers.
+bool EndsInWord(std::span<const ValueType* const> types) {
+  return types.size() > 4 && types.back()->dtype == DType::kBytes;
+}
+
 // Reads arguments 4 … 7: scale and ratio of torchvision's RandomResizedCrop,
 // with the same defaults.
 absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
+  if (EndsInWord(types)) types = types.first(types.size() - 1);
   return ReadRange(kResizedCrop,
                    types.subspan(std::min<size_t>(4, types.size())), {});
 }
@@ -169,16 +175,28 @@ std::vector<const ValueType*> PointersTo(const std::vector<ValueType>& types) {
   return pointers;
 }
 
+// Returns bilinear, with antialiasing if the last argument is 'antialias'.
+absl::StatusOr<Resampling> CropResampling(
+    std::span<const ValueType* const> types) {
+  Resampling resampling{cv::INTER_LINEAR};
+  if (EndsInWord(types)) {
+    FM_RETURN_IF_ERROR(
+        AddAntialias(kResizedCrop, *types.back(), types[1]->dtype, resampling));
+  }
+  return resampling;
+}
+
 absl::StatusOr<ValueType> InferResizedCrop(
     const std::vector<ValueType>& given) {
-  const size_t written = given.size() - 1;
+  const size_t written = given.size() - (EndsInWord(PointersTo(given)) ? 2 : 1);
   if (written != 3 && written != 5 && written != 7) {
     return InvalidArgument(
-        "{} takes an image, a height and a width, and perhaps two scales and "
-        "two ratios, not {} arguments",
+        "{} takes an image, a height and a width, and perhaps two scales, "
+        "two ratios and 'antialias', not {} arguments",
         kResizedCrop, written);
   }
   FM_RETURN_IF_ERROR(RangeOf(PointersTo(given)).status());
+  FM_RETURN_IF_ERROR(CropResampling(PointersTo(given)).status());
   return ResizedType(kResizedCrop, given[1], given[2], given[3]);
 }
 
@@ -256,15 +274,17 @@ absl::Status ComputeResizedCrop(std::span<const Argument> arguments,
                                 size_t rows, const ValueType& type,
                                 OutputColumn& out) {
   FM_ASSIGN_OR_RETURN(const BoxRange range, RangeOfArguments(arguments));
+  FM_ASSIGN_OR_RETURN(const Resampling resampling,
+                      CropResampling(TypesOf(arguments)));
   return ResizeRows(
-      kResizedCrop, arguments[1], rows, type, cv::INTER_LINEAR,
+      kResizedCrop, arguments[1], rows, type, resampling,
       [&](size_t row, const RowImages& images) -> absl::StatusOr<ImageBox> {
         if (images.size.height < 1 || images.size.width < 1) {
           return DataLoss("{}: an image without pixels", kResizedCrop);
         }
         return DrawBox(RandomBits(arguments[0], row), images.size, range);
       },
-      out);
+      ConstantSize(type), out);
 }
 
 // ---- random_erase
@@ -388,7 +408,8 @@ void AddRandomImageFunctions(FunctionRegistry& registry) {
        "`image.random_resized_crop(x, h, w)`, `(x, h, w, 0.08, 1.0)`, `(x, h, "
        "w, 0.08, 1.0, 0.75, 1.333)`",
        "random: as torchvision's, with its scales and ratios (the defaults are "
-       "its own, 3/4 and 4/3); then resized, bilinear"});
+       "its own, 3/4 and 4/3); then resized, bilinear, with 'antialias' as "
+       "last argument as `image.resize`"});
 }
 
 }  // namespace feedmill

@@ -466,7 +466,7 @@ class Dataset {
   // Input: options.component, uint8 [h, w, c].
   // Output: that component becomes uint8 [height, width, c].
   // Errors: InvalidArgument if a side is below 1, or the component is no uint8
-  // image. DataLoss if an image has no pixel.
+  // image, or with antialias and kNearest. DataLoss if an image has no pixel.
   // Example:
   //   Dataset::Images({"photos/*/*.jpg"})
   //       .DecodeImage()

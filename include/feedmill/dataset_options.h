@@ -357,6 +357,9 @@ struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
   int64_t height = 0;
   int64_t width = 0;
   Method method = Method::kBilinear;
+  // Weighs all pixels that a smaller pixel covers, as torchvision does with
+  // antialias=True. Only for kBilinear.
+  bool antialias = false;
 };
 struct RandomFlipStep {  // any dtype [..., h, w, c]
   enum class Direction { kHorizontal, kVertical };

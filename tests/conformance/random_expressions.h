@@ -117,6 +117,10 @@ inline constexpr std::array kMaps = {
     "image.normalize(image, [120.5, 110, 100], [58.0, 57.5, 57])",
     "image.resize(image, 5, 6, 'area')",
     "image.resize(cast(image, float32), 9, 3, 'cubic')",
+    "image.resize(image, 5, 12, 'bilinear', 'antialias')",
+    "image.resize(cast(image, float32), 4, 3, 'cubic', 'antialias')",
+    "image.resize_shorter(image, 5, 'bilinear', 'antialias', 6)",
+    "image.resize_longer(image, 9, 'area')",
     "image.rotate(image, 33, 'bilinear')",
     "image.rotate(image, -101.5, 'nearest')",
     "cast(image, float32) / 255",
@@ -148,6 +152,7 @@ inline constexpr std::array kMaps = {
     "image.random_crop(image, 3, 4)",
     "image.random_resized_crop(image, 6, 5)",
     "image.random_resized_crop(image, 4, 4, 0.2, 0.6, 0.5, 2)",
+    "image.random_resized_crop(image, 3, 5, 'antialias')",
     "image.adjust_brightness(image, random.uniform(0.5, 1.5))",
     "image.adjust_contrast(image, random.uniform(0.5, 1.5))",
     "image.adjust_saturation(image.adjust_hue(image, random.uniform(-0.5, "

@@ -116,6 +116,8 @@ Step RandomImageStep(Random& random) {
       resize.height = static_cast<int64_t>(2 + Below(random, 7));
       resize.width = static_cast<int64_t>(2 + Below(random, 7));
       if (Below(random, 3) == 0) resize.method = ResizeStep::Method::kNearest;
+      resize.antialias = Below(random, 3) == 0 &&
+                         resize.method == ResizeStep::Method::kBilinear;
       return MakeStep(resize);
     }
     default: {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/image_resizing.h"
 #include "tests/reference/records.h"
 #include "tests/reference/tensor_functions.h"
 
@@ -469,11 +470,24 @@ std::optional<Tensor> ImageFunction(
       return std::pair((p.height - h) / 2 + y, (p.width - w) / 2 + x);
     });
   }
-  if (f == "image.resize")
-    return Resized(
-        a, integer(1), integer(2),
-        std::get<std::string>(
-            std::get<Expr::Literal>(call.arguments.at(3).node()).value));
+  const auto text = [&](size_t k) {
+    const auto* literal =
+        k < call.arguments.size()
+            ? std::get_if<Expr::Literal>(&call.arguments[k].node())
+            : nullptr;
+    const auto* word =
+        literal ? std::get_if<std::string>(&literal->value) : nullptr;
+    return word ? *word : "";
+  };
+  if (f.starts_with("image.resize")) {
+    const bool both = f == "image.resize";
+    const auto [h, w] = both ? std::pair(integer(1), integer(2))
+                             : SidesAfter(call, p.height, p.width);
+    const std::string method = text(both ? 3 : 2);
+    return text(both ? 4 : 3) == "antialias"
+               ? Antialiased(a, h, w, method == "cubic")
+               : Resized(a, h, w, method);
+  }
   throw std::logic_error("unknown function " + f);
 }
 

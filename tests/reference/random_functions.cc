@@ -159,8 +159,15 @@ Expr Cropped(const Expr& image, int64_t top, int64_t left, int64_t height,
                      {image, Expr(top), Expr(left), Expr(height), Expr(width)});
 }
 
+// True if the last argument is 'antialias'.
+bool Antialiases(const Expr::Call& call) {
+  const auto* last = std::get_if<Expr::Literal>(&call.arguments.back().node());
+  return last != nullptr && std::holds_alternative<std::string>(last->value);
+}
+
 double Written(const Expr::Call& call, size_t k, double otherwise) {
-  if (k >= call.arguments.size()) return otherwise;
+  if (k >= call.arguments.size() - (Antialiases(call) ? 1 : 0))
+    return otherwise;
   const auto& value = std::get<Expr::Literal>(call.arguments[k].node()).value;
   if (auto* i = std::get_if<int64_t>(&value)) return static_cast<double>(*i);
   return std::get<double>(value);
@@ -263,10 +270,12 @@ std::optional<Tensor> RandomFunction(
   if (f == "image.random_erase") return Erased(call, image);
   const int64_t height = IntegersOf(call.arguments.at(5)).at(0);
   const int64_t width = IntegersOf(call.arguments.at(6)).at(0);
-  if (f == "image.random_resized_crop")
-    return evaluate(
-        Expr::Apply("image.resize", {RandomPart(call, image), Expr(height),
-                                     Expr(width), Expr("bilinear")}));
+  if (f == "image.random_resized_crop") {
+    std::vector<Expr> resize = {RandomPart(call, image), Expr(height),
+                                Expr(width), Expr("bilinear")};
+    if (Antialiases(call)) resize.emplace_back("antialias");
+    return evaluate(Expr::Apply("image.resize", std::move(resize)));
+  }
   const auto [h, w] = SizeOf(image);
   if (height > h || width > w) throw DataError("beyond the edge of an image");
   const CallBits bits = BitsOf(call);

@@ -15,6 +15,7 @@
 
 #include "core/base/little_endian.h"
 #include "tests/reference/expression.h"
+#include "tests/reference/image_resizing.h"
 
 namespace feedmill::reference {
 namespace {
@@ -396,6 +397,8 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
 }
 
 Tensor Resize(const Tensor& image, const ResizeStep& step) {
+  if (step.antialias)
+    return Antialiased(image, step.height, step.width, /*cubic=*/false);
   const int channels = static_cast<int>(image.shape[2]);
   cv::Mat from(static_cast<int>(image.shape[0]),
                static_cast<int>(image.shape[1]), CV_8UC(channels));

@@ -18,6 +18,7 @@ from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged,
 from image_cases import decode_cases, image_cases, rotate_cases
 from image_format_cases import image_format_cases
 from random_cases import random_cases
+from resize_cases import resize_cases
 from text_cases import text_cases
 
 assert int(np.__version__.split(".")[0]) >= 2
@@ -456,6 +457,7 @@ random_cases()
 decode_cases()
 image_format_cases()
 rotate_cases()
+resize_cases()
 view_cases()
 join_cases()
 gather_cases()
