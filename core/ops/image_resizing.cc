@@ -69,17 +69,19 @@ absl::StatusOr<ValueType> InferResize(const std::vector<ValueType>& given) {
         "'antialias', not {} arguments",
         kResize, given.size());
   }
-  FM_RETURN_IF_ERROR(ReadResampling(kResize, given[0].dtype,
-                                    std::span(TypesOf(given)).subspan(3))
-                         .status());
+  const auto types = TypesOf(given);
+  FM_RETURN_IF_ERROR(
+      ReadResampling(kResize, given[0].dtype, std::span(types).subspan(3))
+          .status());
   return ResizedType(kResize, given[0], given[1], given[2]);
 }
 
 absl::Status ComputeResize(std::span<const Argument> arguments, size_t rows,
                            const ValueType& type, OutputColumn& out) {
-  FM_ASSIGN_OR_RETURN(const Resampling resampling,
-                      ReadResampling(kResize, type.dtype,
-                                     std::span(TypesOf(arguments)).subspan(3)));
+  const auto types = TypesOf(arguments);
+  FM_ASSIGN_OR_RETURN(
+      const Resampling resampling,
+      ReadResampling(kResize, type.dtype, std::span(types).subspan(3)));
   return ResizeRows(kResize, arguments[0], rows, type, resampling, WholeImage,
                     ConstantSize(type), out);
 }

@@ -2,7 +2,9 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,20 +13,21 @@
 #include "core/ops/image_shapes.h"
 #include "core/ops/row_items.h"
 
-// image.rotate gives the same bits as Pillow's Image.rotate.
+// image.rotate gives the same bits as Pillow's Image.rotate, image.affine and
+// its parts as torchvision's affine of Pillow's images.
 
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kRotate = "image.rotate";
-
-absl::StatusOr<bool> IsBilinear(const ValueType& type) {
-  FM_ASSIGN_OR_RETURN(const std::string method,
-                      ConstantText("image.rotate: the method", type));
+absl::StatusOr<bool> IsBilinear(std::string_view function,
+                                const ValueType& type) {
+  FM_ASSIGN_OR_RETURN(
+      const std::string method,
+      ConstantText(fmt::format("{}: the method", function), type));
   if (method == "bilinear") return true;
   if (method == "nearest") return false;
   return InvalidArgument(
-      "{}: the method '{}' is neither 'bilinear' nor 'nearest'", kRotate,
+      "{}: the method '{}' is neither 'bilinear' nor 'nearest'", function,
       method);
 }
 
@@ -34,21 +37,24 @@ bool Interpolates(DType dtype) {
          dtype == DType::kFloat64;
 }
 
-absl::StatusOr<ValueType> InferRotate(const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments(kRotate, given.size(), 3));
-  FM_RETURN_IF_ERROR(HeightAxis(kRotate, given[0].shape).status());
-  FM_ASSIGN_OR_RETURN(const bool bilinear, IsBilinear(given[2]));
+// Infers a function of an image, numbers and a method.
+absl::StatusOr<ValueType> InferMove(std::string_view function, size_t numbers,
+                                    const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(function, given.size(), numbers + 2));
+  FM_RETURN_IF_ERROR(HeightAxis(function, given[0].shape).status());
+  FM_ASSIGN_OR_RETURN(const bool bilinear, IsBilinear(function, given.back()));
   if (given[0].dtype == DType::kBytes ||
       (bilinear && !Interpolates(given[0].dtype))) {
     return InvalidArgument(
         "{}: {} pixels; cast them to float32, or to uint8, uint16, int16 or "
         "float64",
-        kRotate, DTypeName(given[0].dtype));
+        function, DTypeName(given[0].dtype));
   }
-  if (given[1].dtype == DType::kBytes || !given[1].shape.empty()) {
-    return InvalidArgument("{}: the degrees are one number, not {}{}", kRotate,
-                           DTypeName(given[1].dtype),
-                           ShapeToString(given[1].shape));
+  for (size_t k = 1; k <= numbers; ++k) {
+    if (given[k].dtype != DType::kBytes && given[k].shape.empty()) continue;
+    return InvalidArgument("{}: argument {} is one number, not {}{}", function,
+                           k + 1, DTypeName(given[k].dtype),
+                           ShapeToString(given[k].shape));
   }
   ValueType result;
   result.dtype = given[0].dtype;
@@ -72,8 +78,8 @@ double Rounded(double v) {
 }
 
 // Returns a counter-clockwise rotation about the centre.
-Affine TurnOf(double degrees, ImageSize size) {
-  double turn = std::fmod(degrees, 360.0);
+Affine TurnOf(std::span<const double> degrees, ImageSize size) {
+  double turn = std::fmod(degrees[0], 360.0);
   if (turn < 0) turn += 360.0;
   const double angle = -(turn * (std::numbers::pi / 180.0));
   const double cosine = Rounded(std::cos(angle));
@@ -82,6 +88,50 @@ Affine TurnOf(double degrees, ImageSize size) {
   const double y = static_cast<double>(size.height) / 2;
   return {{cosine, sine, cosine * -x + sine * -y + 0.0 + x, 0.0 - sine, cosine,
            (0.0 - sine) * -x + cosine * -y + 0.0 + y}};
+}
+
+// The arguments of torchvision's affine, but for the centre. Angles in degrees.
+struct AffineChange {
+  double angle = 0;  // clockwise
+  double right = 0;
+  double down = 0;
+  double scale = 1;
+  double shear_x = 0;
+  double shear_y = 0;
+};
+
+// Returns the inverse of the change about the centre of the image.
+Affine InverseOf(const AffineChange& change, ImageSize size) {
+  constexpr double kRadians = std::numbers::pi / 180.0;
+  const double turn = change.angle * kRadians;
+  const double sx = change.shear_x * kRadians;
+  const double sy = change.shear_y * kRadians;
+  const double x = static_cast<double>(size.width) * 0.5;
+  const double y = static_cast<double>(size.height) * 0.5;
+  const double a = std::cos(turn - sy) / std::cos(sy);
+  const double b =
+      -std::cos(turn - sy) * std::tan(sx) / std::cos(sy) - std::sin(turn);
+  const double c = std::sin(turn - sy) / std::cos(sy);
+  const double d =
+      -std::sin(turn - sy) * std::tan(sx) / std::cos(sy) + std::cos(turn);
+  Affine inverse{{d / change.scale, -b / change.scale, 0, -c / change.scale,
+                  a / change.scale, 0}};
+  double* const m = inverse.a;
+  m[2] = m[0] * (-x - change.right) + m[1] * (-y - change.down);
+  m[5] = m[3] * (-x - change.right) + m[4] * (-y - change.down);
+  m[2] += x;
+  m[5] += y;
+  return inverse;
+}
+
+Affine AffineOf(std::span<const double> n, ImageSize size) {
+  return InverseOf({n[0], n[1], n[2], n[3], n[4], n[5]}, size);
+}
+Affine ShearOf(std::span<const double> n, ImageSize size) {
+  return InverseOf({.shear_x = n[0], .shear_y = n[1]}, size);
+}
+Affine TranslationOf(std::span<const double> n, ImageSize size) {
+  return InverseOf({.right = n[0], .down = n[1]}, size);
 }
 
 // An image and its rotated result.
@@ -98,6 +148,31 @@ struct Turned {
   }
 };
 
+// Moves and scales without a turn, as Pillow does it.
+template <class T>
+void ScaleNearest(const Affine& scale, const Turned<T>& image) {
+  const auto pixel = [](double v, int64_t size) {
+    return v < 0 || v >= static_cast<double>(size) ? -1
+                                                   : static_cast<int64_t>(v);
+  };
+  const double* a = scale.a;
+  T* to = image.to;
+  double y = a[5] + a[4] * 0.5;
+  for (int64_t v = 0; v < image.height; ++v, y += a[4]) {
+    const int64_t from_y = pixel(y, image.height);
+    double x = a[2] + a[0] * 0.5;
+    for (int64_t u = 0; u < image.width; ++u, to += image.channels) {
+      const int64_t from_x = pixel(x, image.width);
+      if (from_x >= 0 && from_y >= 0) {
+        std::copy_n(image.At(from_x, from_y), image.channels, to);
+      } else {
+        std::fill_n(to, image.channels, T{});
+      }
+      x += a[0];
+    }
+  }
+}
+
 // Computes in units of 1/65536 pixel, as Pillow does.
 template <class T>
 void TurnNearest(const Affine& turn, const Turned<T>& image) {
@@ -105,6 +180,7 @@ void TurnNearest(const Affine& turn, const Turned<T>& image) {
     return static_cast<int64_t>(std::floor(v * 65536.0 + 0.5));
   };
   const double* a = turn.a;
+  if (a[1] == 0 && a[3] == 0) return ScaleNearest(turn, image);
   int64_t x_of_row = fixed(a[2] + a[0] * 0.5 + a[1] * 0.5);
   int64_t y_of_row = fixed(a[5] + a[3] * 0.5 + a[4] * 0.5);
   const int64_t x_step = fixed(a[0]);
@@ -179,9 +255,51 @@ void TurnBilinear(const Affine& turn, const Turned<T>& image) {
   }
 }
 
-absl::Status ComputeRotate(std::span<const Argument> arguments, size_t rows,
-                           const ValueType& type, OutputColumn& out) {
-  FM_ASSIGN_OR_RETURN(const bool bilinear, IsBilinear(*arguments[2].type));
+// A function of an image, numbers and a method.
+struct Move {
+  const char* name;
+  size_t numbers;
+  Affine (*matrix)(std::span<const double> numbers, ImageSize size);
+};
+constexpr size_t kNumbersMax = 6;
+constexpr Move kMoves[] = {
+    {"image.rotate", 1, TurnOf},
+    {"image.affine", kNumbersMax, AffineOf},
+    {"image.shear", 2, ShearOf},
+    {"image.translate", 2, TranslationOf},
+};
+
+// Returns the matrix of a row, or DataLoss if it leads out of the numbers that
+// are computed with.
+absl::StatusOr<Affine> MatrixOf(const Move& move,
+                                std::span<const Argument> arguments, size_t row,
+                                ImageSize size) {
+  constexpr double kMost = 1e9;
+  double numbers[kNumbersMax];
+  bool valid = true;
+  for (size_t k = 0; k < move.numbers; ++k) {
+    numbers[k] = NumberAt<double>(arguments[k + 1], row);
+    valid = valid && std::isfinite(numbers[k]);
+  }
+  const bool scales = move.numbers == kNumbersMax;
+  if (valid && (!scales || numbers[3] > 0)) {
+    const Affine matrix =
+        move.matrix(std::span(numbers).first(move.numbers), size);
+    if (std::all_of(std::begin(matrix.a), std::end(matrix.a),
+                    [](double v) { return std::fabs(v) <= kMost; })) {
+      return matrix;
+    }
+  }
+  return DataLoss("{}: {} are not finite, too large, or no scale above 0",
+                  move.name,
+                  fmt::join(std::span(numbers).first(move.numbers), ", "));
+}
+
+absl::Status ComputeMove(const Move& move, std::span<const Argument> arguments,
+                         size_t rows, const ValueType& type,
+                         OutputColumn& out) {
+  FM_ASSIGN_OR_RETURN(const bool bilinear,
+                      IsBilinear(move.name, *arguments.back().type));
   const Column& from = *arguments[0].column;
   const auto items =
       static_cast<size_t>(CopyRowShapes(arguments[0], rows, type, out));
@@ -192,18 +310,17 @@ absl::Status ComputeRotate(std::span<const Argument> arguments, size_t rows,
       const size_t from_row = RowOf(arguments[0], row);
       const T* given = from.Items<T>(from_row).data();
       const RowImages images(from.RowDims(from_row));
-      const double degrees = NumberAt<double>(arguments[1], row);
-      if (!std::isfinite(degrees)) {
+      const auto matrix = MatrixOf(move, arguments, row, images.size);
+      if (!matrix.ok()) {
         out.failed_row = row;
-        return DataLoss("{}: {} degrees are not finite", kRotate, degrees);
+        return matrix.status();
       }
-      const Affine turn = TurnOf(degrees, images.size);
       const int64_t each =
           images.size.height * images.size.width * images.channels;
       for (int64_t n = 0; n < images.count; ++n, given += each, to += each) {
         const Turned<T> image{given, to, images.size.height, images.size.width,
                               images.channels};
-        bilinear ? TurnBilinear(turn, image) : TurnNearest(turn, image);
+        bilinear ? TurnBilinear(*matrix, image) : TurnNearest(*matrix, image);
       }
     }
     return absl::OkStatus();
@@ -213,14 +330,31 @@ absl::Status ComputeRotate(std::span<const Argument> arguments, size_t rows,
 }  // namespace
 
 void AddImageRotation(FunctionRegistry& registry) {
-  registry.Add(std::string(kRotate),
-               {InferRotate, ComputeRotate, /*heavy=*/true});
+  for (const Move& move : kMoves) {
+    registry.Add(move.name,
+                 {[&move](const std::vector<ValueType>& given) {
+                    return InferMove(move.name, move.numbers, given);
+                  },
+                  [&move](std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) {
+                    return ComputeMove(move, arguments, rows, type, out);
+                  },
+                  /*heavy=*/true});
+  }
   registry.Describe(
       {{"image.rotate"},
        "`image.rotate(x, degrees, 'bilinear')`",
        "counter-clockwise about the centre, in the same size, 0 where nothing "
        "was; 'bilinear' (of uint8, uint16, int16, float32, float64) or "
        "'nearest'; as Pillow's; degrees may be computed"});
+  registry.Describe(
+      {{"image.affine", "image.shear", "image.translate"},
+       "`image.affine(x, degrees, right, down, scale, shear_x, shear_y, "
+       "'bilinear')` `image.shear(x, shear_x, shear_y, 'bilinear')` "
+       "`image.translate(x, right, down, 'bilinear')`",
+       "clockwise and sheared about the centre, in the same size, 0 where "
+       "nothing was, as torchvision's F.affine of Pillow's images; 'bilinear' "
+       "or 'nearest'; numbers may be computed; shears are in degrees"});
 }
 
 }  // namespace feedmill

@@ -123,6 +123,9 @@ inline constexpr std::array kMaps = {
     "image.resize_longer(image, 9, 'area')",
     "image.rotate(image, 33, 'bilinear')",
     "image.rotate(image, -101.5, 'nearest')",
+    "image.affine(image, 20, 1.5, -2, 0.8, 5, -7, 'bilinear')",
+    "image.shear(image, random.uniform(-40, 40), 3, 'nearest')",
+    "image.translate(image, 2, random.integers(-4, 5), 'nearest')",
     "cast(image, float32) / 255",
     "length(image)",
     "100 // (x - 13)",  // a data error if x is 13

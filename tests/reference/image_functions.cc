@@ -239,21 +239,13 @@ Tensor Adjusted(const std::string& f, const Tensor& a, double factor) {
   return out;
 }
 
-// Pillow's Image.rotate.
-Tensor Rotated(const Tensor& a, double degrees, bool bilinear) {
-  if (!std::isfinite(degrees)) throw DataError("rotate");
+// Pillow's Image.transform: pixel (x, y) comes from (m[0] x + m[1] y + m[2],
+// m[3] x + m[4] y + m[5]).
+using Matrix = std::array<double, 6>;
+Tensor Moved(const Tensor& a, const Matrix& m, bool bilinear) {
+  for (const double v : m)
+    if (!(std::abs(v) <= 1e9)) throw DataError("affine");
   const Pixels p(a.shape);
-  const double angle = -(std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) *
-                         (3.14159265358979323846 / 180.0));
-  const auto rounded = [](double v) {
-    char text[64];
-    std::snprintf(text, sizeof text, "%.15f", v);
-    return std::strtod(text, nullptr);
-  };
-  const double c = rounded(std::cos(angle)), s = rounded(std::sin(angle));
-  const double half_w = double(p.width) / 2, half_h = double(p.height) / 2;
-  const double x_at_0 = c * -half_w + s * -half_h + half_w;
-  const double y_at_0 = -s * -half_w + c * -half_h + half_h;
   const auto number = [&](int64_t n, int64_t y, int64_t x, int64_t k) {
     y = std::clamp<int64_t>(y, 0, p.height - 1);
     x = std::clamp<int64_t>(x, 0, p.width - 1);
@@ -273,14 +265,19 @@ Tensor Rotated(const Tensor& a, double degrees, bool bilinear) {
     for (int64_t v = 0; v < p.height; ++v)
       for (int64_t u = 0; u < p.width; ++u) {
         const double column = double(u) + 0.5, row = double(v) + 0.5;
-        double x = c * column + s * row + x_at_0;
-        double y = -s * column + c * row + y_at_0;
-        if (!bilinear) {
-          x = double((fixed(x_at_0 + c * 0.5 + s * 0.5) + u * fixed(c) +
-                      v * fixed(s)) >>
+        double x = m[0] * column + m[1] * row + m[2];
+        double y = m[3] * column + m[4] * row + m[5];
+        if (!bilinear && m[1] == 0 && m[3] == 0) {
+          x = m[2] + m[0] * 0.5;
+          y = m[5] + m[4] * 0.5;
+          for (int64_t k = 0; k < u; ++k) x += m[0];
+          for (int64_t k = 0; k < v; ++k) y += m[4];
+        } else if (!bilinear) {
+          x = double((fixed(m[2] + m[0] * 0.5 + m[1] * 0.5) + u * fixed(m[0]) +
+                      v * fixed(m[1])) >>
                      16);
-          y = double((fixed(y_at_0 - s * 0.5 + c * 0.5) + u * fixed(-s) +
-                      v * fixed(c)) >>
+          y = double((fixed(m[5] + m[3] * 0.5 + m[4] * 0.5) + u * fixed(m[3]) +
+                      v * fixed(m[4])) >>
                      16);
         }
         const bool in =
@@ -307,6 +304,65 @@ Tensor Rotated(const Tensor& a, double degrees, bool bilinear) {
         }
       }
   return out;
+}
+
+// Pillow's Image.rotate.
+Matrix RotationOf(double degrees, const Pixels& p) {
+  if (!std::isfinite(degrees)) throw DataError("rotate");
+  const double angle = -(std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) *
+                         (3.14159265358979323846 / 180.0));
+  const auto rounded = [](double v) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.15f", v);
+    return std::strtod(text, nullptr);
+  };
+  const double c = rounded(std::cos(angle)), s = rounded(std::sin(angle));
+  const double half_w = double(p.width) / 2, half_h = double(p.height) / 2;
+  const double x_at_0 = c * -half_w + s * -half_h + half_w;
+  const double y_at_0 = -s * -half_w + c * -half_h + half_h;
+  return {c, s, x_at_0, -s, c, y_at_0};
+}
+
+// torchvision's _get_inverse_affine_matrix, about the centre.
+Matrix AffineOf(const std::array<double, 6>& n, const Pixels& p) {
+  const auto [degrees, right, down, scale, shear_x, shear_y] = n;
+  for (const double v : n)
+    if (!std::isfinite(v)) throw DataError("affine");
+  if (scale <= 0) throw DataError("affine");
+  const double radians = 3.14159265358979323846 / 180.0;
+  const double t = degrees * radians, x = shear_x * radians,
+               y = shear_y * radians;
+  const double middle_x = double(p.width) * 0.5,
+               middle_y = double(p.height) * 0.5;
+  const double a = std::cos(t - y) / std::cos(y);
+  const double b = -std::cos(t - y) * std::tan(x) / std::cos(y) - std::sin(t);
+  const double c = std::sin(t - y) / std::cos(y);
+  const double d = -std::sin(t - y) * std::tan(x) / std::cos(y) + std::cos(t);
+  Matrix m = {d / scale, -b / scale, 0, -c / scale, a / scale, 0};
+  for (const size_t k : {0, 3}) {
+    m[k + 2] = m[k] * (-middle_x - right) + m[k + 1] * (-middle_y - down);
+    m[k + 2] += k == 0 ? middle_x : middle_y;
+  }
+  return m;
+}
+
+// image.rotate, affine, shear and translate.
+Tensor MovedAs(const Expr::Call& call, const Tensor& a,
+               const std::function<Tensor(size_t)>& argument) {
+  const std::string& f = call.function;
+  const auto n = [&](size_t k) {
+    return static_cast<double>(argument(k).numbers.at(0));
+  };
+  const Pixels p(a.shape);
+  Matrix m{};
+  if (f == "image.rotate") m = RotationOf(n(1), p);
+  if (f == "image.shear") m = AffineOf({0, 0, 0, 1, n(1), n(2)}, p);
+  if (f == "image.translate") m = AffineOf({0, n(1), n(2), 1, 0, 0}, p);
+  if (f == "image.affine")
+    m = AffineOf({n(1), n(2), n(3), n(4), n(5), n(6)}, p);
+  const auto& method =
+      std::get<Expr::Literal>(call.arguments.back().node()).value;
+  return Moved(a, m, std::get<std::string>(method) == "bilinear");
 }
 
 // Pillow's ImageOps, for one channel: what becomes of each value.
@@ -423,12 +479,10 @@ std::optional<Tensor> ImageFunction(
   const auto integer = [&](size_t k) {
     return IntegersOf(call.arguments.at(k)).at(0);
   };
-  if (f == "image.rotate")
-    return Rotated(
-        a, static_cast<double>(argument(1).numbers.at(0)),
-        std::get<std::string>(
-            std::get<Expr::Literal>(call.arguments.at(2).node()).value) ==
-            "bilinear");
+  constexpr std::array kMoves = {"image.rotate", "image.affine", "image.shear",
+                                 "image.translate"};
+  if (std::count(kMoves.begin(), kMoves.end(), f) > 0)
+    return MovedAs(call, a, argument);
   const Pixels p(a.shape);
   if (f == "image.flip_left_right")
     return Picked(a, p.height, p.width, [&](int64_t y, int64_t x) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "tests/reference/expression.h"
 #include "tests/reference/tensor_functions.h"
 
 namespace feedmill::reference {

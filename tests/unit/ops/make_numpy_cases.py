@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 
+from affine_cases import affine_cases
 from array_cases import array_cases
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import decode_cases, image_cases, rotate_cases
@@ -458,6 +459,7 @@ decode_cases()
 image_format_cases()
 rotate_cases()
 resize_cases()
+affine_cases()
 view_cases()
 join_cases()
 gather_cases()
