@@ -32,6 +32,7 @@ FunctionRegistry BuiltinFunctions() {
   AddImageResizing(registry);
   AddImageDecoding(registry);
   AddImageRotation(registry);
+  AddImageBlur(registry);
   AddColorFunctions(registry);
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);

@@ -125,6 +125,7 @@ inline constexpr std::array kMaps = {
     "image.rotate(image, -101.5, 'nearest')",
     "image.affine(image, 20, 1.5, -2, 0.8, 5, -7, 'bilinear')",
     "image.shear(image, random.uniform(-40, 40), 3, 'nearest')",
+    "image.gaussian_blur(image, 5, random.uniform(0.1, 2))",
     "image.translate(image, 2, random.integers(-4, 5), 'nearest')",
     "cast(image, float32) / 255",
     "length(image)",

@@ -365,6 +365,50 @@ Tensor MovedAs(const Expr::Call& call, const Tensor& a,
   return Moved(a, m, std::get<std::string>(method) == "bilinear");
 }
 
+// torchvision's gaussian_blur: sums in float32, along x and then along y.
+Tensor Blurred(const Tensor& a, int64_t size, double sigma) {
+  const Pixels p(a.shape);
+  if (!(sigma > 0) || !std::isfinite(sigma)) throw DataError("blur");
+  if (a.numbers.empty()) return a;
+  if (std::min(p.height, p.width) <= size / 2) throw DataError("blur");
+  std::vector<double> weights;
+  double total = 0;
+  for (int64_t k = 0; k < size; ++k) {
+    const double last = double(size - 1);
+    const double x =
+        size > 1 ? last / (2 * std::sqrt(2.0)) * (2 * double(k) / last - 1) : 0;
+    weights.push_back(std::exp(-(x / sigma) * (x / sigma)));
+    total += weights.back();
+  }
+  const auto mirrored = [](int64_t k, int64_t n) {
+    k = std::abs(k);
+    return k < n ? k : 2 * (n - 1) - k;
+  };
+  Tensor out = a;
+  for (const bool down : {false, true}) {
+    const Tensor from = out;
+    for (int64_t n = 0; n < p.images; ++n)
+      for (int64_t y = 0; y < p.height; ++y)
+        for (int64_t x = 0; x < p.width; ++x)
+          for (int64_t c = 0; c < p.channels; ++c) {
+            float sum = 0;
+            for (int64_t k = 0; k < size; ++k) {
+              const int64_t off = k - size / 2;
+              const size_t at = down
+                                    ? p.At(n, mirrored(y + off, p.height), x, c)
+                                    : p.At(n, y, mirrored(x + off, p.width), c);
+              const float product = float(weights[size_t(k)] / total) *
+                                    float(from.numbers.at(at));
+              sum += product;
+            }
+            const bool rounds = down && a.dtype == DType::kUInt8;
+            out.numbers[p.At(n, y, x, c)] =
+                rounds ? std::clamp(std::nearbyint(sum), 0.0F, 255.0F) : sum;
+          }
+  }
+  return out;
+}
+
 // Pillow's ImageOps, for one channel: what becomes of each value.
 std::array<int, 256> ChannelTable(const std::string& f,
                                   const std::array<int64_t, 256>& histogram) {
@@ -483,6 +527,9 @@ std::optional<Tensor> ImageFunction(
                                  "image.translate"};
   if (std::count(kMoves.begin(), kMoves.end(), f) > 0)
     return MovedAs(call, a, argument);
+  if (f == "image.gaussian_blur")
+    return Blurred(a, integer(1),
+                   static_cast<double>(argument(2).numbers.at(0)));
   const Pixels p(a.shape);
   if (f == "image.flip_left_right")
     return Picked(a, p.height, p.width, [&](int64_t y, int64_t x) {
