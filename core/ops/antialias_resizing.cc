@@ -22,9 +22,9 @@ constexpr size_t kPixelLoadBytes = 16;
 // Weights of bytes are 16-bit integers of at most this many fraction bits.
 constexpr int kFractionBitsMax = 22;
 
-double FilterAt(AntialiasFilter filter, double x) {
+double FilterAt(AntialiasTaps filter, double x) {
   x = std::fabs(x);
-  if (filter == AntialiasFilter::kBilinear) return x < 1 ? 1 - x : 0;
+  if (filter == AntialiasTaps::kBilinear) return x < 1 ? 1 - x : 0;
   constexpr double kSharpness = -0.5;
   if (x < 1) {
     return ((kSharpness + 2) * x - (kSharpness + 3)) * x * x + 1;
@@ -48,7 +48,7 @@ struct TapTable {
   int64_t from = 0;
   int64_t to = 0;
   bool permutes = false;  // HasPermutations() when it was made
-  AntialiasFilter filter = AntialiasFilter::kBilinear;
+  AntialiasTaps filter = AntialiasTaps::kBilinear;
   size_t taps = 0;  // most source pixels of a target pixel, even
   // First source pixel of each target pixel; four more at the end.
   std::vector<size_t> first;
@@ -152,8 +152,7 @@ void ArrangeGroups(TapTable& table) {
 }
 
 // Makes the table unless it is made.
-void SetTaps(int64_t from, int64_t to, AntialiasFilter filter,
-             TapTable& table) {
+void SetTaps(int64_t from, int64_t to, AntialiasTaps filter, TapTable& table) {
   if (table.from == from && table.to == to && table.filter == filter &&
       table.permutes == HasPermutations()) {
     return;
@@ -163,7 +162,7 @@ void SetTaps(int64_t from, int64_t to, AntialiasFilter filter,
   table.to = to;
   table.filter = filter;
   const double scale = static_cast<double>(from) / static_cast<double>(to);
-  const double radius = filter == AntialiasFilter::kBilinear ? 1 : 2;
+  const double radius = filter == AntialiasTaps::kBilinear ? 1 : 2;
   const double support = radius * std::max(scale, 1.0);
   const auto pixels = static_cast<size_t>(to);
   table.first.resize(pixels + kPixelsTogether);
@@ -494,7 +493,7 @@ class AntialiasPass {
 
 template <class T>
 void ResizeBothAxes(const T* source, size_t row_bytes, ImageSize from,
-                    size_t channels, AntialiasFilter filter, T* target,
+                    size_t channels, AntialiasTaps filter, T* target,
                     ImageSize to) {
   thread_local AntialiasScratch<T> scratch;
   SetTaps(from.width, to.width, filter, scratch.across);
@@ -506,13 +505,13 @@ void ResizeBothAxes(const T* source, size_t row_bytes, ImageSize from,
 }  // namespace
 
 void ResizeAntialias(const uint8_t* source, size_t row_bytes, ImageSize from,
-                     size_t channels, AntialiasFilter filter, uint8_t* target,
+                     size_t channels, AntialiasTaps filter, uint8_t* target,
                      ImageSize to) {
   ResizeBothAxes(source, row_bytes, from, channels, filter, target, to);
 }
 
 void ResizeAntialias(const float* source, size_t row_bytes, ImageSize from,
-                     size_t channels, AntialiasFilter filter, float* target,
+                     size_t channels, AntialiasTaps filter, float* target,
                      ImageSize to) {
   ResizeBothAxes(source, row_bytes, from, channels, filter, target, to);
 }

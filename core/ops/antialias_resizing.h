@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-enum class AntialiasFilter { kBilinear, kCubic };
+enum class AntialiasTaps { kBilinear, kCubic };
 
 // Resizes an image of bytes to the same bits as PyTorch's interpolate with
 // antialias=True; at most 1 from Pillow's resize. Along each axis, the filter
@@ -18,11 +18,11 @@ enum class AntialiasFilter { kBilinear, kCubic };
 // apart. `target` has no gaps between rows. REQUIRES: both sizes are within the
 // limits of image.h.
 void ResizeAntialias(const uint8_t* source, size_t row_bytes, ImageSize from,
-                     size_t channels, AntialiasFilter filter, uint8_t* target,
+                     size_t channels, AntialiasTaps filter, uint8_t* target,
                      ImageSize to);
 // The same for floats: sums in double precision, rounded after each axis.
 void ResizeAntialias(const float* source, size_t row_bytes, ImageSize from,
-                     size_t channels, AntialiasFilter filter, float* target,
+                     size_t channels, AntialiasTaps filter, float* target,
                      ImageSize to);
 
 }  // namespace feedmill

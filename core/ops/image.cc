@@ -186,7 +186,7 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
   if (method == ResizeMethod::kAntialias) {
     const auto count = static_cast<size_t>(channels);
     ResizeAntialias(source.data(), static_cast<size_t>(from.width) * count,
-                    from, count, AntialiasFilter::kBilinear, target.data(), to);
+                    from, count, AntialiasTaps::kBilinear, target.data(), to);
     return absl::OkStatus();
   }
   if (channels == 3 && method == ResizeMethod::kBilinear &&

@@ -302,7 +302,7 @@ absl::Status ResizeByOpenCv(std::string_view function, const std::byte* source,
 
 template <class T>
 void AntialiasBoxes(const std::byte* source, const RowImages& images,
-                    const ImageBox& box, AntialiasFilter filter,
+                    const ImageBox& box, AntialiasTaps filter,
                     std::byte* target, ImageSize to) {
   const auto channels = static_cast<size_t>(images.channels);
   const size_t row = static_cast<size_t>(images.size.width) * channels;
@@ -330,9 +330,9 @@ absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
     return ResizeByOpenCv(function, source, images, box, dtype,
                           resampling.interpolation, target, to);
   }
-  const AntialiasFilter filter = resampling.interpolation == cv::INTER_LINEAR
-                                     ? AntialiasFilter::kBilinear
-                                     : AntialiasFilter::kCubic;
+  const AntialiasTaps filter = resampling.interpolation == cv::INTER_LINEAR
+                                   ? AntialiasTaps::kBilinear
+                                   : AntialiasTaps::kCubic;
   if (dtype == DType::kUInt8) {
     AntialiasBoxes<uint8_t>(source, images, box, filter, target, to);
   } else {

@@ -91,7 +91,7 @@ Affine TurnOf(std::span<const double> degrees, ImageSize size) {
 }
 
 // The arguments of torchvision's affine, but for the centre. Angles in degrees.
-struct AffineChange {
+struct AffineArguments {
   double angle = 0;  // clockwise
   double right = 0;
   double down = 0;
@@ -101,7 +101,7 @@ struct AffineChange {
 };
 
 // Returns the inverse of the change about the centre of the image.
-Affine InverseOf(const AffineChange& change, ImageSize size) {
+Affine InverseOf(const AffineArguments& change, ImageSize size) {
   constexpr double kRadians = std::numbers::pi / 180.0;
   const double turn = change.angle * kRadians;
   const double sx = change.shear_x * kRadians;
