@@ -33,6 +33,7 @@ FunctionRegistry BuiltinFunctions() {
   AddImageDecoding(registry);
   AddImageRotation(registry);
   AddImageBlur(registry);
+  AddAugmentingFunctions(registry);
   AddColorFunctions(registry);
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);

@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
 #include "core/ops/image_formats.h"
 #include "core/ops/image_shapes.h"
+#include "core/ops/rgb_changes.h"
 #include "core/ops/row_items.h"
 
 // Colours of RGB images of bytes. Bit for bit the same as Pillow's ImageEnhance
@@ -286,7 +288,7 @@ void TurnHue(const uint8_t* from, ImageSize size, double factor, uint8_t* to) {
 
 struct Adjustment {
   const char* name;
-  void (*run)(const uint8_t* from, ImageSize size, double factor, uint8_t* to);
+  RgbKernel run;
   // Smallest and largest valid factor; 1 and 0: there is none.
   double low;
   double high;
@@ -343,6 +345,15 @@ absl::Status Adjust(const Adjustment& adjustment,
 }
 
 }  // namespace
+
+RgbKernel ColorKernel(std::string_view name) {
+  constexpr std::string_view kPrefix = "image.";
+  for (const Adjustment& adjustment : kAdjustments) {
+    const std::string_view full = adjustment.name;
+    if (full.substr(kPrefix.size()) == name) return adjustment.run;
+  }
+  FM_CHECK(false);
+}
 
 void AddColorFunctions(FunctionRegistry& registry) {
   for (const Adjustment& adjustment : kAdjustments) {

@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
 #include "core/ops/image_shapes.h"
+#include "core/ops/rgb_changes.h"
 #include "core/ops/row_items.h"
 
 // image.rotate gives the same bits as Pillow's Image.rotate, image.affine and
@@ -37,12 +38,21 @@ bool Interpolates(DType dtype) {
          dtype == DType::kFloat64;
 }
 
+constexpr size_t kNumbersMax = 6;  // of image.affine
+
 // Infers a function of an image, numbers and a method.
 absl::StatusOr<ValueType> InferMove(std::string_view function, size_t numbers,
                                     const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments(function, given.size(), numbers + 2));
+  const bool has_centre = numbers == kNumbersMax && given.size() == numbers + 3;
+  FM_RETURN_IF_ERROR(
+      ExpectArguments(function, given.size(), numbers + (has_centre ? 3 : 2)));
   FM_RETURN_IF_ERROR(HeightAxis(function, given[0].shape).status());
-  FM_ASSIGN_OR_RETURN(const bool bilinear, IsBilinear(function, given.back()));
+  FM_ASSIGN_OR_RETURN(const bool bilinear,
+                      IsBilinear(function, given[numbers + 1]));
+  if (has_centre && given.back().constants.size() != 2) {
+    return InvalidArgument("{}: the centre is a list of two numbers, [x, y]",
+                           function);
+  }
   if (given[0].dtype == DType::kBytes ||
       (bilinear && !Interpolates(given[0].dtype))) {
     return InvalidArgument(
@@ -77,37 +87,35 @@ double Rounded(double v) {
   return rounded;
 }
 
+// A point of an image; (0, 0) is its upper left corner.
+struct ImagePoint {
+  double x = 0;
+  double y = 0;
+};
+ImagePoint CentreOf(ImageSize size) {
+  return {static_cast<double>(size.width) * 0.5,
+          static_cast<double>(size.height) * 0.5};
+}
+
 // Returns a counter-clockwise rotation about the centre.
-Affine TurnOf(std::span<const double> degrees, ImageSize size) {
+Affine TurnOf(std::span<const double> degrees, ImagePoint centre) {
   double turn = std::fmod(degrees[0], 360.0);
   if (turn < 0) turn += 360.0;
   const double angle = -(turn * (std::numbers::pi / 180.0));
   const double cosine = Rounded(std::cos(angle));
   const double sine = Rounded(std::sin(angle));
-  const double x = static_cast<double>(size.width) / 2;
-  const double y = static_cast<double>(size.height) / 2;
+  const auto [x, y] = centre;
   return {{cosine, sine, cosine * -x + sine * -y + 0.0 + x, 0.0 - sine, cosine,
            (0.0 - sine) * -x + cosine * -y + 0.0 + y}};
 }
 
-// The arguments of torchvision's affine, but for the centre. Angles in degrees.
-struct AffineArguments {
-  double angle = 0;  // clockwise
-  double right = 0;
-  double down = 0;
-  double scale = 1;
-  double shear_x = 0;
-  double shear_y = 0;
-};
-
-// Returns the inverse of the change about the centre of the image.
-Affine InverseOf(const AffineArguments& change, ImageSize size) {
+// Returns the inverse of the change about a point.
+Affine InverseOf(const AffineArguments& change, ImagePoint about) {
   constexpr double kRadians = std::numbers::pi / 180.0;
   const double turn = change.angle * kRadians;
   const double sx = change.shear_x * kRadians;
   const double sy = change.shear_y * kRadians;
-  const double x = static_cast<double>(size.width) * 0.5;
-  const double y = static_cast<double>(size.height) * 0.5;
+  const auto [x, y] = about;
   const double a = std::cos(turn - sy) / std::cos(sy);
   const double b =
       -std::cos(turn - sy) * std::tan(sx) / std::cos(sy) - std::sin(turn);
@@ -124,14 +132,14 @@ Affine InverseOf(const AffineArguments& change, ImageSize size) {
   return inverse;
 }
 
-Affine AffineOf(std::span<const double> n, ImageSize size) {
-  return InverseOf({n[0], n[1], n[2], n[3], n[4], n[5]}, size);
+Affine AffineOf(std::span<const double> n, ImagePoint about) {
+  return InverseOf({n[0], n[1], n[2], n[3], n[4], n[5]}, about);
 }
-Affine ShearOf(std::span<const double> n, ImageSize size) {
-  return InverseOf({.shear_x = n[0], .shear_y = n[1]}, size);
+Affine ShearOf(std::span<const double> n, ImagePoint about) {
+  return InverseOf({.shear_x = n[0], .shear_y = n[1]}, about);
 }
-Affine TranslationOf(std::span<const double> n, ImageSize size) {
-  return InverseOf({.right = n[0], .down = n[1]}, size);
+Affine TranslationOf(std::span<const double> n, ImagePoint about) {
+  return InverseOf({.right = n[0], .down = n[1]}, about);
 }
 
 // An image and its rotated result.
@@ -259,9 +267,8 @@ void TurnBilinear(const Affine& turn, const Turned<T>& image) {
 struct Move {
   const char* name;
   size_t numbers;
-  Affine (*matrix)(std::span<const double> numbers, ImageSize size);
+  Affine (*matrix)(std::span<const double> numbers, ImagePoint about);
 };
-constexpr size_t kNumbersMax = 6;
 constexpr Move kMoves[] = {
     {"image.rotate", 1, TurnOf},
     {"image.affine", kNumbersMax, AffineOf},
@@ -275,6 +282,11 @@ absl::StatusOr<Affine> MatrixOf(const Move& move,
                                 std::span<const Argument> arguments, size_t row,
                                 ImageSize size) {
   constexpr double kMost = 1e9;
+  ImagePoint about = CentreOf(size);
+  if (const size_t at = move.numbers + 2; at < arguments.size()) {
+    const std::vector<double>& point = arguments[at].type->constants;
+    about = {point[0], point[1]};
+  }
   double numbers[kNumbersMax];
   bool valid = true;
   for (size_t k = 0; k < move.numbers; ++k) {
@@ -284,7 +296,7 @@ absl::StatusOr<Affine> MatrixOf(const Move& move,
   const bool scales = move.numbers == kNumbersMax;
   if (valid && (!scales || numbers[3] > 0)) {
     const Affine matrix =
-        move.matrix(std::span(numbers).first(move.numbers), size);
+        move.matrix(std::span(numbers).first(move.numbers), about);
     if (std::all_of(std::begin(matrix.a), std::end(matrix.a),
                     [](double v) { return std::fabs(v) <= kMost; })) {
       return matrix;
@@ -295,11 +307,22 @@ absl::StatusOr<Affine> MatrixOf(const Move& move,
                   fmt::join(std::span(numbers).first(move.numbers), ", "));
 }
 
+template <class T>
+void MoveImage(const Affine& matrix, const Turned<T>& image, bool bilinear) {
+  bilinear ? TurnBilinear(matrix, image) : TurnNearest(matrix, image);
+}
+
+void MoveRgb(const Affine& matrix, const uint8_t* from, ImageSize size,
+             bool bilinear, uint8_t* to) {
+  MoveImage(matrix, Turned<uint8_t>{from, to, size.height, size.width, 3},
+            bilinear);
+}
+
 absl::Status ComputeMove(const Move& move, std::span<const Argument> arguments,
                          size_t rows, const ValueType& type,
                          OutputColumn& out) {
   FM_ASSIGN_OR_RETURN(const bool bilinear,
-                      IsBilinear(move.name, *arguments.back().type));
+                      IsBilinear(move.name, *arguments[move.numbers + 1].type));
   const Column& from = *arguments[0].column;
   const auto items =
       static_cast<size_t>(CopyRowShapes(arguments[0], rows, type, out));
@@ -320,7 +343,7 @@ absl::Status ComputeMove(const Move& move, std::span<const Argument> arguments,
       for (int64_t n = 0; n < images.count; ++n, given += each, to += each) {
         const Turned<T> image{given, to, images.size.height, images.size.width,
                               images.channels};
-        bilinear ? TurnBilinear(*matrix, image) : TurnNearest(*matrix, image);
+        MoveImage(*matrix, image, bilinear);
       }
     }
     return absl::OkStatus();
@@ -328,6 +351,18 @@ absl::Status ComputeMove(const Move& move, std::span<const Argument> arguments,
 }
 
 }  // namespace
+
+void AffineRgb(const uint8_t* from, ImageSize size,
+               const AffineArguments& arguments, bool bilinear, uint8_t* to) {
+  const ImagePoint about =
+      arguments.about_corner ? ImagePoint{} : CentreOf(size);
+  MoveRgb(InverseOf(arguments, about), from, size, bilinear, to);
+}
+
+void RotateRgb(const uint8_t* from, ImageSize size, double degrees,
+               bool bilinear, uint8_t* to) {
+  MoveRgb(TurnOf({&degrees, 1}, CentreOf(size)), from, size, bilinear, to);
+}
 
 void AddImageRotation(FunctionRegistry& registry) {
   for (const Move& move : kMoves) {
@@ -350,9 +385,11 @@ void AddImageRotation(FunctionRegistry& registry) {
   registry.Describe(
       {{"image.affine", "image.shear", "image.translate"},
        "`image.affine(x, degrees, right, down, scale, shear_x, shear_y, "
-       "'bilinear')` `image.shear(x, shear_x, shear_y, 'bilinear')` "
+       "'bilinear')`, `(…, 'bilinear', [x, y])` `image.shear(x, shear_x, "
+       "shear_y, 'bilinear')` "
        "`image.translate(x, right, down, 'bilinear')`",
-       "clockwise and sheared about the centre, in the same size, 0 where "
+       "clockwise and sheared about the centre, or about [x, y], in the same "
+       "size, 0 where "
        "nothing was, as torchvision's F.affine of Pillow's images; 'bilinear' "
        "or 'nearest'; numbers may be computed; shears are in degrees"});
 }

@@ -124,6 +124,7 @@ inline constexpr std::array kMaps = {
     "image.rotate(image, 33, 'bilinear')",
     "image.rotate(image, -101.5, 'nearest')",
     "image.affine(image, 20, 1.5, -2, 0.8, 5, -7, 'bilinear')",
+    "image.affine(image, 0, 3, 0, 1, 10, 0, 'nearest', [0, 2.5])",
     "image.shear(image, random.uniform(-40, 40), 3, 'nearest')",
     "image.gaussian_blur(image, 5, random.uniform(0.1, 2))",
     "image.translate(image, 2, random.integers(-4, 5), 'nearest')",
@@ -167,6 +168,12 @@ inline constexpr std::array kMaps = {
     "image.grayscale(image)",
     "image.random_erase(image, 0.8)",
     "image.pad(image, 1, 0, 2, 3, 7)",
+    "image.rand_augment(image)",
+    "image.rand_augment(image, 3, 5, 10, 'bilinear')",
+    "image.trivial_augment_wide(image)",
+    "image.auto_augment(image, 'imagenet')",
+    "image.auto_augment(image, 'cifar10', 'bilinear')",
+    "image.auto_augment(image, 'svhn')",
 };
 inline constexpr std::array kFilters = {
     "x % 3 != 0",

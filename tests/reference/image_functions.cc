@@ -323,8 +323,9 @@ Matrix RotationOf(double degrees, const Pixels& p) {
   return {c, s, x_at_0, -s, c, y_at_0};
 }
 
-// torchvision's _get_inverse_affine_matrix, about the centre.
-Matrix AffineOf(const std::array<double, 6>& n, const Pixels& p) {
+// torchvision's _get_inverse_affine_matrix.
+Matrix AffineOf(const std::array<double, 6>& n, double middle_x,
+                double middle_y) {
   const auto [degrees, right, down, scale, shear_x, shear_y] = n;
   for (const double v : n)
     if (!std::isfinite(v)) throw DataError("affine");
@@ -332,8 +333,6 @@ Matrix AffineOf(const std::array<double, 6>& n, const Pixels& p) {
   const double radians = 3.14159265358979323846 / 180.0;
   const double t = degrees * radians, x = shear_x * radians,
                y = shear_y * radians;
-  const double middle_x = double(p.width) * 0.5,
-               middle_y = double(p.height) * 0.5;
   const double a = std::cos(t - y) / std::cos(y);
   const double b = -std::cos(t - y) * std::tan(x) / std::cos(y) - std::sin(t);
   const double c = std::sin(t - y) / std::cos(y);
@@ -354,14 +353,21 @@ Tensor MovedAs(const Expr::Call& call, const Tensor& a,
     return static_cast<double>(argument(k).numbers.at(0));
   };
   const Pixels p(a.shape);
+  double x = double(p.width) * 0.5, y = double(p.height) * 0.5;
+  if (call.arguments.size() > 8) {
+    const Tensor about = argument(8);
+    x = double(about.numbers.at(0));
+    y = double(about.numbers.at(1));
+  }
   Matrix m{};
   if (f == "image.rotate") m = RotationOf(n(1), p);
-  if (f == "image.shear") m = AffineOf({0, 0, 0, 1, n(1), n(2)}, p);
-  if (f == "image.translate") m = AffineOf({0, n(1), n(2), 1, 0, 0}, p);
+  if (f == "image.shear") m = AffineOf({0, 0, 0, 1, n(1), n(2)}, x, y);
+  if (f == "image.translate") m = AffineOf({0, n(1), n(2), 1, 0, 0}, x, y);
   if (f == "image.affine")
-    m = AffineOf({n(1), n(2), n(3), n(4), n(5), n(6)}, p);
+    m = AffineOf({n(1), n(2), n(3), n(4), n(5), n(6)}, x, y);
+  const size_t last = call.arguments.size() > 8 ? 7 : call.arguments.size() - 1;
   const auto& method =
-      std::get<Expr::Literal>(call.arguments.back().node()).value;
+      std::get<Expr::Literal>(call.arguments[last].node()).value;
   return Moved(a, m, std::get<std::string>(method) == "bilinear");
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "tests/reference/augmentations.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/tensor_functions.h"
@@ -13,7 +14,8 @@ namespace {
 
 bool IsRandom(const std::string& f) {
   return f.starts_with("random.") || f == "image.random_crop" ||
-         f == "image.random_resized_crop" || f == "image.random_erase";
+         f == "image.random_resized_crop" || f == "image.random_erase" ||
+         f.find("_augment") != std::string::npos;
 }
 
 struct CallBits {
@@ -268,6 +270,12 @@ std::optional<Tensor> RandomFunction(
   if (f.starts_with("random.")) return Numbers(call, argument);
   const Tensor image = argument(4);
   if (f == "image.random_erase") return Erased(call, image);
+  if (f.find("_augment") != std::string::npos) {
+    const CallBits bits = BitsOf(call);
+    const auto [h, w] = SizeOf(image);
+    return evaluate(Augmented(call, h, w, bits.first,
+                              [&](uint64_t k) { return Block(bits, k); }));
+  }
   const int64_t height = IntegersOf(call.arguments.at(5)).at(0);
   const int64_t width = IntegersOf(call.arguments.at(6)).at(0);
   if (f == "image.random_resized_crop") {
