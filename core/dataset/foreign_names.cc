@@ -240,6 +240,9 @@ constexpr Answer kAnswers[] = {
     {"", "tokenize tokenizer text_vectorization",
      "write `tokenize(text, 'tokenizer.json')`, or `vocabulary(word, 'file')` "
      "of the words of `split(text)`, in the expression of a `map`"},
+    {"", "apply_chat_template chat_template",
+     "write `tokenize_chat(messages, 'tokenizer.json', 'chatml')`, or "
+     "`format_chat(messages, 'chatml')`, in the expression of a `map`"},
     {"", "cast cast_column",
      "write `with_columns: {name: \"cast(name, float32)\"}`"},
     {"", "parse_single_example parse_example_dataset",

@@ -9,12 +9,24 @@
 namespace feedmill {
 namespace {
 
-// Returns the file that a call names, or null.
-const std::string* FileOf(const Expr::Call& call) {
-  if (!FileKindOf(call.function) || call.arguments.size() < 2) return nullptr;
-  const auto* literal = std::get_if<Expr::Literal>(&call.arguments[1].node());
+// Returns the constant text of an argument, or null.
+const std::string* TextAt(const Expr::Call& call, size_t k) {
+  if (call.arguments.size() <= k) return nullptr;
+  const auto* literal = std::get_if<Expr::Literal>(&call.arguments[k].node());
   return literal == nullptr ? nullptr
                             : std::get_if<std::string>(&literal->value);
+}
+
+// Returns the file that a call names, or null.
+const std::string* FileOf(const Expr::Call& call) {
+  return FileKindOf(call.function) ? TextAt(call, 1) : nullptr;
+}
+
+// Returns the pattern of tokenize(x, 'a.tiktoken', 'pattern'), or null.
+const std::string* PatternOf(const Expr::Call& call) {
+  const bool takes = FileKindOf(call.function) == NamedFile::Kind::kTokenizer &&
+                     call.function != "tokenize_chat";
+  return takes ? TextAt(call, 2) : nullptr;
 }
 
 // True for an expression that Analyze rejects; it may be of any size, so it is
@@ -27,7 +39,9 @@ void Collect(const Expr& expr, std::vector<NamedFile>& files) {
   const auto* call = std::get_if<Expr::Call>(&expr.node());
   if (call == nullptr) return;
   if (const std::string* const path = FileOf(*call)) {
-    files.push_back({*path, *FileKindOf(call->function)});
+    const std::string* const pattern = PatternOf(*call);
+    files.push_back({*path, *FileKindOf(call->function),
+                     pattern == nullptr ? std::string() : *pattern});
   }
   for (const Expr& argument : call->arguments) Collect(argument, files);
 }
@@ -60,7 +74,8 @@ std::optional<NamedFile::Kind> FileKindOf(std::string_view function) {
     return NamedFile::Kind::kVocabulary;
   }
   if (function == "sentencepiece") return NamedFile::Kind::kSentencePieceModel;
-  if (function == "tokenize" || function == "detokenize") {
+  if (function == "tokenize" || function == "token_offsets" ||
+      function == "tokenize_chat" || function == "detokenize") {
     return NamedFile::Kind::kTokenizer;
   }
   return std::nullopt;

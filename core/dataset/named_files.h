@@ -18,6 +18,7 @@ struct NamedFile {
   enum class Kind { kVocabulary, kSentencePieceModel, kTokenizer };
   std::string path;
   Kind kind = Kind::kVocabulary;
+  std::string pattern = {};  // of a file of ranks, if the call has one
 
   friend auto operator<=>(const NamedFile&, const NamedFile&) = default;
 };

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/dataset/function_registry.h"
 #include "core/ops/sentence_piece_model.h"
@@ -19,7 +20,9 @@ struct LoadedFiles {
       vocabularies;
   std::map<std::string, std::shared_ptr<const SentencePieceModel>, std::less<>>
       models;
-  std::map<std::string, std::shared_ptr<const Tokenizer>, std::less<>>
+  // By path and pattern.
+  std::map<std::pair<std::string, std::string>,
+           std::shared_ptr<const Tokenizer>>
       tokenizers;
 };
 

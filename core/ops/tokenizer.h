@@ -15,11 +15,21 @@ class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
 
-  // Appends the token ids of `text`, as int32, to `ids`. `special`: with the
-  // tokens that the tokenizer puts around a text. DataLoss if the text is not
-  // UTF-8.
-  virtual absl::Status Encode(std::string_view text, bool special,
+  // Options of the tokens of a text.
+  struct Options {
+    bool special = true;     // with the tokens that stand around a text
+    int64_t length_max = 0;  // most tokens; 0: as the file says
+  };
+
+  // Appends the token ids of `text`, as int32, to `ids`. DataLoss if the text
+  // is not UTF-8.
+  virtual absl::Status Encode(std::string_view text, const Options& options,
                               BufferBuilder& ids) const = 0;
+  // Also appends the first and the last character of each token, the last one
+  // exclusive: two int32 a token.
+  virtual absl::Status EncodePlaces(std::string_view text,
+                                    const Options& options, BufferBuilder& ids,
+                                    BufferBuilder& places) const = 0;
   // Appends the text of token ids. `special`: with the special tokens.
   virtual absl::Status Decode(std::span<const int32_t> ids, bool special,
                               BufferBuilder& text) const = 0;

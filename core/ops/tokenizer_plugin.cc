@@ -31,13 +31,22 @@ struct TokenizerError {
 // Receives a result. An exception must not pass through the plugin's frames.
 struct Result {
   BufferBuilder& to;
+  BufferBuilder* places = nullptr;
   std::exception_ptr refused{};
 
   template <class Item>
   static void Take(void* sink, const Item* items, size_t count) {
+    TakePlaces(sink, items, nullptr, count);
+  }
+  template <class Item>
+  static void TakePlaces(void* sink, const Item* items, const int32_t* places,
+                         size_t count) {
     auto* const result = static_cast<Result*>(sink);
     try {
       result->to.Append(items, count * sizeof(Item));
+      if (places != nullptr) {
+        result->places->Append(places, 2 * count * sizeof(int32_t));
+      }
     } catch (...) {
       result->refused = std::current_exception();
     }
@@ -50,13 +59,27 @@ class PluginTokenizer final : public Tokenizer {
       : plugin_(plugin), loaded_(loaded) {}
   ~PluginTokenizer() override { plugin_.unload(loaded_); }
 
-  absl::Status Encode(std::string_view text, bool special,
+  absl::Status Encode(std::string_view text, const Options& options,
                       BufferBuilder& ids) const override {
     Result result{ids};
     TokenizerError reason;
     return Checked(
-        plugin_.encode(loaded_, text.data(), text.size(), special ? 1 : 0,
-                       &result, Result::Take<int32_t>, &reason.error),
+        plugin_.encode(loaded_, text.data(), text.size(),
+                       options.special ? 1 : 0,
+                       static_cast<size_t>(options.length_max), &result,
+                       Result::Take<int32_t>, &reason.error),
+        result, reason);
+  }
+  absl::Status EncodePlaces(std::string_view text, const Options& options,
+                            BufferBuilder& ids,
+                            BufferBuilder& places) const override {
+    Result result{ids, &places};
+    TokenizerError reason;
+    return Checked(
+        plugin_.encode_places(loaded_, text.data(), text.size(),
+                              options.special ? 1 : 0,
+                              static_cast<size_t>(options.length_max), &result,
+                              Result::TakePlaces<int32_t>, &reason.error),
         result, reason);
   }
   absl::Status Decode(std::span<const int32_t> ids, bool special,
@@ -106,7 +129,8 @@ absl::StatusOr<const feedmill_tokenizer_v1*> FindTokenizerPlugin() {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Tokenizer>> ReadTokenizer(
-    const std::string& path, std::string_view bytes) {
+    const std::string& path, const std::string& pattern,
+    std::string_view bytes) {
   static std::mutex mutex;
   static const feedmill_tokenizer_v1* plugin = nullptr;  // guarded by mutex
   const std::lock_guard lock(mutex);
@@ -115,7 +139,8 @@ absl::StatusOr<std::shared_ptr<const Tokenizer>> ReadTokenizer(
   }
   TokenizerError reason;
   void* const loaded =
-      plugin->load(path.c_str(), bytes.data(), bytes.size(), &reason.error);
+      plugin->load(path.c_str(), pattern.empty() ? nullptr : pattern.c_str(),
+                   bytes.data(), bytes.size(), &reason.error);
   if (loaded == nullptr) {
     return InvalidArgument("{}: no tokenizer: {}", path, reason.text);
   }

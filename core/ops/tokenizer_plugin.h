@@ -12,10 +12,12 @@ namespace feedmill {
 
 // Makes a tokenizer of a file's contents, by libfeedmill_tokenizers.so or the
 // plugin that the variable FEEDMILL_TOKENIZER_PLUGIN names (plugin.h). `path`:
-// of the file. FailedPrecondition without the plugin, InvalidArgument if the
-// file is not of a tokenizer.
+// of the file. `pattern`: of a file of ranks; empty: the file's name has it.
+// FailedPrecondition without the plugin, InvalidArgument if the file is not of
+// a tokenizer.
 absl::StatusOr<std::shared_ptr<const Tokenizer>> ReadTokenizer(
-    const std::string& path, std::string_view bytes);
+    const std::string& path, const std::string& pattern,
+    std::string_view bytes);
 
 }  // namespace feedmill
 

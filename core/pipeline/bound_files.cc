@@ -32,13 +32,14 @@ absl::StatusOr<std::shared_ptr<const SentencePieceModel>> ParsePieces(
   return InvalidArgument("{}: not a SentencePiece model: {}", path, error);
 }
 
-// Returns the parsed file. A process keeps one copy of it.
+// Returns the parsed file. A process keeps one copy of it for each `options`.
 template <class T, class Parse>
-absl::StatusOr<std::shared_ptr<const T>> Parsed(const NamedContent& content,
-                                                const Parse& parse) {
+absl::StatusOr<std::shared_ptr<const T>> Parsed(
+    const NamedContent& content, const Parse& parse,
+    const std::string& options = "") {
   static KeptValues<T> files;
-  const std::string key = fmt::format("{} {} {}", content.hash_high,
-                                      content.hash_low, content.path);
+  const std::string key = fmt::format("{} {} {}{}", content.hash_high,
+                                      content.hash_low, content.path, options);
   return files.Get(key, [&]() -> absl::StatusOr<std::shared_ptr<const T>> {
     NamedContent now;
     FM_ASSIGN_OR_RETURN(const std::string bytes,
@@ -66,8 +67,12 @@ absl::Status Load(const NamedFile& file, const NamedContent& content,
       break;
     }
     case NamedFile::Kind::kTokenizer: {
-      FM_ASSIGN_OR_RETURN(loaded.tokenizers[file.path],
-                          Parsed<Tokenizer>(content, ReadTokenizer));
+      const auto parse = [&](const std::string& path, std::string_view bytes) {
+        return ReadTokenizer(path, file.pattern, bytes);
+      };
+      FM_ASSIGN_OR_RETURN(
+          (loaded.tokenizers[{file.path, file.pattern}]),
+          Parsed<Tokenizer>(content, parse, " " + file.pattern));
       break;
     }
   }

@@ -202,7 +202,7 @@ typedef const struct feedmill_resolver_v1* (*feedmill_resolver_plugin_v1_type)(
 
 /* ---- tokenizers
  *
- * The functions tokenize(text, 'FILE') and detokenize(ids, 'FILE') of
+ * The functions tokenize(text, 'FILE'), detokenize(ids, 'FILE') and others of
  * expressions. feedmill has such a plugin, plugins/tokenizers, in Rust. Name
  * the file of another one in the variable FEEDMILL_TOKENIZER_PLUGIN. A next
  * version of this contract will have another name. Any thread may call, several
@@ -211,18 +211,27 @@ typedef const struct feedmill_resolver_v1* (*feedmill_resolver_plugin_v1_type)(
 struct feedmill_tokenizer_v1 {
   /* "tokenizers 1.0.0", for messages. */
   const char* version;
-  /* Makes a tokenizer of a file's contents. `path`: of the file. NULL: it is
-   * not of a tokenizer, and `error` has the reason. */
-  void* (*load)(const char* path, const void* bytes, size_t size,
-                struct feedmill_op_error* error);
+  /* Makes a tokenizer of a file's contents. `path`: of the file. `pattern`: the
+   * third argument of tokenize(text, 'a.tiktoken', 'pattern'), or NULL. NULL:
+   * it is not of a tokenizer, and `error` has the reason. */
+  void* (*load)(const char* path, const char* pattern, const void* bytes,
+                size_t size, struct feedmill_op_error* error);
   void (*unload)(void* tokenizer);
   /* Calls emit(sink, ids, count) once with the token ids of a text of `size`
    * bytes, and returns FEEDMILL_OP_OK. `special`: with the tokens that the
-   * tokenizer puts around a text. Other results mean bad data. */
+   * tokenizer puts around a text. `length_max`: most tokens; 0: as
+   * the file says. Other results mean bad data. */
   int (*encode)(const void* tokenizer, const char* text, size_t size,
-                int special, void* sink,
+                int special, size_t length_max, void* sink,
                 void (*emit)(void* sink, const int32_t* ids, size_t count),
                 struct feedmill_op_error* error);
+  /* The same, with the first and the last character of each token, the last
+   * one exclusive: two numbers a token. */
+  int (*encode_places)(const void* tokenizer, const char* text, size_t size,
+                       int special, size_t length_max, void* sink,
+                       void (*emit)(void* sink, const int32_t* ids,
+                                    const int32_t* places, size_t count),
+                       struct feedmill_op_error* error);
   /* Calls emit(sink, text, size) once with the text of token ids, none of them
    * negative. `special`: with the special tokens. */
   int (*decode)(const void* tokenizer, const int32_t* ids, size_t count,

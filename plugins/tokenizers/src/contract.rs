@@ -7,6 +7,8 @@ pub const BAD_DATA: c_int = 1;
 pub const FAILED: c_int = 2;
 
 pub type EmitIds = unsafe extern "C" fn(sink: *mut c_void, ids: *const i32, count: usize);
+pub type EmitPlaces =
+    unsafe extern "C" fn(sink: *mut c_void, ids: *const i32, places: *const i32, count: usize);
 pub type EmitText = unsafe extern "C" fn(sink: *mut c_void, text: *const c_char, size: usize);
 
 #[repr(C)]
@@ -31,6 +33,7 @@ pub struct FeedmillTokenizer {
     pub version: *const c_char,
     pub load: unsafe extern "C" fn(
         path: *const c_char,
+        pattern: *const c_char,
         bytes: *const c_void,
         size: usize,
         error: *mut OpError,
@@ -41,8 +44,19 @@ pub struct FeedmillTokenizer {
         text: *const c_char,
         size: usize,
         special: c_int,
+        length_max: usize,
         sink: *mut c_void,
         emit: EmitIds,
+        error: *mut OpError,
+    ) -> c_int,
+    pub encode_places: unsafe extern "C" fn(
+        loaded: *const c_void,
+        text: *const c_char,
+        size: usize,
+        special: c_int,
+        length_max: usize,
+        sink: *mut c_void,
+        emit: EmitPlaces,
         error: *mut OpError,
     ) -> c_int,
     pub decode: unsafe extern "C" fn(

@@ -21,10 +21,22 @@ const O200K: &str = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\
 
 /// Most bytes of a token; tiktoken's longest have 128. It bounds the work for the pairs.
 const TOKEN_MAX: usize = 1024;
+/// Bytes of merges, as a multiple of the file's; tiktoken's files have less than twice theirs.
+const MERGES_MAX: usize = 8;
 
-/// Returns the tokenizer.json of a rank file.
-pub fn tokenizer_json(path: &str, text: &str) -> Result<String, String> {
-    let pattern = pattern_of(path)?;
+/// Returns the tokenizer.json of a rank file. `pattern`: a name or a regular expression.
+pub fn tokenizer_json(path: &str, pattern: Option<&str>, text: &str) -> Result<String, String> {
+    let pattern = match pattern {
+        Some(given)
+            if given
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || it == b'_') =>
+        {
+            known(given).unwrap_or(given)
+        }
+        Some(given) => given,
+        None => pattern_of(path)?,
+    };
     let tokens = tokens_of(text)?;
     let ranks: AHashMap<&[u8], u32> = tokens
         .iter()
@@ -39,12 +51,16 @@ pub fn tokenizer_json(path: &str, text: &str) -> Result<String, String> {
     };
     let mut vocab = Map::new();
     let mut merges = Vec::new();
+    let mut room = MERGES_MAX * text.len() + 4096;
     for (bytes, rank) in &tokens {
         vocab.insert(spelled(bytes), json!(rank));
         let mut pairs: Vec<(u32, u32, usize)> = (1..bytes.len())
             .filter_map(|cut| Some((*ranks.get(&bytes[..cut])?, *ranks.get(&bytes[cut..])?, cut)))
             .collect();
         pairs.sort_unstable();
+        room = room.checked_sub(pairs.len() * bytes.len()).ok_or_else(|| {
+            format!("its tokens are made of pairs in too many ways, such as rank {rank}")
+        })?;
         for (_, _, cut) in pairs {
             merges.push(json!([spelled(&bytes[..cut]), spelled(&bytes[cut..])]));
         }
@@ -72,14 +88,19 @@ pub fn tokenizer_json(path: &str, text: &str) -> Result<String, String> {
     Ok(tokenizer.to_string())
 }
 
-fn pattern_of(path: &str) -> Result<&'static str, String> {
-    let name = path.rsplit('/').next().unwrap_or(path);
+/// Returns the pattern of a file that begins with its name.
+fn known(name: &str) -> Option<&'static str> {
     let found = PATTERNS.iter().find(|(known, _)| name.starts_with(known));
-    found.map(|(_, pattern)| *pattern).ok_or_else(|| {
+    found.map(|(_, pattern)| *pattern)
+}
+
+fn pattern_of(path: &str) -> Result<&'static str, String> {
+    known(path.rsplit('/').next().unwrap_or(path)).ok_or_else(|| {
         let names: Vec<&str> = PATTERNS.iter().map(|(known, _)| *known).collect();
         format!(
             "it is no tokenizer.json, and its name tells no pattern for its ranks; a file of \
-             ranks begins with one of {}",
+             ranks begins with one of {}, or a pattern is given: tokenize(text, 'a.tiktoken', \
+             'cl100k_base')",
             names.join(", ")
         )
     })
@@ -117,7 +138,7 @@ fn tokens_of(text: &str) -> Result<Vec<(Vec<u8>, u32)>, String> {
 }
 
 /// Returns the letter by which a byte-level tokenizer.json writes each byte (GPT-2's table).
-fn byte_letters() -> [char; 256] {
+pub fn byte_letters() -> [char; 256] {
     let mut letters = ['\0'; 256];
     let mut next = 256;
     for byte in 0..=255u8 {
