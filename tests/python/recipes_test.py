@@ -18,9 +18,12 @@ SHAPES = {
     "cifar": {"image": (8, 3, 32, 32), "label": (8,)},
     "detection": {"image": (4, 3, 240, 320), "boxes": (4, 3, 4), "labels": (4, 3)},
     "two_crops": {"first": (8, 3, 96, 96), "second": (8, 3, 96, 96)},
+    "clip": {"image": (4, 3, 224, 224), "ids": (4, 77)},
     "pretrain": {"ids": (4, 128), "segment_ids": (4, 128), "positions": (4, 128)},
+    "sft": {"ids": (2, 1024), "loss": (2, 1024), "segment_ids": (2, 1024)},
+    "preferences": {"chosen": None, "rejected_loss": None},
 }
-TOKENS = {"pretrain"}
+TOKENS = {"clip", "pretrain", "sft", "preferences"}
 
 
 @pytest.fixture(scope="module")
