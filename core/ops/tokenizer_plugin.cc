@@ -14,7 +14,7 @@ namespace {
 
 constexpr ShippedPlugin kTokenizers{"FEEDMILL_TOKENIZER_PLUGIN",
                                     "libfeedmill_tokenizers.so"};
-constexpr char kTokenizerEntry[] = "feedmill_tokenizer_plugin_v1";
+constexpr char kTokenizerEntry[] = "feedmill_tokenizer_plugin_v2";
 constexpr size_t kReasonMax = 300;  // bytes of an error text from a plugin
 
 // Receives the reason of a failure.
@@ -55,7 +55,7 @@ struct Result {
 
 class PluginTokenizer final : public Tokenizer {
  public:
-  PluginTokenizer(const feedmill_tokenizer_v1& plugin, void* loaded)
+  PluginTokenizer(const feedmill_tokenizer_v2& plugin, void* loaded)
       : plugin_(plugin), loaded_(loaded) {}
   ~PluginTokenizer() override { plugin_.unload(loaded_); }
 
@@ -100,15 +100,15 @@ class PluginTokenizer final : public Tokenizer {
     return DataLoss("{}", reason.text);
   }
 
-  const feedmill_tokenizer_v1& plugin_;
+  const feedmill_tokenizer_v2& plugin_;
   void* const loaded_;
 };
 
-absl::StatusOr<const feedmill_tokenizer_v1*> LoadFrom(const std::string& path) {
+absl::StatusOr<const feedmill_tokenizer_v2*> LoadFrom(const std::string& path) {
   FM_ASSIGN_OR_RETURN(SharedObject object, SharedObject::Load(path));
   const auto entry =
-      object.Find<feedmill_tokenizer_plugin_v1_type>(kTokenizerEntry);
-  const feedmill_tokenizer_v1* const plugin =
+      object.Find<feedmill_tokenizer_plugin_v2_type>(kTokenizerEntry);
+  const feedmill_tokenizer_v2* const plugin =
       entry == nullptr ? nullptr : entry();
   if (plugin == nullptr) {
     return FailedPrecondition("{} is no tokenizer plugin: it has no {}", path,
@@ -118,7 +118,7 @@ absl::StatusOr<const feedmill_tokenizer_v1*> LoadFrom(const std::string& path) {
   return plugin;
 }
 
-absl::StatusOr<const feedmill_tokenizer_v1*> FindTokenizerPlugin() {
+absl::StatusOr<const feedmill_tokenizer_v2*> FindTokenizerPlugin() {
   if (const auto path = FileOf(kTokenizers)) return LoadFrom(*path);
   return FailedPrecondition(
       "tokenize needs the plugin {}, which is not at {}; tools/setup "
@@ -132,7 +132,7 @@ absl::StatusOr<std::shared_ptr<const Tokenizer>> ReadTokenizer(
     const std::string& path, const std::string& pattern,
     std::string_view bytes) {
   static std::mutex mutex;
-  static const feedmill_tokenizer_v1* plugin = nullptr;  // guarded by mutex
+  static const feedmill_tokenizer_v2* plugin = nullptr;  // guarded by mutex
   const std::lock_guard lock(mutex);
   if (plugin == nullptr) {
     FM_ASSIGN_OR_RETURN(plugin, FindTokenizerPlugin());

@@ -4,7 +4,7 @@
  *
  *   const struct feedmill_op_plugin* feedmill_op_plugin_entry(void);
  *   const struct feedmill_resolver_v1* feedmill_resolver_plugin_v1(void);
- *   const struct feedmill_tokenizer_v1* feedmill_tokenizer_plugin_v1(void);
+ *   const struct feedmill_tokenizer_v2* feedmill_tokenizer_plugin_v2(void);
  *
  * Programs load functions with LoadFunctions (expr.h), and resolvers with
  * AllResolvers (resolver.h). */
@@ -208,7 +208,7 @@ typedef const struct feedmill_resolver_v1* (*feedmill_resolver_plugin_v1_type)(
  * version of this contract will have another name. Any thread may call, several
  * at a time, with one loaded tokenizer, too. Nothing may throw. */
 
-struct feedmill_tokenizer_v1 {
+struct feedmill_tokenizer_v2 {
   /* "tokenizers 1.0.0", for messages. */
   const char* version;
   /* Makes a tokenizer of a file's contents. `path`: of the file. `pattern`: the
@@ -240,8 +240,8 @@ struct feedmill_tokenizer_v1 {
                 struct feedmill_op_error* error);
 };
 
-typedef const struct feedmill_tokenizer_v1* (
-    *feedmill_tokenizer_plugin_v1_type)(void);
+typedef const struct feedmill_tokenizer_v2* (
+    *feedmill_tokenizer_plugin_v2_type)(void);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 //! Tokenizers of Hugging Face's tokenizer.json and of tiktoken's rank files, for feedmill's
-//! functions `tokenize` and `detokenize`: feedmill_tokenizer_plugin_v1 of
+//! functions `tokenize` and `detokenize`: feedmill_tokenizer_plugin_v2 of
 //! include/feedmill/plugin.h.
 
 mod checks;
@@ -364,6 +364,6 @@ static PLUGIN: FeedmillTokenizer = FeedmillTokenizer {
 
 /// The entry point.
 #[unsafe(no_mangle)]
-pub extern "C" fn feedmill_tokenizer_plugin_v1() -> *const FeedmillTokenizer {
+pub extern "C" fn feedmill_tokenizer_plugin_v2() -> *const FeedmillTokenizer {
     &PLUGIN
 }
