@@ -1,5 +1,6 @@
 #include "core/dataset/column_pruning.h"
 
+#include <string>
 #include <vector>
 
 #include "core/base/check.h"
@@ -30,6 +31,15 @@ std::shared_ptr<const ElementSpec> Selected(
              : std::make_shared<const ElementSpec>(Selected(*written, made));
 }
 
+// Returns the mask; if it has no component, the first one, which may have a
+// validity.
+Mask AtLeastOne(const ElementSpec& spec, Mask mask) {
+  if (!AnyOf(mask) && !spec.components.empty()) {
+    AddNeeded(spec.components[0].name, spec, mask);
+  }
+  return mask;
+}
+
 std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
                                             const Mask& wanted) {
   auto out = std::make_shared<AnalyzedGraph>(graph);
@@ -43,22 +53,17 @@ std::shared_ptr<const AnalyzedGraph> Pruned(const AnalyzedGraph& graph,
   }
   const SourceProperties properties = PropertiesOf(graph.graph.source);
   if (!properties.measured.empty()) {
-    const int measured = graph.source.spec.Find(properties.measured);
-    needed[0][static_cast<size_t>(measured)] = true;
+    AddNeeded(std::string(properties.measured), graph.source.spec, needed[0]);
   }
-  Mask made = FirstIfNone(needed[0]);
-  if (!AnyOf(needed[0]) &&
-      MayBeNull(std::span(graph.source.spec.components), 0)) {
-    made[1] = true;
-  }
+  Mask made = AtLeastOne(graph.source.spec, needed[0]);
   if (properties.pairs_inputs) {
     made.clear();
     for (auto& input : out->inputs) {
       const size_t components = input->output->components.size();
       const auto begin =
           needed[0].begin() + static_cast<ptrdiff_t>(made.size());
-      const Mask of_input =
-          FirstIfNone({begin, begin + static_cast<ptrdiff_t>(components)});
+      const Mask of_input = AtLeastOne(
+          *input->output, {begin, begin + static_cast<ptrdiff_t>(components)});
       input = Pruned(*input, of_input);
       made.insert(made.end(), of_input.begin(), of_input.end());
     }

@@ -167,6 +167,9 @@ std::vector<Needed> NeededComponents(const Graph& graph, Needed at_end) {
   out.back() = std::move(at_end);
   for (size_t s = graph.steps.size(); s-- > 0;)
     out[s] = NeededBefore(graph.steps[s], out[s + 1], NamesBefore(graph, s));
+  const auto* mixture = graph.source.As<MixtureSource>();
+  if (mixture && !mixture->measure.component.empty() && out[0])
+    out[0]->insert(mixture->measure.component);
   return out;
 }
 

@@ -125,6 +125,22 @@ TEST_F(DeadComponents, InInputsFollowFromTheNeedsOfTheWhole) {
       ElementsAre("[1]", "[2]", "[2]"));
 }
 
+TEST_F(DeadComponents, AMeasuredComponentKeepsItsNulls) {
+  folder_.Write("a.jsonl", "{\"x\": 5, \"y\": 1}\n{\"y\": 2}\n");
+  const std::string input =
+      "{source: {jsonl: {files: a.jsonl, fields: {x: 'int64?', y: int64}}}}";
+  for (const std::string& source :
+       {"mixture: {inputs: [" + input + ", " + input +
+            "], weights: [1, 1], unit: bytes, component: x}",
+        "zip: [" + input + ", {source: {range: 2}, steps: [{map: {z: x}}]}]"}) {
+    const std::string yaml = "source: {" + source + "}\nsteps: [{map: " +
+                             (source[0] == 'z' ? "z" : "y") + "}]\n";
+    const Read read = ReadAll(yaml);
+    EXPECT_TRUE(read.status.ok()) << yaml << read.status;
+    EXPECT_EQ(read.lines.size(), source[0] == 'z' ? 2U : 4U);
+  }
+}
+
 TEST_F(DeadComponents, DoNotFail) {
   folder_.Write("a.csv", "c,b,a\none,1,x\ntwo,y,2\n\"three\",3,3\n");
   const std::string jsonl =
