@@ -113,9 +113,9 @@ Expr Applied(const Drawn& drawn, const Most& most, const Expr& image,
   };
   const auto affine = [&](double right, double down, double shear_x,
                           double shear_y, bool about_corner) {
-    std::vector<Expr> arguments = {image,         Expr(0.0),   Expr(right),
-                                   Expr(down),    Expr(1.0),   Expr(shear_x),
-                                   Expr(shear_y), Expr(method)};
+    std::vector<Expr> arguments = {
+        image,     Expr(0.0),     Expr(right),   Expr(down),
+        Expr(1.0), Expr(shear_x), Expr(shear_y), Expr(method.c_str())};
     if (about_corner)
       arguments.push_back(
           Expr::Apply("list", {Expr(int64_t{0}), Expr(int64_t{0})}));
@@ -136,7 +136,7 @@ Expr Applied(const Drawn& drawn, const Most& most, const Expr& image,
     return affine(0, std::trunc(of(most.down)), 0, 0, false);
   if (op == "Rotate")
     return Expr::Apply("image.rotate",
-                       {image, Expr(of(most.degrees)), Expr(method)});
+                       {image, Expr(of(most.degrees)), Expr(method.c_str())});
   if (op == "Brightness")
     return color("adjust_brightness", 1 + of(most.factor));
   if (op == "Color") return color("adjust_saturation", 1 + of(most.factor));
