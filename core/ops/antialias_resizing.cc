@@ -110,9 +110,9 @@ void ArrangeForRgb(TapTable& table) {
   table.of_rgb.clear();
   const auto pixels = static_cast<size_t>(table.to);
   for (size_t k = 0; k < pixels; k += kPixelsTogether) {
-    for (const size_t half : {0, 1}) {
+    for (const size_t half : {size_t{0}, size_t{1}}) {
       for (size_t tap = 0; tap < table.taps; tap += 2) {
-        for (const size_t other : {0, 2}) {
+        for (const size_t other : {size_t{0}, size_t{2}}) {
           const size_t pixel = std::min(k + half + other, pixels - 1);
           const int16_t* const pair = &table.weights[pixel * table.taps + tap];
           for (int n = 0; n < 4; ++n) {

@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-using System = ChatTemplate::System;
+using SystemPlace = ChatTemplate::SystemPlace;
 using Strip = ChatTemplate::Strip;
 
 constexpr std::string_view kImEnd = "<|im_end|>";
@@ -54,7 +54,7 @@ constexpr std::array kTemplates{
                  .system = {"<<SYS>>\n", "\n<</SYS>>\n\n", ""},
                  .user = {"<s>[INST] ", " [/INST]", ""},
                  .assistant = {" ", " </s>", ""},
-                 .system_place = System::kInUser,
+                 .system_place = SystemPlace::kInUser,
                  .strip = Strip::kUserAndAssistant,
                  .alternates = true},
     ChatTemplate{.name = "mistral",
@@ -62,7 +62,7 @@ constexpr std::array kTemplates{
                  .system = {},
                  .user = {"[INST] ", " [/INST]", ""},
                  .assistant = {"", "</s>", ""},
-                 .system_place = System::kRefused,
+                 .system_place = SystemPlace::kRefused,
                  .alternates = true},
     ChatTemplate{.name = "gemma",
                  .begin = "<bos>",
@@ -70,7 +70,7 @@ constexpr std::array kTemplates{
                  .user = {"<start_of_turn>user\n", "<end_of_turn>", "\n"},
                  .assistant = {"<start_of_turn>model\n", "<end_of_turn>", "\n"},
                  .prompt = "<start_of_turn>model\n",
-                 .system_place = System::kRefused,
+                 .system_place = SystemPlace::kRefused,
                  .strip = Strip::kAll,
                  .alternates = true},
     ChatTemplate{.name = "zephyr",
@@ -167,13 +167,13 @@ class ChatWriter {
 
  private:
   absl::Status AddSystem(std::string_view content, bool first) {
-    const bool placed = form_.system_place == System::kTurn ||
-                        (form_.system_place == System::kInUser && first);
+    const bool placed = form_.system_place == SystemPlace::kTurn ||
+                        (form_.system_place == SystemPlace::kInUser && first);
     if (!placed) {
       return DataLoss("{} has no place for {} of the role system", form_.name,
                       first ? "a message" : "a later message");
     }
-    if (form_.system_place == System::kTurn) {
+    if (form_.system_place == SystemPlace::kTurn) {
       Write(form_.system,
             form_.strip == Strip::kAll ? Stripped(content) : content);
     } else {

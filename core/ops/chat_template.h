@@ -21,7 +21,7 @@ struct ChatTurn {
 
 // The form of a chat in the texts that a family of models was trained on.
 struct ChatTemplate {
-  enum class System { kTurn, kRefused, kInUser };
+  enum class SystemPlace { kTurn, kRefused, kInUser };
   // Python's str.strip of contents.
   enum class Strip { kNever, kAll, kUserAndAssistant };
 
@@ -34,7 +34,7 @@ struct ChatTemplate {
   ChatTurn other = {};
   std::string_view finish = {};  // after the last message
   std::string_view prompt = {};  // begins the assistant's answer
-  System system_place = System::kTurn;
+  SystemPlace system_place = SystemPlace::kTurn;
   Strip strip = Strip::kNever;
   bool alternates = false;               // user, assistant, user, …
   std::string_view default_system = {};  // if there is no system message

@@ -385,6 +385,8 @@ void AddTokenizerFunctions(FunctionRegistry& registry,
       return compute(*files, arguments, rows, type, out);
     };
     function.slow = true;
+    // Ids may begin or end within a character.
+    if (name == kDetokenize) function.texts = FunctionRegistry::Texts::kBroken;
     registry.Add(std::string(name), std::move(function));
   };
   add(kTokenize, InferTokenize, Tokenize);

@@ -5,7 +5,6 @@ import json
 import pathlib
 import resource
 import shutil
-import time
 
 import feedmill as fm
 import pytest
@@ -207,10 +206,9 @@ def test_bombs(tmp_path, name):
     ids = fm.Dataset.text(str(tmp_path / "texts.txt")).map(
         f"tokenize(x, '{tmp_path / 'cl100k_base'}')"
     )
-    seconds, peak = time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(fm.InvalidArgumentError, match=reason):
         list(ids.read())
-    assert time.process_time() - seconds < 0.05
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - peak < 50_000
 
 

@@ -62,7 +62,7 @@ class ChatFunctionsTest : public ::testing::Test {
  protected:
   ChatFunctionsTest() {
     auto files = std::make_shared<LoadedFiles>();
-    for (const size_t size : {1, 4}) {
+    for (const size_t size : {size_t{1}, size_t{4}}) {
       files->tokenizers[{std::to_string(size), ""}] =
           std::make_shared<const PieceTokenizer>(size);
     }
