@@ -237,6 +237,12 @@ constexpr Answer kAnswers[] = {
     {"", "decode_jpeg decode_png decode_gif decode_bmp imread read_image",
      "write `decode_image: {component: image}`, or `image.decode(x)` in the "
      "expression of a `map`"},
+    {"", "mixup mix_up cutmix cut_mix",
+     "after `batch`, write `roll(image, 1)` with `random.beta(1, 1)`, or "
+     "`image.cutmix(image, l, u, v)`, in the expressions of `with_columns`; "
+     "docs/migrate/overview.md has the lines"},
+    {"", "exif_transpose apply_exif_orientation",
+     "write `decode_image: {apply_exif_orientation: true}`"},
     {"", "tokenize tokenizer text_vectorization",
      "write `tokenize(text, 'tokenizer.json')`, or `vocabulary(word, 'file')` "
      "of the words of `split(text)`, in the expression of a `map`"},

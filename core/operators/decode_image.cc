@@ -46,7 +46,10 @@ class DecodeImages final : public RecordInstruction {
                  .fail_on_warning =
                      written.on_warning == DecodeImageStep::OnWarning::kFail,
                  .pad_truncated =
-                     written.truncated == DecodeImageStep::Truncated::kPad} {
+                     written.truncated == DecodeImageStep::Truncated::kPad,
+                 .apply_exif_orientation = written.apply_exif_orientation,
+                 .sample_bytes =
+                     written.dtype == DecodeImageStep::Dtype::kUInt8 ? 1 : 2} {
     makes_boxes = batches == 0;
   }
 
@@ -56,16 +59,18 @@ class DecodeImages final : public RecordInstruction {
     if (!state.decoder) state.decoder.emplace();
     OutputColumn& out = state.registers[registers[0]].storage;
     out.needed = PixelsReadBy(reader, state);
-    out.Reset(DType::kUInt8, {kUnknownDim, kUnknownDim, options_.channels});
+    out.Reset(options_.sample_bytes == 1 ? DType::kUInt8 : DType::kUInt16,
+              {kUnknownDim, kUnknownDim, options_.channels});
     std::vector<ImageSize> sizes;
     sizes.reserve(records.count());
     for (size_t k = 0; k < records.count(); ++k) {
       failed = k;
       const std::string_view file =
           records.column().BytesAt(static_cast<int64_t>(k));
-      FM_ASSIGN_OR_RETURN(const ImageSize size, state.decoder->ReadSize(file));
-      const auto bytes =
-          static_cast<size_t>(size.height * size.width * options_.channels);
+      FM_ASSIGN_OR_RETURN(const ImageSize size,
+                          state.decoder->ReadSize(file, options_));
+      const auto bytes = static_cast<size_t>(
+          size.height * size.width * options_.channels * options_.sample_bytes);
       auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
       DecodeOptions options = options_;
       if (out.needed) options.needed = out.needed(k, size);
@@ -86,11 +91,13 @@ struct DecodeImageOperator : DropsUnneeded {
   static constexpr std::string_view kName = "decode_image";
   static constexpr Description kDescription = {
       .summary =
-          "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 [height, "
-          "width, channels].",
+          "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 or uint16 "
+          "[height, width, channels].",
       .yaml = R"(decode_image:
-decode_image: {component: image, channels: 1})",
-      .element = "the component becomes uint8 [?, ?, channels]",
+decode_image: {component: image, channels: 1}
+decode_image: {component: depth, channels: 1, dtype: uint16}
+decode_image: {apply_exif_orientation: true})",
+      .element = "the component becomes uint8 or uint16 [?, ?, channels]",
       .details = "The first image of an animation is decoded.",
       .errors =
           "Reading raises DataLossError for bytes that are no such image.",
@@ -105,13 +112,17 @@ ComponentSpec(dtype='uint8', shape=(None, None, 1))
         {"component", ComponentName{&s.component}, Field::kOptional,
          "The component that holds the encoded image."},
         {"channels", &s.channels, Field::kOptional,
-         "3 for colour, 1 for grey."},
+         "3 for colour, 1 for grey, 4 for colour and alpha."},
         {"dct", Word(s.dct, {"accurate", "fast"}), Field::kOptional,
          "How JPEGs are decoded; fast differs by one step of brightness."},
         {"on_warning", Word(s.on_warning, {"accept", "fail"}), Field::kSparse,
          "Images that the codec warns of: decoded and counted, or errors."},
         {"truncated", Word(s.truncated, {"fail", "pad"}), Field::kSparse,
-         "Truncated JPEGs: errors, or decoded as far as possible."}};
+         "Truncated JPEGs: errors, or decoded as far as possible."},
+        {"apply_exif_orientation", &s.apply_exif_orientation, Field::kSparse,
+         "Whether images are turned and flipped as EXIF data says."},
+        {"dtype", Word(s.dtype, {"uint8", "uint16"}), Field::kSparse,
+         "The type of samples; uint16 keeps 16 bits of PNG and PNM files."}};
   }
   static StepTraits Traits(const DecodeImageStep& s) {
     return {.needs = StepNeeds::kElement,
@@ -122,9 +133,10 @@ ComponentSpec(dtype='uint8', shape=(None, None, 1))
   static std::string Describe(const DecodeImageStep& s) { return s.component; }
   static absl::StatusOr<ElementSpec> Output(const DecodeImageStep& s,
                                             const StepInput& in) {
-    if (s.channels != 1 && s.channels != 3) {
-      return InvalidArgument("channels must be 3 (colour) or 1 (grey), not {}",
-                             s.channels);
+    if (s.channels != 1 && s.channels != 3 && s.channels != 4) {
+      return InvalidArgument(
+          "channels must be 3 (colour), 1 (grey) or 4 (with alpha), not {}",
+          s.channels);
     }
     FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(in.spec, s.component));
     const ComponentSpec& image = in.spec.components[c];
@@ -135,7 +147,9 @@ ComponentSpec(dtype='uint8', shape=(None, None, 1))
           NameOrX(image), TypeText(image));
     }
     ElementSpec out = in.spec;
-    out.components[c].dtype = DType::kUInt8;
+    out.components[c].dtype = s.dtype == DecodeImageStep::Dtype::kUInt8
+                                  ? DType::kUInt8
+                                  : DType::kUInt16;
     Shape& shape = out.components[c].shape;
     shape.insert(shape.end(), {kUnknownDim, kUnknownDim, s.channels});
     return out;

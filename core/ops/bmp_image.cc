@@ -23,7 +23,8 @@ enum BmpCompression : uint32_t {
   kAlphaBitFields = 6,
 };
 
-using ColorMasks = std::array<uint32_t, 3>;  // of red, green and blue
+using ColorMasks = std::array<uint32_t, 3>;     // of red, green and blue
+constexpr uint32_t kAlphaMaskHeaderBytes = 56;  // the first header with one
 constexpr ColorMasks kMasks16 = {0x7C00, 0x3E0, 0x1F};
 constexpr ColorMasks kMasks32 = {0xFF0000, 0xFF00, 0xFF};
 
@@ -33,6 +34,7 @@ struct BmpHeader {
   uint32_t bits = 0;      // of a pixel
   uint32_t compression = kUncompressed;
   ColorMasks masks{};  // of pixels without a palette
+  uint32_t alpha_mask = 0;
   size_t palette_at = 0;
   size_t colors = 0;       // in the palette
   size_t color_bytes = 4;  // of an entry of the palette: blue, green, red, …
@@ -61,6 +63,12 @@ absl::Status ReadInfoHeader(std::string_view file, uint32_t bytes,
   if (file.size() < kMasksAt + sizeof(ColorMasks)) return BmpIsTruncated();
   const auto masks = LoadLittleEndian<ColorMasks>(file, kMasksAt);
   if (masks != ColorMasks{}) header.masks = masks;
+  constexpr size_t kAlphaAt = kMasksAt + sizeof(ColorMasks);
+  if (file.size() >= kAlphaAt + sizeof(uint32_t) &&
+      (bytes >= kAlphaMaskHeaderBytes ||
+       header.compression == kAlphaBitFields)) {
+    header.alpha_mask = LoadLittleEndian<uint32_t>(file, kAlphaAt);
+  }
   if (bytes == kInfoHeaderBytes) {
     header.palette_at += header.compression == kBitFields ? 12 : 16;
   }
@@ -119,7 +127,7 @@ absl::StatusOr<BmpHeader> ReadBmpHeader(std::string_view file) {
 }
 
 Palette ReadBmpPalette(std::string_view file, const BmpHeader& header) {
-  Palette palette{};
+  Palette palette = BlackPalette();
   for (size_t k = 0; k < header.colors; ++k) {
     const size_t at = header.palette_at + k * header.color_bytes;
     if (at + 3 > file.size()) break;
@@ -130,48 +138,61 @@ Palette ReadBmpPalette(std::string_view file, const BmpHeader& header) {
   return palette;
 }
 
-// Returns where row `y` of the file is in the pixels.
-uint8_t* RowOfFile(const BmpHeader& header, int64_t y, std::span<uint8_t> rgb) {
-  const int64_t row = header.top_down ? y : header.size.height - 1 - y;
-  return rgb.data() + row * header.size.width * 3;
-}
+// The pixels that are written: RGB or RGBA.
+struct BmpPixels {
+  const BmpHeader& header;
+  size_t channels;
+  std::span<uint8_t> pixels;
+
+  // Returns where row `y` of the file is.
+  uint8_t* Row(int64_t y) const {
+    const int64_t row = header.top_down ? y : header.size.height - 1 - y;
+    return &pixels[static_cast<size_t>(row * header.size.width) * channels];
+  }
+};
 
 void DecodeIndexes(const uint8_t* row, uint32_t bits, const Palette& palette,
-                   int64_t width, uint8_t* out) {
+                   int64_t width, size_t channels, uint8_t* out) {
   const uint32_t mask = (1U << bits) - 1;
   for (int64_t x = 0; x < width; ++x) {
     const auto bit = static_cast<uint64_t>(x) * bits;
     const uint32_t shift = 8 - bits - static_cast<uint32_t>(bit % 8);
     const auto& color = palette[row[bit / 8] >> shift & mask];
-    out = std::copy(color.begin(), color.end(), out);
+    out = std::copy_n(color.begin(), channels, out);
   }
 }
 
 // Pixels of bytes blue, green, red and perhaps a fourth.
 void DecodeBgr(const uint8_t* row, size_t pixel_bytes, int64_t width,
-               uint8_t* out) {
-  for (int64_t x = 0; x < width; ++x, row += pixel_bytes, out += 3) {
+               size_t channels, uint8_t* out) {
+  for (int64_t x = 0; x < width; ++x, row += pixel_bytes, out += channels) {
     out[0] = row[2];
     out[1] = row[1];
     out[2] = row[0];
+    if (channels == 4) out[3] = 255;
   }
 }
 
-void DecodeMasked(const uint8_t* row, size_t pixel_bytes,
-                  const ColorMasks& masks, int64_t width, uint8_t* out) {
-  for (int64_t x = 0; x < width; ++x, row += pixel_bytes) {
+void DecodeMasked(const uint8_t* row, const BmpHeader& header, size_t channels,
+                  uint8_t* out) {
+  const size_t pixel_bytes = header.bits / 8;
+  const auto sample = [](uint32_t pixel, uint32_t mask) {
+    const int shift = mask == 0 ? 0 : std::countr_zero(mask);
+    const uint64_t most = std::max(1U, mask >> shift);
+    return static_cast<uint8_t>(((pixel & mask) >> shift) * uint64_t{255} /
+                                most);
+  };
+  for (int64_t x = 0; x < header.size.width; ++x, row += pixel_bytes) {
     uint32_t pixel = 0;
     std::memcpy(&pixel, row, pixel_bytes);
-    for (const uint32_t mask : masks) {
-      const int shift = mask == 0 ? 0 : std::countr_zero(mask);
-      const uint64_t most = std::max(1U, mask >> shift);
-      *out++ = static_cast<uint8_t>(((pixel & mask) >> shift) * 255 / most);
-    }
+    for (const uint32_t mask : header.masks) *out++ = sample(pixel, mask);
+    if (channels < 4) continue;
+    *out++ = header.alpha_mask == 0 ? 255 : sample(pixel, header.alpha_mask);
   }
 }
 
-absl::Status DecodeBmpRows(std::string_view file, const BmpHeader& header,
-                           std::span<uint8_t> rgb) {
+absl::Status DecodeBmpRows(std::string_view file, const BmpPixels& target) {
+  const BmpHeader& header = target.header;
   const auto width = static_cast<size_t>(header.size.width);
   const size_t row_bytes = (width * header.bits + 7) / 8;
   const size_t stride = (row_bytes + 3) / 4 * 4;
@@ -183,18 +204,20 @@ absl::Status DecodeBmpRows(std::string_view file, const BmpHeader& header,
     return BmpIsTruncated();
   }
   const Palette palette = ReadBmpPalette(file, header);
-  const auto* const pixels =
+  const auto* const stored =
       reinterpret_cast<const uint8_t*>(file.data()) + header.pixels_at;
-  const bool bytes = header.bits >= 24 && header.masks == kMasks32;
+  const bool alpha = target.channels == 4 && header.alpha_mask != 0;
+  const bool bytes = header.bits >= 24 && header.masks == kMasks32 && !alpha;
   for (int64_t y = 0; y < header.size.height; ++y) {
-    const uint8_t* const row = pixels + static_cast<size_t>(y) * stride;
-    uint8_t* const out = RowOfFile(header, y, rgb);
+    const uint8_t* const row = stored + static_cast<size_t>(y) * stride;
+    uint8_t* const out = target.Row(y);
     if (header.bits <= 8) {
-      DecodeIndexes(row, header.bits, palette, header.size.width, out);
+      DecodeIndexes(row, header.bits, palette, header.size.width,
+                    target.channels, out);
     } else if (bytes) {
-      DecodeBgr(row, header.bits / 8, header.size.width, out);
+      DecodeBgr(row, header.bits / 8, header.size.width, target.channels, out);
     } else {
-      DecodeMasked(row, header.bits / 8, header.masks, header.size.width, out);
+      DecodeMasked(row, header, target.channels, out);
     }
   }
   return absl::OkStatus();
@@ -204,18 +227,19 @@ absl::Status DecodeBmpRows(std::string_view file, const BmpHeader& header,
 // left out, as by other readers.
 class RunWriter {
  public:
-  RunWriter(const BmpHeader& header, const Palette& palette,
-            std::span<uint8_t> rgb)
-      : header_(header), palette_(palette), rgb_(rgb) {
+  RunWriter(const BmpPixels& target, const Palette& palette)
+      : target_(target), palette_(palette) {
     // Pixels that are passed over have the first colour.
-    for (size_t k = 0; k < rgb.size(); ++k) rgb[k] = palette[0][k % 3];
+    for (size_t k = 0; k < target.pixels.size(); ++k) {
+      target.pixels[k] = palette[0][k % target.channels];
+    }
   }
 
   void Write(uint8_t index) {
-    if (x_ < header_.size.width && y_ < header_.size.height) {
-      const auto& color = palette_[index];
-      std::copy(color.begin(), color.end(),
-                RowOfFile(header_, y_, rgb_) + x_ * 3);
+    const ImageSize size = target_.header.size;
+    if (x_ < size.width && y_ < size.height) {
+      std::copy_n(palette_[index].begin(), target_.channels,
+                  target_.Row(y_) + static_cast<size_t>(x_) * target_.channels);
     }
     ++x_;
   }
@@ -228,14 +252,13 @@ class RunWriter {
     ++y_;
   }
   bool full() const {
-    return y_ >= header_.size.height ||
-           (y_ == header_.size.height - 1 && x_ >= header_.size.width);
+    const ImageSize size = target_.header.size;
+    return y_ >= size.height || (y_ == size.height - 1 && x_ >= size.width);
   }
 
  private:
-  const BmpHeader& header_;
+  const BmpPixels& target_;
   const Palette& palette_;
-  std::span<uint8_t> rgb_;
   int64_t x_ = 0;
   int64_t y_ = 0;
 };
@@ -256,12 +279,11 @@ void WriteRun(std::string_view bytes, size_t count, bool two_a_byte,
   }
 }
 
-absl::Status DecodeBmpRuns(std::string_view file, const BmpHeader& header,
-                           std::span<uint8_t> rgb) {
-  const bool rle4 = header.compression == kRle4;
-  const Palette palette = ReadBmpPalette(file, header);
-  RunWriter out(header, palette, rgb);
-  size_t at = header.pixels_at;
+absl::Status DecodeBmpRuns(std::string_view file, const BmpPixels& target) {
+  const bool rle4 = target.header.compression == kRle4;
+  const Palette palette = ReadBmpPalette(file, target.header);
+  RunWriter out(target, palette);
+  size_t at = target.header.pixels_at;
   while (!out.full()) {
     if (file.size() < 2 || at > file.size() - 2) return BmpIsTruncated();
     const auto count = static_cast<uint8_t>(file[at]);
@@ -298,11 +320,11 @@ absl::StatusOr<ImageSize> ReadBmpSize(std::string_view file) {
 }
 
 absl::Status DecodeBmp(std::string_view file, ImageSize /*size*/,
-                       std::span<uint8_t> rgb) {
+                       int64_t channels, std::span<uint8_t> pixels) {
   FM_ASSIGN_OR_RETURN(const BmpHeader header, ReadBmpHeader(file));
+  const BmpPixels target{header, static_cast<size_t>(channels), pixels};
   const bool runs = header.compression == kRle8 || header.compression == kRle4;
-  return runs ? DecodeBmpRuns(file, header, rgb)
-              : DecodeBmpRows(file, header, rgb);
+  return runs ? DecodeBmpRuns(file, target) : DecodeBmpRows(file, target);
 }
 
 }  // namespace feedmill

@@ -34,6 +34,7 @@ FunctionRegistry BuiltinFunctions() {
   AddImageRotation(registry);
   AddImageBlur(registry);
   AddAugmentingFunctions(registry);
+  AddMixingFunctions(registry);
   AddColorFunctions(registry);
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <vector>
 
 #include "core/base/little_endian.h"
@@ -38,8 +39,8 @@ struct FirstImage {
   ImageSize size;
   bool interlaced = false;
   ColorTable table;
-  uint8_t transparent = 0;
-  size_t data_at = 0;  // where its compressed data begins
+  std::optional<uint8_t> transparent{};  // the index
+  size_t data_at = 0;                    // where its compressed data begins
 };
 
 // Returns the table that `flags` describe, and moves `at` behind it.
@@ -269,9 +270,11 @@ std::vector<int64_t> RowOrder(const FirstImage& image) {
 
 absl::StatusOr<Palette> ReadGifPalette(std::string_view file,
                                        const ColorTable& table) {
-  Palette palette{};
+  Palette palette = BlackPalette();
   if (table.colors == 0) {
-    for (size_t k = 0; k < 256; ++k) palette[k].fill(static_cast<uint8_t>(k));
+    for (size_t k = 0; k < 256; ++k) {
+      std::fill_n(palette[k].begin(), 3, static_cast<uint8_t>(k));
+    }
     return palette;
   }
   if (file.size() < table.at + table.colors * 3) return GifIsTruncated();
@@ -294,22 +297,24 @@ absl::StatusOr<ImageSize> ReadGifSize(std::string_view file) {
   return image.screen;
 }
 
-absl::Status DecodeGif(std::string_view file, ImageSize size,
-                       std::span<uint8_t> rgb) {
+absl::Status DecodeGif(std::string_view file, ImageSize size, int64_t channels,
+                       std::span<uint8_t> pixels) {
   FM_ASSIGN_OR_RETURN(const FirstImage image, FindFirstImage(file));
-  FM_ASSIGN_OR_RETURN(const Palette palette, ReadGifPalette(file, image.table));
+  FM_ASSIGN_OR_RETURN(Palette palette, ReadGifPalette(file, image.table));
   FM_ASSIGN_OR_RETURN(const std::vector<uint8_t> indexes,
                       ReadIndexes(file, image));
+  auto& around = palette[image.transparent.value_or(0)];
+  if (image.transparent) around[3] = 0;
+  const auto count = static_cast<size_t>(channels);
   if (image.screen != image.size) {
-    const auto& around = palette[image.transparent];
-    for (size_t k = 0; k < rgb.size(); ++k) rgb[k] = around[k % 3];
+    for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = around[k % count];
   }
   auto next = indexes.begin();
   for (const int64_t y : RowOrder(image)) {
-    uint8_t* out = rgb.data() + ((image.top + y) * size.width + image.left) * 3;
+    uint8_t* out = &pixels[static_cast<size_t>(
+        ((image.top + y) * size.width + image.left) * channels)];
     for (int64_t x = 0; x < image.size.width; ++x) {
-      const auto& color = palette[*next++];
-      out = std::copy(color.begin(), color.end(), out);
+      out = std::copy_n(palette[*next++].begin(), count, out);
     }
   }
   return absl::OkStatus();

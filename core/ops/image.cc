@@ -13,6 +13,7 @@
 #include "core/base/status.h"
 #include "core/ops/antialias_resizing.h"
 #include "core/ops/image_formats.h"
+#include "core/ops/image_orientation.h"
 #include "core/ops/image_resizing.h"
 #include "core/ops/jpeg_image.h"
 
@@ -56,19 +57,23 @@ ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   return size;
 }
 
-// A codec that makes RGB pixels.
+// A codec that makes RGB or RGBA pixels.
 struct RgbCodec {
   bool (*recognizes)(std::string_view file);
   absl::StatusOr<ImageSize> (*read_size)(std::string_view file);
   absl::Status (*decode)(std::string_view file, ImageSize size,
-                         std::span<uint8_t> rgb);
+                         int64_t channels, std::span<uint8_t> pixels);
+  // For files that may have samples of 16 bits; else null.
+  absl::Status (*decode_wide)(std::string_view file, ImageSize size,
+                              int64_t channels,
+                              std::span<uint16_t> pixels) = nullptr;
 };
 
 constexpr RgbCodec kRgbCodecs[] = {
     {IsWebp, ReadWebpSize, DecodeWebp},
     {IsGif, ReadGifSize, DecodeGif},
     {IsBmp, ReadBmpSize, DecodeBmp},
-    {IsPnm, ReadPnmSize, DecodePnm},
+    {IsPnm, ReadPnmSize, DecodePnm, DecodeWidePnm},
 };
 
 // Returns the name of a format that is not decoded, by its first bytes; ""
@@ -113,15 +118,52 @@ absl::StatusOr<ImageSize> ReadRgbSize(std::string_view file) {
   return codec->read_size(file);
 }
 
-// Grey is Pillow's "L": the luma of the RGB pixels.
-absl::Status DecodeRgbOrGray(std::string_view file, int64_t channels,
-                             ImageSize size, std::span<uint8_t> pixels) {
-  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
-  if (channels == 3) return codec->decode(file, size, pixels);
-  std::vector<uint8_t> rgb(pixels.size() * 3);
-  FM_RETURN_IF_ERROR(codec->decode(file, size, rgb));
+// Decodes by decode(rgb or rgba). Grey is Pillow's "L": the luma of the RGB
+// pixels.
+template <class Sample, class Decode>
+absl::Status DecodeOrLuma(int64_t channels, std::span<Sample> pixels,
+                          const Decode& decode) {
+  if (channels != 1) return decode(channels, pixels);
+  std::vector<Sample> rgb(pixels.size() * 3);
+  FM_RETURN_IF_ERROR(decode(3, std::span(rgb)));
   for (size_t k = 0; k < pixels.size(); ++k) pixels[k] = Luma(&rgb[k * 3]);
   return absl::OkStatus();
+}
+
+// Decodes bytes by decode(pixels), and writes them as samples of 16 bits.
+template <class Decode>
+absl::Status DecodeWidened(std::span<uint16_t> pixels, const Decode& decode) {
+  std::vector<uint8_t> bytes(pixels.size());
+  FM_RETURN_IF_ERROR(decode(std::span(bytes)));
+  constexpr unsigned kScale = 257;  // 255 becomes 65,535
+  for (size_t k = 0; k < bytes.size(); ++k) {
+    pixels[k] = static_cast<uint16_t>(bytes[k] * kScale);
+  }
+  return absl::OkStatus();
+}
+
+// The span as samples. REQUIRES: its memory was allocated, so it is aligned.
+std::span<uint16_t> AsWide(std::span<uint8_t> pixels) {
+  return {reinterpret_cast<uint16_t*>(pixels.data()), pixels.size() / 2};
+}
+
+absl::Status DecodeRgbOrGray(std::string_view file,
+                             const DecodeOptions& options, ImageSize size,
+                             std::span<uint8_t> pixels) {
+  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
+  const auto decode = [&](std::span<uint8_t> target) {
+    return DecodeOrLuma(options.channels, target, [&](int64_t c, auto out) {
+      return codec->decode(file, size, c, out);
+    });
+  };
+  if (options.sample_bytes == 1) return decode(pixels);
+  if (codec->decode_wide == nullptr) {
+    return DecodeWidened(AsWide(pixels), decode);
+  }
+  return DecodeOrLuma(options.channels, AsWide(pixels),
+                      [&](int64_t c, auto out) {
+                        return codec->decode_wide(file, size, c, out);
+                      });
 }
 
 }  // namespace
@@ -131,8 +173,8 @@ ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
-absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
-                                                 const DecodeOptions& options) {
+absl::StatusOr<ImageSize> ImageDecoder::ReadStoredSize(
+    std::string_view file, const DecodeOptions& options) {
   absl::StatusOr<ImageSize> size = IsJpeg(file)  ? jpeg_->ReadSize(file)
                                    : IsPng(file) ? ReadPngSize(file)
                                                  : ReadRgbSize(file);
@@ -143,27 +185,61 @@ absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
   return size;
 }
 
+absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
+                                                 const DecodeOptions& options) {
+  if (!options.apply_exif_orientation) return ReadStoredSize(file, options);
+  const Orientation orientation = ReadOrientation(file);
+  DecodeOptions stored = options;
+  if (options.at_least) stored.at_least = orientation.Turned(*options.at_least);
+  FM_ASSIGN_OR_RETURN(const ImageSize size, ReadStoredSize(file, stored));
+  return orientation.Turned(size);
+}
+
 absl::Status ImageDecoder::Decode(std::string_view file,
                                   const DecodeOptions& options, ImageSize size,
                                   std::span<uint8_t> pixels) {
   errno = 0;
-  absl::Status decoded = DecodeFormat(file, options, size, pixels);
+  const Orientation orientation =
+      options.apply_exif_orientation ? ReadOrientation(file) : Orientation{};
+  absl::Status decoded;
+  if (!orientation.changes()) {
+    decoded = DecodeStored(file, options, size, pixels);
+  } else {
+    const ImageSize stored_size = orientation.Turned(size);
+    DecodeOptions as_stored = options;
+    if (options.needed) {
+      as_stored.needed = orientation.StoredBox(*options.needed, stored_size);
+    }
+    std::vector<uint8_t> stored(pixels.size());
+    decoded = DecodeStored(file, as_stored, stored_size, stored);
+    if (decoded.ok()) {
+      OrientPixels(std::as_bytes(std::span(stored)), stored_size,
+                   static_cast<size_t>(options.channels * options.sample_bytes),
+                   orientation, options.needed, std::as_writable_bytes(pixels));
+    }
+  }
   // The libraries report a failed allocation like a damaged file, or not at
   // all.
   if (!decoded.ok() && errno == ENOMEM) throw std::bad_alloc();
   return decoded;
 }
 
-absl::Status ImageDecoder::DecodeFormat(std::string_view file,
+absl::Status ImageDecoder::DecodeStored(std::string_view file,
                                         const DecodeOptions& options,
                                         ImageSize size,
                                         std::span<uint8_t> pixels) {
-  FM_CHECK(options.channels == 1 || options.channels == 3);
+  FM_CHECK(options.channels == 1 || options.channels == 3 ||
+           options.channels == 4);
   FM_CHECK(pixels.size() ==
-           PixelCount(size) * static_cast<size_t>(options.channels));
-  if (IsJpeg(file)) return jpeg_->Decode(file, options, size, pixels);
+           PixelCount(size) *
+               static_cast<size_t>(options.channels * options.sample_bytes));
   if (IsPng(file)) return DecodePng(file, options, size, pixels);
-  return DecodeRgbOrGray(file, options.channels, size, pixels);
+  if (!IsJpeg(file)) return DecodeRgbOrGray(file, options, size, pixels);
+  const auto decode = [&](std::span<uint8_t> target) {
+    return jpeg_->Decode(file, options, size, target);
+  };
+  return options.sample_bytes == 1 ? decode(pixels)
+                                   : DecodeWidened(AsWide(pixels), decode);
 }
 
 absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,

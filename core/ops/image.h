@@ -21,7 +21,7 @@ inline constexpr int64_t kImageSideMax = 65'500;
 inline constexpr int64_t kImagePixelsMax = int64_t{256} << 20;
 
 struct DecodeOptions {
-  int64_t channels = 3;   // 3 (RGB) or 1 (luma)
+  int64_t channels = 3;   // 3 (RGB), 1 (luma) or 4 (RGBA)
   bool fast_dct = false;  // JPEG: libjpeg-turbo's fast inverse DCT
   // JPEG: decode to 1/8, 1/4 or 1/2 of the height and width, the smallest of
   // them that is at least this large; otherwise the full size. REQUIRES: both
@@ -36,6 +36,10 @@ struct DecodeOptions {
   // Only these pixels are read; Decode may leave others as they are. Damage of
   // the file that they do not depend on may not be found.
   std::optional<ImageBox> needed{};
+  // Turns and flips the image by the file's EXIF orientation.
+  bool apply_exif_orientation = false;
+  // Bytes of a sample: 1, or 2 in the byte order of this machine.
+  int64_t sample_bytes = 1;
 };
 
 class JpegDecoder;
@@ -44,8 +48,10 @@ class JpegDecoder;
 // Decodes the first image of an animation. Reuses codec state from image to
 // image.
 //
-// Grey is replicated to RGB, alpha is dropped, and 16-bit samples keep their
-// high byte. DataLoss if the codec rejects the input or the input is truncated.
+// Grey is replicated to RGB. Alpha is dropped without a channel for it, and
+// opaque in files without it. CMYK becomes RGB as by Pillow. A result of bytes
+// has the high bytes of samples of 16 bits; a result of 16 bits has bytes
+// times 257. DataLoss if the codec rejects the input or the input is truncated.
 // Thread-compatible: one decoder per thread.
 class ImageDecoder {
  public:
@@ -59,12 +65,14 @@ class ImageDecoder {
                                      const DecodeOptions& options = {});
   // Decodes the image into `pixels`. REQUIRES: `size` is the result of
   // ReadSize with the same options, and pixels.size() == height * width *
-  // channels.
+  // channels * sample_bytes.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 
  private:
-  absl::Status DecodeFormat(std::string_view file, const DecodeOptions& options,
+  absl::StatusOr<ImageSize> ReadStoredSize(std::string_view file,
+                                           const DecodeOptions& options);
+  absl::Status DecodeStored(std::string_view file, const DecodeOptions& options,
                             ImageSize size, std::span<uint8_t> pixels);
 
   std::unique_ptr<JpegDecoder> jpeg_;

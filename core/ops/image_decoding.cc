@@ -25,6 +25,24 @@ absl::StatusOr<ImageSize> SizeToKeep(const ValueType& type) {
   return ImageSize{sides[0], sides[1]};
 }
 
+absl::Status SetOption(const ValueType& type, DecodeOptions& options) {
+  FM_ASSIGN_OR_RETURN(const std::string word,
+                      ConstantText("image.decode: an option", type));
+  if (word == "accurate" || word == "fast") {
+    options.fast_dct = word == "fast";
+  } else if (word == "uint8" || word == "uint16") {
+    options.sample_bytes = word == "uint8" ? 1 : 2;
+  } else if (word == "apply_exif_orientation") {
+    options.apply_exif_orientation = true;
+  } else {
+    return InvalidArgument(
+        "{}: no option is called '{}'; there are 'accurate', 'fast', 'uint8', "
+        "'uint16' and 'apply_exif_orientation'",
+        kDecode, word);
+  }
+  return absl::OkStatus();
+}
+
 // Returns the options from the arguments after the first, which are constants.
 absl::StatusOr<DecodeOptions> OptionsOf(
     std::span<const ValueType* const> types) {
@@ -33,32 +51,29 @@ absl::StatusOr<DecodeOptions> OptionsOf(
     FM_ASSIGN_OR_RETURN(
         options.channels,
         ConstantInteger("image.decode: the number of channels", *types[1]));
-    if (options.channels != 1 && options.channels != 3) {
-      return InvalidArgument("{}: 3 (colour) or 1 (grey) channels, not {}",
-                             kDecode, options.channels);
-    }
-  }
-  if (types.size() > 2) {
-    FM_ASSIGN_OR_RETURN(const std::string dct,
-                        ConstantText("image.decode: the DCT", *types[2]));
-    if (dct != "accurate" && dct != "fast") {
+    if (options.channels != 1 && options.channels != 3 &&
+        options.channels != 4) {
       return InvalidArgument(
-          "{}: the DCT '{}' is neither 'accurate' nor 'fast'", kDecode, dct);
+          "{}: 3 (colour), 1 (grey) or 4 (with alpha) channels, not {}",
+          kDecode, options.channels);
     }
-    options.fast_dct = dct == "fast";
   }
-  if (types.size() > 3) {
-    FM_ASSIGN_OR_RETURN(options.at_least, SizeToKeep(*types[3]));
+  for (size_t k = 2; k < types.size(); ++k) {
+    if (types[k]->dtype == DType::kBytes) {
+      FM_RETURN_IF_ERROR(SetOption(*types[k], options));
+    } else {
+      FM_ASSIGN_OR_RETURN(options.at_least, SizeToKeep(*types[k]));
+    }
   }
   return options;
 }
 
 absl::StatusOr<ValueType> InferDecode(const std::vector<ValueType>& given) {
-  if (given.empty() || given.size() > 4) {
+  if (given.empty()) {
     return InvalidArgument(
         "{} takes the bytes of an image, and perhaps the number of channels, "
-        "the DCT and the least size, not {} arguments",
-        kDecode, given.size());
+        "options and the least size, not 0 arguments",
+        kDecode);
   }
   if (given[0].dtype != DType::kBytes || !given[0].shape.empty()) {
     return InvalidArgument("{} takes the bytes of one image a row, not {}{}",
@@ -69,7 +84,7 @@ absl::StatusOr<ValueType> InferDecode(const std::vector<ValueType>& given) {
   for (const ValueType& type : given) types.push_back(&type);
   FM_ASSIGN_OR_RETURN(const DecodeOptions options, OptionsOf(types));
   ValueType result;
-  result.dtype = DType::kUInt8;
+  result.dtype = options.sample_bytes == 1 ? DType::kUInt8 : DType::kUInt16;
   result.shape = {kUnknownDim, kUnknownDim, options.channels};
   return result;
 }
@@ -78,8 +93,8 @@ absl::Status DecodeRow(std::string_view file, DecodeOptions options, size_t row,
                        ImageDecoder& decoder, OutputColumn& out) {
   FM_ASSIGN_OR_RETURN(const ImageSize size, decoder.ReadSize(file, options));
   if (out.needed) options.needed = out.needed(row, size);
-  const auto bytes =
-      static_cast<size_t>(size.height * size.width * options.channels);
+  const auto bytes = static_cast<size_t>(
+      size.height * size.width * options.channels * options.sample_bytes);
   auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
   FM_RETURN_IF_ERROR(decoder.Decode(file, options, size, {pixels, bytes}));
   const int64_t dims[] = {size.height, size.width, options.channels};
@@ -115,10 +130,12 @@ void AddImageDecoding(FunctionRegistry& registry) {
   registry.Describe(
       {{"image.decode"},
        "`image.decode(x)`, `(x, 3)`, `(x, 3, 'accurate')`, `(x, 3, 'accurate', "
-       "[h, w])`",
+       "[h, w])`, `(x, 1, 'uint16')`",
        "JPEG, PNG, WebP, GIF, BMP or PNM, of the bytes of one image, to uint8 "
-       "[?, ?, channels]; 3 channels or 1; the DCT 'accurate' or 'fast', of "
-       "JPEG. With [h, w], sides of 2 or more, JPEG is decoded to 1/8, 1/4 or "
+       "[?, ?, channels]; 3 channels, 1, or 4 with alpha. Options: the DCT of "
+       "JPEG, 'accurate' or 'fast'; 'uint16' for samples of 16 bits; "
+       "'apply_exif_orientation'; all as in `decode_image`. With [h, w], sides "
+       "of 2 or more, JPEG is decoded to 1/8, 1/4 or "
        "1/2 of its size (rounded up): the first of them for which the whole is "
        "at least 8, 4 or 2 times as high as h and as wide as w. As Pillow's "
        "`draft`; it saves time where the next step is `image.resize(…, h, w, "

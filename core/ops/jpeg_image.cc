@@ -1,10 +1,13 @@
 #include "core/ops/jpeg_image.h"
 
+#include <cstring>
 #include <string>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
+#include "core/ops/image_formats.h"
 #include "core/ops/jpeg/libjpeg.h"
 #include "core/ops/jpeg/quick_jpeg.h"
 
@@ -20,10 +23,6 @@ class JpegDecoder::Any : public Libjpeg {
     if (info_.global_state == 0) Renew();      // create the decompressor first
     ReadHeader(file);
     jpeg_abort_decompress(&info_);
-    if (info_.jpeg_color_space == JCS_CMYK ||
-        info_.jpeg_color_space == JCS_YCCK) {
-      return DataLoss("JPEG: CMYK is not supported; convert the file to RGB");
-    }
     return ImageSize{info_.image_height, info_.image_width};
   }
 
@@ -34,12 +33,19 @@ class JpegDecoder::Any : public Libjpeg {
     ReadHeader(file);
     if (!Scale(size)) return DataLoss("JPEG: the file is of another size");
     SetOutput(options);
+    const bool inks = info_.jpeg_color_space == JCS_CMYK ||
+                      info_.jpeg_color_space == JCS_YCCK;
+    if (inks) info_.out_color_space = JCS_CMYK;
     jpeg_start_decompress(&info_);
     FM_CHECK(info_.output_height == size.height &&
              info_.output_width == size.width);
     SetRows(options, pixels);
     while (info_.output_scanline < info_.output_height) {
-      ReadRows(info_.output_height);
+      if (inks) {
+        ReadRowOfInks(options.channels, pixels);
+      } else {
+        ReadRows(info_.output_height);
+      }
       // The remaining rows would only be invented.
       if (!options.pad_truncated && ended_early_ && data_missing_) break;
     }
@@ -63,6 +69,27 @@ class JpegDecoder::Any : public Libjpeg {
     ForgetWarnings();
     SetSource(file);
     jpeg_read_header(&info_, TRUE);
+  }
+
+  // Reads one row of CMYK as Pillow and torchvision do: each file has inverted
+  // values, as Adobe's files.
+  void ReadRowOfInks(int64_t channels, std::span<uint8_t> pixels) {
+    const size_t width = info_.output_width;
+    inks_.resize(width * 4);
+    const auto count = static_cast<size_t>(channels);
+    uint8_t* out = &pixels[info_.output_scanline * width * count];
+    JSAMPROW row = inks_.data();
+    if (jpeg_read_scanlines(&info_, &row, 1) == 0) return;
+    for (size_t x = 0; x < width; ++x, out += count) {
+      const unsigned black = inks_[x * 4 + 3];
+      uint8_t rgba[4] = {0, 0, 0, 255};
+      for (size_t c = 0; c < 3; ++c) {
+        const unsigned ink = (255U - inks_[x * 4 + c]) * black + 128;
+        rgba[c] = static_cast<uint8_t>(black - ((ink + (ink >> 8)) >> 8));
+      }
+      if (channels == 1) rgba[0] = Luma(rgba);
+      std::memcpy(out, rgba, count);
+    }
   }
 
   // Returns false if a scan is missing that a coefficient needs, or if libjpeg
@@ -104,6 +131,8 @@ class JpegDecoder::Any : public Libjpeg {
     }
     return absl::OkStatus();
   }
+
+  std::vector<uint8_t> inks_;  // a row
 };
 
 JpegDecoder::JpegDecoder()

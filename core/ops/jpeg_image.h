@@ -23,8 +23,7 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // Returns the full size. DataLoss if the header is damaged or the file is
-  // CMYK.
+  // Returns the full size. DataLoss if the header is damaged.
   absl::StatusOr<ImageSize> ReadSize(std::string_view file);
   // REQUIRES: `size` is the result of ReadSize or 1/8, 1/4 or 1/2 of it,
   // rounded up, with sides of at least 2; pixels.size() == height * width *

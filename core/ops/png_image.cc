@@ -1,5 +1,6 @@
 #include <png.h>
 
+#include <bit>
 #include <csetjmp>
 #include <cstring>
 
@@ -42,18 +43,27 @@ void ReadBytes(png_structp png, png_bytep target, size_t size) {
 
 // Functions that call setjmp have only trivial types.
 bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
-                int64_t channels, ImageSize size, uint8_t* pixels) {
+                const DecodeOptions& options, ImageSize size, uint8_t* pixels) {
   if (setjmp(reader->escape) != 0) return false;
   png_set_user_limits(png, kImageSideMax, kImageSideMax);
   png_set_chunk_malloc_max(png, kChunkBytesMax);
   png_set_read_fn(png, reader, ReadBytes);
   png_read_info(png, info);
   png_set_expand(png);
-  png_set_strip_16(png);
-  png_set_strip_alpha(png);
+  if (options.sample_bytes == 2) {
+    png_set_expand_16(png);
+    if (std::endian::native == std::endian::little) png_set_swap(png);
+  } else {
+    png_set_strip_16(png);
+  }
+  if (options.channels == 4) {
+    png_set_add_alpha(png, 0xFFFF, PNG_FILLER_AFTER);
+  } else {
+    png_set_strip_alpha(png);
+  }
   const bool color =
       (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) != 0;
-  if (channels == 3) {
+  if (options.channels >= 3) {
     png_set_gray_to_rgb(png);
   } else if (color) {
     png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, PNG_RGB_TO_GRAY_DEFAULT,
@@ -61,7 +71,8 @@ bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
   }
   const int passes = png_set_interlace_handling(png);
   png_read_update_info(png, info);
-  const size_t row_bytes = static_cast<size_t>(size.width * channels);
+  const auto row_bytes =
+      static_cast<size_t>(size.width * options.channels * options.sample_bytes);
   if (png_get_image_height(png, info) !=
           static_cast<png_uint_32>(size.height) ||
       png_get_rowbytes(png, info) != row_bytes) {
@@ -113,7 +124,7 @@ absl::Status DecodePng(std::string_view file, const DecodeOptions& options,
   png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
   const bool has_pixels =
       info != nullptr &&
-      ReadPixels(&reader, png, info, options.channels, size, pixels.data());
+      ReadPixels(&reader, png, info, options, size, pixels.data());
   const bool sound = has_pixels && ReadEnd(&reader, png);
   png_destroy_read_struct(&png, &info, nullptr);
   if (sound) return absl::OkStatus();

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/base/status.h"
 #include "core/ops/image_formats.h"
@@ -71,21 +72,40 @@ absl::StatusOr<PnmHeader> ReadPnmHeader(std::string_view file) {
   return header;
 }
 
-uint8_t ScaledTo255(int64_t sample, int64_t maximum) {
-  if (sample >= maximum) return 255;
+template <class Sample>
+constexpr Sample kWhite = std::numeric_limits<Sample>::max();
+
+template <class Sample>
+Sample Scaled(int64_t sample, int64_t maximum) {
+  if (maximum == kWhite<Sample>) return static_cast<Sample>(sample);
+  if (sample >= maximum) return kWhite<Sample>;
   const double share =
       static_cast<double>(sample) / static_cast<double>(maximum);
-  return static_cast<uint8_t>(std::nearbyint(share * 255));
+  return static_cast<Sample>(std::nearbyint(share * kWhite<Sample>));
 }
 
-// Writes one pixel of a sample for each channel.
-uint8_t* WritePixel(const uint8_t* samples, int64_t channels, uint8_t* out) {
-  if (channels == 3) return std::copy(samples, samples + 3, out);
-  return std::fill_n(out, 3, *samples);
-}
+// Writes pixels of `channels` samples, 3 or 4, one after the other.
+template <class Sample>
+class PixelWriter {
+ public:
+  PixelWriter(int64_t channels, std::span<Sample> pixels)
+      : alpha_(channels == 4), out_(pixels.data()) {}
 
+  // Writes a pixel that has one sample, or three.
+  void Write(const Sample* samples, int64_t count) {
+    out_ = count == 3 ? std::copy_n(samples, 3, out_)
+                      : std::fill_n(out_, 3, *samples);
+    if (alpha_) *out_++ = kWhite<Sample>;
+  }
+
+ private:
+  bool alpha_;
+  Sample* out_;
+};
+
+template <class Sample>
 absl::Status DecodePnmBits(std::string_view data, ImageSize size,
-                           uint8_t* out) {
+                           PixelWriter<Sample> out) {
   const auto row_bytes = static_cast<size_t>((size.width + 7) / 8);
   if (data.size() < row_bytes * static_cast<size_t>(size.height)) {
     return PnmIsTruncated();
@@ -95,29 +115,30 @@ absl::Status DecodePnmBits(std::string_view data, ImageSize size,
         data.substr(static_cast<size_t>(y) * row_bytes, row_bytes);
     for (int64_t x = 0; x < size.width; ++x) {
       const auto byte = static_cast<uint8_t>(row[static_cast<size_t>(x / 8)]);
-      const uint8_t sample = (byte >> (7 - x % 8) & 1) != 0 ? 0 : 255;
-      out = WritePixel(&sample, 1, out);
+      const Sample sample =
+          (byte >> (7 - x % 8) & 1) != 0 ? Sample{0} : kWhite<Sample>;
+      out.Write(&sample, 1);
     }
   }
   return absl::OkStatus();
 }
 
+template <class Sample>
 absl::Status DecodePnmBytes(std::string_view data, const PnmHeader& header,
-                            uint8_t* out) {
+                            PixelWriter<Sample> out) {
   const size_t sample_bytes = header.maximum > 255 ? 2 : 1;
   const auto pixels =
       static_cast<size_t>(header.size.height * header.size.width);
   const auto channels = static_cast<size_t>(header.channels);
   if (data.size() < pixels * channels * sample_bytes) return PnmIsTruncated();
   const auto* next = reinterpret_cast<const uint8_t*>(data.data());
-  uint8_t samples[3];
+  Sample samples[3];
   for (size_t pixel = 0; pixel < pixels; ++pixel) {
     for (size_t c = 0; c < channels; ++c, next += sample_bytes) {
       const int64_t value = sample_bytes == 2 ? next[0] * 256 + next[1] : *next;
-      samples[c] = header.maximum == 255 ? static_cast<uint8_t>(value)
-                                         : ScaledTo255(value, header.maximum);
+      samples[c] = Scaled<Sample>(value, header.maximum);
     }
-    out = WritePixel(samples, header.channels, out);
+    out.Write(samples, header.channels);
   }
   return absl::OkStatus();
 }
@@ -131,11 +152,12 @@ absl::StatusOr<int64_t> ReadPnmBit(std::string_view file, size_t& at) {
   return DataLoss("PNM: neither 0 nor 1 in a plain bitmap");
 }
 
+template <class Sample>
 absl::Status DecodePlainPnm(std::string_view file, const PnmHeader& header,
-                            uint8_t* out) {
+                            PixelWriter<Sample> out) {
   size_t at = header.pixels_at;
   const int64_t pixels = header.size.height * header.size.width;
-  uint8_t samples[3];
+  Sample samples[3];
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
     for (int64_t c = 0; c < header.channels; ++c) {
       FM_ASSIGN_OR_RETURN(const int64_t value, header.bits
@@ -145,11 +167,23 @@ absl::Status DecodePlainPnm(std::string_view file, const PnmHeader& header,
         return DataLoss("PNM: a sample of {} is above the maximum of {}", value,
                         header.maximum);
       }
-      samples[c] = ScaledTo255(value, header.maximum);
+      samples[c] = Scaled<Sample>(value, header.maximum);
     }
-    out = WritePixel(samples, header.channels, out);
+    out.Write(samples, header.channels);
   }
   return absl::OkStatus();
+}
+
+template <class Sample>
+absl::Status DecodePnmAs(std::string_view file, int64_t channels,
+                         std::span<Sample> pixels) {
+  FM_ASSIGN_OR_RETURN(const PnmHeader header, ReadPnmHeader(file));
+  if (header.pixels_at > file.size()) return PnmIsTruncated();
+  const PixelWriter<Sample> out(channels, pixels);
+  if (header.plain) return DecodePlainPnm(file, header, out);
+  const std::string_view data = file.substr(header.pixels_at);
+  return header.bits ? DecodePnmBits(data, header.size, out)
+                     : DecodePnmBytes(data, header, out);
 }
 
 }  // namespace
@@ -164,14 +198,14 @@ absl::StatusOr<ImageSize> ReadPnmSize(std::string_view file) {
   return header.size;
 }
 
-absl::Status DecodePnm(std::string_view file, ImageSize size,
-                       std::span<uint8_t> rgb) {
-  FM_ASSIGN_OR_RETURN(const PnmHeader header, ReadPnmHeader(file));
-  if (header.pixels_at > file.size()) return PnmIsTruncated();
-  if (header.plain) return DecodePlainPnm(file, header, rgb.data());
-  const std::string_view data = file.substr(header.pixels_at);
-  return header.bits ? DecodePnmBits(data, size, rgb.data())
-                     : DecodePnmBytes(data, header, rgb.data());
+absl::Status DecodePnm(std::string_view file, ImageSize /*size*/,
+                       int64_t channels, std::span<uint8_t> pixels) {
+  return DecodePnmAs(file, channels, pixels);
+}
+
+absl::Status DecodeWidePnm(std::string_view file, ImageSize /*size*/,
+                           int64_t channels, std::span<uint16_t> pixels) {
+  return DecodePnmAs(file, channels, pixels);
 }
 
 }  // namespace feedmill

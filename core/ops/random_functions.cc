@@ -215,6 +215,11 @@ double NormalQuantile(double p) {
   return q < 0 ? -value : value;
 }
 
+// Returns a number between 0 and 1, but neither of them.
+double OpenInterval(uint64_t bits) {
+  return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
+}
+
 absl::Status ComputeNormal(std::span<const Argument> arguments, size_t rows,
                            const ValueType& type, OutputColumn& out) {
   return DrawRows<double>(
@@ -222,11 +227,83 @@ absl::Status ComputeNormal(std::span<const Argument> arguments, size_t rows,
       [](uint64_t bits, const std::pair<double, double>& parameters,
          double& item) {
         const auto [mean, deviation] = parameters;
-        // Never 0 or 1, because their quantiles are not finite.
-        const double p = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
-        item = mean + deviation * NormalQuantile(p);
+        item = mean + deviation * NormalQuantile(OpenInterval(bits));
         return absl::OkStatus();
       });
+}
+
+// ---- beta
+
+constexpr std::string_view kBeta = "random.beta";
+constexpr double kLeastShape = 1e-100;  // below it, logarithms overflow
+// Each try succeeds with a probability of at least 1/2.
+constexpr uint64_t kTries = 1024;
+
+absl::StatusOr<ValueType> InferBeta(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(kBeta, given.size() - 1, 2));
+  return InferRandomNumbers(kBeta, DType::kFloat64, given, false);
+}
+
+// Two numbers between 0 and 1.
+std::pair<double, double> TwoOf(const RandomBits& bits, uint64_t block) {
+  const auto words = bits.Block(block);
+  return {OpenInterval(words[0] | uint64_t{words[1]} << 32),
+          OpenInterval(words[2] | uint64_t{words[3]} << 32)};
+}
+
+// Jöhnk's algorithm for parameters of up to 1, with logarithms.
+double SmallBeta(const RandomBits& bits, double a, double b) {
+  for (uint64_t t = 0; t < kTries; ++t) {
+    const auto [u, v] = TwoOf(bits, t);
+    const double x = std::log(u) / a;
+    const double y = std::log(v) / b;
+    if (std::exp(x) + std::exp(y) <= 1.0) return 1.0 / (1.0 + std::exp(y - x));
+  }
+  return 0.5;
+}
+
+// Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables" (2000):
+// the draws of blocks `first`, first + 2, … `below_one` serves shapes below 1.
+double Gamma(const RandomBits& bits, uint64_t first, double below_one,
+             double shape) {
+  const double scale =
+      shape < 1.0 ? std::exp(std::log(below_one) / shape) : 1.0;
+  const double d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0;
+  const double c = 1.0 / std::sqrt(9.0 * d);
+  for (uint64_t t = 0; t < kTries; ++t) {
+    const auto [u, v] = TwoOf(bits, first + 2 * t);
+    const double x = NormalQuantile(v);
+    const double root = 1.0 + c * x;
+    if (root <= 0) continue;
+    const double cube = root * root * root;
+    if (std::log(u) < 0.5 * x * x + d - d * cube + d * std::log(cube)) {
+      return scale * (d * cube);
+    }
+  }
+  return scale * d;
+}
+
+double Beta(const RandomBits& bits, double a, double b) {
+  if (a <= 1.0 && b <= 1.0) return SmallBeta(bits, a, b);
+  const double x = Gamma(bits, 0, OpenInterval(bits.First()), a);
+  const double y = Gamma(bits, 1, OpenInterval(bits.Second()), b);
+  return x / (x + y);
+}
+
+absl::Status ComputeBeta(std::span<const Argument> arguments, size_t rows,
+                         const ValueType& type, OutputColumn& out) {
+  StartRows(type, false, out);
+  for (size_t row = 0; row < rows; ++row) {
+    const auto a = NumberAt<double>(arguments[1], row);
+    const auto b = NumberAt<double>(arguments[2], row);
+    if (!(a >= kLeastShape && b >= kLeastShape && std::isfinite(a + b))) {
+      out.failed_row = row;
+      return DataLoss("{}: its parameters are {} or more, not {} and {}", kBeta,
+                      kLeastShape, a, b);
+    }
+    out.values.Push(Beta(RandomBits(arguments[0], row), a, b));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -238,6 +315,8 @@ void AddRandomFunctions(FunctionRegistry& registry) {
                {InferIntegers, ComputeIntegers, false, /*random=*/true});
   registry.Add(std::string(kNormal),
                {InferNormal, ComputeNormal, false, /*random=*/true});
+  registry.Add(std::string(kBeta),
+               {InferBeta, ComputeBeta, false, /*random=*/true});
   registry.Describe({{"random.uniform"},
                      "`random.uniform()` `random.uniform(low, high)`",
                      "float64, low ≤ u < high; 0 and 1"});
@@ -247,6 +326,10 @@ void AddRandomFunctions(FunctionRegistry& registry) {
   registry.Describe({{"random.normal"},
                      "`random.normal()` `random.normal(mean, sd)`",
                      "float64"});
+  registry.Describe({{"random.beta"},
+                     "`random.beta(a, b)`",
+                     "float64 from 0 to 1; a and b are above 0 (from 1e-100), "
+                     "and may be computed"});
   registry.Describe(
       {{"random.uniform", "random.integers", "random.normal"},
        "`random.…(a, b, [n, m])`",

@@ -23,7 +23,8 @@ absl::StatusOr<WebPBitstreamFeatures> ReadFeatures(std::string_view file) {
 }
 
 // Returns false if the file is corrupt or truncated.
-bool DecodeFirstOfAnimation(std::string_view file, std::span<uint8_t> rgb) {
+bool DecodeFirstOfAnimation(std::string_view file, size_t channels,
+                            std::span<uint8_t> pixels) {
   WebPAnimDecoderOptions options;
   if (WebPAnimDecoderOptionsInit(&options) == 0) return false;
   options.color_mode = MODE_RGBA;
@@ -36,8 +37,8 @@ bool DecodeFirstOfAnimation(std::string_view file, std::span<uint8_t> rgb) {
       WebPAnimDecoderGetNext(decoder.get(), &rgba, &end_of_frame) == 0) {
     return false;
   }
-  for (size_t k = 0; k < rgb.size(); k += 3, rgba += 4) {
-    std::copy(rgba, rgba + 3, &rgb[k]);
+  for (size_t k = 0; k < pixels.size(); k += channels, rgba += 4) {
+    std::copy(rgba, rgba + channels, &pixels[k]);
   }
   return true;
 }
@@ -54,15 +55,15 @@ absl::StatusOr<ImageSize> ReadWebpSize(std::string_view file) {
   return ImageSize{features.height, features.width};
 }
 
-absl::Status DecodeWebp(std::string_view file, ImageSize size,
-                        std::span<uint8_t> rgb) {
+absl::Status DecodeWebp(std::string_view file, ImageSize size, int64_t channels,
+                        std::span<uint8_t> pixels) {
   FM_ASSIGN_OR_RETURN(const WebPBitstreamFeatures features, ReadFeatures(file));
+  const auto decode = channels == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
   const bool decoded =
       features.has_animation != 0
-          ? DecodeFirstOfAnimation(file, rgb)
-          : WebPDecodeRGBInto(BytesOf(file), file.size(), rgb.data(),
-                              rgb.size(),
-                              static_cast<int>(size.width) * 3) != nullptr;
+          ? DecodeFirstOfAnimation(file, static_cast<size_t>(channels), pixels)
+          : decode(BytesOf(file), file.size(), pixels.data(), pixels.size(),
+                   static_cast<int>(size.width * channels)) != nullptr;
   if (decoded) return absl::OkStatus();
   return DataLoss("WebP: the file is corrupt or truncated");
 }

@@ -317,17 +317,23 @@ struct FlatMapStep {
 struct ParseExampleStep {  // tf.train.Example in the single bytes component
   Features features;
 };
-struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
+struct DecodeImageStep {  // bytes → uint8 or uint16 [height, width, channels]
   enum class Dct { kAccurate, kFast };
+  enum class Dtype { kUInt8, kUInt16 };
   enum class OnWarning { kAccept, kFail };
   enum class Truncated { kFail, kPad };
   std::string component = "image";
-  int64_t channels = 3;  // 1 or 3
+  // 1: grey. 3: red, green and blue. 4: and alpha, opaque if a file has none.
+  int64_t channels = 3;
   Dct dct = Dct::kAccurate;
   // Images that the codec decodes with a warning. kAccept counts them.
   OnWarning on_warning = OnWarning::kAccept;
   // JPEGs whose data ends early. kPad fills the missing pixels.
   Truncated truncated = Truncated::kFail;
+  // Turns and flips images by the EXIF orientation in JPEG, PNG and WebP files.
+  bool apply_exif_orientation = false;
+  // kUInt16 keeps samples of 16 bits (PNG, PNM), and multiplies others by 257.
+  Dtype dtype = Dtype::kUInt8;
 };
 // A pickled Python function. It runs in processes of the interpreter that the
 // worker or reader allows (worker --allow-python).

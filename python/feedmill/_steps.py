@@ -179,18 +179,24 @@ class Steps(StepMethods):
         dct: Literal["accurate", "fast"] | None = None,
         on_warning: Literal["accept", "fail"] | None = None,
         truncated: Literal["fail", "pad"] | None = None,
+        apply_exif_orientation: bool | None = None,
+        dtype: Literal["uint8", "uint16"] | None = None,
     ) -> Self:
-        """Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 [height, width, channels].
+        """Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 or uint16 [height, width,
+        channels].
 
         The first image of an animation is decoded.
 
         Args:
           component: The component that holds the encoded image. Default: image.
-          channels: 3 for colour, 1 for grey. Default: 3.
+          channels: 3 for colour, 1 for grey, 4 for colour and alpha. Default: 3.
           dct: How JPEGs are decoded; fast differs by one step of brightness. Default: accurate.
           on_warning: Images that the codec warns of: decoded and counted, or errors. Default:
             accept.
           truncated: Truncated JPEGs: errors, or decoded as far as possible. Default: fail.
+          apply_exif_orientation: Whether images are turned and flipped as EXIF data says. Default:
+            False.
+          dtype: The type of samples; uint16 keeps 16 bits of PNG and PNM files. Default: uint8.
 
         Reading raises DataLossError for bytes that are no such image.
 
@@ -206,6 +212,8 @@ class Steps(StepMethods):
             dct=dct,
             on_warning=on_warning,
             truncated=truncated,
+            apply_exif_orientation=apply_exif_orientation,
+            dtype=dtype,
         )
 
     def drop(self, *components: str) -> Self:
@@ -497,6 +505,7 @@ class Steps(StepMethods):
         *,
         component: str | None = None,
         method: Literal["bilinear", "nearest"] | None = None,
+        antialias: bool | None = None,
     ) -> Self:
         """Resizes uint8 images [h, w, c] to [height, width, c].
 
@@ -505,6 +514,7 @@ class Steps(StepMethods):
           height: Rows of pixels.
           width: Columns of pixels.
           method: How pixels are interpolated. Default: bilinear.
+          antialias: Weighs all pixels that a smaller pixel covers; bilinear only. Default: False.
 
         Reading raises InvalidArgumentError if the component is no such image.
 
@@ -519,6 +529,7 @@ class Steps(StepMethods):
             width=required("width", width),
             component=component,
             method=method,
+            antialias=antialias,
         )
 
     def sample(

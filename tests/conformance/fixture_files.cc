@@ -408,13 +408,24 @@ void MakeTfRecordFiles(const std::string& directory) {
   Write(directory + "/sequences/b.tfrecord", Framed(SequenceExample(2)));
 }
 
+// Adds an EXIF segment that has an orientation, also ones that do not exist.
+std::string Turned(std::string jpeg, int orientation) {
+  std::string exif(
+      "\xff\xe1\0\x22"
+      "Exif\0\0MM\0*\0\0\0\x08\0\1\1\x12\0\3\0\0\0\1"
+      "\0?\0\0\0\0\0\0",
+      36);
+  exif[exif.find('?')] = static_cast<char>(orientation);
+  return jpeg.insert(2, exif);
+}
+
 void MakePhotos(const std::string& directory) {
   fs::create_directories(directory + "/photos/cat");
   fs::create_directories(directory + "/photos/dog");
   for (int k = 0; k < 9; ++k) {
     Write(directory + "/photos/" + (k % 3 == 0 ? "cat" : "dog") + "/" +
               std::to_string(k) + "_" + std::to_string(k % 4) + ".jpg",
-          Jpeg(16, 12 + k % 2, static_cast<uint64_t>(k)));
+          Turned(Jpeg(16, 12 + k % 2, static_cast<uint64_t>(k)), k + 1));
   }
   // One photograph twice, and not in the order of the names.
   Write(directory + "/photos/list.jsonl",

@@ -107,7 +107,12 @@ Step RandomImageStep(Random& random) {
   switch (Below(random, 3)) {
     case 0: {
       DecodeImageStep decode;
-      decode.channels = Below(random, 4) == 0 ? 1 : 3;
+      decode.channels =
+          std::array<int64_t, 5>{1, 4, 3, 3, 3}.at(Below(random, 5));
+      if (Below(random, 4) == 0) decode.apply_exif_orientation = true;
+      if (Below(random, 6) == 0) {
+        decode.dtype = DecodeImageStep::Dtype::kUInt16;
+      }
       if (Below(random, 2) == 0) decode.dct = DecodeImageStep::Dct::kFast;
       return MakeStep(decode);
     }

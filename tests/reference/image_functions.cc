@@ -492,16 +492,63 @@ Tensor Operated(const std::string& f, const Tensor& a, double factor) {
   return out;
 }
 
+// torchvision's CutMix: of the whole batch, or the share that remains.
+Tensor CutMixed(const std::string& f, const Tensor& batch, double lambda,
+                double u, double v) {
+  for (const double number : {lambda, u, v})
+    if (!(number >= 0 && number <= 1)) throw DataError("image.cutmix");
+  const size_t rank = batch.shape.size();
+  const int64_t h = batch.shape[rank - 3], w = batch.shape[rank - 2];
+  const int64_t c = batch.shape[rank - 1], each = h * w * c;
+  const double r = 0.5 * std::sqrt(1 - lambda);
+  const auto half = [&](int64_t n) {
+    return static_cast<int64_t>(r * static_cast<double>(n));
+  };
+  const auto centre = [](double place, int64_t n) {
+    return std::min(static_cast<int64_t>(place * static_cast<double>(n)),
+                    n - 1);
+  };
+  const int64_t x = centre(u, w), y = centre(v, h);
+  int64_t inside = 0;
+  Tensor out = batch;
+  const auto count = static_cast<int64_t>(batch.numbers.size());
+  for (int64_t k = 0; k < std::max<int64_t>(count, 1) && each > 0; ++k) {
+    const int64_t column = k / c % w, row = k / c / w % h;
+    if (column < x - half(w) || column >= x + half(w) || row < y - half(h) ||
+        row >= y + half(h))
+      continue;
+    if (k < each && k % c == 0) ++inside;
+    out.numbers.at(size_t(k)) =
+        batch.numbers.at(size_t((k + count - each) % count));
+  }
+  if (f == "image.cutmix") return out;
+  return {DType::kFloat64,
+          {},
+          {1 - static_cast<double>(inside) /
+                   static_cast<double>(std::max<int64_t>(h * w, 1))},
+          {}};
+}
+
 Tensor Decoded(const Expr::Call& call, const std::string& bytes) {
   DecodeImageStep step;
   std::vector<int64_t> at_least;
   const size_t given = call.arguments.size();
   if (given > 1) step.channels = IntegersOf(call.arguments.at(1)).at(0);
-  if (given > 2 &&
-      std::get<std::string>(
-          std::get<Expr::Literal>(call.arguments.at(2).node()).value) == "fast")
-    step.dct = DecodeImageStep::Dct::kFast;
-  if (given > 3) at_least = IntegersOf(call.arguments.at(3));
+  for (size_t k = 2; k < given; ++k) {
+    const auto* literal =
+        std::get_if<Expr::Literal>(&call.arguments.at(k).node());
+    const auto* word = literal == nullptr
+                           ? nullptr
+                           : std::get_if<std::string>(&literal->value);
+    if (word == nullptr)
+      at_least = IntegersOf(call.arguments.at(k));
+    else if (*word == "fast")
+      step.dct = DecodeImageStep::Dct::kFast;
+    else if (*word == "uint16")
+      step.dtype = DecodeImageStep::Dtype::kUInt16;
+    else if (*word == "apply_exif_orientation")
+      step.apply_exif_orientation = true;
+  }
   return DecodeImage(bytes, step, at_least);
 }
 
@@ -513,6 +560,10 @@ std::optional<Tensor> ImageFunction(
   if (!f.starts_with("image.")) return std::nullopt;
   const Tensor a = argument(0);
   if (f == "image.decode") return Decoded(call, a.strings.at(0));
+  if (f == "image.cutmix" || f == "image.cutmix_share")
+    return CutMixed(f, a, static_cast<double>(argument(1).numbers.at(0)),
+                    static_cast<double>(argument(2).numbers.at(0)),
+                    static_cast<double>(argument(3).numbers.at(0)));
   if (f == "image.normalize") return Normalized(a, argument(1), argument(2));
   if (f == "image.to_chw" || f == "image.to_hwc")
     return ChannelsMoved(a, f == "image.to_chw");

@@ -118,6 +118,41 @@ long double RandomItem(const std::string& f, uint64_t bits, long double a,
   return low + scaled;
 }
 
+double Open(uint64_t bits) {
+  return std::ldexp(static_cast<double>(bits >> 12) + 0.5, -52);
+}
+
+// A gamma variable of Marsaglia and Tsang.
+double GammaOf(CallBits bits, uint64_t parity, double boost, double shape) {
+  const double d = (shape < 1 ? shape + 1 : shape) - 1.0 / 3.0;
+  const double factor = shape < 1 ? std::exp(std::log(boost) / shape) : 1;
+  for (uint64_t t = parity;; t += 2) {
+    const auto w = Block(bits, t);
+    const double x = Ppnd16(Open(w[2] | uint64_t{w[3]} << 32));
+    const double root = 1 + 1 / std::sqrt(9 * d) * x;
+    if (root <= 0) continue;
+    const double cube = root * root * root;
+    if (std::log(Open(w[0] | uint64_t{w[1]} << 32)) <
+        0.5 * x * x + d - d * cube + d * std::log(cube))
+      return factor * (d * cube);
+  }
+}
+
+double BetaOf(CallBits bits, double a, double b) {
+  if (!(a >= 1e-100 && b >= 1e-100 && std::isfinite(a + b)))
+    throw DataError("random.beta");
+  if (a > 1 || b > 1) {
+    const double x = GammaOf(bits, 0, Open(bits.first), a);
+    return x / (x + GammaOf(bits, 1, Open(bits.second), b));
+  }
+  for (uint64_t t = 0;; ++t) {
+    const auto w = Block(bits, t);
+    const double x = std::log(Open(w[0] | uint64_t{w[1]} << 32)) / a;
+    const double y = std::log(Open(w[2] | uint64_t{w[3]} << 32)) / b;
+    if (std::exp(x) + std::exp(y) <= 1) return 1 / (1 + std::exp(y - x));
+  }
+}
+
 Tensor Numbers(const Expr::Call& call,
                const std::function<Tensor(size_t)>& argument) {
   const std::string& f = call.function;
@@ -133,6 +168,11 @@ Tensor Numbers(const Expr::Call& call,
     }
   }
   const CallBits bits = BitsOf(call);
+  if (f == "random.beta") {
+    out.numbers = {
+        BetaOf(bits, static_cast<double>(a), static_cast<double>(b))};
+    return out;
+  }
   if (call.arguments.size() < 7) {
     out.numbers = {RandomItem(f, bits.first, a, b)};
     return out;

@@ -6,12 +6,16 @@
 #include <webp/decode.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <map>
 #include <opencv2/imgproc.hpp>
 #include <set>
+#include <stdexcept>
+#include <utility>
 
 #include "core/base/little_endian.h"
 #include "tests/reference/expression.h"
@@ -300,23 +304,90 @@ void Shrink(const std::vector<int64_t>& at_least, int& width, int& height) {
   width = (width + scale - 1) / scale;
 }
 
-std::vector<unsigned char> WebpPixels(const std::string& bytes, bool color,
-                                      int& width, int& height) {
-  uint8_t* rgb = WebPDecodeRGB(reinterpret_cast<const uint8_t*>(bytes.data()),
-                               bytes.size(), &width, &height);
-  if (rgb == nullptr) throw DataError("corrupt WebP");
+unsigned char Luma(int r, int g, int b) {
+  return static_cast<unsigned char>((r * 19595 + g * 38470 + b * 7471 + 32768) /
+                                    65536);
+}
+
+std::vector<unsigned char> WebpPixels(const std::string& bytes,
+                                      int64_t channels, int& width,
+                                      int& height) {
+  uint8_t* rgba = WebPDecodeRGBA(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                 bytes.size(), &width, &height);
+  if (rgba == nullptr) throw DataError("corrupt WebP");
   std::vector<unsigned char> out;
   const size_t pixels =
       static_cast<size_t>(width) * static_cast<size_t>(height);
-  for (size_t k = 0; k < pixels; ++k) {
-    const int r = rgb[3 * k], g = rgb[3 * k + 1], b = rgb[3 * k + 2];
-    if (color)
-      out.insert(out.end(), rgb + 3 * k, rgb + 3 * k + 3);
+  for (size_t k = 0; k < 4 * pixels; k += 4) {
+    if (channels == 1)
+      out.push_back(Luma(rgba[k], rgba[k + 1], rgba[k + 2]));
     else
-      out.push_back(static_cast<unsigned char>(
-          (r * 19595 + g * 38470 + b * 7471 + 32768) / 65536));
+      out.insert(out.end(), rgba + k, rgba + k + channels);
   }
-  WebPFree(rgb);
+  WebPFree(rgba);
+  return out;
+}
+
+// Adobe's inverted CMYK to RGB, as Pillow does it.
+std::vector<unsigned char> FromInks(const std::vector<unsigned char>& inks,
+                                    int64_t channels) {
+  std::vector<unsigned char> out;
+  for (size_t k = 0; k < inks.size(); k += 4) {
+    std::array<int, 3> rgb{};
+    for (size_t c = 0; c < 3; ++c) {
+      const int product = (255 - inks[k + c]) * inks[k + 3] + 128;
+      rgb.at(c) = inks[k + 3] - (product / 256 + product) / 256;
+    }
+    if (channels == 1) {
+      out.push_back(Luma(rgb[0], rgb[1], rgb[2]));
+      continue;
+    }
+    for (const int sample : rgb)
+      out.push_back(static_cast<unsigned char>(sample));
+    if (channels == 4) out.push_back(255);
+  }
+  return out;
+}
+
+// The orientation of a file whose EXIF data follows the word Exif.
+int OrientationOf(const std::string& bytes) {
+  const size_t exif = bytes.find(std::string("Exif\0\0", 6));
+  if (exif == std::string::npos) return 1;
+  const std::string tiff = bytes.substr(exif + 6);
+  const bool big = tiff.starts_with("MM");
+  const auto number = [&](size_t at, size_t size) {
+    size_t value = 0;
+    for (size_t k = 0; k < size; ++k)
+      value = value * 256 + static_cast<unsigned char>(
+                                tiff.at(big ? at + k : at + size - 1 - k));
+    return value;
+  };
+  const size_t directory = number(4, 4);
+  for (size_t k = 0; k < number(directory, 2); ++k)
+    if (number(directory + 2 + 12 * k, 2) == 274)
+      return static_cast<int>(number(directory + 2 + 12 * k + 8, 2));
+  return 1;
+}
+
+// Turns the image step by step, as ImageOps.exif_transpose does.
+Tensor Oriented(const Tensor& image, int orientation) {
+  const int64_t height = image.shape[0], width = image.shape[1],
+                channels = image.shape[2];
+  const bool transposed = orientation >= 5;
+  Tensor out = image;
+  if (transposed) std::swap(out.shape[0], out.shape[1]);
+  for (int64_t y = 0; y < out.shape[0]; ++y)
+    for (int64_t x = 0; x < out.shape[1]; ++x) {
+      int64_t from_y = transposed ? x : y, from_x = transposed ? y : x;
+      const auto is = [&](std::initializer_list<int> values) {
+        return std::count(values.begin(), values.end(), orientation) > 0;
+      };
+      if (is({3, 4, 6, 7})) from_y = height - 1 - from_y;
+      if (is({2, 3, 7, 8})) from_x = width - 1 - from_x;
+      for (int64_t c = 0; c < channels; ++c)
+        out.numbers.at(size_t((y * out.shape[1] + x) * channels + c)) =
+            image.numbers.at(size_t((from_y * width + from_x) * channels + c));
+    }
   return out;
 }
 
@@ -340,7 +411,12 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
       throw DataError("not a PNG");
     // The simplified API would blend alpha, so alpha is read and dropped.
     const bool alpha = (image.format & PNG_FORMAT_FLAG_ALPHA) != 0;
-    image.format = step.channels == 3
+    if (step.dtype == DecodeImageStep::Dtype::kUInt16 && bytes.at(24) == 16)
+      throw std::logic_error(
+          "the reference decodes PNG of up to 8 bits; image_format_cases.py "
+          "tests those of 16 bits");
+    image.format = step.channels == 4 ? PNG_FORMAT_RGBA
+                   : step.channels == 3
                        ? (alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB)
                        : (alpha ? PNG_FORMAT_GA : PNG_FORMAT_GRAY);
     std::vector<unsigned char> raw(PNG_IMAGE_SIZE(image));
@@ -348,11 +424,12 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
       throw DataError("corrupt PNG");
     width = static_cast<int>(image.width);
     height = static_cast<int>(image.height);
-    const size_t c = static_cast<size_t>(step.channels), have = c + alpha;
+    const size_t c = static_cast<size_t>(step.channels),
+                 have = c + (alpha && c < 4);
     for (size_t k = 0; k < raw.size(); ++k)
       if (k % have < c) pixels.push_back(raw[k]);
   } else if (bytes.starts_with("RIFF")) {
-    pixels = WebpPixels(bytes, step.channels == 3, width, height);
+    pixels = WebpPixels(bytes, step.channels, width, height);
   } else {
     tjhandle handle = tjInitDecompress();
     int subsampling = 0, colorspace = 0;
@@ -362,13 +439,17 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
                   fatal();
     if (!failed) {
       if (!at_least.empty()) Shrink(at_least, width, height);
+      const bool inks = colorspace == TJCS_CMYK || colorspace == TJCS_YCCK;
       pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) *
-                    static_cast<size_t>(step.channels));
+                    (inks ? 4 : static_cast<size_t>(step.channels)));
       const auto warns = [&](const std::string& file) {
         return tjDecompress2(handle,
                              reinterpret_cast<const uint8_t*>(file.data()),
                              file.size(), pixels.data(), width, 0, height,
-                             step.channels == 3 ? TJPF_RGB : TJPF_GRAY,
+                             inks                 ? TJPF_CMYK
+                             : step.channels == 4 ? TJPF_RGBA
+                             : step.channels == 3 ? TJPF_RGB
+                                                  : TJPF_GRAY,
                              step.dct == DecodeImageStep::Dct::kFast
                                  ? TJFLAG_FASTDCT
                                  : TJFLAG_ACCURATEDCT) != 0;
@@ -386,14 +467,21 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
           (fatal() ||
            (truncated ? step.truncated == DecodeImageStep::Truncated::kFail
                       : step.on_warning == DecodeImageStep::OnWarning::kFail));
+      if (inks) pixels = FromInks(pixels, step.channels);
     }
     tjDestroy(handle);
     if (failed) throw DataError("corrupt JPEG");
   }
-  return {DType::kUInt8,
-          {height, width, step.channels},
-          std::vector<long double>(pixels.begin(), pixels.end()),
-          {}};
+  Tensor image{DType::kUInt8,
+               {height, width, step.channels},
+               std::vector<long double>(pixels.begin(), pixels.end()),
+               {}};
+  if (step.dtype == DecodeImageStep::Dtype::kUInt16) {
+    image.dtype = DType::kUInt16;
+    for (long double& sample : image.numbers) sample *= 257;
+  }
+  return step.apply_exif_orientation ? Oriented(image, OrientationOf(bytes))
+                                     : image;
 }
 
 Tensor Resize(const Tensor& image, const ResizeStep& step) {

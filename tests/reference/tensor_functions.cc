@@ -254,6 +254,19 @@ Tensor GatherOf(const Tensor& a, const Tensor& indices) {
   return out;
 }
 
+// Moves items along the first axis by a number of places.
+Tensor RollOf(const Tensor& a, int64_t by) {
+  Tensor out{a.dtype, a.shape, {}, {}};
+  const int64_t n = a.shape.at(0);
+  const int64_t each = CountOf(Shape(a.shape.begin() + 1, a.shape.end()));
+  for (int64_t k = 0; k < n; ++k) {
+    int64_t from = (k - by % n) % n;
+    if (from < 0) from += n;
+    for (int64_t i = 0; i < each; ++i) Copy(a, from * each + i, out);
+  }
+  return out;
+}
+
 Tensor OneHotOf(const Tensor& places, int64_t depth, DType dtype) {
   Tensor out{dtype, places.shape, {}, {}};
   out.shape.push_back(depth);
@@ -439,6 +452,7 @@ std::optional<Tensor> TensorFunction(
     return TransposeOf(argument(0), call.arguments.size() > 1
                                         ? integers(1)
                                         : std::vector<int64_t>());
+  if (f == "roll") return RollOf(argument(0), IntegerOf(argument(1)));
   if (f == "gather") return GatherOf(argument(0), argument(1));
   if (f == "one_hot")
     return OneHotOf(argument(0), integers(1).at(0),

@@ -85,7 +85,9 @@ class Libjpeg {
     return false;
   }
   void SetOutput(const DecodeOptions& options) {
-    info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
+    info_.out_color_space = options.channels == 1   ? JCS_GRAYSCALE
+                            : options.channels == 3 ? JCS_EXT_RGB
+                                                    : JCS_EXT_RGBA;
     info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
   }
   // Sets the output rows to the memory of `pixels`.

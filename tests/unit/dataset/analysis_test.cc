@@ -181,7 +181,7 @@ TEST(TypesTest, ErrorsNameStepAndWayOut) {
        "does not fit"},
       {Dataset::TfRecord({"/a"}).ParseExample({}), "it makes no component"},
       {kImages.DecodeImage({.component = "imgae"}), "did you mean \"image\"?"},
-      {kImages.DecodeImage({.channels = 4}), "3 (colour) or 1 (grey), not 4"},
+      {kImages.DecodeImage({.channels = 2}), "4 (with alpha), not 2"},
       {kImages.DecodeImage().DecodeImage(), "one encoded image"},
       {kRange.DecodeImage(), "written x"},
       {kImages.Resize(2, 2), "decode_image makes one of bytes"},

@@ -8,7 +8,7 @@ One case per line, tab-separated: function, arguments, result. An argument is
   list     "list 2,-1", of integers
   text     "text x6162": bytes, of which each item is an x and their hex
   ragged   dtype[?]{dims|dims|…}:items: the dims of each row
-The result is a column ("~" before it: within 2 units in the last place),
+The result is a column ("~" before it: within 4 units in the last place; "~~": within 4096),
 "build-error", or "data-error R" with the first bad row. Floats are in hex.
 """
 import numpy as np

@@ -1,9 +1,10 @@
 """Files of GIF, BMP and PNM, with Pillow as oracle. Pillow writes some of them; the others are put together here."""
 import io
 import struct
+import zlib
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageOps
 
 from case_format import column, emit, literal, ragged, strings
 
@@ -90,6 +91,79 @@ def pnm_files():
     return files
 
 
+def exif(orientation):
+    data = Image.Exif()
+    data[0x0112] = orientation
+    return data.tobytes()
+
+
+def turned_files():
+    """Files of each orientation and format, and what ImageOps.exif_transpose makes of them."""
+    files = []
+    for orientation in range(1, 9):
+        image = picture(9, 14 + orientation)
+        files += [saved(image, "JPEG", exif=exif(orientation)), saved(image, "PNG", exif=exif(orientation)),
+                  saved(image, "WEBP", lossless=True, exif=exif(orientation))]
+    return files
+
+
+def transposed(file, mode):
+    return np.array(ImageOps.exif_transpose(Image.open(io.BytesIO(file))).convert(mode))
+
+
+def ink_files():
+    """JPEGs of CMYK, and one whose Adobe marker says that they are YCCK."""
+    inks = np.random.default_rng(8).integers(0, 256, (9, 13, 4), np.uint8)
+    cmyk = saved(Image.fromarray(inks, "CMYK"), "JPEG", quality=95)
+    at = cmyk.index(b"Adobe") + 11
+    return [cmyk, cmyk[:at] + b"\2" + cmyk[at + 1:], saved(Image.new("CMYK", (8, 8), (9, 90, 200, 30)), "JPEG")]
+
+
+def alpha_files():
+    alpha = picture(9, 13).convert("RGBA")
+    alpha.putalpha(picture(9, 13).convert("L"))
+    few = picture(9, 13).quantize(12)
+    return [saved(alpha, "PNG"), saved(alpha, "WEBP", lossless=True), saved(alpha.convert("LA"), "PNG"),
+            saved(picture(9, 13), "PNG"), saved(few, "PNG", transparency=3), saved(few, "GIF", transparency=3),
+            saved(few, "GIF"), saved(few, "BMP"), saved(picture(9, 13), "BMP"), saved(picture(9, 13), "PPM"),
+            saved(picture(9, 13), "JPEG"), saved(picture(9, 13).convert("L"), "JPEG")]
+
+
+def deep_png(samples, color, interlaced=0):
+    """A PNG of 16 bits; color is its type: 0 grey, 2 RGB, 4 grey and alpha, 6 RGBA."""
+    height, width = samples.shape[:2]
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in samples)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 16, color, 0, 0, interlaced))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def wide_cases():
+    """Samples of 16 bits are kept; samples of 8 bits are multiplied by 257."""
+    draw = np.random.default_rng(9)
+    grey, rgb, rgba = (draw.integers(0, 1 << 16, (5, 7, c)) for c in (1, 3, 4))
+    opaque = np.full((5, 7, 1), 65535)
+    files = [deep_png(grey, 0), deep_png(rgb, 2), deep_png(rgba, 6),
+             b"P5 7 5 65535\n" + grey.astype(">u2").tobytes(), b"P6 7 5 65535\n" + rgb.astype(">u2").tobytes()]
+    colors = [grey.repeat(3, 2), rgb, rgba[..., :3], grey.repeat(3, 2), rgb]
+    small = saved(picture(5, 7), "PNG")
+    wide = opened(small, "RGB").astype(np.int64) * 257
+    for channels in (3, 4):
+        arrays = [np.concatenate([c, rgba[..., 3:] if k == 2 else opaque], 2)[..., :channels]
+                  for k, c in enumerate(colors)]
+        arrays.append(np.concatenate([wide, opaque], 2)[..., :channels])
+        emit("image.decode", [column(strings([*files, small])), literal(channels), literal(b"uint16")],
+             ragged([a.astype(np.uint16) for a in arrays]))
+    for files in ([saved(picture(5, 7), form) for form in ("JPEG", "WEBP", "BMP", "GIF")],):
+        emit("image.decode", [column(strings(files)), literal(3), literal(b"uint16")],
+             ragged([opened(f, "RGB").astype(np.uint16) * 257 for f in files]))
+    greys = [deep_png(grey, 0), b"P5 7 5 65535\n" + grey.astype(">u2").tobytes(), saved(picture(5, 7).convert("L"), "PNG")]
+    emit("image.decode", [column(strings(greys)), literal(1), literal(b"uint16")],
+         ragged([grey.astype(np.uint16), grey.astype(np.uint16), opened(greys[2], "L").astype(np.uint16) * 257]))
+
+
 def webp_animations():
     frames = [picture(8, 11).rotate(90 * k) for k in range(3)]
     return [saved(frames[0], "WEBP", save_all=True, append_images=frames[1:], lossless=lossless)
@@ -101,6 +175,15 @@ def image_format_cases():
     for files in (gifs, bmps, pnms, webp_animations()):
         for channels, mode in ((3, "RGB"), (1, "L")):
             emit("image.decode", [column(strings(files)), literal(channels)], ragged([opened(f, mode) for f in files]))
+    for mode, channels in (("RGB", 3), ("L", 1), ("RGBA", 4)):
+        inks, turned = ink_files(), turned_files()
+        emit("image.decode", [column(strings(inks)), literal(channels)], ragged([opened(f, mode) for f in inks]))
+        if channels > 1:  # Pillow's grey of a JPEG is the luma of its RGB, and not the one in the file
+            emit("image.decode", [column(strings(turned)), literal(channels), literal(b"apply_exif_orientation")],
+                 ragged([transposed(f, mode) for f in turned]))
+    alphas = alpha_files()
+    emit("image.decode", [column(strings(alphas)), literal(4)], ragged([opened(f, "RGBA") for f in alphas]))
+    wide_cases()
     for bad in (gifs[0][:-30], gifs[0][:12], gifs[0][:30], b"GIF89a" + bytes(7) + b";", bmps[0][:-9], bmps[0][:50],
                 bmps[0][:20], bmp(7, 3, 8, b"\4\1\3", 1), bmp(7, 3, 3, bytes(99)), bmp(7, 3, 24, bytes(99), 1), b"BM",
                 pnms[0][:-1], b"P5 3", b"P5 3 3 70000 ", b"P5 1 x 255 .", b"P2 1 1 9 10", b"P1 1 1 2", b"P3 1 1 9 1 2"):

@@ -80,12 +80,12 @@ Decoded Decode(ImageDecoder& decoder, std::string_view file,
   const std::vector<char> exact(file.begin(), file.end());
   const std::string_view bytes(exact.data(), exact.size());
   Decoded decoded;
-  const absl::StatusOr<ImageSize> size = decoder.ReadSize(bytes);
+  const absl::StatusOr<ImageSize> size = decoder.ReadSize(bytes, options);
   decoded.status = size.status();
   if (!size.ok()) return decoded;
   decoded.size = *size;
-  decoded.pixels.resize(
-      static_cast<size_t>(size->height * size->width * options.channels));
+  decoded.pixels.resize(static_cast<size_t>(
+      size->height * size->width * options.channels * options.sample_bytes));
   decoded.status = decoder.Decode(bytes, options, *size, decoded.pixels);
   return decoded;
 }
@@ -260,6 +260,106 @@ TEST(ImageDecoderTest, SmallFilesOfOtherFormatsAreDecoded) {
               ElementsAre(28, 57, 85, 113));
 }
 
+// ---- orientation
+
+// A TIFF directory of two entries, the second of which is the orientation.
+std::string Tiff(bool big, int orientation) {
+  const auto number = [&](unsigned value, int bytes) {
+    std::string out;
+    for (int k = 0; k < bytes; ++k) {
+      const int shift = 8 * (big ? bytes - 1 - k : k);
+      out += static_cast<char>(value >> shift);
+    }
+    return out;
+  };
+  const auto entry = [&](unsigned tag, unsigned value) {
+    return number(tag, 2) + number(3, 2) + number(1, 4) + number(value, 2) +
+           number(0, 2);
+  };
+  return (big ? "MM" : "II") + number(42, 2) + number(8, 4) + number(2, 2) +
+         entry(256, 9) + entry(274, static_cast<unsigned>(orientation)) +
+         number(0, 4);
+}
+
+std::string OrientedJpeg(ImageSize size, const std::string& tiff) {
+  const std::string exif = std::string("Exif\0\0", 6) + tiff;
+  std::string file = MakeJpeg(size);
+  const auto length = exif.size() + 2;
+  return file.insert(2, std::string("\xff\xe1") +
+                            static_cast<char>(length / 256) +
+                            static_cast<char>(length % 256) + exif);
+}
+
+const DecodeOptions kOriented{.apply_exif_orientation = true};
+
+TEST(ImageDecoderTest, EachOrientationIsAppliedIfAsked) {
+  // Corners of the shown image, as corners of the stored one: its top left, top
+  // right, bottom left and bottom right are 0 to 3.
+  constexpr int kCorners[8][4] = {{0, 1, 2, 3}, {1, 0, 3, 2}, {3, 2, 1, 0},
+                                  {2, 3, 0, 1}, {0, 2, 1, 3}, {2, 0, 3, 1},
+                                  {3, 1, 2, 0}, {1, 3, 0, 2}};
+  ImageDecoder decoder;
+  const ImageSize stored{40, 48};
+  const auto corners = [](const Decoded& image) {
+    const auto at = [&](int64_t y, int64_t x) {
+      const auto start = image.pixels.begin() + (y * image.size.width + x) * 3;
+      return std::vector<uint8_t>(start, start + 3);
+    };
+    const int64_t bottom = image.size.height - 1, right = image.size.width - 1;
+    return std::vector{at(0, 0), at(0, right), at(bottom, 0),
+                       at(bottom, right)};
+  };
+  const Decoded plain = Decode(decoder, MakeJpeg(stored));
+  for (const bool big : {false, true}) {
+    for (int orientation = 1; orientation <= 8; ++orientation) {
+      const std::string file = OrientedJpeg(stored, Tiff(big, orientation));
+      EXPECT_EQ(Decode(decoder, file).pixels, plain.pixels);
+      const Decoded shown = Decode(decoder, file, kOriented);
+      ASSERT_TRUE(shown.status.ok()) << shown.status;
+      EXPECT_EQ(shown.size, orientation <= 4 ? stored : (ImageSize{48, 40}));
+      for (size_t k = 0; k < 4; ++k) {
+        const auto from = static_cast<size_t>(kCorners[orientation - 1][k]);
+        EXPECT_EQ(corners(shown)[k], corners(plain)[from]) << orientation;
+      }
+    }
+  }
+}
+
+TEST(ImageDecoderTest, ABoxOfATurnedImageHasThePixelsOfTheWhole) {
+  ImageDecoder decoder;
+  const ImageBox box{3, 10, {20, 21}};
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const std::string file = OrientedJpeg({64, 80}, Tiff(true, orientation));
+    DecodeOptions part = kOriented;
+    part.needed = box;
+    const Decoded whole = Decode(decoder, file, kOriented);
+    const Decoded some = Decode(decoder, file, part);
+    ASSERT_TRUE(some.status.ok()) << some.status;
+    for (int64_t y = box.top; y < box.top + box.size.height; ++y) {
+      const auto start = (y * whole.size.width + box.left) * 3;
+      ASSERT_TRUE(std::equal(whole.pixels.begin() + start,
+                             whole.pixels.begin() + start + box.size.width * 3,
+                             some.pixels.begin() + start))
+          << orientation << " row " << y;
+    }
+  }
+}
+
+TEST(ImageDecoderTest, AnOrientationThatDoesNotExistChangesNothing) {
+  ImageDecoder decoder;
+  const std::vector<uint8_t> plain = Decode(decoder, MakeJpeg(kSize)).pixels;
+  const std::string sound = Tiff(true, 6);
+  std::string directory_beyond = sound;
+  directory_beyond[4] = '\xff';
+  for (const std::string& tiff :
+       {Tiff(true, 0), Tiff(false, 9), std::string("MM"), std::string("XX\0*"),
+        sound.substr(0, 20), directory_beyond}) {
+    const Decoded shown = Decode(decoder, OrientedJpeg(kSize, tiff), kOriented);
+    ASSERT_TRUE(shown.status.ok()) << shown.status;
+    EXPECT_EQ(shown.pixels, plain);
+  }
+}
+
 TEST(ImageDecoderTest, AVideoIsNoImage) {
   ImageDecoder decoder;
   const std::string video(
@@ -290,14 +390,19 @@ TEST(ImageDecoderTest, FormatsThatAreNotDecodedAreNamed) {
 TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
   ImageDecoder decoder;
   for (const std::string& file :
-       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGBA), kGif, kBmp,
-        kPnm}) {
+       {OrientedJpeg({16, 16}, Tiff(true, 7)), MakePng({5, 4}, PNG_FORMAT_RGBA),
+        kGif, kBmp, kPnm}) {
     for (size_t at = 0; at < file.size(); ++at) {
       for (char mask : {'\x01', '\x80', '\xff'}) {
         std::string bad = file;
         bad[at] = static_cast<char>(bad[at] ^ mask);
-        const Decoded decoded = Decode(decoder, bad);
-        EXPECT_TRUE(decoded.status.ok() || absl::IsDataLoss(decoded.status));
+        for (const DecodeOptions& options :
+             {DecodeOptions{}, DecodeOptions{.channels = 4,
+                               .apply_exif_orientation = true,
+                               .sample_bytes = 2}}) {
+          const Decoded decoded = Decode(decoder, bad, options);
+          EXPECT_TRUE(decoded.status.ok() || absl::IsDataLoss(decoded.status));
+        }
       }
     }
   }

@@ -19,6 +19,7 @@ from blur_cases import blur_cases
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import decode_cases, image_cases, rotate_cases
 from image_format_cases import image_format_cases
+from mixing_cases import mixing_cases
 from random_cases import random_cases
 from resize_cases import resize_cases
 from text_cases import text_cases
@@ -462,6 +463,7 @@ rotate_cases()
 resize_cases()
 affine_cases()
 blur_cases()
+mixing_cases()
 view_cases()
 join_cases()
 gather_cases()

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -131,18 +132,20 @@ Expr::Literal ParseLiteral(std::string_view text) {
   return {ParseItem<int64_t>(value)};
 }
 
-// True if two numbers differ by at most 4 units in the last place.
+// True if two numbers differ by at most that many units in the last place.
 template <class T>
-bool IsNear(T a, T b) {
+bool IsNear(T a, T b, int64_t units) {
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
   const auto distance = std::bit_cast<Bits>(a) - std::bit_cast<Bits>(b);
-  return std::signbit(a) == std::signbit(b) && distance >= -4 && distance <= 4;
+  return std::signbit(a) == std::signbit(b) && distance >= -units &&
+         distance <= units;
 }
 
 // Returns the first difference of the columns, or nullopt. NaNs are equal,
-// zeros of different sign are not.
+// zeros of different sign are not. Numbers may differ by `units` in the last
+// place.
 std::optional<std::string> Difference(const Column& got, const Column& want,
-                                      size_t rows, bool near) {
+                                      size_t rows, int64_t units) {
   if (got.dtype != want.dtype) {
     return "dtype " + std::string(DTypeName(got.dtype));
   }
@@ -168,7 +171,7 @@ std::optional<std::string> Difference(const Column& got, const Column& want,
       bool same = std::memcmp(&a[i], &b[i], sizeof(T)) == 0;
       if constexpr (std::is_floating_point_v<T>) {
         same = same || (std::isnan(a[i]) && std::isnan(b[i])) ||
-               (near && IsNear(a[i], b[i]));
+               IsNear(a[i], b[i], units);
       }
       if (!same) {
         difference = "item " + std::to_string(i) + ": got " +
@@ -230,9 +233,11 @@ std::optional<std::string> Check(const CallResult& result,
     return "fails at row " + std::to_string(result.failed_row);
   }
   if (!result.computed.ok()) return result.computed.ToString();
-  const bool near = want.starts_with('~');
-  if (near) want.remove_prefix(1);
-  return Difference(result.column, ParseColumn(want).column, rows, near);
+  const size_t near = std::min(want.find_first_not_of('~'), size_t{2});
+  constexpr int64_t kUnits[] = {0, 4, 4096};
+  want.remove_prefix(near);
+  return Difference(result.column, ParseColumn(want).column, rows,
+                    kUnits[near]);
 }
 
 TEST(NumpyTest, EveryCase) {

@@ -1,5 +1,6 @@
 """Cases of random draws, computed by docs/semantics/random.md with Python's integers and statistics.NormalDist (also
 AS 241). Cases of image adjustments, with Pillow as oracle."""
+import itertools
 import math
 import statistics
 
@@ -40,6 +41,47 @@ def integers(bits, low, high):
 
 def normal(bits, mean, deviation):
     return mean + deviation * statistics.NormalDist().inv_cdf(((bits >> 12) + 0.5) * 2.0**-52)
+
+
+def open_interval(bits):
+    return ((bits >> 12) + 0.5) * 2.0**-52
+
+
+def gamma(words, parity, boost, shape):
+    """Marsaglia and Tsang's method."""
+    d = (shape + 1 if shape < 1 else shape) - 1 / 3
+    scale = math.exp(math.log(boost) / shape) if shape < 1 else 1.0
+    for t in itertools.count():
+        u, v = map(open_interval, halves(block(words, parity + 2 * t)))
+        q = statistics.NormalDist().inv_cdf(v)
+        root = 1 + q / math.sqrt(9 * d)
+        cube = root * root * root
+        if cube > 0 and math.log(u) < q * q / 2 + d - d * cube + d * math.log(cube):
+            return scale * d * cube
+    return None
+
+
+def beta(words, a, b):
+    if a > 1 or b > 1:
+        x, y = (gamma(words, k, open_interval(halves(words)[k]), shape) for k, shape in enumerate((a, b)))
+        return x / (x + y)
+    for t in itertools.count():
+        u, v = map(open_interval, halves(block(words, t)))
+        x, y = math.log(u) / a, math.log(v) / b
+        if math.exp(x) + math.exp(y) <= 1:
+            return 1 / (1 + math.exp(y - x))
+    return None
+
+
+def beta_cases():
+    rng = np.random.default_rng(13)
+    words = rng.integers(0, 2**32, (60, 4)).astype(np.uint32)
+    bits = column(words)
+    for a, b in ((1.0, 1.0), (0.5, 0.75), (2.5, 2.5), (0.5, 4.0), (30.0, 1.0)):
+        emit("random.beta", [bits, literal(a), literal(b)], "~~" + column(np.array([beta(w, a, b) for w in words])))
+    shapes = np.array([0.5, 1.5] * 30)
+    emit("random.beta", [bits, column(shapes), literal(1)], "~~" + column(np.array([beta(w, a, 1) for w, a in zip(words, shapes)])))
+    emit("random.beta", [bits, column(np.array([1.0] * 7 + [0.0] * 53)), literal(1.0)], "data-error 7")
 
 
 def draw_cases(rng):
@@ -178,3 +220,4 @@ def random_cases():
     adjustment_cases(rng)
     operation_cases()
     pad_cases()
+    beta_cases()
