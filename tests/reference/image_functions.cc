@@ -338,7 +338,7 @@ Matrix AffineOf(const std::array<double, 6>& n, double middle_x,
   const double c = std::sin(t - y) / std::cos(y);
   const double d = -std::sin(t - y) * std::tan(x) / std::cos(y) + std::cos(t);
   Matrix m = {d / scale, -b / scale, 0, -c / scale, a / scale, 0};
-  for (const size_t k : {0, 3}) {
+  for (const size_t k : {size_t{0}, size_t{3}}) {
     m[k + 2] = m[k] * (-middle_x - right) + m[k + 1] * (-middle_y - down);
     m[k + 2] += k == 0 ? middle_x : middle_y;
   }
