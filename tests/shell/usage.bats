@@ -76,7 +76,7 @@ setup_file() { make_data; }
   [[ $output == *"image.resize(x, h, w, 'bilinear')"*"as OpenCV"* ]]
   [[ $(grep -c 'strip(s)' <<< "$output") == 1 ]]
   expect 0 feedmill functions image.resize length
-  [[ $output == "image.resize(x, h, w, 'bilinear')
+  [[ $output == "image.resize(x, h, w, 'bilinear'), (x, h, w, 'bilinear', 'antialias')
   as OpenCV: "*"
 length(s)
   of bytes"* ]]
@@ -107,6 +107,8 @@ length(s)
              Columns of pixels.
   method     bilinear or nearest; default: bilinear
              How pixels are interpolated.
+  antialias  true or false; default: false
+             Weighs all pixels that a smaller pixel covers; bilinear only.
   e.g. resize: {height: 224, width: 224}
 
 window: Stacks the elements w * shift + k * stride, k < size, for w = 0, 1, …
