@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "core/base/check.h"
-#include "core/chunk/validity.h"
 #include "core/dataset/component_mask.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"

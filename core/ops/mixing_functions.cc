@@ -76,8 +76,9 @@ ImageBox CutMixBox(double lambda, double x, double y, ImageSize image) {
   const double half = 0.5 * std::sqrt(1.0 - lambda);
   const auto range = [half](double place, int64_t length) {
     const auto reach = static_cast<int64_t>(half * static_cast<double>(length));
-    const auto centre = std::min(
-        static_cast<int64_t>(place * static_cast<double>(length)), length - 1);
+    const auto centre = std::clamp<int64_t>(
+        static_cast<int64_t>(place * static_cast<double>(length)), 0,
+        std::max<int64_t>(length - 1, 0));
     return std::array{std::max<int64_t>(centre - reach, 0),
                       std::min(centre + reach, length)};
   };

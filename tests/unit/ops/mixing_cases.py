@@ -31,6 +31,9 @@ def mixing_cases():
     args = [ragged(batches), *(column(numbers[:, k]) for k in range(3))]
     emit("image.cutmix", args, ragged([m[0] for m in made]))
     emit("image.cutmix_share", args, column(np.array([m[1] for m in made])))
+    empty = [column(np.zeros((2, 1, 0, 3, 3), np.uint8)), literal(0.5), literal(0.5), literal(0.5)]
+    emit("image.cutmix", empty, column(np.zeros((2, 1, 0, 3, 3), np.uint8)))
+    emit("image.cutmix_share", empty, column(np.ones(2)))
     wrong = [column(np.stack(batches[3:5])), column(np.array([0.5, 1.5])), literal(0.5), literal(0.5)]
     emit("image.cutmix", wrong, "data-error 1")
     emit("image.cutmix_share", wrong, "data-error 1")
