@@ -85,32 +85,45 @@ def test_an_idle_process_that_is_killed_costs_no_element(killed, on_error):
         assert reader.skipped == 0
 
 
-def test_processes_that_are_killed_again_and_again_cost_no_element():
-    dataset = fm.Dataset.range(3000).map(lambda x: x * 3, python=True, output=("int64", ()))
-    got = []
+def stamped(x):
+    """An element of 800 kB: `x`, and when it was made."""
+    element = np.full(100_000, x)
+    element[1] = time.monotonic_ns()
+    return element
+
+
+def read_and_kill(dataset):
+    """The first number of each element; processes and interpreters are killed in turns.
+
+    A row whose processes end again and again counts as their cause. So an element that was made
+    after one kill is read before the next one.
+    """
+    got, kills, last = [], 0, time.monotonic_ns()
     with dataset.on_error("skip").read(threads=2) as reader:
         for x in reader:
-            got.append(int(x))
-            if len(got) % 500 == 0:
-                kill(processes() if len(got) % 1000 else interpreters())
+            got.append(int(x[0]))
+            if x[1] > last:
+                kill(interpreters() if kills % 2 else processes())
+                kills, last = kills + 1, time.monotonic_ns()
         assert reader.skipped == 0
-    assert got == [3 * x for x in range(3000)]
+    assert kills >= 3
+    return got
+
+
+def test_processes_that_are_killed_again_and_again_cost_no_element():
+    dataset = fm.Dataset.range(400).map(
+        stamped, python=True, deterministic=True, output=("int64", (100_000,))
+    )
+    assert read_and_kill(dataset) == list(range(400))
 
 
 def test_processes_of_generators_that_are_killed_cost_no_element():
     def count(shard, shards):
         for k in range(40):
-            yield np.full(100_000, 40 * shard + k)
+            yield stamped(40 * shard + k)
 
     dataset = fm.Dataset.from_generator(count, shards=8, output=("int64", (100_000,)))
-    got = []
-    with dataset.on_error("skip").read(threads=2) as reader:
-        for x in reader:
-            got.append(int(x[0]))
-            if len(got) % 50 == 0:
-                kill(processes() if len(got) % 100 else interpreters())
-        assert reader.skipped == 0
-    assert got == list(range(320))
+    assert read_and_kill(dataset) == list(range(320))
 
 
 class Loads:

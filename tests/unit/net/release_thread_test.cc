@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/synchronization/notification.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "core/chunk/large_blocks.h"
@@ -90,17 +91,22 @@ class BusyThread {
     ReleaseElsewhere(std::shared_ptr<int>(new int(1),
                                           [this](int* own) {
                                             delete own;
-                                            begun_.set_value();
-                                            go_.get_future().wait();
+                                            begun_.Notify();
+                                            go_.WaitForNotification();
+                                            done_.Notify();
                                           }),
                      1);
-    begun_.get_future().wait();
+    begun_.WaitForNotification();
   }
-  ~BusyThread() { go_.set_value(); }
+  ~BusyThread() {
+    go_.Notify();
+    done_.WaitForNotification();  // the other thread still uses `go_`
+  }
 
  private:
-  std::promise<void> begun_;
-  std::promise<void> go_;
+  absl::Notification begun_;
+  absl::Notification go_;
+  absl::Notification done_;
 };
 
 TEST(ReleaseThread, TheThreadThatDropsMoreThanTheBoundReleasesItItself) {
