@@ -35,6 +35,7 @@ FunctionRegistry BuiltinFunctions() {
   AddImageBlur(registry);
   AddAugmentingFunctions(registry);
   AddMixingFunctions(registry);
+  AddBoxFunctions(registry);
   AddColorFunctions(registry);
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);

@@ -148,6 +148,56 @@ absl::Status ComputeReshape(std::span<const Argument> arguments, size_t rows,
   return absl::OkStatus();
 }
 
+// ---- compress
+
+absl::StatusOr<ValueType> InferCompress(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("compress", given.size(), 2));
+  if (given[0].dtype != DType::kBool || given[0].shape.size() != 1) {
+    return InvalidArgument("compress: the mask is {}{}, not bool[?]",
+                           DTypeName(given[0].dtype),
+                           ShapeToString(given[0].shape));
+  }
+  if (given[1].shape.empty()) {
+    return InvalidArgument("compress: a scalar {} has no items to keep",
+                           DTypeName(given[1].dtype));
+  }
+  ValueType result;
+  result.dtype = given[1].dtype;
+  result.shape = given[1].shape;
+  result.shape[0] = kUnknownDim;
+  return result;
+}
+
+// Keeps the items along the first axis where the mask is true.
+absl::Status ComputeCompress(std::span<const Argument> arguments, size_t rows,
+                             const ValueType& type, OutputColumn& out) {
+  const Column& masks = *arguments[0].column;
+  const Column& from = *arguments[1].column;
+  StartRows(type, /*ragged=*/true, out);
+  Shape dims;
+  for (size_t row = 0; row < rows; ++row) {
+    const auto mask = masks.Items<uint8_t>(RowOf(arguments[0], row));
+    const size_t from_row = RowOf(arguments[1], row);
+    const auto given = from.RowDims(from_row);
+    if (given[0] != static_cast<int64_t>(mask.size())) {
+      out.failed_row = row;
+      return DataLoss("compress: the mask has {} items, and the array {}",
+                      mask.size(), given[0]);
+    }
+    dims.assign(given.begin(), given.end());
+    dims[0] = 0;
+    const int64_t each = Product(given.subspan(1));
+    int64_t at = from.RowStart(from_row);
+    for (const uint8_t kept : mask) {
+      if (kept != 0) AppendItems(from, at, each, out);
+      dims[0] += kept != 0;
+      at += each;
+    }
+    EndRaggedRow(dims, out);
+  }
+  return absl::OkStatus();
+}
+
 // ---- gather
 
 absl::StatusOr<ValueType> InferGather(const std::vector<ValueType>& given) {
@@ -298,6 +348,7 @@ void AddTensorFunctions(FunctionRegistry& registry) {
   registry.Add("slice", MakeViewFunction(Slice));
   registry.Add("transpose", MakeViewFunction(Transpose));
   registry.Add("reshape", {InferReshape, ComputeReshape});
+  registry.Add("compress", {InferCompress, ComputeCompress});
   registry.Add("gather", {InferGather, ComputeGather});
   registry.Add("one_hot", {InferOneHot, ComputeOneHot});
   registry.Describe({{"reshape"},
@@ -312,6 +363,10 @@ void AddTensorFunctions(FunctionRegistry& registry) {
        "of the first axes; a negative start counts from the end, the size −1 "
        "is the rest; beyond the end is an error at building time where the dim "
        "is known, else a data error"});
+  registry.Describe({{"compress"},
+                     "`compress(mask, a)`",
+                     "NumPy's: the items along the first axis where the mask, "
+                     "bool[?] of the same length, is true"});
   registry.Describe({{"gather"},
                      "`gather(a, indices)`",
                      "NumPy's take along the first axis; a negative index "

@@ -17,16 +17,21 @@ import zlib
 draw = random.Random(7)
 
 
-def png(height, width):
-    """Returns an image of random colours, in a PNG file."""
+def png(height, width, boxes=()):
+    """Returns an image of random colours, in a PNG file; with boxes, dark ones, and white boxes."""
 
     def chunk(kind, data):
         check = zlib.crc32(kind + data)
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
 
-    rows = b"".join(b"\0" + draw.randbytes(3 * width) for _ in range(height))
+    rows = [bytearray(b"\0" + draw.randbytes(3 * width)) for _ in range(height)]
+    if boxes:
+        rows = [bytearray(value // 4 for value in row) for row in rows]
+    for left, top, w, h in boxes:
+        for row in rows[top : top + h]:
+            row[1 + 3 * left : 1 + 3 * (left + w)] = b"\xff" * (3 * w)
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    body = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(b"".join(rows))) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + body
 
 
@@ -50,8 +55,8 @@ def images():
         write(f"cifar/data_batch_{part}.bin", b"".join(records))
     rows = []
     for k in range(8):
-        write(f"coco/{k}.png", png(48, 64))
         boxes = [[draw.randrange(32), draw.randrange(24), 16, 12] for _ in range(1 + k % 3)]
+        write(f"coco/{k}.png", png(48, 64, boxes))
         labels = [draw.randrange(80) for _ in boxes]
         rows.append({"path": f"{k}.png", "boxes": sum(boxes, []), "labels": labels})
     lines("coco/boxes.jsonl", rows)

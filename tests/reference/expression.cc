@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "tests/reference/box_functions.h"
 #include "tests/reference/float_functions.h"
 #include "tests/reference/image_functions.h"
 #include "tests/reference/random_functions.h"
@@ -729,6 +730,8 @@ Value Call(const Expr::Call& call, const Element& element) {
   if (auto made = RandomFunction(
           call, [&](size_t k) { return arg(k).tensor; },
           [&](const Expr& e) { return EvaluateValue(e, element).tensor; }))
+    return {*made, Weak::kNo};
+  if (auto made = BoxFunction(call, [&](size_t k) { return arg(k).tensor; }))
     return {*made, Weak::kNo};
   if (auto made = ImageFunction(call, [&](size_t k) { return arg(k).tensor; }))
     return {*made, Weak::kNo};

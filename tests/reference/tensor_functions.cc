@@ -240,6 +240,20 @@ Tensor TransposeOf(const Tensor& a, std::vector<int64_t> axes) {
   });
 }
 
+Tensor CompressOf(const Tensor& mask, const Tensor& a) {
+  if (mask.shape.at(0) != a.shape.at(0)) throw DataError("compress");
+  Tensor out{a.dtype, a.shape, {}, {}};
+  out.shape[0] = 0;
+  const int64_t each = CountOf(Shape(a.shape.begin() + 1, a.shape.end()));
+  for (size_t i = 0; i < mask.numbers.size(); ++i) {
+    if (mask.numbers[i] == 0) continue;
+    ++out.shape[0];
+    for (int64_t k = 0; k < each; ++k)
+      Copy(a, static_cast<int64_t>(i) * each + k, out);
+  }
+  return out;
+}
+
 Tensor GatherOf(const Tensor& a, const Tensor& indices) {
   Tensor out{a.dtype, indices.shape, {}, {}};
   out.shape.insert(out.shape.end(), a.shape.begin() + 1, a.shape.end());
@@ -453,6 +467,7 @@ std::optional<Tensor> TensorFunction(
                                         ? integers(1)
                                         : std::vector<int64_t>());
   if (f == "roll") return RollOf(argument(0), IntegerOf(argument(1)));
+  if (f == "compress") return CompressOf(argument(0), argument(1));
   if (f == "gather") return GatherOf(argument(0), argument(1));
   if (f == "one_hot")
     return OneHotOf(argument(0), integers(1).at(0),

@@ -16,6 +16,7 @@ import numpy as np
 from affine_cases import affine_cases
 from array_cases import array_cases
 from blur_cases import blur_cases
+from box_cases import box_cases
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import decode_cases, image_cases, rotate_cases
 from image_format_cases import image_format_cases
@@ -464,6 +465,7 @@ resize_cases()
 affine_cases()
 blur_cases()
 mixing_cases()
+box_cases()
 view_cases()
 join_cases()
 gather_cases()
