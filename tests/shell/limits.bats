@@ -180,7 +180,7 @@ serve_in() {
   least=$(least_memory)
   for role in worker dispatcher; do
     RANDOM=8
-    for ((k = 0; k < 10; k++)); do
+    for ((k = 0; k < AMOUNTS; k++)); do
       serve_in "$role" $((least + $(random 300000)))
     done
   done
@@ -241,7 +241,7 @@ to_file() {
 @test "output, tokens and quarantine files that reach the limit of a file are named" {
   local kib size
   RANDOM=9
-  for ((k = 0; k < 10; k++)); do
+  for ((k = 0; k < AMOUNTS; k++)); do
     kib=$((RANDOM % 200))
     names_file output -- to_file "$RUN_DIR/out" in_files "$kib" "$FEEDMILL" read "$DATA/numbers.yaml" --local
     # The file holds the right lines, whole ones, up to the limit.

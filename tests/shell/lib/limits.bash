@@ -46,7 +46,10 @@ enough_memory() {
   echo $((least + more))
 }
 
-# under_memory SEED COMMAND…: ten amounts between what starts and what suffices.
+# Number of amounts of memory that a command is tried with.
+AMOUNTS=${FEEDMILL_AMOUNTS:-4}
+
+# under_memory SEED COMMAND…: the least amount, and others up to what suffices.
 # Where $expected is "any", output is not compared.
 under_memory() {
   local seed=$1 least enough kib k failed=0
@@ -56,8 +59,8 @@ under_memory() {
   least=$(least_memory)
   enough=$(enough_memory "$least" "$@")
   RANDOM=$seed
-  for ((k = 0; k < 10; k++)); do
-    kib=$((least + $(random $((enough - least + 4096)))))
+  for ((k = 0; k < AMOUNTS; k++)); do
+    kib=$((least + (k > 0 ? $(random $((enough - least + 4096))) : 0)))
     run --separate-stderr in_memory "$kib" "$@"
     ended_well "in $kib KiB: $*"
     ((status == 0)) || failed=$((failed + 1))
