@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "cloud/google_tokens.h"
 #include "cloud/http_client.h"
-#include "cloud/rsa_signature.h"
 #include "core/io/file_systems.h"
+#include "core/plugins/libcrypto.h"
 
 namespace feedmill {
 namespace {

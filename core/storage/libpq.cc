@@ -1,6 +1,5 @@
 #include "core/storage/libpq.h"
 
-#include <dlfcn.h>
 #include <poll.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/base/url_secrets.h"
+#include "core/plugins/system_library.h"
 
 namespace feedmill {
 namespace {
@@ -73,36 +73,34 @@ struct PostgresConnection::Library {
 absl::StatusOr<const PostgresConnection::Library*> PostgresConnection::Load() {
   static Library library;
   static const absl::Status loaded = [] {
-    void* const handle = dlopen("libpq.so.5", RTLD_NOW | RTLD_LOCAL);
-    if (handle == nullptr) {
+    const SystemLibrary found{"libpq.so.5"};
+    if (!found.loaded()) {
       return FailedPrecondition(
           "state in PostgreSQL needs the library libpq.so.5, of Debian's "
           "package libpq5: {}",
-          Trimmed(dlerror()));
+          found.error());
     }
-    const auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(
-          dlsym(handle, name));
-      return function != nullptr;
-    };
     const bool whole =
-        find("PQconnectdb", library.connect) &&
-        find("PQstatus", library.status) &&
-        find("PQerrorMessage", library.error) &&
-        find("PQfinish", library.finish) &&
-        find("PQsetnonblocking", library.set_nonblocking) &&
-        find("PQsendQueryParams", library.send) &&
-        find("PQflush", library.flush) && find("PQsocket", library.socket) &&
-        find("PQconsumeInput", library.consume) &&
-        find("PQisBusy", library.is_busy) &&
-        find("PQgetResult", library.result) &&
-        find("PQresultStatus", library.result_status) &&
-        find("PQresultErrorMessage", library.result_error) &&
-        find("PQresultErrorField", library.result_field) &&
-        find("PQntuples", library.rows) && find("PQnfields", library.columns) &&
-        find("PQgetvalue", library.value) &&
-        find("PQgetisnull", library.is_null) &&
-        find("PQcmdTuples", library.affected) && find("PQclear", library.clear);
+        found.Find("PQconnectdb", library.connect) &&
+        found.Find("PQstatus", library.status) &&
+        found.Find("PQerrorMessage", library.error) &&
+        found.Find("PQfinish", library.finish) &&
+        found.Find("PQsetnonblocking", library.set_nonblocking) &&
+        found.Find("PQsendQueryParams", library.send) &&
+        found.Find("PQflush", library.flush) &&
+        found.Find("PQsocket", library.socket) &&
+        found.Find("PQconsumeInput", library.consume) &&
+        found.Find("PQisBusy", library.is_busy) &&
+        found.Find("PQgetResult", library.result) &&
+        found.Find("PQresultStatus", library.result_status) &&
+        found.Find("PQresultErrorMessage", library.result_error) &&
+        found.Find("PQresultErrorField", library.result_field) &&
+        found.Find("PQntuples", library.rows) &&
+        found.Find("PQnfields", library.columns) &&
+        found.Find("PQgetvalue", library.value) &&
+        found.Find("PQgetisnull", library.is_null) &&
+        found.Find("PQcmdTuples", library.affected) &&
+        found.Find("PQclear", library.clear);
     return whole ? absl::OkStatus()
                  : FailedPrecondition("libpq.so.5 lacks functions of libpq 9");
   }();

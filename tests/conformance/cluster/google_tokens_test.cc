@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
-#include "cloud/rsa_signature.h"
 #include "core/base/status.h"
+#include "core/plugins/libcrypto.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -167,6 +167,14 @@ TEST(Rs256, OpensslVerifiesASignature) {
   EXPECT_EQ(run(verify + (folder / "text")), 0);
   EXPECT_NE(run(verify + (folder / "other")), 0);
   EXPECT_TRUE(absl::IsInvalidArgument(SignRs256("no key", "a").status()));
+}
+
+// Test case 2 of RFC 4231.
+TEST(Hmac, IsEqualToTheRfcs) {
+  const auto code = HmacSha256("Jefe", "what do ya want for nothing?");
+  ASSERT_TRUE(code.ok()) << code.status();
+  EXPECT_EQ(absl::BytesToHexString(*code),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
 }
 
 }  // namespace

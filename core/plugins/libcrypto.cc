@@ -1,12 +1,11 @@
-#include "cloud/rsa_signature.h"
+#include "core/plugins/libcrypto.h"
 
-#include <dlfcn.h>
-
+#include <array>
 #include <cstddef>
 #include <memory>
-#include <type_traits>
 
 #include "core/base/status.h"
+#include "core/plugins/system_library.h"
 
 namespace feedmill {
 namespace {
@@ -24,34 +23,31 @@ struct Libcrypto {
                void* engine, void* key);  // EVP_DigestSignInit
   int (*sign)(void* context, unsigned char* signature, size_t* size,
               const unsigned char* text, size_t text_size);
+  unsigned char* (*hmac)(const void* digest, const void* key, int key_size,
+                         const unsigned char* text, size_t text_size,
+                         unsigned char* code, unsigned* code_size);  // HMAC
 };
 
 absl::StatusOr<const Libcrypto*> LoadLibcrypto() {
   static Libcrypto library;
   static const absl::Status loaded = [] {
-    void* handle = nullptr;
-    for (const char* name : {"libcrypto.so.3", "libcrypto.so.1.1"}) {
-      if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    }
-    if (handle == nullptr) {
+    const SystemLibrary found{"libcrypto.so.3", "libcrypto.so.1.1"};
+    if (!found.loaded()) {
       return FailedPrecondition(
-          "the key of a service account needs the library libcrypto.so.3, of "
-          "Debian's package libssl3");
+          "signatures of keys need the library libcrypto.so.3, of Debian's "
+          "package libssl3");
     }
-    const auto find = [&](const char* name, auto& function) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(
-          dlsym(handle, name));
-      return function != nullptr;
-    };
-    const bool whole = find("BIO_new_mem_buf", library.new_memory) &&
-                       find("BIO_free", library.free_memory) &&
-                       find("PEM_read_bio_PrivateKey", library.read_key) &&
-                       find("EVP_PKEY_free", library.free_key) &&
-                       find("EVP_MD_CTX_new", library.new_context) &&
-                       find("EVP_MD_CTX_free", library.free_context) &&
-                       find("EVP_sha256", library.sha256) &&
-                       find("EVP_DigestSignInit", library.begin) &&
-                       find("EVP_DigestSign", library.sign);
+    const bool whole =
+        found.Find("BIO_new_mem_buf", library.new_memory) &&
+        found.Find("BIO_free", library.free_memory) &&
+        found.Find("PEM_read_bio_PrivateKey", library.read_key) &&
+        found.Find("EVP_PKEY_free", library.free_key) &&
+        found.Find("EVP_MD_CTX_new", library.new_context) &&
+        found.Find("EVP_MD_CTX_free", library.free_context) &&
+        found.Find("EVP_sha256", library.sha256) &&
+        found.Find("EVP_DigestSignInit", library.begin) &&
+        found.Find("EVP_DigestSign", library.sign) &&
+        found.Find("HMAC", library.hmac);
     return whole ? absl::OkStatus()
                  : FailedPrecondition("libcrypto lacks functions of OpenSSL");
   }();
@@ -90,6 +86,19 @@ absl::StatusOr<std::string> SignRs256(std::string_view key,
     }
   }
   return InvalidArgument("the private key cannot sign with SHA-256");
+}
+
+absl::StatusOr<std::string> HmacSha256(std::string_view key,
+                                       std::string_view text) {
+  FM_ASSIGN_OR_RETURN(const Libcrypto* const library, LoadLibcrypto());
+  std::array<unsigned char, 32> code{};
+  unsigned size = 0;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(text.data());
+  if (library->hmac(library->sha256(), key.data(), static_cast<int>(key.size()),
+                    bytes, text.size(), code.data(), &size) == nullptr) {
+    return InvalidArgument("the key cannot sign with HMAC and SHA-256");
+  }
+  return std::string(code.begin(), code.end());
 }
 
 }  // namespace feedmill
