@@ -31,11 +31,11 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
     options.stop = std::move(stop);
     return PostgresJournal::Open(work_dir, std::move(options));
   }
-  if (scheme != "s3" && scheme != "gs") {
+  if (scheme != "s3" && scheme != "gs" && scheme != "az") {
     return InvalidArgument(
         "the work-dir '{}' is of {}://, and the state is kept in a folder of "
         "this machine, in PostgreSQL (postgresql://host/database), or in an "
-        "s3:// or gs:// store with conditional puts",
+        "s3://, gs:// or az:// store with conditional puts",
         HideUrlSecrets(work_dir), scheme);
   }
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(work_dir));

@@ -19,6 +19,7 @@
 #include "core/io/read_stop.h"
 #include "core/net/log.h"
 #include "core/process/process_quota.h"
+#include "stores/azure/azure_files.h"
 #include "stores/google/google_files.h"
 #include "stores/http/http_files.h"
 #include "stores/http/http_store.h"
@@ -93,7 +94,10 @@ absl::Status AddStoresTo(FileSystems& file_systems,
     };
     std::shared_ptr<const FileSystem> files =
         std::make_shared<const DeferredFiles>(make);
-    if (std::string_view(scheme) == "gs" && google != nullptr) {
+    if (std::string_view(scheme) == "az") {
+      files =
+          MakeAzureFiles(store, Environment(FromEnvironment), std::move(files));
+    } else if (google != nullptr) {
       files = MakeGoogleFiles(store, Environment(FromEnvironment),
                               std::move(google), std::move(files));
     }

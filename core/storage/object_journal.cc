@@ -172,17 +172,20 @@ absl::StatusOr<std::unique_ptr<ObjectJournal>> ObjectJournal::Open(
   return journal;
 }
 
-// A store that ignores the condition would let two writers continue.
+// A store that ignores the condition would let two writers continue. The second
+// object is longer: Arrow's client of az:// compares sizes instead.
 absl::Status ObjectJournal::CheckConditions() {
   const std::string name = NameOf("probe", writer_);
   FM_ASSIGN_OR_RETURN(const bool first, files_.WriteNew(name, "1"));
-  FM_ASSIGN_OR_RETURN(const bool again, files_.WriteNew(name, "2"));
+  FM_ASSIGN_OR_RETURN(const bool again, files_.WriteNew(name, "22"));
   files_.Remove(name).IgnoreError();
   if (first && !again) return absl::OkStatus();
   return FailedPrecondition(
       "this store does not refuse a put of an object that exists "
-      "(If-None-Match: *), so that two dispatchers could write; keep the state "
-      "in a folder, or in a store that has conditional puts");
+      "(If-None-Match: *), or feedmill cannot ask for it with this login "
+      "(az:// and gs:// logins that only Arrow's client knows), so that two "
+      "dispatchers could write; keep the state in a folder, or use a store and "
+      "a login with conditional puts");
 }
 
 absl::Status ObjectJournal::Lead() {

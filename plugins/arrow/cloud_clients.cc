@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <string_view>
 
-#include "absl/strings/ascii.h"
 #include "core/base/status.h"
+#include "core/io/azure_access.h"
 #include "core/io/url_options.h"
 #include "plugins/arrow/arrow_status.h"
 
@@ -53,62 +52,6 @@ StoreAddress AddressOf(std::string_view text) {
   address.host = text.substr(0, slash);
   address.path = text.substr(std::min(slash + 1, text.size()));
   return address;
-}
-
-// Parses "AccountName=a;AccountKey=b==" into a map.
-std::map<std::string, std::string> PartsOfConnection(std::string_view text) {
-  std::map<std::string, std::string> parts;
-  while (!text.empty()) {
-    const std::string_view part = text.substr(0, text.find(';'));
-    text.remove_prefix(std::min(part.size() + 1, text.size()));
-    const size_t equals = part.find('=');
-    if (equals == std::string_view::npos) continue;
-    parts.emplace(part.substr(0, equals), part.substr(equals + 1));
-  }
-  return parts;
-}
-
-struct AzureAccess {
-  std::string account;
-  std::string key;
-  std::string token;     // shared access signature
-  std::string endpoint;  // "": Azure itself
-};
-
-AzureAccess AzureAccessOfEnvironment() {
-  auto parts = PartsOfConnection(Variable("AZURE_STORAGE_CONNECTION_STRING"));
-  if (!parts.empty()) {
-    return {parts["AccountName"], parts["AccountKey"],
-            parts["SharedAccessSignature"], parts["BlobEndpoint"]};
-  }
-  return {Variable("AZURE_STORAGE_ACCOUNT"), Variable("AZURE_STORAGE_KEY"),
-          Variable("AZURE_STORAGE_SAS_TOKEN"), ""};
-}
-
-// The environment's access, as the options of a URL change it.
-absl::StatusOr<AzureAccess> AzureAccessOf(const CloudAccess& options) {
-  AzureAccess access = AzureAccessOfEnvironment();
-  if (!options.account.empty() && options.account != access.account) {
-    const std::string name = absl::AsciiStrToUpper(options.account);
-    access = {options.account, Variable(("AZURE_STORAGE_KEY_" + name).c_str()),
-              Variable(("AZURE_STORAGE_SAS_TOKEN_" + name).c_str()), ""};
-  }
-  if (access.account.empty()) {
-    return FailedPrecondition(
-        "no account: set AZURE_STORAGE_CONNECTION_STRING, or "
-        "AZURE_STORAGE_ACCOUNT and, unless Azure's default credentials have "
-        "access, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN; or write "
-        "?account=NAME behind the name");
-  }
-  if (options.endpoint.empty()) return access;
-  access.endpoint = options.endpoint;
-  if (!access.key.empty() || options.anonymous.value_or(false)) {
-    return access;
-  }
-  return FailedPrecondition(
-      "endpoint_override needs an account key or anonymous=true: a token of "
-      "the environment is not sent to a server that a URL names; for a token, "
-      "set BlobEndpoint in AZURE_STORAGE_CONNECTION_STRING");
 }
 
 absl::Status SetEndpoint(const std::string& endpoint,
@@ -167,14 +110,16 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
     const CloudAccess& url_access, const CloudSettings& settings) {
   return WithoutExceptions(
       [&]() -> absl::StatusOr<std::shared_ptr<const CloudStore>> {
-        FM_ASSIGN_OR_RETURN(const AzureAccess access,
-                            AzureAccessOf(url_access));
+        FM_ASSIGN_OR_RETURN(
+            const AzureAccess access,
+            AzureAccessOf(url_access, [](const std::string& name) {
+              return Variable(name.c_str());
+            }));
         arrow::fs::AzureOptions options;
         options.account_name = access.account;
         FM_RETURN_IF_ERROR(SetEndpoint(access.endpoint, options));
         const arrow::Status set =
-            url_access.anonymous.value_or(IsSet("AZURE_NO_SIGN_REQUEST"))
-                ? options.ConfigureAnonymousCredential()
+            access.anonymous ? options.ConfigureAnonymousCredential()
             : !access.key.empty()
                 ? options.ConfigureAccountKeyCredential(access.key)
             : !access.token.empty()

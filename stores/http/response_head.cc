@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "absl/strings/ascii.h"
 #include "absl/time/civil_time.h"
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
@@ -170,6 +171,22 @@ std::string ConditionOf(const FileIdentity& identity) {
 bool MayPass(int status) {
   return status == 408 || status == 425 || status == 429 ||
          (status >= 500 && status != 501 && status != 505);
+}
+
+std::string WordOf(std::string_view answer, std::string_view tag) {
+  const std::string open = fmt::format("<{}>", tag);
+  const size_t begin = answer.find(open);
+  if (begin == std::string_view::npos) return "";
+  answer.remove_prefix(begin + open.size());
+  const std::string_view word = answer.substr(0, answer.find('<'));
+  const auto plain = [](char c) {
+    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
+           c == '_';
+  };
+  if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {
+    return "";
+  }
+  return std::string(word);
 }
 
 absl::Status RefusalOf(const std::string& url, int status) {

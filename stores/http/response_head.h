@@ -85,6 +85,10 @@ std::string ConditionOf(const FileIdentity& identity);
 // True for temporary errors: 408, 425, 429, and 5xx except 501 and 505.
 bool MayPass(int status);
 
+// Returns the text of the first element TAG of a store's answer in XML, if it
+// is a plain word; else "".
+std::string WordOf(std::string_view answer, std::string_view tag);
+
 // Returns the error of an answer that a repeat would not change. The text has
 // `url`.
 absl::Status RefusalOf(const std::string& url, int status);

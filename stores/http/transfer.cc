@@ -245,7 +245,7 @@ bool Transfer::AcceptHead() {
     refusal_ = UnknownCodingError(url(), coding);
   } else if (status == 206 && kind_ != Kind::kWhole) {
     head_good_ = AcceptRange();
-  } else if (status == 200 || IsEmptySuccess()) {
+  } else if (status == 200 || IsChanged()) {
     head_good_ = AcceptWhole();
     if (head_good_ && kind_ == Kind::kRange) {
       const std::lock_guard lock(mutex_);
@@ -261,14 +261,17 @@ bool Transfer::AcceptHead() {
   return head_good_;
 }
 
-// True for "No Content", the answer to a request that removes a file.
-bool Transfer::IsEmptySuccess() const {
-  return head_.status() == 204 && kind_ == Kind::kWhole;
+// True for "Created", "Accepted" and "No Content", which answer requests that
+// make or remove a file.
+bool Transfer::IsChanged() const {
+  const int status = head_.status();
+  return (status == 201 || status == 202 || status == 204) &&
+         kind_ == Kind::kWhole;
 }
 
 bool Transfer::IsRefused() const {
   const int status = head_.status();
-  if (IsEmptySuccess()) return false;
+  if (IsChanged()) return false;
   if (status == 206 || status == 416) return kind_ == Kind::kWhole;
   return status != 0 && status != 200 && status != 412 && !MayPass(status);
 }

@@ -141,7 +141,7 @@ class Transfer {
   bool AcceptRange();
   bool AcceptWhole();
   absl::Status TooLong() const;
-  bool IsEmptySuccess() const;
+  bool IsChanged() const;
   // True if the status belongs to an error that does not pass by itself. A
   // RequestMaker may know more from the body.
   bool IsRefused() const;

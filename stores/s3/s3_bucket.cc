@@ -1,12 +1,10 @@
 #include "stores/s3/s3_bucket.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "core/base/ascii_text.h"
 #include "core/base/status.h"
@@ -138,22 +136,6 @@ std::string ChecksumText(std::string_view body) {
 
 std::string ChecksumHeader(std::string_view body) {
   return "x-amz-checksum-crc32c: " + ChecksumText(body);
-}
-
-std::string WordOf(std::string_view answer, std::string_view tag) {
-  const std::string open = fmt::format("<{}>", tag);
-  const size_t begin = answer.find(open);
-  if (begin == std::string_view::npos) return "";
-  answer.remove_prefix(begin + open.size());
-  const std::string_view word = answer.substr(0, answer.find('<'));
-  const auto plain = [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' ||
-           c == '_';
-  };
-  if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {
-    return "";
-  }
-  return std::string(word);
 }
 
 absl::Status S3Refusal(const std::string& name, const ResponseHead& head,

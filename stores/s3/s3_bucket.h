@@ -36,10 +36,6 @@ struct S3Change {
 std::string ChecksumHeader(std::string_view body);
 // Returns the CRC-32C of a body as S3 writes it: big endian, in base64.
 std::string ChecksumText(std::string_view body);
-// Returns the text of the first element TAG of an answer, if it is a plain
-// word; else "".
-std::string WordOf(std::string_view answer, std::string_view tag);
-
 // A bucket with its access settings and keys. Shared by its requests. Any
 // thread.
 class S3Bucket : public std::enable_shared_from_this<S3Bucket> {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Dispatchers whose state is in s3://, gs://, PostgreSQL or a folder, and their standbys, on a server of this test.
+"""Dispatchers whose state is in s3://, gs://, az://, PostgreSQL or a folder, and their standbys, on a server of this test.
 
-    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|gs|postgresql|folder [TEST …]"""
+    tests/stores/state_in_stores.py --binary build/release/bin/feedmill --store s3|gs|az|postgresql|folder [TEST …]"""
 import contextlib
 import json
 import os
@@ -290,4 +290,4 @@ if __name__ == "__main__":
     run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
                         a_leader_that_stands_still_is_fenced, a_leader_hands_over, a_standby_ends_by_its_signal, a_state_is_copied,
                         a_fifth_of_requests_fails, the_server_restarts],
-              ("s3", "gs", "postgresql", "folder"), Place.choose)
+              ("s3", "gs", "az", "postgresql", "folder"), Place.choose)

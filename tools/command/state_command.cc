@@ -16,12 +16,12 @@ constexpr char kStateSummary[] =
     "place that has no state yet, from a folder to a store and back. No\n"
     "dispatcher may lead either of them.";
 constexpr char kStateExamples[] =
-    "Places are folders, s3://bucket/folder, gs://bucket/folder and\n"
-    "postgresql://host/database. Workers and readers continue at a dispatcher "
-    "that\n"
-    "starts on the copy. Start none on the place that was copied: both would "
-    "hand\n"
-    "out the same work.\n"
+    "Places are folders, s3://bucket/folder, gs://bucket/folder,\n"
+    "az://container/folder and postgresql://host/database. Workers and "
+    "readers\n"
+    "continue at a dispatcher that starts on the copy. Start none on the "
+    "place\n"
+    "that was copied: both would hand out the same work.\n"
     "\n"
     "Examples:\n"
     "  feedmill state show /var/lib/feedmill\n"
