@@ -124,6 +124,40 @@ class Chart(unittest.TestCase):
         self.assertEqual(service["clusterIP"], "None")
         self.assertIs(service["publishNotReadyAddresses"], True)
 
+    def test_of_two_dispatchers_one_waits(self) -> None:
+        two = ["--set", "dispatcher.replicas=2,dispatcher.workDir=s3://bucket/mill"]
+        items = template(*ALL, *two)
+        dispatcher = of_kind(items, "StatefulSet")[0]["spec"]
+        pod = dispatcher["template"]["spec"]
+        self.assertEqual(dispatcher["replicas"], 2)
+        self.assertNotIn("volumeClaimTemplates", dispatcher)
+        self.assertIn({"name": "state", "emptyDir": {}}, pod["volumes"])
+        arguments = pod["containers"][0]["args"]
+        self.assertTrue({"--standby", "--work-dir=s3://bucket/mill"} <= set(arguments))
+        probe = pod["containers"][0]["readinessProbe"]["httpGet"]["path"]
+        self.assertEqual(probe, "/healthz")  # an update waits until a standby is ready
+        self.assertIn("podAntiAffinity", pod["affinity"])
+        hpa = of_kind(items, "HorizontalPodAutoscaler")[0]["spec"]["metrics"][0]["external"]
+        self.assertEqual(hpa["metric"]["selector"]["matchLabels"], {"namespace": "default"})
+        keda = template(*KEYS, *two, "--set", "autoscaling.keda.enabled=true")
+        query = of_kind(keda, "ScaledObject")[0]["spec"]["triggers"][0]["metadata"]["query"]
+        self.assertIn('pod=~"mill-feedmill-dispatcher-[0-9]+"', query)
+        affinity = "dispatcher.affinity.nodeAffinity.a=b"
+        given = of_kind(template(*ALL, *two, "--set", affinity), "StatefulSet")[0]["spec"]
+        self.assertEqual(given["template"]["spec"]["affinity"], {"nodeAffinity": {"a": "b"}})
+
+    def test_a_dispatcher_alone_keeps_its_volume_or_store(self) -> None:
+        dispatcher = of_kind(template(*ALL), "StatefulSet")[0]["spec"]
+        self.assertEqual(len(dispatcher["volumeClaimTemplates"]), 1)
+        self.assertNotIn("--standby", dispatcher["template"]["spec"]["containers"][0]["args"])
+        stored = template(*ALL, "--set", "dispatcher.workDir=gs://bucket/mill")
+        dispatcher = of_kind(stored, "StatefulSet")[0]["spec"]
+        self.assertNotIn("volumeClaimTemplates", dispatcher)
+        # It waits for the end of the lease of the one before it.
+        self.assertIn("--standby", dispatcher["template"]["spec"]["containers"][0]["args"])
+        refused = helm("template", "mill", CHART, *KEYS, "--set", "dispatcher.replicas=2")
+        self.assertIn("dispatcher.workDir", refused.stderr)
+
     def test_an_autoscaler_alone_decides_the_number_of_workers(self) -> None:
         self.assertNotIn("replicas", of_kind(template(*ALL), "Deployment")[0]["spec"])
         items = template(*KEYS, "--set", "autoscaling.keda.enabled=true")

@@ -80,13 +80,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 {{- end -}}
 
+{{- /* The argument is the path of the readiness probe. */ -}}
 {{- define "feedmill.probes" -}}
 startupProbe:
   httpGet: {path: /healthz, port: http}
   periodSeconds: 1
   failureThreshold: 60
 readinessProbe:
-  httpGet: {path: /readyz, port: http}
+  httpGet: {path: {{ . }}, port: http}
   periodSeconds: 2
   timeoutSeconds: 2
 livenessProbe:
