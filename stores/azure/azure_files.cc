@@ -124,11 +124,11 @@ class AzureFiles final : public ForwardingFiles {
     if (!access->anonymous && access->key.empty() && access->token.empty()) {
       return absl::UnimplementedError("Azure's default credentials");
     }
-    return store_->Run(Transfer::Whole(
-        {name,
-         std::make_shared<AzureEditRequest>(
-             name, std::move(url), *std::move(access), std::move(change))},
-        std::nullopt, store_->options));
+    const auto maker = std::make_shared<const AzureEditRequest>(
+        name, std::move(url), *std::move(access), std::move(change));
+    FM_RETURN_IF_ERROR(maker->Prepare());
+    return store_->Run(
+        Transfer::Whole({name, maker}, std::nullopt, store_->options));
   }
 
   absl::StatusOr<const FileSystem*> Target(

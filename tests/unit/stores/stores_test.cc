@@ -42,5 +42,20 @@ TEST(Stores, AMissingPluginIsAnErrorOfTheFirstUse) {
                                HasSubstr("libfeedmill_arrow.so")));
 }
 
+TEST(Stores, AMalformedKeyOfAzureIsAnErrorBeforeARequest) {
+  FileSystems systems;
+  ASSERT_TRUE(AddStoresTo(systems).ok());
+  setenv("AZURE_STORAGE_ACCOUNT", "lab7", 1);
+  setenv("AZURE_STORAGE_KEY", "no base64!", 1);
+  const auto made = (*systems.Find("az://c/a"))->WriteNew("az://c/a", "1");
+  unsetenv("AZURE_STORAGE_ACCOUNT");
+  unsetenv("AZURE_STORAGE_KEY");
+  EXPECT_TRUE(absl::IsFailedPrecondition(made.status()));
+  EXPECT_THAT(
+      std::string(made.status().message()),
+      ::testing::AllOf(HasSubstr("az://c/a"), HasSubstr("AZURE_STORAGE_KEY"),
+                       ::testing::Not(HasSubstr("base64!"))));
+}
+
 }  // namespace
 }  // namespace feedmill
