@@ -261,12 +261,13 @@ bool Transfer::AcceptHead() {
   return head_good_;
 }
 
-// True for "Created", "Accepted" and "No Content", which answer requests that
-// make or remove a file.
+// True for "No Content", and for a store's "Created" and "Accepted", which
+// answer requests that make or remove a file. A web server's 202 has no file.
 bool Transfer::IsChanged() const {
   const int status = head_.status();
-  return (status == 201 || status == 202 || status == 204) &&
-         kind_ == Kind::kWhole;
+  const bool of_store =
+      file_.maker != nullptr && (status == 201 || status == 202);
+  return kind_ == Kind::kWhole && (status == 204 || of_store);
 }
 
 bool Transfer::IsRefused() const {

@@ -355,6 +355,15 @@ TEST_F(TransferTest, ARefusalIsNotRepeated) {
   EXPECT_TRUE(absl::IsFailedPrecondition(transfer->WaitForEnd()));
 }
 
+TEST_F(TransferTest, AcceptedOfAWebServerIsNoFile) {
+  const auto transfer = Transfer::Whole(kUrl, std::nullopt, options_);
+  transfer->BeginAttempt(now_);
+  Head(*transfer, {"HTTP/1.1 202 x"});
+  EXPECT_FALSE(Body(*transfer, "wait"));
+  EXPECT_FALSE(transfer->EndAttempt(now_, cut_));
+  EXPECT_TRUE(absl::IsFailedPrecondition(transfer->WaitForEnd()));
+}
+
 TEST_F(TransferTest, AProbeLearnsSizeAndVersion) {
   const auto probe = Transfer::Probe(kUrl, options_);
   EXPECT_EQ(probe->BeginAttempt(now_), "0-15");
