@@ -78,6 +78,8 @@ PlaceMap RotationOf(Numbers n) {
   return AffineOf(n[0], n[1], std::array{-n[2], 0.0, 0.0, 1.0, 0.0, 0.0});
 }
 
+constexpr size_t kUnused = 99;  // no number has this place
+
 // A function of boxes, or of points, and numbers.
 struct PlaceFunction {
   const char* name;
@@ -86,15 +88,13 @@ struct PlaceFunction {
   PlaceMap (*map)(Numbers numbers);
   // The places of numbers that are heights and widths, which are 0 or more, and
   // of those that must be above 0.
-  std::array<size_t, 2> lengths{kNone, kNone};
-  std::array<size_t, 2> positive{kNone, kNone};
-  static constexpr size_t kNone = 99;
+  std::array<size_t, 2> lengths{kUnused, kUnused};
+  std::array<size_t, 2> positive{kUnused, kUnused};
 
   bool boxes() const { return name[0] == 'b'; }
   size_t width() const { return boxes() ? 4 : 2; }
 };
 constexpr size_t kNumbersMax = 8;
-constexpr size_t kUnused = PlaceFunction::kNone;
 
 constexpr const char* kAffineArguments =
     "h, w, degrees, right, down, scale, shear_x, shear_y";
@@ -242,15 +242,18 @@ void MoveBox(const PlaceMap& map, const T* from, T* to) {
   }
 }
 
-// Calls move(type of numbers, function) for a column of float32 or float64.
+// Calls visit(zero of the dtype) for float32 or float64.
 template <class F>
 absl::Status VisitPlaces(DType dtype, F&& visit) {
   return dtype == DType::kFloat32 ? visit(float{}) : visit(double{});
 }
 
-absl::Status ComputeMoved(const PlaceFunction& function,
-                          std::span<const Argument> arguments, size_t rows,
-                          const ValueType& type, OutputColumn& out) {
+// Makes places in the shapes of argument 0. Calls make(row, given, to) for each
+// row, which writes as many numbers as are given.
+template <class F>
+absl::Status MakePlaces(std::string_view function, size_t width,
+                        std::span<const Argument> arguments, size_t rows,
+                        const ValueType& type, OutputColumn& out, F&& make) {
   const Column& from = *arguments[0].column;
   const auto items =
       static_cast<size_t>(CopyRowShapes(arguments[0], rows, type, out));
@@ -259,18 +262,30 @@ absl::Status ComputeMoved(const PlaceFunction& function,
     T* to = reinterpret_cast<T*>(out.values.Extend(items * sizeof(T)));
     for (size_t row = 0; row < rows; ++row) {
       out.failed_row = row;
-      FM_ASSIGN_OR_RETURN(const std::span<const T> given,
-                          PlacesOf<T>(function.name, function.width(), from,
-                                      RowOf(arguments[0], row)));
-      FM_ASSIGN_OR_RETURN(const PlaceMap map, MapOf(function, arguments, row));
-      for (size_t k = 0; k < given.size(); k += function.width()) {
-        function.boxes() ? MoveBox(map, &given[k], to)
-                         : MovePoint(map, &given[k], to);
-        to += function.width();
-      }
+      FM_ASSIGN_OR_RETURN(
+          const std::span<const T> given,
+          PlacesOf<T>(function, width, from, RowOf(arguments[0], row)));
+      FM_RETURN_IF_ERROR(make(row, given, to));
+      to += given.size();
     }
     return absl::OkStatus();
   });
+}
+
+absl::Status ComputeMoved(const PlaceFunction& function,
+                          std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) {
+  const size_t width = function.width();
+  return MakePlaces(function.name, width, arguments, rows, type, out,
+                    [&](size_t row, auto given, auto* to) -> absl::Status {
+                      FM_ASSIGN_OR_RETURN(const PlaceMap map,
+                                          MapOf(function, arguments, row));
+                      for (size_t k = 0; k < given.size(); k += width) {
+                        function.boxes() ? MoveBox(map, &given[k], to + k)
+                                         : MovePoint(map, &given[k], to + k);
+                      }
+                      return absl::OkStatus();
+                    });
 }
 
 // ---- boxes.convert
@@ -316,24 +331,14 @@ absl::Status ComputeConverted(std::span<const Argument> arguments, size_t rows,
                               const ValueType& type, OutputColumn& out) {
   FM_ASSIGN_OR_RETURN(const Format before, FormatOf(*arguments[1].type));
   FM_ASSIGN_OR_RETURN(const Format after, FormatOf(*arguments[2].type));
-  const Column& from = *arguments[0].column;
-  const auto items =
-      static_cast<size_t>(CopyRowShapes(arguments[0], rows, type, out));
-  return VisitPlaces(from.dtype, [&](auto zero) -> absl::Status {
-    using T = decltype(zero);
-    T* to = reinterpret_cast<T*>(out.values.Extend(items * sizeof(T)));
-    for (size_t row = 0; row < rows; ++row) {
-      out.failed_row = row;
-      FM_ASSIGN_OR_RETURN(
-          const std::span<const T> given,
-          PlacesOf<T>(kConvert, 4, from, RowOf(arguments[0], row)));
-      std::copy(given.begin(), given.end(), to);
-      for (size_t k = 0; k < given.size(); k += 4, to += 4) {
-        ConvertBox(before, after, to);
-      }
-    }
-    return absl::OkStatus();
-  });
+  return MakePlaces(kConvert, 4, arguments, rows, type, out,
+                    [&](size_t /*row*/, auto given, auto* to) {
+                      std::copy(given.begin(), given.end(), to);
+                      for (size_t k = 0; k < given.size(); k += 4) {
+                        ConvertBox(before, after, to + k);
+                      }
+                      return absl::OkStatus();
+                    });
 }
 
 // ---- boxes.valid
