@@ -91,8 +91,9 @@ struct DecodeImageOperator : DropsUnneeded {
   static constexpr std::string_view kName = "decode_image";
   static constexpr Description kDescription = {
       .summary =
-          "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 or uint16 "
-          "[height, width, channels].",
+          "Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM, TIFF, HEIF, AVIF) "
+          "to "
+          "uint8 or uint16 [height, width, channels].",
       .yaml = R"(decode_image:
 decode_image: {component: image, channels: 1}
 decode_image: {component: depth, channels: 1, dtype: uint16}

@@ -57,30 +57,24 @@ ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   return size;
 }
 
-// A codec that makes RGB or RGBA pixels.
-struct RgbCodec {
-  bool (*recognizes)(std::string_view file);
-  absl::StatusOr<ImageSize> (*read_size)(std::string_view file);
-  absl::Status (*decode)(std::string_view file, ImageSize size,
-                         int64_t channels, std::span<uint8_t> pixels);
-  // For files that may have samples of 16 bits; else null.
-  absl::Status (*decode_wide)(std::string_view file, ImageSize size,
-                              int64_t channels,
-                              std::span<uint16_t> pixels) = nullptr;
-};
-
-constexpr RgbCodec kRgbCodecs[] = {
+constexpr ImageCodec kImageCodecs[] = {
     {IsWebp, ReadWebpSize, DecodeWebp},
     {IsGif, ReadGifSize, DecodeGif},
     {IsBmp, ReadBmpSize, DecodeBmp},
     {IsPnm, ReadPnmSize, DecodePnm, DecodeWidePnm},
 };
 
+// The codecs of libraries, once they are known.
+std::span<const ImageCodec>& OtherCodecs() {
+  static std::span<const ImageCodec> codecs;
+  return codecs;
+}
+
 // Returns the name of a format that is not decoded, by its first bytes; ""
 // if they are of no image.
 std::string_view OtherImageFormat(std::string_view file) {
   using std::string_view_literals::operator""sv;
-  if (file.starts_with("II*\0"sv) || file.starts_with("MM\0*"sv)) return "TIFF";
+  if (IsTiff(file)) return "TIFF";
   if (file.starts_with("\xff\x0a") || file.substr(0, 8) == "\0\0\0\fJXL "sv) {
     return "JPEG XL";
   }
@@ -106,15 +100,18 @@ absl::Status UnknownFormat(std::string_view file) {
       "bytes");
 }
 
-absl::StatusOr<const RgbCodec*> RgbCodecOf(std::string_view file) {
-  for (const RgbCodec& codec : kRgbCodecs) {
-    if (codec.recognizes(file)) return &codec;
+absl::StatusOr<const ImageCodec*> ImageCodecOf(std::string_view file) {
+  for (const std::span<const ImageCodec> codecs :
+       {std::span<const ImageCodec>(kImageCodecs), OtherCodecs()}) {
+    for (const ImageCodec& codec : codecs) {
+      if (codec.recognizes(file)) return &codec;
+    }
   }
   return UnknownFormat(file);
 }
 
 absl::StatusOr<ImageSize> ReadRgbSize(std::string_view file) {
-  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
+  FM_ASSIGN_OR_RETURN(const ImageCodec* const codec, ImageCodecOf(file));
   return codec->read_size(file);
 }
 
@@ -150,7 +147,7 @@ std::span<uint16_t> AsWide(std::span<uint8_t> pixels) {
 absl::Status DecodeRgbOrGray(std::string_view file,
                              const DecodeOptions& options, ImageSize size,
                              std::span<uint8_t> pixels) {
-  FM_ASSIGN_OR_RETURN(const RgbCodec* const codec, RgbCodecOf(file));
+  FM_ASSIGN_OR_RETURN(const ImageCodec* const codec, ImageCodecOf(file));
   const auto decode = [&](std::span<uint8_t> target) {
     return DecodeOrLuma(options.channels, target, [&](int64_t c, auto out) {
       return codec->decode(file, size, c, out);
@@ -167,6 +164,10 @@ absl::Status DecodeRgbOrGray(std::string_view file,
 }
 
 }  // namespace
+
+void UseImageCodecs(std::span<const ImageCodec> codecs) {
+  OtherCodecs() = codecs;
+}
 
 ImageDecoder::ImageDecoder() : jpeg_(std::make_unique<JpegDecoder>()) {}
 ImageDecoder::~ImageDecoder() = default;

@@ -131,7 +131,9 @@ void AddImageDecoding(FunctionRegistry& registry) {
       {{"image.decode"},
        "`image.decode(x)`, `(x, 3)`, `(x, 3, 'accurate')`, `(x, 3, 'accurate', "
        "[h, w])`, `(x, 1, 'uint16')`",
-       "JPEG, PNG, WebP, GIF, BMP or PNM, of the bytes of one image, to uint8 "
+       "JPEG, PNG, WebP, GIF, BMP, PNM, TIFF, HEIF or AVIF, of the bytes of "
+       "one "
+       "image, to uint8 "
        "[?, ?, channels]; 3 channels, 1, or 4 with alpha. Options: the DCT of "
        "JPEG, 'accurate' or 'fast'; 'uint16' for samples of 16 bits; "
        "'apply_exif_orientation'; all as in `decode_image`. With [h, w], sides "

@@ -29,6 +29,28 @@ inline Palette BlackPalette() {
   return palette;
 }
 
+// A codec that makes RGB or RGBA pixels.
+struct ImageCodec {
+  bool (*recognizes)(std::string_view file);
+  absl::StatusOr<ImageSize> (*read_size)(std::string_view file);
+  absl::Status (*decode)(std::string_view file, ImageSize size,
+                         int64_t channels, std::span<uint8_t> pixels);
+  // For files that may have samples of 16 bits; else null.
+  absl::Status (*decode_wide)(std::string_view file, ImageSize size,
+                              int64_t channels,
+                              std::span<uint16_t> pixels) = nullptr;
+};
+
+// Has all decoders of this process use these codecs, too, for files that no
+// other codec recognizes. `codecs` must outlive all images.
+void UseImageCodecs(std::span<const ImageCodec> codecs);
+
+inline bool IsTiff(std::string_view file) {
+  using std::string_view_literals::operator""sv;
+  return file.starts_with("II*\0"sv) || file.starts_with("MM\0*"sv) ||
+         file.starts_with("II+\0"sv) || file.starts_with("MM\0+"sv);
+}
+
 // The decoders of files make RGB or RGBA, or what DecodeOptions say.
 
 bool IsBmp(std::string_view file);

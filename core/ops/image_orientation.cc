@@ -157,6 +157,7 @@ Orientation ReadOrientation(std::string_view file) {
   const std::string_view exif = IsJpeg(file)   ? ExifOfJpeg(file)
                                 : IsPng(file)  ? ExifOfPng(file)
                                 : IsWebp(file) ? ExifOfWebp(file)
+                                : IsTiff(file) ? file
                                                : std::string_view();
   // The transformations of the values 1 to 8.
   constexpr Orientation kOrientations[] = {

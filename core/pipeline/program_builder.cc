@@ -13,6 +13,7 @@
 #include "core/dataset/step_kind.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
+#include "core/ops/image_libraries.h"
 #include "core/ops/row_items.h"
 #include "core/pipeline/image_parts.h"
 #include "core/pipeline/late_instructions.h"
@@ -69,6 +70,7 @@ ProgramBuilder::ProgramBuilder(std::shared_ptr<const Plan> plan,
       functions_(functions),
       in_order_(in_order),
       spec_(input) {
+  UseImageLibraries();
   for (size_t c = 0; c < input.components.size(); ++c) {
     components_.push_back(NewValue());
   }

@@ -182,8 +182,8 @@ class Steps(StepMethods):
         apply_exif_orientation: bool | None = None,
         dtype: Literal["uint8", "uint16"] | None = None,
     ) -> Self:
-        """Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM) to uint8 or uint16 [height, width,
-        channels].
+        """Decodes images (JPEG, PNG, WebP, GIF, BMP, PNM, TIFF, HEIF, AVIF) to uint8 or uint16
+        [height, width, channels].
 
         The first image of an animation is decoded.
 

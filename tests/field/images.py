@@ -4,6 +4,8 @@
     tests/field/images.py --binary build/release/bin/feedmill [TEST …]"""
 import io
 import json
+import pathlib
+import struct
 import warnings
 
 import numpy as np
@@ -216,7 +218,7 @@ def folders_of_images(feedmill):
 
 
 def formats_of_images(feedmill):
-    """A folder as torchvision's ImageFolder reads it, but for TIFF, and animations."""
+    """A folder as torchvision's ImageFolder reads it, and animations."""
     image, frames = picture(31, 40), [picture(20, 30).rotate(90 * k).quantize(40) for k in range(3)]
     files = {"a.gif": saved(image.quantize(100), "GIF"), "b.bmp": saved(image, "BMP"), "c.ppm": saved(image, "PPM"),
              "d.pgm": saved(image.convert("L"), "PPM"), "e.pbm": saved(image.convert("1"), "PPM"),
@@ -236,12 +238,103 @@ def formats_of_images(feedmill):
         feedmill.write("cut", data[:len(data) // 4])
         done, images = decode(feedmill, "cut")
         assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
-    feedmill.write("scan.tif", saved(image, "TIFF"))
-    done, _ = decode(feedmill, "scan.tif")
-    assert done.returncode == 1 and "scan.tif" in done.stderr and "a TIFF image" in done.stderr, done.stderr
+    feedmill.write("scan.jxl", b"\xff\x0a" + bytes(99))
+    done, _ = decode(feedmill, "scan.jxl")
+    assert done.returncode == 1 and "scan.jxl" in done.stderr and "a JPEG XL image" in done.stderr, done.stderr
 
 
-TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end, folders_of_images, formats_of_images]
+def tiled_tiff(pixels, tile, more=()):
+    """A file of uncompressed tiles."""
+    height, width, samples = pixels.shape
+    whole = np.zeros((-(-height // tile) * tile, -(-width // tile) * tile, samples), pixels.dtype)
+    whole[:height, :width] = pixels
+    parts = [whole[y:y + tile, x:x + tile].tobytes() for y in range(0, height, tile) for x in range(0, width, tile)]
+    tags = [(256, 4, [width]), (257, 4, [height]), (258, 3, [8 * pixels.itemsize] * samples), (259, 3, [1]),
+            (262, 3, [2 if samples > 2 else 1]), (277, 3, [samples]), (284, 3, [1]), (322, 3, [tile]), (323, 3, [tile]),
+            (324, 4, [8 + sum(map(len, parts[:k])) for k in range(len(parts))]), (325, 4, [len(p) for p in parts]), *more]
+    data = b"".join(parts)
+    at = 8 + len(data)  # of longer values
+    entries, longer = b"", b""
+    for tag, kind, values in sorted(tags):
+        text = struct.pack(f"<{len(values)}{'H' if kind == 3 else 'I'}", *values)
+        if len(text) > 4:
+            text, longer = struct.pack("<I", at + len(longer)), longer + text
+        entries += struct.pack("<HHI", tag, kind, len(values)) + text.ljust(4, b"\0")
+    return b"II*\0" + struct.pack("<I", at + len(longer)) + data + longer + struct.pack("<H", len(tags)) + entries + bytes(4)
+
+
+def tiff_images(feedmill):
+    """Kinds of TIFF, and their damage."""
+    image = picture(31, 40)
+    alpha = image.convert("RGBA")
+    alpha.putalpha(image.convert("L").point(lambda v: v + 40))
+    deep = np.random.default_rng(5).integers(0, 1 << 16, (31, 40, 3)).astype("u2")
+    files = {f"{mode}-{how}.tif": saved(image.convert(mode), "TIFF", compression=how)
+             for mode in ("RGB", "L", "P") for how in ("raw", "tiff_lzw", "tiff_adobe_deflate", "packbits")}
+    files |= {"bits.tiff": saved(image.convert("1"), "TIFF", compression="group4"), "alpha.tif": saved(alpha, "TIFF"),
+              "grey-alpha.tif": saved(alpha.convert("LA"), "TIFF"), "tiles.tif": tiled_tiff(np.asarray(image), 16),
+              "grey-tiles.tif": tiled_tiff(np.asarray(image.convert("L"))[..., None], 16)}
+    for name, data in files.items():
+        feedmill.write(f"scans/{name}", data)
+    for mode, options in (("RGB", ""), ("RGBA", ", channels: 4"), ("L", ", channels: 1")):
+        done, images = decode(feedmill, "scans", options)
+        assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+        equal(len(images), len(files))
+        for (name, data), got in zip(sorted(files.items()), images):
+            want = by_pillow(data, mode)[0]
+            assert np.array_equal(got, want.reshape(got.shape)), f"{name}, {mode}: the pixels differ"
+    for name, data in files.items():
+        feedmill.write("cut.tif", data[:len(data) // 3])
+        done, images = decode(feedmill, "cut.tif")
+        assert done.returncode == 1 and not images and "/cut.tif" in done.stderr, f"{name}: {done.stderr}"
+    # Samples of 16 bits, or their high bytes. Others are refused.
+    feedmill.write("deep.tif", tiled_tiff(deep, 32))
+    done, images = decode(feedmill, "deep.tif")
+    assert done.returncode == 0 and np.array_equal(images[0], deep >> 8), done.stderr
+    steps = "steps: [{decode_image: {component: image, dtype: uint16}}, {map: {image: image}}]"
+    done = feedmill.run("{images: {files: deep.tif}}", steps)
+    assert np.array_equal(json.loads(done.stdout)["image"], deep), done.stderr
+    for kind, pixels in (("3", deep[..., :1].astype("f4")), ("2", deep[..., :1])):
+        feedmill.write("odd.tif", tiled_tiff(pixels, 32, [(339, 3, [int(kind)])]))
+        done, _ = decode(feedmill, "odd.tif")
+        assert done.returncode == 1 and "signed or floating samples" in done.stderr, done.stderr
+    feedmill.write("bomb.tif", tiled_tiff(np.zeros((1, 1, 1), "u1"), 16).replace(struct.pack("<HHIHH", 322, 3, 1, 16, 0),
+                                                                                 struct.pack("<HHIHH", 322, 3, 1, 65520, 0)))
+    done, _ = decode(feedmill, "bomb.tif")
+    assert done.returncode == 1 and "corrupt" in done.stderr, done.stderr
+    turned = image.getexif()
+    turned[274] = 6
+    feedmill.write("turned.tif", saved(image, "TIFF", exif=turned))
+    done, images = decode(feedmill, "turned.tif", ", apply_exif_orientation: true")
+    assert done.returncode == 0 and np.array_equal(images[0], np.rot90(np.asarray(image), -1)), done.stderr
+
+
+def heif_images(feedmill):
+    """A gradient as HEIF and AVIF (made by pillow-heif and by Pillow 13), which loses little of it."""
+    y, x = np.mgrid[0:48, 0:64]
+    want = np.stack([x * 3, y * 5, 255 - x - y, x * 4], -1)
+    for name in ("gradient.heic", "gradient.avif", "gradient_alpha.avif"):
+        data = (pathlib.Path(__file__).parent / "image_files" / name).read_bytes()
+        feedmill.write(name, data)
+        for channels in (3, 4, 1):
+            done, images = decode(feedmill, name, f", channels: {channels}")
+            assert done.returncode == 0 and len(images) == 1, f"{name}: {done.stderr}"
+            expected = want[..., :channels].copy() if channels > 1 else luma(want)
+            if channels == 4 and "alpha" not in name:
+                expected[..., 3] = 255
+            far = np.abs(images[0].astype(int) - expected).max()
+            assert images[0].shape == expected.shape and far <= 24, f"{name}, {channels}: {far} levels"
+        for end in (10, 40, len(data) // 2, len(data) - 20):
+            feedmill.write("cut", data[:end])
+            done, images = decode(feedmill, "cut")
+            assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
+
+
+def luma(rgb):
+    return (rgb[..., :3] @ [0.299, 0.587, 0.114]).round()[..., None]
+
+
+TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end, folders_of_images, formats_of_images, tiff_images, heif_images]
 
 
 if __name__ == "__main__":

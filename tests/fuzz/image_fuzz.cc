@@ -9,9 +9,11 @@
 
 #include "core/base/check.h"
 #include "core/ops/image.h"
+#include "core/ops/image_libraries.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int64_t kPixelsMax = 1 << 20;  // keeps an input's cost small
+  feedmill::UseImageLibraries();
   static feedmill::ImageDecoder decoder;
   const std::string_view file(reinterpret_cast<const char*>(data), size);
   const auto dims = decoder.ReadSize(file);
