@@ -8,18 +8,20 @@ import tempfile
 import time
 
 from measure import BUILD, Service, check, cpu_of, median, ratio, rounds, run_json, say
+from slow_disk import slow_environment
 
 STUBS = BUILD / "bench" / "bench_dispatcher"
 
 
-def start_dispatcher(folder, name):
+def start_dispatcher(folder, name, environment=None):
     """A dispatcher alone, with a work-dir in the folder."""
-    return Service(folder, 0, dispatcher_flags=("--work-dir", pathlib.Path(folder) / name))
+    return Service(folder, 0, dispatcher_flags=("--work-dir", pathlib.Path(folder) / name), environment=environment)
 
 
-def split_rate(positions, place=None):
+def split_rate(positions, place=None, sync_ms=0):
     with tempfile.TemporaryDirectory(dir=place) as folder:
-        dispatcher = start_dispatcher(folder, "state")
+        environment = slow_environment(pathlib.Path(folder), sync_ms) if sync_ms else None
+        dispatcher = start_dispatcher(folder, "state", environment)
         try:
             before = dispatcher.cpu()
             result = run_json([STUBS, "splits", dispatcher.address, positions])
@@ -102,10 +104,13 @@ def bench(_folder, count, _rows):
     got = rounds(count, {
         "splits": lambda: split_rate(positions),
         "memory": lambda: split_rate(positions, memory) if memory.is_dir() else None,
+        "slow": lambda: split_rate(positions, sync_ms=5),
         "recovery": lambda: recovery(1_000_000)})
     figures = {"splits_per_s": median(got["splits"], lambda r: r["splits_per_s"]),
                # The same without waiting for a disk: the dispatcher's own limit.
                "splits_per_s_in_memory": median(got["memory"], lambda r: r["splits_per_s"]),
+               # Each sync takes 5 ms more, as a commit in another zone.
+               "splits_per_s_slow_sync": median(got["slow"], lambda r: r["splits_per_s"]),
                "cpu_us_per_split": median(got["memory"], lambda r: r["cpu_us"]),
                "sync_us": sync_us(),
                "recovery_s": median(got["recovery"], lambda r: r["recovery_s"]),

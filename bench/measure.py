@@ -50,8 +50,9 @@ def run_logged(command, **options):
 class Service:
     """A dispatcher and one worker, with a thread per core unless `flags` say otherwise, as processes."""
 
-    def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill", dispatcher_flags=()):
+    def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill", dispatcher_flags=(), environment=None):
         self.folder, self.processes, self.binary = pathlib.Path(folder), [], binary
+        self.environment = environment  # of the processes; None: this one's
         self.address = self.start("dispatcher", "dispatcher", *dispatcher_flags)
         for number in range(workers):
             self.start(f"worker{number}", "worker", "--dispatcher", self.address, *flags)
@@ -61,7 +62,7 @@ class Service:
         log = self.folder / (name + ".log")
         command = [self.binary, role, "--port", "0", "--ready-file", ready, *flags]
         with log.open("wb") as stderr:
-            process = subprocess.Popen([str(c) for c in command], stderr=stderr)
+            process = subprocess.Popen([str(c) for c in command], stderr=stderr, env=self.environment)
         self.processes.append(process)
         deadline = time.monotonic() + 30
         while not ready.exists():

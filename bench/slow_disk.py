@@ -36,6 +36,13 @@ SLOW(fdatasync)
 PIPELINE = "source: {{range: {{stop: {}}}}}\nsteps:\n  - map: 'sleep_ms(x, 4)'\noptions: {{seed: 3}}\n"
 
 
+def slow_environment(folder, sync_ms):
+    """Variables with which each sync of a process takes `sync_ms` more. Its library is made in the folder."""
+    (folder / "slow.c").write_text(SLOW)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c", "-ldl"], check=True)
+    return dict(os.environ, LD_PRELOAD=str(folder / "slow.so"), SYNC_MS=str(sync_ms))
+
+
 def await_file(path):
     end = time.monotonic() + 120
     while not (path.exists() and path.read_text()):
@@ -75,11 +82,9 @@ def start(command, environment, log, **options):
 def measure(binary, sync_ms, elements):
     with tempfile.TemporaryDirectory() as name, open(pathlib.Path(name) / "log", "wb") as log:
         folder = pathlib.Path(name)
-        (folder / "slow.c").write_text(SLOW)
-        subprocess.run(["cc", "-shared", "-fPIC", "-o", folder / "slow.so", folder / "slow.c", "-ldl"], check=True)
         (folder / "p.yaml").write_text(PIPELINE.format(elements))
         plain = dict(os.environ, HOME=name)
-        slow = dict(plain, LD_PRELOAD=str(folder / "slow.so"), SYNC_MS=str(sync_ms))
+        slow = dict(slow_environment(folder, sync_ms), HOME=name)
         processes = [start([binary, "dispatcher", "--work-dir", folder / "work", "--ready-file", folder / "at"], slow, log)]
         try:
             service = await_file(folder / "at")

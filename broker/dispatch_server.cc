@@ -309,6 +309,15 @@ void DispatchServer::Shell::MeasureShell(absl::Time now) {
   load_.journal_syncs = outbox_->progress().syncs;
   load_.journal_time = outbox_->progress().sync_time;
   load_.journal_last = outbox_->progress().last_sync;
+  load_.standbys.clear();
+  for (const Standby& standby : *outbox_->progress().standbys) {
+    StandbySnapshot& shown = load_.standbys.emplace_back();
+    shown.name = standby.name;
+    shown.heard_s = absl::ToDoubleSeconds(standby.heard);
+    if (!standby.sequence) continue;
+    const uint64_t events = outbox_->progress().sequence;
+    shown.behind = events - std::min(events, *standby.sequence);
+  }
   struct statvfs disk {};
   if (outbox_->has_journal() && statvfs(config_.work_dir.c_str(), &disk) == 0) {
     load_.free_bytes = uint64_t{disk.f_bavail} * disk.f_frsize;

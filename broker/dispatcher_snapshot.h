@@ -40,6 +40,14 @@ struct TransportFaults {
   uint64_t relay_dropped = 0;
 };
 
+// A dispatcher that waits to take over, as the leader sees it.
+struct StandbySnapshot {
+  std::string name;    // "process 17 on pod-1"
+  double heard_s = 0;  // seconds since its last sign
+  // Events that it had not read then; nullopt if it reads them when it leads.
+  std::optional<uint64_t> behind{};
+};
+
 // Load of the server's threads and of its journal since the start.
 struct ShellLoad {
   // Part of the last second, 0 to 1, that the server's thread or the
@@ -55,6 +63,7 @@ struct ShellLoad {
   std::string state_place{};  // without secrets
   uint64_t term = 0;
   std::string leads_since{};
+  std::vector<StandbySnapshot> standbys{};
 };
 
 // Sums over all readers of a job since the dispatcher's start. A reader that

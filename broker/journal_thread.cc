@@ -246,6 +246,7 @@ void JournalThread::NoteWritten(const Group& group, absl::Time begun,
     waiting_events_ = waiting_bytes_ = 0;
   }
   progress_.leads_until = clock_() + store_->certain_for();
+  progress_.standbys = store_->standbys();
   progress_.longest = std::max(progress_.longest, took);
   worked_ += took;
   writing_ = false;

@@ -60,6 +60,7 @@ class JournalThread {
     bool worth_compacting = false;  // and no Compact was called since
     // No other dispatcher leads before then, so messages may leave until then.
     absl::Time leads_until = absl::InfiniteFuture();
+    Standbys standbys = std::make_shared<const std::vector<Standby>>();
   };
   Progress TakeProgress();
   // Time that the thread spent with the store so far.

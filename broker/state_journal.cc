@@ -19,16 +19,11 @@ namespace {
 constexpr size_t kManySplits = 10'000;
 
 absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
-    const std::string& work_dir, bool standby, std::function<bool()> stop) {
+    const std::string& work_dir, JournalWait wait) {
   const std::string_view scheme = SchemeOf(work_dir);
-  if (scheme.empty()) {
-    return FolderJournal::Open(work_dir,
-                               {.wait = standby, .stop = std::move(stop)});
-  }
+  if (scheme.empty()) return FolderJournal::Open(work_dir, wait);
   if (scheme == "postgresql" || scheme == "postgres") {
-    PostgresJournal::Options options;
-    options.wait = standby;
-    options.stop = std::move(stop);
+    PostgresJournal::Options options{std::move(wait)};
     return PostgresJournal::Open(work_dir, std::move(options));
   }
   if (scheme != "s3" && scheme != "gs" && scheme != "az") {
@@ -39,9 +34,7 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
         HideUrlSecrets(work_dir), scheme);
   }
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(work_dir));
-  ObjectJournal::Options options;
-  options.wait = standby;
-  options.stop = std::move(stop);
+  ObjectJournal::Options options{std::move(wait)};
   return ObjectJournal::Open(*files, work_dir, std::move(options));
 }
 
@@ -49,16 +42,27 @@ absl::StatusOr<std::unique_ptr<Journal>> OpenJournal(
 
 absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::Open(
     const std::string& work_dir, bool standby, std::function<bool()> stop) {
+  Replayed replayed;
+  const auto add = [&](const Journal& journal) {
+    return Annotate(
+        replayed.Add(journal),
+        fmt::format("the journal in '{}' was written by a dispatcher that this "
+                    "release does not understand; use that release, or delete "
+                    "the folder",
+                    HideUrlSecrets(work_dir)));
+  };
+  JournalWait wait{.wait = standby, .stop = std::move(stop)};
+  wait.follow = [&](const Journal& journal) {
+    const absl::Status added = add(journal);
+    // Damage would be called the journal's.
+    return added.ok() ? added : absl::FailedPreconditionError(added.message());
+  };
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Journal> journal,
-                      OpenJournal(work_dir, standby, std::move(stop)));
-  std::unique_ptr<StateJournal> opened(new StateJournal(std::move(journal)));
-  FM_RETURN_IF_ERROR(Annotate(
-      opened->Replay(),
-      fmt::format("the journal in '{}' was written by a dispatcher that this "
-                  "release does not understand; use that release, or delete "
-                  "the folder",
-                  work_dir)));
-  return opened;
+                      OpenJournal(work_dir, std::move(wait)));
+  FM_RETURN_IF_ERROR(add(*journal));
+  journal->ForgetContent();
+  return std::unique_ptr<StateJournal>(
+      new StateJournal(std::move(journal), std::move(replayed)));
 }
 
 absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::OpenExisting(
@@ -94,27 +98,27 @@ absl::Status CopyState(const std::string& from, const std::string& to) {
                   HideUrlSecrets(to));
 }
 
-absl::Status StateJournal::Replay() {
-  const Journal::Content& content = journal_->content();
-  state_.journal = JournalId(journal_->id());
+absl::Status StateJournal::Replayed::Add(const Journal& journal) {
+  const Journal::Content& content = journal.content();
+  if (content.whole) {
+    *this = Replayed();
+    state.journal = JournalId(journal.id());
+  }
   if (content.snapshot) {
-    FM_ASSIGN_OR_RETURN(state_, DecodeState(*content.snapshot));
-    snapshot_splits_ = state_.splits.size();
-    if (state_.sequence != content.snapshot_sequence ||
-        state_.journal.value() != journal_->id()) {
+    FM_ASSIGN_OR_RETURN(state, DecodeState(*content.snapshot));
+    snapshot_splits = state.splits.size();
+    if (state.sequence != content.snapshot_sequence ||
+        state.journal.value() != journal.id()) {
       return DataLoss("the snapshot is of another moment");
     }
   }
   for (const std::string& bytes : content.events) {
-    const auto at = [&] {
-      return fmt::format("event {}", state_.sequence + 1);
-    };
+    const auto at = [&] { return fmt::format("event {}", state.sequence + 1); };
     const absl::StatusOr<DispatcherEvent> event = DecodeEvent(bytes);
     if (!event.ok()) return Annotate(event.status(), at());
-    FM_RETURN_IF_ERROR(Annotate(CheckFollows(state_, *event), at()));
-    state_.Apply(*event);
+    FM_RETURN_IF_ERROR(Annotate(CheckFollows(state, *event), at()));
+    state.Apply(*event);
   }
-  journal_->ForgetContent();
   return absl::OkStatus();
 }
 
@@ -128,8 +132,8 @@ absl::Status StateJournal::Append(std::span<const DispatcherEvent> events) {
 }
 
 bool StateJournal::WorthCompacting(size_t splits) const {
-  const bool shrunk =
-      snapshot_splits_ > kManySplits && splits < snapshot_splits_ / 4;
+  const bool shrunk = replayed_.snapshot_splits > kManySplits &&
+                      splits < replayed_.snapshot_splits / 4;
   return shrunk || journal_->worth_compacting();
 }
 
@@ -142,7 +146,7 @@ absl::Status StateJournal::Compact(const DispatcherState& state) {
         "a snapshot of the state is not the state; the journal "
         "keeps its events");
   }
-  snapshot_splits_ = state.splits.size();
+  replayed_.snapshot_splits = state.splits.size();
   return journal_->Compact(bytes);
 }
 

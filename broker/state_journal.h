@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "broker/dispatcher_state.h"
@@ -34,6 +35,10 @@ class DispatcherStore {
   // the error that Append would return.
   virtual bool ticks() const { return false; }
   virtual absl::Status Tick() { return absl::OkStatus(); }
+  // The dispatchers that wait for this one to be gone, as of the last Tick.
+  virtual Standbys standbys() const {
+    return std::make_shared<const std::vector<Standby>>();
+  }
   // For how long from now no other dispatcher can have begun to lead.
   virtual absl::Duration certain_for() const {
     return absl::InfiniteDuration();
@@ -59,7 +64,7 @@ class StateJournal : public DispatcherStore {
       const std::string& work_dir);
 
   // Returns the replayed state. Call once.
-  DispatcherState TakeState() { return std::move(state_); }
+  DispatcherState TakeState() { return std::move(replayed_.state); }
 
   absl::Status Append(std::span<const DispatcherEvent> events) override;
   uint64_t sequence() const override { return journal_->sequence(); }
@@ -73,6 +78,7 @@ class StateJournal : public DispatcherStore {
   // See Journal.
   bool ticks() const override { return journal_->ticks(); }
   absl::Status Tick() override { return journal_->Tick(); }
+  Standbys standbys() const override { return journal_->standbys(); }
   absl::Duration certain_for() const override {
     return journal_->certain_for();
   }
@@ -82,15 +88,21 @@ class StateJournal : public DispatcherStore {
   }
 
  private:
-  explicit StateJournal(std::unique_ptr<Journal> journal)
-      : journal_(std::move(journal)) {}
-  absl::Status Replay();
+  // The state to which the events lead that were read until now.
+  struct Replayed {
+    DispatcherState state;
+    size_t snapshot_splits = 0;  // number of splits in the last snapshot
+
+    absl::Status Add(const Journal& journal);
+  };
+
+  StateJournal(std::unique_ptr<Journal> journal, Replayed replayed)
+      : journal_(std::move(journal)), replayed_(std::move(replayed)) {}
 
   friend absl::Status CopyState(const std::string& from, const std::string& to);
 
   const std::unique_ptr<Journal> journal_;
-  size_t snapshot_splits_ = 0;  // number of splits in the last snapshot
-  DispatcherState state_;
+  Replayed replayed_;
 };
 
 // Copies the state of a work-dir to one that has none, and reads the copy.

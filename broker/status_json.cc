@@ -172,6 +172,17 @@ OrderedJson ShellJson(const ShellLoad& load) {
   return json;
 }
 
+OrderedJson StandbysJson(const ShellLoad& load) {
+  OrderedJson list = OrderedJson::array();
+  for (const StandbySnapshot& standby : load.standbys) {
+    OrderedJson entry{{"name", standby.name},
+                      {"heard_s", Rounded(standby.heard_s, 1000)}};
+    if (standby.behind) entry["behind_events"] = *standby.behind;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 OrderedJson EventsOf(absl::Time now, const std::vector<OperatorEvent>& events) {
   OrderedJson list = OrderedJson::array();
   for (const OperatorEvent& event : events) {

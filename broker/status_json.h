@@ -37,6 +37,7 @@ nlohmann::ordered_json StepsJson(const std::map<uint32_t, StepCost>& steps,
 nlohmann::ordered_json WorkerJson(absl::Time now, const WorkerId& id,
                                   const KnownWorker& worker, double speed);
 nlohmann::ordered_json ShellJson(const ShellLoad& load);
+nlohmann::ordered_json StandbysJson(const ShellLoad& load);
 nlohmann::ordered_json EventsOf(absl::Time now,
                                 const std::vector<OperatorEvent>& events);
 

@@ -169,7 +169,7 @@ std::string StatusReport::StatusJson(absl::Time now, bool all_events) const {
   for (const auto& [name, job] : context_.state->jobs) {
     jobs.push_back(JobJson(now, job, fleet));
   }
-  const Json status{
+  Json status{
       {"release", ReleaseName()},
       {"jobs", std::move(jobs)},
       {"workers", WorkersJson(now, context_.leases, fleet)},
@@ -182,6 +182,9 @@ std::string StatusReport::StatusJson(absl::Time now, bool all_events) const {
         {"messages_dropped", transport_.relay_dropped}}},
       {"dispatcher", ShellJson(verdicts_.shell())},
       {"events", EventsOf(now, context_.log.events().Last(events))}};
+  if (!verdicts_.shell().standbys.empty()) {
+    status["standbys"] = StandbysJson(verdicts_.shell());
+  }
   return DumpStatus(status);
 }
 

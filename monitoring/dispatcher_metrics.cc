@@ -211,6 +211,18 @@ void AddShell(const DispatcherSnapshot& snapshot, MetricList& metrics) {
                   "Which dispatcher in turn leads the state in a store",
                   Number(shell.term));
   }
+  if (shell.free_bytes.has_value() || shell.term > 0) {
+    uint64_t behind = 0;
+    for (const StandbySnapshot& standby : shell.standbys) {
+      behind = std::max(behind, standby.behind.value_or(0));
+    }
+    metrics.Gauge("feedmill_dispatcher_standbys",
+                  "Standbys that the dispatcher sees",
+                  Number(shell.standbys.size()));
+    metrics.Gauge("feedmill_dispatcher_standby_behind_events",
+                  "Events of the journal that the slowest one has not read",
+                  Number(behind));
+  }
   metrics.Gauge("feedmill_dispatcher_jobs", "Jobs that are known",
                 Number(snapshot.jobs.size()));
   metrics.Gauge("feedmill_dispatcher_workers", "Workers that are registered",

@@ -7,16 +7,19 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/storage/standby_file.h"
 
 namespace feedmill {
 namespace {
 
 constexpr uint64_t kRowBytes = 64;  // SQLite's overhead for each event
+constexpr absl::Duration kBetweenStandbyLooks = absl::Seconds(2);
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<FolderJournal>> FolderJournal::Open(
-    const std::string& folder, const Options& options) {
+    const std::string& folder, const JournalWait& options) {
   FM_ASSIGN_OR_RETURN(FolderLock lock,
                       FolderLock::Take(folder, options.wait, options.stop));
   std::unique_ptr<FolderJournal> journal(
@@ -45,6 +48,7 @@ absl::Status FolderJournal::Begin() {
     }
     FM_RETURN_IF_ERROR(Create());
   }
+  content_.whole = true;
   FM_RETURN_IF_ERROR(Load());
   FM_RETURN_IF_ERROR(CompareWithSeal());
   return PrepareWriting();
@@ -133,6 +137,16 @@ absl::Status FolderJournal::LoadEvents() {
     event_bytes_ += payload.size() + kRowBytes;
     content_.events.push_back(std::move(payload));
   }
+}
+
+absl::Status FolderJournal::Tick() {
+  const absl::Time now = SteadyNow();
+  if (now - looked_at_ >= kBetweenStandbyLooks) {
+    looked_at_ = now;
+    standbys_ =
+        std::make_shared<const std::vector<Standby>>(StandbysOf(folder_));
+  }
+  return failure_;
 }
 
 // After a power failure the seal may be behind the journal, never ahead.

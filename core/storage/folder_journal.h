@@ -2,7 +2,6 @@
 #define FEEDMILL_CORE_STORAGE_FOLDER_JOURNAL_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +9,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "core/storage/folder_lock.h"
 #include "core/storage/journal.h"
 #include "core/storage/journal_chain.h"
@@ -30,29 +30,21 @@ namespace feedmill {
 // it.
 class FolderJournal final : public Journal {
  public:
-  struct Options {
-    // Waits for a writer of this machine to end. Else FailedPrecondition names
-    // it.
-    bool wait = false;
-    // Asked while it waits: true ends the wait with Cancelled.
-    std::function<bool()> stop{};
-  };
-
   // Makes the folder and an empty journal if there is none. DataLoss names the
   // missing or damaged part and the remedy. FailedPrecondition: another process
-  // holds the journal, or another release wrote it.
+  // holds the journal, or another release wrote it. A standby waits for a
+  // writer of this machine.
   static absl::StatusOr<std::unique_ptr<FolderJournal>> Open(
-      const std::string& folder, const Options& options);
-  static absl::StatusOr<std::unique_ptr<FolderJournal>> Open(
-      const std::string& folder) {
-    return Open(folder, Options());
-  }
+      const std::string& folder, const JournalWait& options = {});
 
   absl::Status Append(std::span<const std::string> events) override;
   absl::Status Compact(std::string_view snapshot) override;
   absl::Status SayAddress(const std::string& address) override {
     return lock_.SayAddress(address);
   }
+  bool ticks() const override { return true; }
+  // Looks for standbys. Nothing of it fails.
+  absl::Status Tick() override;
 
  protected:
   absl::Status BeginAs(uint64_t id) override;
@@ -81,6 +73,7 @@ class FolderJournal final : public Journal {
 
   ChainChecksum chain_{};  // of all events up to sequence_
   absl::Status failure_;
+  absl::Time looked_at_ = absl::InfinitePast();  // for standbys
 };
 
 }  // namespace feedmill

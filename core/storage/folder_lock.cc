@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "core/base/status.h"
 #include "core/process/write_error.h"
+#include "core/storage/standby_file.h"
 
 namespace feedmill {
 namespace {
@@ -44,6 +45,13 @@ int OpenPrivate(const std::string& path, int flags) {
   return file;
 }
 
+bool IsFileAt(int file, const std::string& path) {
+  struct stat own {};
+  struct stat named {};
+  return fstat(file, &own) == 0 && stat(path.c_str(), &named) == 0 &&
+         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder,
                                             bool wait,
                                             const std::function<bool()>& stop) {
@@ -59,6 +67,7 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder,
         folder, error ? error.message() : "it is not a folder");
   }
   const std::string path = folder + "/lock";
+  StandbyFile standby(folder);
   while (true) {
     FolderLock lock(OpenPrivate(path, O_CREAT), path);
     if (lock.file_ < 0) {
@@ -76,6 +85,7 @@ absl::StatusOr<FolderLock> FolderLock::Take(const std::string& folder,
           folder, HolderOf(lock.file_));
     }
     if (stop && stop()) return Cancelled("stopped while it waited");
+    standby.Keep();
     absl::SleepFor(kBetweenTries);
   }
 }
@@ -86,10 +96,7 @@ absl::StatusOr<bool> FolderLock::Try() {
     return Unavailable("cannot lock '{}': {}", path_, std::strerror(errno));
   }
   // The file may have been deleted, and another one be in its place.
-  struct stat own {};
-  struct stat named {};
-  return fstat(file_, &own) == 0 && stat(path_.c_str(), &named) == 0 &&
-         own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+  return IsFileAt(file_, path_);
 }
 
 FolderLock::FolderLock(FolderLock&& other) noexcept

@@ -13,6 +13,9 @@ namespace feedmill {
 // operator let it. -1: errno says why.
 int OpenPrivate(const std::string& path, int flags);
 
+// True if `path` still names the open file.
+bool IsFileAt(int file, const std::string& path);
+
 // An exclusive lock on a folder: an flock on the file `lock` in it, whose text
 // names the holder. Ends with the process, even after a crash. Movable;
 // thread-compatible.

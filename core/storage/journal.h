@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,6 +17,33 @@
 
 namespace feedmill {
 
+class Journal;
+
+// The way to open a journal that another process may be writing.
+struct JournalWait {
+  // Waits for the writer to be gone, as a standby. Else FailedPrecondition
+  // names it.
+  bool wait = false;
+  // Asked while it waits: true ends the wait with Cancelled.
+  std::function<bool()> stop = [] { return false; };
+  // Called while it waits, each time that it has read events; they are
+  // forgotten then (Journal::content). So there is little to read in the end.
+  // An error ends the wait. Folders are not read while another process writes.
+  std::function<absl::Status(const Journal&)> follow{};
+};
+
+// A process that waits to become the writer, as the writer sees it.
+struct Standby {
+  std::string name;      // "process 17 of pod-1"
+  absl::Duration heard;  // since its last sign
+  // Number of the last event that it had read then; nullopt if it does not
+  // read before it is the writer.
+  std::optional<uint64_t> sequence{};
+
+  friend bool operator==(const Standby&, const Standby&) = default;
+};
+using Standbys = std::shared_ptr<const std::vector<Standby>>;  // not null
+
 // A durable sequence of byte strings (events), of which one process at a time
 // is the writer. A snapshot replaces the oldest events. Events are numbered
 // from 1.
@@ -25,8 +54,12 @@ namespace feedmill {
 // Thread-compatible.
 class Journal {
  public:
-  // Content at the time when it was opened.
+  // Content that was read while it was opened, since the last call of
+  // JournalWait::follow.
   struct Content {
+    // True if it begins with the first event. It then replaces what was read
+    // before.
+    bool whole = false;
     uint64_t snapshot_sequence = 0;  // the last event in the snapshot
     std::optional<std::string> snapshot;
     std::vector<std::string> events;  // events after the snapshot, in order
@@ -80,6 +113,8 @@ class Journal {
   // Append would return.
   virtual bool ticks() const { return false; }
   virtual absl::Status Tick() { return absl::OkStatus(); }
+  // The processes that wait for this one to be gone, as of the last Tick().
+  Standbys standbys() const { return standbys_; }
 
   // Tells other processes the writer's address: "tcp://host:port".
   virtual absl::Status SayAddress(const std::string& address) = 0;
@@ -93,6 +128,7 @@ class Journal {
   uint64_t snapshot_bytes_ = 0;
   uint64_t event_bytes_ = 0;  // since the snapshot
   Content content_;
+  Standbys standbys_ = std::make_shared<const std::vector<Standby>>();
 };
 
 }  // namespace feedmill

@@ -33,6 +33,12 @@ constexpr size_t kHeadsMax = 10'000;
 constexpr std::string_view kSegment = "segment";
 constexpr std::string_view kSnapshot = "snapshot";
 constexpr std::string_view kBeat = "beat";
+constexpr std::string_view kStandby = "standby";
+
+// A standby shows itself that often, and earlier when it has read more. The
+// writer looks as often, and forgets a standby after three times as long.
+constexpr absl::Duration kBetweenSigns = absl::Seconds(20);
+constexpr absl::Duration kBetweenBusySigns = absl::Seconds(5);
 
 // The checksum at the end of an object, of all bytes before it.
 std::string_view WithoutChecksum(std::string_view bytes, uint64_t kind) {
@@ -97,6 +103,7 @@ std::optional<std::pair<std::string_view, uint64_t>> PartsOf(
 struct Listed {
   std::set<uint64_t> segments;
   std::set<uint64_t> snapshots;
+  std::set<uint64_t> standbys;
 };
 
 absl::StatusOr<Listed> ListJournal(const FileSystem& files,
@@ -110,6 +117,7 @@ absl::StatusOr<Listed> ListJournal(const FileSystem& files,
     if (!parts) continue;
     if (parts->first == kSegment) listed.segments.insert(parts->second);
     if (parts->first == kSnapshot) listed.snapshots.insert(parts->second);
+    if (parts->first == kStandby) listed.standbys.insert(parts->second);
   }
   return listed;
 }
@@ -193,8 +201,8 @@ absl::Status ObjectJournal::Lead() {
   for (int k = 0; k < kTries; ++k) {
     FM_ASSIGN_OR_RETURN(const bool whole, Load());
     if (!whole) continue;
-    const uint64_t term = term_;
     FM_ASSIGN_OR_RETURN(const Beat last, AwaitFree());
+    const uint64_t term = term_;
     // It may have grown meanwhile.
     FM_ASSIGN_OR_RETURN(const bool again, Load());
     if (!again || term_ != term) continue;
@@ -209,24 +217,47 @@ absl::Status ObjectJournal::Lead() {
     FM_ASSIGN_OR_RETURN(const bool leads, TakeLead());
     if (!leads) continue;
     certain_until_ = begun + kCertainPart * options_.expire;
+    HideStandby();
     return BeatAndBeCertain();
   }
   return Unavailable("other processes change it all the time");
 }
 
-absl::StatusOr<bool> ObjectJournal::Load() {
+void ObjectJournal::Forget() {
   content_ = {};
+  content_.whole = true;
   sequence_ = term_ = id_ = 0;
   chain_ = {};
   heads_.clear();
-  deletes_.clear();
   snapshot_bytes_ = snapshot_number_ = event_bytes_ = 0;
   number_ = 1;
+}
+
+// Heads stay, and each names its journal.
+absl::StatusOr<bool> ObjectJournal::IsSame() const {
+  if (heads_.empty()) return false;
+  const auto bytes = Read(NameOf(kSegment, heads_.back()));
+  if (absl::IsNotFound(bytes.status())) return false;
+  FM_RETURN_IF_ERROR(bytes.status());
+  ObjectReader reader(WithoutChecksum(*bytes, heads_.back()));
+  reader.Number();  // the format
+  return reader.Number() == id_ && reader.good();
+}
+
+absl::StatusOr<bool> ObjectJournal::Load() {
   FM_ASSIGN_OR_RETURN(const Listed listed, ListJournal(files_, folder_));
-  if (!listed.snapshots.empty()) {
-    FM_ASSIGN_OR_RETURN(const bool there,
-                        LoadSnapshot(*listed.snapshots.rbegin()));
-    if (!there) return false;
+  const uint64_t newest =
+      listed.snapshots.empty() ? 0 : *listed.snapshots.rbegin();
+  bool more = std::exchange(loaded_, false) && newest == snapshot_number_;
+  if (more) {
+    FM_ASSIGN_OR_RETURN(more, IsSame());
+  }
+  if (!more) {
+    Forget();
+    if (newest > 0) {
+      FM_ASSIGN_OR_RETURN(const bool there, LoadSnapshot(newest));
+      if (!there) return false;
+    }
   }
   const uint64_t last = listed.segments.empty() ? 0 : *listed.segments.rbegin();
   std::vector<uint64_t> listed_after(listed.segments.lower_bound(number_),
@@ -252,6 +283,7 @@ absl::StatusOr<bool> ObjectJournal::Load() {
     if (now.snapshots != listed.snapshots) return false;  // compacted meanwhile
     return DataLoss("{} is missing", NameOf(kSegment, number_));
   }
+  deletes_.clear();
   for (const uint64_t number : listed.segments) {
     const bool head = std::ranges::binary_search(heads_, number);
     if (number <= snapshot_number_ && !head) {
@@ -263,6 +295,7 @@ absl::StatusOr<bool> ObjectJournal::Load() {
       deletes_.push_back(NameOf(kSnapshot, number));
     }
   }
+  loaded_ = true;
   return true;
 }
 
@@ -383,11 +416,49 @@ absl::StatusOr<ObjectJournal::Beat> ObjectJournal::AwaitFree() {
     }
     if (now - since >= options_.expire) return beat;
     if (options_.stop()) return Cancelled("stopped while it waited");
+    FM_RETURN_IF_ERROR(Follow(beat.sequence));
     options_.sleep(std::min(kBetweenLooks, options_.expire / 14));
   }
 }
 
+absl::Status ObjectJournal::Follow(uint64_t sequence) {
+  if (!options_.wait) return absl::OkStatus();
+  if (options_.follow && (content_.whole || sequence > sequence_)) {
+    // If it changes meanwhile, the next look finds more.
+    FM_ASSIGN_OR_RETURN(const bool whole, Load());
+    if (!whole) return absl::OkStatus();
+    FM_RETURN_IF_ERROR(options_.follow(*this));
+    ForgetContent();
+  }
+  ShowStandby();
+  return absl::OkStatus();
+}
+
+void ObjectJournal::ShowStandby() {
+  const absl::Time now = options_.now();
+  if (now - shown_at_ <
+      (sequence_ == shown_sequence_ ? kBetweenSigns : kBetweenBusySigns)) {
+    return;
+  }
+  shown_at_ = now;
+  shown_sequence_ = sequence_;
+  std::string bytes;
+  PutU64(bytes, ++beats_);
+  PutU64(bytes, sequence_);
+  PutText(bytes, address_);
+  files_
+      .Write(NameOf(kStandby, writer_), WithChecksum(std::move(bytes), writer_))
+      .IgnoreError();
+}
+
+void ObjectJournal::HideStandby() {
+  if (shown_at_ == absl::InfinitePast()) return;
+  shown_at_ = absl::InfinitePast();
+  files_.Remove(NameOf(kStandby, writer_)).IgnoreError();
+}
+
 absl::StatusOr<bool> ObjectJournal::TakeLead() {
+  loaded_ = false;
   if (id_ == 0) {
     id_ = DrawJournal();
     chain_ = ChainOf(id_);
@@ -541,6 +612,35 @@ void ObjectJournal::DeleteSome() {
   }
 }
 
+void ObjectJournal::LookForStandbys() {
+  const absl::Time now = options_.now();
+  if (now - looked_at_ < kBetweenSigns) return;
+  looked_at_ = now;
+  const auto listed = ListJournal(files_, folder_);
+  if (!listed.ok()) return;
+  std::erase_if(signs_, [&](const auto& sign) {
+    return !listed->standbys.contains(sign.first);
+  });
+  auto standbys = std::make_shared<std::vector<Standby>>();
+  for (const uint64_t number : listed->standbys) {
+    const std::string name = NameOf(kStandby, number);
+    auto bytes = Read(name);
+    if (!bytes.ok()) continue;
+    Sign& sign = signs_[number];
+    if (sign.bytes != *bytes) sign = {*std::move(bytes), now};
+    ObjectReader reader(WithoutChecksum(sign.bytes, number));
+    reader.Number();  // which sign
+    const uint64_t sequence = reader.Number();
+    const std::string_view process = reader.Text();
+    if (now - sign.since > 3 * kBetweenSigns) {
+      deletes_.push_back(name);
+    } else if (reader.ended()) {
+      standbys->push_back({std::string(process), now - sign.since, sequence});
+    }
+  }
+  standbys_ = std::move(standbys);
+}
+
 absl::Status ObjectJournal::WriteBeat(bool leads) {
   std::string bytes;
   PutU64(bytes, ++beats_);
@@ -572,6 +672,7 @@ absl::Status ObjectJournal::SayAddress(const std::string& address) {
 absl::Status ObjectJournal::Tick() {
   FM_RETURN_IF_ERROR(failure_);
   DeleteSome();
+  LookForStandbys();
   if (options_.now() - beaten_at_ < options_.beat &&
       certain_for() > absl::ZeroDuration()) {
     return absl::OkStatus();
@@ -585,6 +686,7 @@ absl::Status ObjectJournal::Tick() {
 }
 
 ObjectJournal::~ObjectJournal() {
+  HideStandby();
   if (leads_ && failure_.ok()) WriteBeat(/*leads=*/false).IgnoreError();
 }
 

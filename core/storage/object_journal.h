@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,7 @@ namespace feedmill {
 //   snapshot-N   the state after segments 1 to N, which are deleted then
 //   beat-T       the heartbeat of term T, which its writer replaces every few
 //                seconds, with its address
+//   standby-N    the sign of a process that waits: how much it has read
 //
 // A process becomes the writer by the next segment, the head of a new term. The
 // next put of the writer before it fails then, and no clock matters. Heads
@@ -44,17 +46,13 @@ namespace feedmill {
 // Thread-compatible.
 class ObjectJournal final : public Journal {
  public:
-  struct Options {
+  struct Options : JournalWait {
     // Time between heartbeats. Another process tries to become the writer when
     // one has not changed for `expire`.
     absl::Duration beat = absl::Milliseconds(2'500);
     absl::Duration expire = absl::Seconds(7);
     // Most puts a second in the long run, with heartbeats; bursts may have 16.
     double puts_a_second = 2;
-    // Waits for a writer to be gone. Else FailedPrecondition names it.
-    bool wait = false;
-    // Asked while it waits: true ends the wait with Cancelled.
-    std::function<bool()> stop = [] { return false; };
     std::function<absl::Time()> now = SteadyNow;
     std::function<void(absl::Duration)> sleep = absl::SleepFor;
   };
@@ -89,11 +87,19 @@ class ObjectJournal final : public Journal {
   std::string NameOf(std::string_view kind, uint64_t number) const;
   absl::Status CheckConditions();
   absl::Status Lead();
-  // Reads the journal. False if it changed meanwhile.
+  // Reads the journal, or what was added since the last call. False if it
+  // changed meanwhile.
   absl::StatusOr<bool> Load();
+  void Forget();
+  // True if the folder still holds the journal that was read until now.
+  absl::StatusOr<bool> IsSame() const;
   absl::StatusOr<bool> LoadSnapshot(uint64_t number);
   absl::Status TakeSegment(std::string_view bytes, uint64_t number);
   absl::StatusOr<Beat> AwaitFree();
+  // Reads up to event `sequence` while it waits, and shows that it waits.
+  absl::Status Follow(uint64_t sequence);
+  void ShowStandby();
+  void HideStandby();
   // Makes the head of a new term. False if another process was faster.
   absl::StatusOr<bool> TakeLead();
 
@@ -110,6 +116,8 @@ class ObjectJournal final : public Journal {
   // Waits until a put keeps the rate.
   void Pace();
   void DeleteSome();
+  // Looks for signs of standbys. Errors are ignored.
+  void LookForStandbys();
 
   const FileSystem& files_;
   const std::string folder_;
@@ -121,6 +129,7 @@ class ObjectJournal final : public Journal {
   uint64_t term_ = 0;
   std::vector<uint64_t> heads_;
   bool leads_ = false;
+  bool loaded_ = false;
   uint64_t snapshot_number_ = 0;
   std::deque<std::string> deletes_;  // objects behind the snapshot
   absl::Status failure_;
@@ -131,6 +140,17 @@ class ObjectJournal final : public Journal {
   uint64_t beats_ = 0;
   absl::Time beaten_at_ = absl::InfinitePast();
   absl::Time certain_until_ = absl::InfinitePast();
+
+  // The sign of a standby: its time, and the events that had been read.
+  absl::Time shown_at_ = absl::InfinitePast();
+  uint64_t shown_sequence_ = 0;
+  // The signs that the writer saw, and since when each is the same.
+  struct Sign {
+    std::string bytes{};
+    absl::Time since;
+  };
+  std::map<uint64_t, Sign> signs_;
+  absl::Time looked_at_ = absl::InfinitePast();
 };
 
 }  // namespace feedmill

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,9 @@ constexpr uint64_t kPostgresRowBytes = 64;  // the server's, for each event
 // Part of the lease that the writer trusts: clocks differ in their speed.
 constexpr double kCertainPartOfLease = 0.9;
 constexpr std::string_view kStateOption = "state=";
+// A standby shows itself that often, and the writer looks as often.
+constexpr absl::Duration kBetweenStandbyRows = absl::Seconds(2);
+constexpr absl::Duration kAfterDamage = absl::Seconds(5);
 
 // All numbers are bigint: 64 bits, with a sign that means nothing.
 std::string NumberText(uint64_t number) {
@@ -60,6 +64,12 @@ std::string WithDefaults(std::string url) {
   return url;
 }
 
+// Returns bytes of a column; nullopt: there are none.
+std::optional<std::string> BytesAt(const PostgresConnection::Row& row,
+                                   size_t column) {
+  return row[column] ? PostgresConnection::BytesOf(*row[column]) : std::nullopt;
+}
+
 std::string MillisecondsText(absl::Duration time) {
   return fmt::format("{}", absl::ToInt64Milliseconds(time));
 }
@@ -97,6 +107,7 @@ absl::Status PostgresJournal::Begin(const std::string& url) {
                       PostgresConnection::Open(url, options_.patience));
   FM_RETURN_IF_ERROR(MakeTables());
   FM_RETURN_IF_ERROR(TakeLease());
+  HideStandby();
   return Load();
 }
 
@@ -130,6 +141,12 @@ absl::Status PostgresJournal::MakeTables() {
     if (absl::IsInvalidArgument(made.status())) made = Repeat(statement, {});
     FM_RETURN_IF_ERROR(made.status());
   }
+  Repeat(
+      "CREATE TABLE IF NOT EXISTS feedmill_standbys (state text, holder text, "
+      "sequence bigint NOT NULL, seen timestamptz NOT NULL, PRIMARY KEY "
+      "(state, holder))",
+      {})
+      .IgnoreError();
   return Repeat(
              "INSERT INTO feedmill_states VALUES ($1, $2, $3, 0, '', "
              "'-infinity') ON CONFLICT DO NOTHING",
@@ -179,9 +196,72 @@ absl::Status PostgresJournal::TakeLease() {
     }
     seen = holder;
     if (options_.stop()) return Cancelled("stopped while it waited");
+    if (options_.wait) FM_RETURN_IF_ERROR(Follow());
     absl::SleepFor(options_.wait ? options_.lease / 5
                                  : options_.lease + absl::Milliseconds(100));
   }
+}
+
+// The writer changes the tables meanwhile, so that damage may only seem to be
+// there.
+absl::Status PostgresJournal::Follow() {
+  const absl::Time now = SteadyNow();
+  if (options_.follow && now >= follow_at_) {
+    const absl::Status read = Load();
+    if (absl::IsDataLoss(read)) {
+      follow_at_ = now + kAfterDamage;
+    } else {
+      FM_RETURN_IF_ERROR(read);
+      FM_RETURN_IF_ERROR(options_.follow(*this));
+      ForgetContent();
+    }
+  }
+  ShowStandby();
+  return absl::OkStatus();
+}
+
+void PostgresJournal::ShowStandby() {
+  const absl::Time now = SteadyNow();
+  if (now - shown_at_ < kBetweenStandbyRows) return;
+  shown_at_ = now;
+  server_
+      ->Run(
+          "INSERT INTO feedmill_standbys VALUES ($1, $2, $3, "
+          "clock_timestamp()) ON CONFLICT (state, holder) DO UPDATE SET "
+          "sequence = excluded.sequence, seen = excluded.seen",
+          {name_, holder_, NumberText(sequence_)})
+      .IgnoreError();
+}
+
+void PostgresJournal::HideStandby() {
+  if (shown_at_ == absl::InfinitePast()) return;
+  shown_at_ = absl::InfinitePast();
+  server_
+      ->Run("DELETE FROM feedmill_standbys WHERE state = $1 AND holder = $2",
+            {name_, ThisProcess()})
+      .IgnoreError();
+}
+
+void PostgresJournal::LookForStandbys() {
+  const absl::Time now = SteadyNow();
+  if (now - looked_at_ < kBetweenStandbyRows) return;
+  looked_at_ = now;
+  const auto found = server_->Run(
+      "WITH gone AS (DELETE FROM feedmill_standbys WHERE state = $1 AND seen < "
+      "clock_timestamp() - interval '1 hour') SELECT holder, sequence, "
+      "(extract(epoch FROM clock_timestamp() - seen) * 1000)::bigint FROM "
+      "feedmill_standbys WHERE state = $1 AND seen > clock_timestamp() - "
+      "interval '15 seconds' ORDER BY holder",
+      {name_});
+  if (!found.ok()) return;
+  auto standbys = std::make_shared<std::vector<Standby>>();
+  for (const auto& row : found->rows) {
+    standbys->push_back(
+        {row[0].value_or(""),
+         absl::Milliseconds(static_cast<int64_t>(NumberOf(row[2]))),
+         NumberOf(row[1])});
+  }
+  standbys_ = std::move(standbys);
 }
 
 absl::Status PostgresJournal::Fenced() {
@@ -213,6 +293,7 @@ absl::Status PostgresJournal::Tick() {
   if (beat->affected == 0) return failure_ = Fenced();
   beaten_at_ = begun;
   certain_until_ = begun + kCertainPartOfLease * options_.lease;
+  LookForStandbys();
   return absl::OkStatus();
 }
 
@@ -223,6 +304,7 @@ absl::Status PostgresJournal::SayAddress(const std::string& address) {
 }
 
 PostgresJournal::~PostgresJournal() {
+  if (server_ != nullptr) HideStandby();
   if (server_ == nullptr || epoch_ == 0 || !failure_.ok()) return;
   server_
       ->Run(
@@ -235,30 +317,57 @@ PostgresJournal::~PostgresJournal() {
 // ---- events
 
 absl::Status PostgresJournal::Load() {
-  chain_ = ChainOf(id_);
+  FM_ASSIGN_OR_RETURN(const auto found,
+                      Repeat("SELECT journal, coalesce(feedmill_snapshots."
+                             "sequence, 0) FROM feedmill_states LEFT JOIN "
+                             "feedmill_snapshots USING (state) WHERE state = "
+                             "$1",
+                             {name_}));
+  if (found.rows.empty()) return DataLoss("its row is gone");
+  const uint64_t id = NumberOf(found.rows[0][0]);
+  bool more = std::exchange(loaded_, false) && id == id_ &&
+              NumberOf(found.rows[0][1]) == snapshot_sequence_;
+  if (more && sequence_ > snapshot_sequence_) {
+    FM_ASSIGN_OR_RETURN(more, EndsWith(sequence_, chain_));
+  }
+  if (!more) {
+    id_ = id;
+    content_ = {};
+    content_.whole = true;
+    sequence_ = snapshot_sequence_ = snapshot_bytes_ = event_bytes_ = 0;
+    chain_ = ChainOf(id_);
+    FM_RETURN_IF_ERROR(LoadSnapshot());
+  }
+  FM_RETURN_IF_ERROR(LoadEvents());
+  loaded_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status PostgresJournal::LoadSnapshot() {
   FM_ASSIGN_OR_RETURN(const auto snapshots,
                       Repeat("SELECT sequence, payload, chain, checksum FROM "
                              "feedmill_snapshots WHERE state = $1",
                              {name_}));
-  const auto bytes_at = [](const PostgresConnection::Row& row, size_t column) {
-    return row[column] ? PostgresConnection::BytesOf(*row[column])
-                       : std::nullopt;
-  };
   for (const auto& row : snapshots.rows) {
-    sequence_ = content_.snapshot_sequence = NumberOf(row[0]);
-    content_.snapshot = bytes_at(row, 1);
-    const auto chain = bytes_at(row, 2);
+    sequence_ = snapshot_sequence_ = NumberOf(row[0]);
+    content_.snapshot_sequence = sequence_;
+    content_.snapshot = BytesAt(row, 1);
+    const auto chain = BytesAt(row, 2);
     if (!content_.snapshot || !chain || chain->size() != sizeof(chain_)) {
       return DataLoss("the snapshot is damaged");
     }
     const ChainChecksum checksum =
         Extend(Extend(ChainOf(id_ ^ sequence_), *chain), *content_.snapshot);
-    if (bytes_at(row, 3) != feedmill::BytesOf(checksum)) {
+    if (BytesAt(row, 3) != feedmill::BytesOf(checksum)) {
       return DataLoss("the snapshot does not match its checksum");
     }
     std::memcpy(chain_.data(), chain->data(), sizeof(chain_));
     snapshot_bytes_ = content_.snapshot->size();
   }
+  return absl::OkStatus();
+}
+
+absl::Status PostgresJournal::LoadEvents() {
   constexpr size_t kPage = 20'000;
   while (true) {
     FM_ASSIGN_OR_RETURN(
@@ -267,13 +376,13 @@ absl::Status PostgresJournal::Load() {
                "state = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
                {name_, NumberText(sequence_), NumberText(kPage)}));
     for (const auto& row : page.rows) {
-      auto payload = bytes_at(row, 1);
+      auto payload = BytesAt(row, 1);
       if (NumberOf(row[0]) != sequence_ + 1) {
         return DataLoss("event {} is missing", sequence_ + 1);
       }
       ++sequence_;
       if (payload) chain_ = Extend(chain_, *payload);
-      if (!payload || bytes_at(row, 2) != feedmill::BytesOf(chain_)) {
+      if (!payload || BytesAt(row, 2) != feedmill::BytesOf(chain_)) {
         return DataLoss("event {} does not have its checksum", sequence_);
       }
       event_bytes_ += payload->size() + kPostgresRowBytes;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,8 +18,9 @@
 
 namespace feedmill {
 
-// A journal in three tables of PostgreSQL: feedmill_states (a row for each
-// journal, with the lease of its writer), feedmill_events, feedmill_snapshots.
+// A journal in four tables of PostgreSQL: feedmill_states (a row for each
+// journal, with the lease of its writer), feedmill_events, feedmill_snapshots,
+// and feedmill_standbys, whose absence is no error.
 //
 // The writer holds a lease on the server's clock, with a number that grows with
 // each writer, its epoch. Every append is conditional on the epoch, and locks
@@ -35,12 +35,10 @@ namespace feedmill {
 // Thread-compatible.
 class PostgresJournal final : public Journal {
  public:
-  struct Options {
+  struct Options : JournalWait {
     absl::Duration lease = absl::Milliseconds(2'500);
     absl::Duration beat = absl::Milliseconds(700);
     absl::Duration patience = absl::Seconds(60);  // with a server that is away
-    bool wait = false;  // for a writer to be gone; else FailedPrecondition
-    std::function<bool()> stop = [] { return false; };
   };
 
   // `url`: "postgresql://user@host,host2/database?state=NAME" and libpq's other
@@ -69,8 +67,17 @@ class PostgresJournal final : public Journal {
   absl::Status Begin(const std::string& url);
   absl::Status MakeTables();
   absl::Status TakeLease();
+  // Reads the journal, or what was added since the last call.
   absl::Status Load();
-  // True if the last event is number `sequence` with that checksum.
+  absl::Status LoadSnapshot();
+  absl::Status LoadEvents();
+  // Reads what was added while it waits, and shows that it waits.
+  absl::Status Follow();
+  void ShowStandby();
+  void HideStandby();
+  // Looks for standbys. Errors are ignored.
+  void LookForStandbys();
+  // True if event `sequence` is there with that checksum.
   absl::StatusOr<bool> EndsWith(uint64_t sequence, const ChainChecksum& chain);
   absl::Status Fail(absl::Status why);
   absl::Status Fenced();
@@ -86,6 +93,11 @@ class PostgresJournal final : public Journal {
   ChainChecksum chain_{};
   absl::Time beaten_at_ = absl::InfinitePast();
   absl::Time certain_until_ = absl::InfinitePast();
+  bool loaded_ = false;
+  uint64_t snapshot_sequence_ = 0;  // of what was read
+  absl::Time follow_at_ = absl::InfinitePast();
+  absl::Time shown_at_ = absl::InfinitePast();   // as a standby
+  absl::Time looked_at_ = absl::InfinitePast();  // for standbys
   absl::Status failure_;
 };
 

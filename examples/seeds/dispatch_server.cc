@@ -56,7 +56,7 @@ int KeepStateInAFolder() {
   DispatchServer in_a_bucket({.work_dir = "gs://my-bucket/dispatcher/work_dir",
                               .fault_tolerant_mode = true});
   std::printf("gs://: %s\n",
-              in_a_bucket.Start().ok() ? "started" : "refused, as no folder");
+              in_a_bucket.Start().ok() ? "started" : "refused without a login");
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() /
       ("feedmill-seed-" + std::to_string(getpid()));

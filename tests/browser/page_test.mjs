@@ -423,7 +423,8 @@ function madeUp(turn, count) {
     jobs, workers, events,
     totals: { jobs: 200, sessions: 263, workers: count, slots: 16000, threads: 8000, busy_threads: 5000, splits: 4000, leases: 3000 },
     faults: { workers_died: 2, leases_failed: 1 }, relay: { bytes: 0 },
-    dispatcher: { busy_percent: 22, journal_syncs: 100, journal_last_ms: 1.2, journal_mean_ms: 2.1 },
+    dispatcher: { busy_percent: 22, journal_syncs: 100, journal_last_ms: 1.2, journal_mean_ms: 2.1, leads: { work_dir: "s3://bucket/state", term: 2, since: "2026-11-30T12:00:00Z" } },
+    standbys: [{ name: "process 17 on pod-1", heard_s: 3, behind_events: 4 }],
   };
 }
 

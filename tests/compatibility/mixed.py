@@ -18,6 +18,7 @@ import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -109,14 +110,17 @@ class Service:
         assert process.poll() is None, self.logs()
         return file.read_text().strip()
 
-    def dispatcher(self, binary: Path) -> "subprocess.Popen[bytes]":
-        """Starts a dispatcher on the work-dir, at the same address as the one before."""
+    def begin_dispatcher(self, binary: Path, *flags: str) -> "subprocess.Popen[bytes]":
         port = self.address.rpartition(":")[2] or "0"
         file = self.folder / "dispatcher.ready"
         file.unlink(missing_ok=True)
-        flags = ["--port", port, "--work-dir", self.work, "--ready-file", file]
-        process = self.start(binary, "dispatcher", *flags)
-        self.address = self.ready(process, file)
+        given = ["--port", port, "--work-dir", self.work, "--ready-file", file]
+        return self.start(binary, "dispatcher", *given, *flags)
+
+    def dispatcher(self, binary: Path) -> "subprocess.Popen[bytes]":
+        """Starts a dispatcher on the work-dir, at the same address as the one before."""
+        process = self.begin_dispatcher(binary)
+        self.address = self.ready(process, self.folder / "dispatcher.ready")
         return process
 
     def worker(self, binary: Path) -> "subprocess.Popen[bytes]":
@@ -267,6 +271,29 @@ def ranks(now: Path, earlier: Path) -> None:
             ]
             for rank, reader in enumerate(readers):
                 same(reader.rest(), expected[rank::2], f"rank {rank} of 2")
+
+
+def hand_over(now: Path, earlier: Path) -> None:
+    """A dispatcher of this version waits beside the earlier one, which ends in a read."""
+    expected = local(now)
+    with service() as at:
+        dispatcher = at.dispatcher(earlier)
+        at.worker(earlier)
+        reader = at.read(earlier)
+        lines = reader.take(500)
+        standby = at.begin_dispatcher(now, "--standby")
+        log = at.folder / f"{next(at.started) - 1:02}-dispatcher.log"
+        logged(at, log, "standby")
+        begun = time.monotonic()
+        at.stop(dispatcher)
+        stopped = time.monotonic()
+        at.ready(standby, at.folder / "dispatcher.ready")
+        print(
+            f"led {time.monotonic() - stopped:.2f} s after it, {time.monotonic() - begun:.2f} s after the signal"
+        )
+        lines += reader.take(500)
+        at.worker(now)
+        same(lines + reader.rest(), expected, "handed over by the earlier version")
 
 
 def way_back(now: Path, earlier: Path) -> None:
@@ -424,7 +451,7 @@ def main() -> None:
     )
     checks = {
         check.__name__: check
-        for check in [upgrade, matrix, ranks, way_back, news, record, recorded, refusal]
+        for check in [upgrade, matrix, ranks, hand_over, way_back, news, record, recorded, refusal]
     }
     parser.add_argument("check", choices=checks)
     parser.add_argument("--binary", type=Path, required=True)

@@ -26,12 +26,15 @@ class Postgres:
         self.user = {"user": "nobody", "group": "nogroup"} if os.geteuid() == 0 else {}  # it refuses root
         if self.user:
             shutil.chown(self.folder, "nobody", "nogroup")
-        self.run("initdb", "--auth", "trust", "--username", "feedmill", "--no-sync", "--pgdata", self.data)
         self.port = free_port()
         self.process = None
-        self.start()
-        self.run("createdb", "--host", "127.0.0.1", "--port", str(self.port), "--username", "feedmill", "feedmill")
+        self.make()
         return self
+
+    def make(self):
+        self.run("initdb", "--auth", "trust", "--username", "feedmill", "--no-sync", "--pgdata", self.data)
+        self.start()
+        self.run("createdb", *self.place, "--username", "feedmill", "feedmill")
 
     def __exit__(self, *_):
         self.stop("immediate")
@@ -40,6 +43,10 @@ class Postgres:
     @property
     def data(self):
         return self.folder / "data"
+
+    @property
+    def place(self):
+        return ["--host", "127.0.0.1", "--port", str(self.port)]
 
     @property
     def url(self):
@@ -58,10 +65,31 @@ class Postgres:
         wait_for(self.is_ready, "PostgreSQL to take connections", 30)
 
     def is_ready(self):
-        place = ["--host", "127.0.0.1", "--port", str(self.port)]
-        return subprocess.run([programs() / "pg_isready", "--quiet", *place], check=False).returncode == 0
+        return subprocess.run([programs() / "pg_isready", "--quiet", *self.place], check=False).returncode == 0
 
     def stop(self, how):
         if self.process is not None and self.process.poll() is None:
             self.run("pg_ctl", "stop", "--pgdata", self.data, "--mode", how)
             self.process.wait(30)
+
+
+class Replica(Postgres):
+    """A streaming copy of a server, whose commits wait for it."""
+
+    def __init__(self, of):
+        self.of = of
+
+    def make(self):
+        self.run("pg_basebackup", *self.of.place, "--username", "feedmill", "--write-recovery-conf", "--no-sync",
+                 "--checkpoint", "fast", "--pgdata", self.data)
+        self.start()
+        for command in ("ALTER SYSTEM SET synchronous_standby_names = '*'", "SELECT pg_reload_conf()"):
+            self.run("psql", *self.of.place, "--username", "feedmill", "--command", command, "feedmill")
+
+    @property
+    def url(self):
+        """Both servers."""
+        return f"postgresql://feedmill@127.0.0.1:{self.of.port},127.0.0.1:{self.port}/feedmill"
+
+    def promote(self):
+        self.run("pg_ctl", "promote", "--pgdata", self.data)

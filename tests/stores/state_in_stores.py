@@ -16,7 +16,7 @@ import s3_files  # noqa: E402
 from command import a_fifth, run_tests, wait_for  # noqa: E402
 from gateway import free_port  # noqa: E402
 from kept_in_stores import Store  # noqa: E402
-from postgres import Postgres  # noqa: E402
+from postgres import Postgres, Replica  # noqa: E402
 
 
 class Place:
@@ -87,14 +87,26 @@ class Cluster:
         self.dispatchers[k] = process
         return process
 
+    def standbys(self):
+        """The standbys in the status of the dispatcher that leads."""
+        status = self.feedmill.run("status", "--service", self.addresses, "--format", "json")
+        return json.loads(status.stdout).get("standbys", []) if status.returncode == 0 else []
+
     def worker(self, k):
         return self.begin(f"worker{k}", "worker", "--dispatcher", self.addresses, "--threads", "1")
 
-    def read(self, *more):
+    def read(self, *more, form="summary"):
         process = self.feedmill.start("read", self.feedmill.write(PIPELINE), "--service", self.addresses,
-                                      "--format", "summary", *more)
+                                      "--format", form, *more)
         self.stack.callback(end, process)
         return process
+
+    def lines(self, *more):
+        """The elements of a read of a named job, from its token on."""
+        process = self.read("--job", "named", "--save-token", self.feedmill.folder / "token", *more, form="jsonl")
+        out, error = process.communicate(timeout=90)
+        assert process.returncode == 0, error
+        return out
 
 
 def end(process):
@@ -164,9 +176,11 @@ def standbys(feedmill, how):
         cluster.dispatcher(1, "--standby", wait=False)
         cluster.worker(0)
         cluster.worker(1)
+        named = cluster.lines("--limit", "700")
         reader = cluster.read()
         ready = feedmill.folder / "dispatcher1.ready"
         assert not ready.exists()
+        wait_for(lambda: cluster.standbys() and cluster.standbys()[0].get("behind_events", 0) < 200, "the standby to follow", 60)
         cluster.dispatchers[0].send_signal(how)
         begun = time.monotonic()
         wait_for(ready.exists, "the standby to lead", 30)
@@ -177,6 +191,8 @@ def standbys(feedmill, how):
             cluster.dispatchers[0].send_signal(signal.SIGCONT)
             assert cluster.dispatchers[0].wait(30) == 1
             assert f"tcp://127.0.0.1:{cluster.ports[1]}" in cluster.log("dispatcher0"), cluster.log("dispatcher0")
+        named += cluster.lines("--token", feedmill.folder / "token")
+        assert named == feedmill.read(PIPELINE, "--local", "--format", "jsonl").stdout, "the named job"
         assert summary_of(cluster.read()) == want
         print(f"took over in {took:.1f} s")
 
@@ -286,8 +302,48 @@ def the_server_restarts(feedmill):
         assert cluster.dispatchers[0].poll() is None, cluster.log("dispatcher0")
 
 
+def the_server_fails_over(feedmill):
+    """PostgreSQL is killed in the middle of a read, and its streaming copy is promoted."""
+    with Postgres() as server, Replica(server) as replica, contextlib.ExitStack() as stack:
+        want = feedmill.hash_of(PIPELINE)
+        cluster = Cluster(feedmill, stack, replica.url)
+        cluster.dispatcher(0)
+        cluster.worker(0)
+        reader = cluster.read("--timeout", "60s")
+        named = cluster.read("--job", "named", "--limit", "700")
+        assert named.wait(60) == 0
+        server.stop("immediate")
+        replica.promote()
+        assert summary_of(reader) == want
+        assert cluster.dispatchers[0].poll() is None, cluster.log("dispatcher0")
+        cluster.dispatchers[0].kill()
+        cluster.dispatcher(1)
+        status = feedmill.run("status", "--service", cluster.addresses)
+        assert "named" in status.stdout, status.stdout + status.stderr
+        assert summary_of(cluster.read()) == want
+
+
+def the_example_of_the_page(feedmill):
+    """gs://my-bucket/dispatcher/work_dir, in C++ and in Python, as the page about DispatchServer has it."""
+    with Place.state(feedmill) as (_, server):
+        server.files.create_dir("my-bucket")
+        build = pathlib.Path(feedmill.binary).resolve().parents[1]
+        program = "import feedmill.tf as tf\n" + EXAMPLE
+        environment = dict(feedmill.environment, PYTHONPATH=str(build / "python"))
+        for command in ([build / "examples" / "seed_dispatch_server"], [sys.executable, "-c", program]):
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0 and "gs://: started" in done.stdout, done.stdout + done.stderr
+
+
+EXAMPLE = """dispatcher = tf.data.experimental.service.DispatchServer(
+    tf.data.experimental.service.DispatcherConfig(
+        work_dir="gs://my-bucket/dispatcher/work_dir", fault_tolerant_mode=True, port=0))
+print("gs://: started")
+"""
+
+
 if __name__ == "__main__":
     run_tests(__doc__, [a_new_dispatcher_continues, two_dispatchers_are_refused, a_killed_leader_is_replaced,
                         a_leader_that_stands_still_is_fenced, a_leader_hands_over, a_standby_ends_by_its_signal, a_state_is_copied,
-                        a_fifth_of_requests_fails, the_server_restarts],
+                        a_fifth_of_requests_fails, the_server_restarts, the_server_fails_over, the_example_of_the_page],
               ("s3", "gs", "az", "postgresql", "folder"), Place.choose)

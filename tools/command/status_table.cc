@@ -77,8 +77,11 @@ std::string CellText(const Json& value) {
   if (value.is_object()) {
     std::string text;
     for (const auto& [key, part] : value.items()) {
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key,
-                          part.is_structured() ? "…" : CellText(part));
+      const std::string shown = key == "leads"
+                                    ? fmt::format("({})", CellText(part))
+                                : part.is_structured() ? "…"
+                                                       : CellText(part);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, shown);
     }
     return text;
   }

@@ -174,7 +174,7 @@ const kFaults = [
 ];
 
 export function Dispatcher({ status }) {
-  const { dispatcher = {}, faults = {}, totals = {}, relay = {} } = status;
+  const { dispatcher = {}, faults = {}, totals = {}, relay = {}, standbys = [] } = status;
   return (
     <section class="card" aria-labelledby="dispatcher">
       <h2 id="dispatcher">Dispatcher</h2>
@@ -185,6 +185,13 @@ export function Dispatcher({ status }) {
         {dispatcher.journal_syncs > 0 && (
           <div><dt>Journal sync</dt><dd>{millis(dispatcher.journal_last_ms)}, mean {millis(dispatcher.journal_mean_ms)}</dd></div>
         )}
+        {dispatcher.leads && <div><dt>State</dt><dd>{dispatcher.leads.work_dir}, led since {dispatcher.leads.since}</dd></div>}
+        {standbys.map((s) => (
+          <div key={s.name}>
+            <dt>Standby</dt>
+            <dd>{s.name}{known(s.behind_events) && `, ${count(s.behind_events)} events behind`}</dd>
+          </div>
+        ))}
         {relay.bytes > 0 && <div><dt>Relayed</dt><dd>{bytes(relay.bytes)}, {bytes(relay.waiting_bytes)} wait</dd></div>}
       </dl>
       <h3>Faults since its start</h3>

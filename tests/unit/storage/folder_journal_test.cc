@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/storage/standby_file.h"
 
 namespace feedmill {
 namespace {
@@ -211,6 +212,31 @@ TEST_F(FolderJournalTest, AWriterWaitsForTheOneBeforeIt) {
   const auto third = FolderJournal::Open(
       Folder(), {.wait = true, .stop = [] { return true; }});
   EXPECT_TRUE(absl::IsCancelled(third.status())) << third.status();
+}
+
+TEST_F(FolderJournalTest, AWriterSeesItsStandby) {
+  auto first = Given({"a"});
+  EXPECT_TRUE(first->Tick().ok());
+  EXPECT_TRUE(first->standbys()->empty());
+  std::vector<Standby> seen;
+  int asked = 0;
+  const auto second = FolderJournal::Open(Folder(), {.wait = true, .stop = [&] {
+                                                       if (++asked == 1)
+                                                         return false;
+                                                       seen =
+                                                           StandbysOf(Folder());
+                                                       first.reset();
+                                                       return asked > 9;
+                                                     }});
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_THAT(seen[0].name, HasSubstr("process"));
+  EXPECT_FALSE(seen[0].sequence.has_value());
+  // One that was killed does not lock its file.
+  Write(File("standby-7"), "process 7 on host");
+  EXPECT_TRUE((*second)->Tick().ok());
+  EXPECT_TRUE((*second)->standbys()->empty());
+  EXPECT_FALSE(fs::exists(File("standby-7")));
 }
 
 // A folder that was deleted meanwhile has another lock.

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -282,6 +283,112 @@ TEST_F(ObjectJournalTest, AStandbyWaitsForTheWriter) {
   EXPECT_THAT((*second)->content().events,
               ElementsAre("a", "more", "more", "more"));
   EXPECT_LE(slept_, absl::Seconds(35 + 8));
+}
+
+// It reads while it waits, and the writer sees how much.
+TEST_F(ObjectJournalTest, AStandbyFollowsTheWriter) {
+  auto first = MustOpen();
+  MustAppend(*first, {"a", "b"});
+  ASSERT_TRUE(first->Compact("ab").ok());
+  std::vector<std::string> followed;
+  std::optional<Standby> seen;
+  int waits = 0;
+  while_waiting_ = [&] {
+    if (first == nullptr) return;
+    ++waits;
+    EXPECT_TRUE(first->Tick().ok());
+    if (!first->standbys()->empty()) seen = first->standbys()->front();
+    if (waits % 40 == 0 && waits <= 200) MustAppend(*first, {"more"});
+    if (waits == 120) {
+      EXPECT_TRUE(first->Compact("later").ok());
+    }
+    if (waits == 400) Kill(std::move(first));
+  };
+  ObjectJournal::Options options = Options(/*wait=*/true);
+  options.follow = [&](const Journal& journal) {
+    if (journal.content().whole) followed = {*journal.content().snapshot};
+    for (const auto& event : journal.content().events) {
+      followed.push_back(event);
+    }
+    return absl::OkStatus();
+  };
+  const auto second = ObjectJournal::Open(store_, kFolder, options);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_THAT(followed, ElementsAre("later", "more", "more"));
+  EXPECT_THAT((*second)->content().events, IsEmpty()) << "all was read before";
+  EXPECT_FALSE((*second)->content().whole);
+  EXPECT_EQ((*second)->sequence(), 7U);
+  ASSERT_TRUE(seen.has_value());
+  EXPECT_THAT(seen->name, HasSubstr("process"));
+  EXPECT_EQ(seen->sequence, 7U);
+  EXPECT_EQ(store_.Count("standby"), 0U);
+}
+
+// Somebody deletes the folder while the standby waits.
+TEST_F(ObjectJournalTest, AStandbyNoticesAnotherJournal) {
+  auto writer = MustOpen();
+  MustAppend(*writer, {"a", "b"});
+  std::vector<std::string> followed;
+  int waits = 0;
+  while_waiting_ = [&] {
+    if (writer == nullptr) return;
+    EXPECT_TRUE(writer->Tick().ok());
+    if (++waits == 50) {
+      Kill(std::move(writer));
+      store_.objects.clear();
+      writer = MustOpen();
+      MustAppend(*writer, {"x"});
+    }
+    if (waits == 100) Kill(std::move(writer));
+  };
+  ObjectJournal::Options options = Options(/*wait=*/true);
+  options.follow = [&](const Journal& journal) {
+    if (journal.content().whole) followed.clear();
+    for (const auto& event : journal.content().events) {
+      followed.push_back(event);
+    }
+    return absl::OkStatus();
+  };
+  const auto second = ObjectJournal::Open(store_, kFolder, options);
+  ASSERT_TRUE(second.ok()) << second.status();
+  if ((*second)->content().whole) followed = (*second)->content().events;
+  EXPECT_THAT(followed, ElementsAre("x"));
+  EXPECT_EQ((*second)->sequence(), 1U);
+}
+
+TEST_F(ObjectJournalTest, AStandbyThatWasKilledIsForgotten) {
+  auto first = MustOpen();
+  std::map<std::string, std::string> killed;
+  while_waiting_ = [&] {
+    EXPECT_TRUE(first->Tick().ok());
+    if (store_.Count("standby") > 0) killed = store_.objects;
+    stop_ = slept_ > absl::Minutes(1);
+  };
+  EXPECT_TRUE(absl::IsCancelled(Open(/*wait=*/true).status()));
+  EXPECT_EQ(store_.Count("standby"), 0U);
+  std::erase_if(killed, [](const auto& object) {
+    return object.first.find("standby") == std::string::npos;
+  });
+  store_.objects.merge(killed);
+  now_ += absl::Seconds(20);
+  EXPECT_TRUE(first->Tick().ok());
+  EXPECT_EQ(first->standbys()->size(), 1U);
+  for (int k = 0; k < 30; ++k) {
+    now_ += absl::Seconds(3);
+    EXPECT_TRUE(first->Tick().ok());
+  }
+  EXPECT_THAT(*first->standbys(), IsEmpty());
+  EXPECT_EQ(store_.Count("standby"), 0U);
+}
+
+TEST_F(ObjectJournalTest, AStandbyThatDoesNotUnderstandEnds) {
+  auto first = MustOpen();
+  MustAppend(*first, {"a"});
+  while_waiting_ = [&] { EXPECT_TRUE(first->Tick().ok()); };
+  ObjectJournal::Options options = Options(/*wait=*/true);
+  options.follow = [](const Journal&) { return FailedPrecondition("later"); };
+  const auto second = ObjectJournal::Open(store_, kFolder, options);
+  EXPECT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
 }
 
 TEST_F(ObjectJournalTest, AStandbyCanBeStopped) {
