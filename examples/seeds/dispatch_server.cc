@@ -10,6 +10,7 @@
 
 #include "core/dataset/graph.h"
 #include "examples/seeds/print_list.h"
+#include "feedmill/dataset.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/worker.h"
 
@@ -53,6 +54,8 @@ int JoinUntilStopped() {
 
 // DispatcherConfig(work_dir=…, fault_tolerant_mode=True)
 int KeepStateInAFolder() {
+  // Once in a process: file systems behind URLs.
+  if (auto status = feedmill::AddStores(); !status.ok()) return Fail(status);
   DispatchServer in_a_bucket({.work_dir = "gs://my-bucket/dispatcher/work_dir",
                               .fault_tolerant_mode = true});
   std::printf("gs://: %s\n",

@@ -330,7 +330,7 @@ def the_example_of_the_page(feedmill):
         build = pathlib.Path(feedmill.binary).resolve().parents[1]
         program = "import feedmill.tf as tf\n" + EXAMPLE
         environment = dict(feedmill.environment, PYTHONPATH=str(build / "python"))
-        for command in ([build / "examples" / "seed_dispatch_server"], [sys.executable, "-c", program]):
+        for command in ([build / "examples" / "seed_dispatch_server"], ["/usr/bin/python3", "-c", program]):
             done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
             assert done.returncode == 0 and "gs://: started" in done.stdout, done.stdout + done.stderr
 
