@@ -169,19 +169,18 @@ std::string StatusReport::StatusJson(absl::Time now, bool all_events) const {
   for (const auto& [name, job] : context_.state->jobs) {
     jobs.push_back(JobJson(now, job, fleet));
   }
-  Json status{
-      {"release", ReleaseName()},
-      {"jobs", std::move(jobs)},
-      {"workers", WorkersJson(now, context_.leases, fleet)},
-      {"totals", TotalsJson(fleet)},
-      {"scale", ScaleJson(scale_.autoscaler())},
-      {"faults", FaultsJson()},
-      {"relay",
-       {{"bytes", transport_.relayed_bytes},
-        {"waiting_bytes", transport_.relay_waiting_bytes},
-        {"messages_dropped", transport_.relay_dropped}}},
-      {"dispatcher", ShellJson(verdicts_.shell())},
-      {"events", EventsOf(now, context_.log.events().Last(events))}};
+  Json status{{"release", ReleaseName()},
+              {"jobs", std::move(jobs)},
+              {"workers", WorkersJson(now, context_.leases, fleet)},
+              {"totals", TotalsJson(fleet)},
+              {"scale", ScaleJson(scale_.autoscaler())},
+              {"faults", FaultsJson()},
+              {"relay",
+               {{"bytes", transport_.relayed_bytes},
+                {"waiting_bytes", transport_.relay_waiting_bytes},
+                {"messages_dropped", transport_.relay_dropped}}},
+              {"dispatcher", ShellJson(verdicts_.shell())},
+              {"events", EventsOf(now, context_.log.events().Last(events))}};
   if (!verdicts_.shell().standbys.empty()) {
     status["standbys"] = StandbysJson(verdicts_.shell());
   }

@@ -324,7 +324,7 @@ TEST_F(ObjectJournalTest, AStandbyFollowsTheWriter) {
   EXPECT_EQ(store_.Count("standby"), 0U);
 }
 
-// Somebody deletes the folder while the standby waits.
+// The folder is deleted while the standby waits.
 TEST_F(ObjectJournalTest, AStandbyNoticesAnotherJournal) {
   auto writer = MustOpen();
   MustAppend(*writer, {"a", "b"});
