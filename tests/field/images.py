@@ -217,6 +217,23 @@ def folders_of_images(feedmill):
     feedmill.refused("{images: {files: photos/only_text}}", "photos/only_text", "none of the 1 file(s)", "readme.md")
 
 
+def same_as_pillow(feedmill, files, modes, part):
+    """Files have Pillow's pixels in each mode. Their first parts are errors."""
+    for name, data in files.items():
+        feedmill.write(f"set/{name}", data)
+    for mode, options in modes.items():
+        done, images = decode(feedmill, "set", options)
+        assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+        equal(len(images), len(files))
+        for (name, data), got in zip(sorted(files.items()), images):
+            want = by_pillow(data, mode)[0]
+            assert np.array_equal(got, want.reshape(got.shape)), f"{name}, {mode}: the pixels differ"
+    for name, data in files.items():
+        feedmill.write("cut", data[:len(data) // part])
+        done, images = decode(feedmill, "cut")
+        assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
+
+
 def formats_of_images(feedmill):
     """A folder as torchvision's ImageFolder reads it, and animations."""
     image, frames = picture(31, 40), [picture(20, 30).rotate(90 * k).quantize(40) for k in range(3)]
@@ -225,19 +242,7 @@ def formats_of_images(feedmill):
              "f.gif": saved(frames[0], "GIF", save_all=True, append_images=frames[1:]),
              "g.webp": saved(frames[0], "WEBP", save_all=True, append_images=frames[1:]),
              "h.bmp": saved(image.quantize(9), "BMP"), "i.dib": saved(image, "BMP")}
-    for name, data in files.items():
-        feedmill.write(f"set/{name}", data)
-    for mode, options in (("RGB", ""), ("L", ", channels: 1")):
-        done, images = decode(feedmill, "set", options)
-        assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
-        equal(len(images), len(files))
-        for (name, data), got in zip(sorted(files.items()), images):
-            want = by_pillow(data, mode)[0]
-            assert np.array_equal(got, want.reshape(got.shape)), f"{name}, {mode}: the pixels differ"
-    for name, data in files.items():
-        feedmill.write("cut", data[:len(data) // 4])
-        done, images = decode(feedmill, "cut")
-        assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
+    same_as_pillow(feedmill, files, {"RGB": "", "L": ", channels: 1"}, 4)
     feedmill.write("scan.jxl", b"\xff\x0a" + bytes(99))
     done, _ = decode(feedmill, "scan.jxl")
     assert done.returncode == 1 and "scan.jxl" in done.stderr and "a JPEG XL image" in done.stderr, done.stderr
@@ -274,19 +279,7 @@ def tiff_images(feedmill):
     files |= {"bits.tiff": saved(image.convert("1"), "TIFF", compression="group4"), "alpha.tif": saved(alpha, "TIFF"),
               "grey-alpha.tif": saved(alpha.convert("LA"), "TIFF"), "tiles.tif": tiled_tiff(np.asarray(image), 16),
               "grey-tiles.tif": tiled_tiff(np.asarray(image.convert("L"))[..., None], 16)}
-    for name, data in files.items():
-        feedmill.write(f"scans/{name}", data)
-    for mode, options in (("RGB", ""), ("RGBA", ", channels: 4"), ("L", ", channels: 1")):
-        done, images = decode(feedmill, "scans", options)
-        assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
-        equal(len(images), len(files))
-        for (name, data), got in zip(sorted(files.items()), images):
-            want = by_pillow(data, mode)[0]
-            assert np.array_equal(got, want.reshape(got.shape)), f"{name}, {mode}: the pixels differ"
-    for name, data in files.items():
-        feedmill.write("cut.tif", data[:len(data) // 3])
-        done, images = decode(feedmill, "cut.tif")
-        assert done.returncode == 1 and not images and "/cut.tif" in done.stderr, f"{name}: {done.stderr}"
+    same_as_pillow(feedmill, files, {"RGB": "", "RGBA": ", channels: 4", "L": ", channels: 1"}, 3)
     # Samples of 16 bits, or their high bytes. Others are refused.
     feedmill.write("deep.tif", tiled_tiff(deep, 32))
     done, images = decode(feedmill, "deep.tif")
