@@ -164,7 +164,7 @@ class Checks:
         text = SLOW.format(elements=ELEMENTS, milliseconds=milliseconds)
         return sh(self.feedmill, "read", "-", "--local", text=text).splitlines()
 
-    def start_read(self) -> str:
+    def start_read(self, release: str = "feedmill") -> str:
         """A Job that reads the slow pipeline, from its first lines on."""
         self.reads += 1
         name = f"read-{self.reads}"
@@ -174,6 +174,8 @@ class Checks:
         job["spec"]["backoffLimit"] = 0  # a read that ended in the middle is a fault
         pod = job["spec"]["template"]["spec"]
         pod["containers"][0]["image"] = ":".join(IMAGE)
+        service = pod["containers"][0]["args"].index("--service=feedmill-dispatcher:5050")
+        pod["containers"][0]["args"][service] = f"--service={release}-dispatcher:5050"
         pod["containers"][0]["args"][-2:] = [f"--job={name}"]
         pod["containers"][0]["resources"] = {"requests": {"cpu": "10m"}}
         pod["volumes"][0]["configMap"]["name"] = name
@@ -342,6 +344,52 @@ class Checks:
         result = self.whole(read, "dispatcher deleted by force")
         assert self.pods("dispatcher")[0]["metadata"]["uid"] != before
         self.wait_rollout("statefulset/feedmill-dispatcher")
+        return result
+
+    def standby_leads(self) -> str:
+        """Of two dispatchers whose state is in a bucket, the leader is deleted by force in a read."""
+        gateway = BIN.parents[1] / "stores/versitygw"
+        if not gateway.exists():
+            return "not run: tools/setup --stores has not made an S3 server"
+        login = {"ROOT_ACCESS_KEY": "mill", "ROOT_SECRET_KEY": "mill-secret"}
+        (FOLDER / "buckets/mill").mkdir(parents=True)
+        line = [gateway, "--port", f"{HOST}:7070", "posix", FOLDER / "buckets"]
+        log = (FOLDER / "gateway.log").open("wb")
+        with subprocess.Popen(line, env=os.environ | login, stdout=log, stderr=log) as server:
+            try:
+                return self.of_two_dispatchers()
+            finally:
+                server.terminate()
+
+    def of_two_dispatchers(self) -> str:
+        environment = {
+            "AWS_ACCESS_KEY_ID": "mill",
+            "AWS_SECRET_ACCESS_KEY": "mill-secret",
+            "AWS_ENDPOINT_URL": f"http://{HOST}:7070",
+            "AWS_REGION": "us-east-1",
+        }
+        pair = values()
+        pair["dispatcher"] |= {
+            "replicas": 2,
+            "workDir": "s3://mill/state",
+            "env": [{"name": name, "value": value} for name, value in environment.items()],
+        }
+        (FOLDER / "pair.yaml").write_text(yaml.safe_dump(pair))
+        place: list[str | Path] = ["-n", NAMESPACE, "-f", FOLDER / "pair.yaml"]
+        sh(BIN / "helm", "install", "pair", CHART, *place, "--wait", "--timeout", "4m")
+        names = [f"pair-feedmill-dispatcher-{k}" for k in range(2)]
+
+        def leaders() -> list[str]:
+            return [n for n in names if any(": dispatcher at tcp:" in text for _, text in stamped(n))]
+
+        wait_for("a dispatcher to lead", lambda: len(leaders()) == 1)
+        read = self.start_read("pair-feedmill")
+        first = leaders()[0]
+        other = names[1 - names.index(first)]
+        kubectl("delete", "pod", first, "--force", "--grace-period=0")
+        result = self.whole(read, "of two dispatchers, the leader deleted by force")
+        assert other in leaders(), "the standby does not lead"
+        sh(BIN / "helm", "-n", NAMESPACE, "uninstall", "pair")
         return result
 
     def workers_are_rolled(self) -> str:
@@ -715,6 +763,7 @@ def main() -> int:
         "strict",
         "quiet",
         "dispatcher_is_deleted",
+        "standby_leads",
         "workers_are_rolled",
         "upgraded",
         "node_is_drained",
