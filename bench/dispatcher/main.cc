@@ -1,6 +1,6 @@
 // Loads for a dispatcher; bench/run dispatcher runs them. See load.h.
 //
-//   bench_dispatcher splits ADDRESS SPLITS
+//   bench_dispatcher splits ADDRESS SPLITS [SLOTS]
 //   bench_dispatcher heartbeats ADDRESS WORKERS NAME SECONDS
 //   bench_dispatcher echo
 //   bench_dispatcher recovery WORK_DIR SPLITS
@@ -19,10 +19,15 @@ using feedmill::bench::RunEcho;
 using feedmill::bench::RunHeartbeats;
 using feedmill::bench::RunRecovery;
 using feedmill::bench::RunSplits;
+using feedmill::bench::SplitLoad;
 
 absl::StatusOr<std::string> Run(const std::vector<std::string>& words) {
-  if (words.size() == 3 && words[0] == "splits") {
-    return RunSplits({words[1], std::stoull(words[2])});
+  if ((words.size() == 3 || words.size() == 4) && words[0] == "splits") {
+    SplitLoad load{.dispatcher = words[1], .splits = std::stoull(words[2])};
+    if (words.size() == 4) {
+      load.slots = static_cast<uint32_t>(std::stoul(words[3]));
+    }
+    return RunSplits(load);
   }
   if (words.size() == 5 && words[0] == "heartbeats") {
     return RunHeartbeats({words[1], static_cast<uint32_t>(std::stoul(words[2])),
@@ -33,7 +38,8 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& words) {
     return RunRecovery({words[1], std::stoull(words[2])});
   }
   return feedmill::InvalidArgument(
-      "bench_dispatcher splits ADDRESS SPLITS | heartbeats ADDRESS WORKERS "
+      "bench_dispatcher splits ADDRESS SPLITS [SLOTS] | heartbeats ADDRESS "
+      "WORKERS "
       "NAME SECONDS | echo | recovery WORK_DIR SPLITS");
 }
 
