@@ -109,7 +109,7 @@ def bench(_folder, count, _rows):
     figures = {"splits_per_s": median(got["splits"], lambda r: r["splits_per_s"]),
                # The same without waiting for a disk: the dispatcher's own limit.
                "splits_per_s_in_memory": median(got["memory"], lambda r: r["splits_per_s"]),
-               # Each sync takes 5 ms more, as a commit in another zone; 1,024 slots.
+               # Each sync takes 5 ms more, as a commit in another zone.
                "splits_per_s_slow_sync": median(got["slow"], lambda r: r["splits_per_s"]),
                "cpu_us_per_split": median(got["memory"], lambda r: r["cpu_us"]),
                "sync_us": sync_us(),

@@ -347,7 +347,7 @@ class Checks:
         return result
 
     def standby_leads(self) -> str:
-        """Of two dispatchers whose state is in a bucket, the leader is deleted by force in a read."""
+        """The leader of two dispatchers, with state in a bucket, is deleted by force in a read."""
         gateway = BIN.parents[1] / "stores/versitygw"
         if not gateway.exists():
             return "not run: tools/setup --stores has not made an S3 server"
