@@ -48,7 +48,6 @@ struct LibTiff {
                 ReadOrWrite read, ReadOrWrite write, Seek seek, Close close,
                 Size size, Map map, Unmap unmap);
   void (*close)(void* tiff);
-  int (*field)(void* tiff, uint32_t tag, ...);
   int (*field_or_default)(void* tiff, uint32_t tag, ...);
   int (*is_tiled)(void* tiff);
   int64_t (*row_bytes)(void* tiff);
@@ -71,7 +70,6 @@ const LibTiff& TiffLibrary() {
     const bool whole =
         found.Find("TIFFClientOpen", t.open) &&
         found.Find("TIFFClose", t.close) &&
-        found.Find("TIFFGetField", t.field) &&
         found.Find("TIFFGetFieldDefaulted", t.field_or_default) &&
         found.Find("TIFFIsTiled", t.is_tiled) &&
         found.Find("TIFFScanlineSize64", t.row_bytes) &&

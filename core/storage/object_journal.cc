@@ -672,7 +672,6 @@ absl::Status ObjectJournal::SayAddress(const std::string& address) {
 absl::Status ObjectJournal::Tick() {
   FM_RETURN_IF_ERROR(failure_);
   DeleteSome();
-  LookForStandbys();
   if (options_.now() - beaten_at_ < options_.beat &&
       certain_for() > absl::ZeroDuration()) {
     return absl::OkStatus();
@@ -682,6 +681,7 @@ absl::Status ObjectJournal::Tick() {
   const absl::StatusOr<Beat> next = ReadBeat(term_ + 1);
   if (next.ok() && next->there) return failure_ = Fenced();
   BeatAndBeCertain().IgnoreError();  // the next one may arrive
+  LookForStandbys();                 // a slow listing does not delay it
   return failure_;
 }
 
