@@ -124,6 +124,8 @@ struct Field {
     kLong = 128,
     // A list of numbers that may be written as lists of them, its rows.
     kRows = 256,
+    // Python takes it by position, although it may be absent.
+    kPositional = 512,
   };
 
   std::string_view name;

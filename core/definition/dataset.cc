@@ -328,6 +328,10 @@ Dataset Dataset::Resize(int64_t height, int64_t width,
                         ResizeStep options) const {
   options.height = height;
   options.width = width;
+  return Resize(std::move(options));
+}
+
+Dataset Dataset::Resize(ResizeStep options) const {
   return With(MakeStep(std::move(options)));
 }
 

@@ -90,12 +90,14 @@ class FileSystem {
                              std::string_view bytes) const;
   // Makes a file that does not exist yet, or one with these bytes. Returns
   // false if it exists, as s3://, gs:// and az:// can tell; another store
-  // replaces the file. Readers may see an empty file at first (az://). Default:
+  // replaces the file. Readers see all of its bytes or no file, but of az://
+  // with Azure's default credentials, whose file is empty at first. Default:
   // Write.
   virtual absl::StatusOr<bool> WriteNew(const std::string& name,
                                         std::string_view bytes) const;
   // Removes a file. OK if there is none. Default: InvalidArgument, like Write.
-  // az:// leaves an empty file. Readers of new files take it for none.
+  // az:// with Azure's default credentials leaves an empty file. Readers of new
+  // files take it for none.
   virtual absl::Status Remove(const std::string& name) const;
   // Removes all files below a folder. OK if there are none. Default: calls Glob
   // and, for many files at once, Remove.

@@ -96,8 +96,8 @@ absl::Status UnknownFormat(std::string_view file) {
         other);
   }
   return DataLoss(
-      "not an image: neither JPEG, PNG, WebP, GIF, BMP nor PNM by its first "
-      "bytes");
+      "not an image: neither JPEG, PNG, WebP, GIF, BMP, PNM, TIFF, HEIF nor "
+      "AVIF by its first bytes");
 }
 
 absl::StatusOr<const ImageCodec*> ImageCodecOf(std::string_view file) {
@@ -241,6 +241,30 @@ absl::Status ImageDecoder::DecodeStored(std::string_view file,
   };
   return options.sample_bytes == 1 ? decode(pixels)
                                    : DecodeWidened(AsWide(pixels), decode);
+}
+
+namespace {
+
+int64_t ScaledSide(int64_t side, int64_t numerator, int64_t denominator) {
+  if (denominator < 1) return 0;
+  return static_cast<int64_t>(static_cast<double>(side * numerator) /
+                              static_cast<double>(denominator));
+}
+
+}  // namespace
+
+ImageSize SizeBySide(ImageSize image, bool longer, int64_t length,
+                     int64_t most) {
+  const bool tall = image.height >= image.width;
+  const int64_t shorter = tall ? image.width : image.height;
+  const int64_t longest = tall ? image.height : image.width;
+  int64_t low = longer ? ScaledSide(length, shorter, longest) : length;
+  int64_t high = longer ? length : ScaledSide(length, longest, shorter);
+  if (most > 0 && high > most) {
+    low = ScaledSide(most, low, high);
+    high = most;
+  }
+  return tall ? ImageSize{high, low} : ImageSize{low, high};
 }
 
 absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,

@@ -78,6 +78,13 @@ class ImageDecoder {
   std::unique_ptr<JpegDecoder> jpeg_;
 };
 
+// Returns the size of an image after resizing its shorter or longer side to
+// `length`, as torchvision's Resize does: the other side keeps the ratio,
+// rounded down. If `most` is not 0, the longer side is at most that, and the
+// ratio is kept. A side is 0 if no pixel is left of it.
+ImageSize SizeBySide(ImageSize image, bool longer, int64_t length,
+                     int64_t most = 0);
+
 enum class ResizeMethod { kBilinear, kNearest, kAntialias };
 
 // Resizes as OpenCV's INTER_LINEAR and INTER_NEAREST, or as ResizeAntialias

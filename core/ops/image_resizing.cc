@@ -98,27 +98,7 @@ struct SideRule {
   Resampling resampling{};
 
   ImageSize SizeFor(ImageSize image) const {
-    const bool tall = image.height >= image.width;
-    const int64_t shorter = tall ? image.width : image.height;
-    const int64_t longest = tall ? image.height : image.width;
-    int64_t low = length;
-    int64_t high = length;
-    if (longer) {
-      low = Scaled(length, shorter, longest);
-    } else {
-      high = Scaled(length, longest, shorter);
-    }
-    if (most > 0 && high > most) {
-      low = Scaled(most, low, high);
-      high = most;
-    }
-    return tall ? ImageSize{high, low} : ImageSize{low, high};
-  }
-
-  static int64_t Scaled(int64_t side, int64_t numerator, int64_t denominator) {
-    if (denominator < 1) return 0;
-    return static_cast<int64_t>(static_cast<double>(side * numerator) /
-                                static_cast<double>(denominator));
+    return SizeBySide(image, longer, length, most);
   }
 };
 

@@ -454,10 +454,13 @@ class Dataset {
   //           {.context = {{"id", DType::kInt64, {}}},
   //            .sequence = {{"words", DType::kBytes, {}}}})
   Dataset ParseSequenceExample(ParseSequenceExampleStep step) const;
-  // Decodes JPEG, PNG, WebP, GIF, BMP or PNM; of an animation the first image.
+  // Decodes JPEG, PNG, WebP, GIF, BMP, PNM, TIFF, HEIF or AVIF; of several
+  // images in a file the first one. TIFF needs the library libtiff on the
+  // workers, HEIF and AVIF libheif.
   // Input: options.component, bytes [].
-  // Output: that component becomes uint8 [?, ?, channels].
-  // Errors: InvalidArgument if channels is neither 1 nor 3. DataLoss if the
+  // Output: that component becomes uint8 [?, ?, channels]; uint16 if
+  // options.dtype says so.
+  // Errors: InvalidArgument if channels is neither 1, 3 nor 4. DataLoss if the
   // bytes are no image, or a corrupt one.
   // Example:
   //   Dataset::Images({"scans/*/*.png"}).DecodeImage({.channels = 1})
@@ -466,12 +469,19 @@ class Dataset {
   // Input: options.component, uint8 [h, w, c].
   // Output: that component becomes uint8 [height, width, c].
   // Errors: InvalidArgument if a side is below 1, or the component is no uint8
-  // image, or with antialias and kNearest. DataLoss if an image has no pixel.
+  // image, or with antialias and kNearest. DataLoss if an image has no pixel,
+  // or a side would be 0 or above 65535.
   // Example:
   //   Dataset::Images({"photos/*/*.jpg"})
   //       .DecodeImage()
   //       .Resize(224, 224, {.method = ResizeStep::Method::kNearest})
   Dataset Resize(int64_t height, int64_t width, ResizeStep options = {}) const;
+  // The same by the length of one side, options.shorter or options.longer.
+  // Output: that component becomes uint8 [?, ?, c].
+  // Example:
+  //   Dataset::Images({"photos/*/*.jpg"}).DecodeImage().Resize({.shorter =
+  //   256})
+  Dataset Resize(ResizeStep options) const;
   // Mirrors an image with options.probability.
   // Input: options.component, T [h, w, c], T a number or bool.
   // Output: as the input.

@@ -357,11 +357,15 @@ struct PythonStep {
   // True if equal elements and random numbers always give equal results.
   bool deterministic = false;
 };
-struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
+// uint8 [h, w, c] → uint8 [height, width, c]. Either both sides are given, or
+// one of shorter and longer; then the other side keeps the ratio, rounded down.
+struct ResizeStep {
   enum class Method { kBilinear, kNearest };
   std::string component = "image";
   int64_t height = 0;
   int64_t width = 0;
+  int64_t shorter = 0;  // length of the shorter side
+  int64_t longer = 0;   // length of the longer side
   Method method = Method::kBilinear;
   // Weighs all pixels that a smaller pixel covers, as torchvision does with
   // antialias=True. Only for kBilinear.

@@ -80,7 +80,8 @@ struct DispatcherConfig {
   // Start waits until no other dispatcher has the work_dir: of any machine, or
   // of this one if it is a folder.
   bool standby = false;
-  // Asked about once a second while Start waits. True: Start returns Cancelled.
+  // Asked at least once a second while Start waits. True: Start returns
+  // Cancelled.
   std::function<bool()> stop_waiting{};
   // Refuse to start without a work_dir.
   bool fault_tolerant_mode = false;

@@ -500,19 +500,23 @@ class Steps(StepMethods):
 
     def resize(
         self,
-        height: int,
-        width: int,
+        height: int | None = None,
+        width: int | None = None,
         *,
         component: str | None = None,
+        shorter: int | None = None,
+        longer: int | None = None,
         method: Literal["bilinear", "nearest"] | None = None,
         antialias: bool | None = None,
     ) -> Self:
-        """Resizes uint8 images [h, w, c] to [height, width, c].
+        """Resizes uint8 images [h, w, c] to [height, width, c], or by the length of one side.
 
         Args:
           component: The component that holds the image. Default: image.
-          height: Rows of pixels.
+          height: Rows of pixels; with a width, and without shorter and longer.
           width: Columns of pixels.
+          shorter: Pixels of the shorter side; the other one keeps the ratio.
+          longer: Pixels of the longer side; the other one keeps the ratio.
           method: How pixels are interpolated. Default: bilinear.
           antialias: Weighs all pixels that a smaller pixel covers; bilinear only. Default: False.
 
@@ -522,12 +526,17 @@ class Steps(StepMethods):
         >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().resize(height=8, width=4)
         >>> next(ds.read())["image"].shape
         (8, 4, 3)
+        >>> ds = fm.Dataset.images("photos/*/*.jpg").decode_image().resize(shorter=8)
+        >>> min(next(ds.read())["image"].shape[:2])
+        8
         """
         return self._step(
             "resize",
-            height=required("height", height),
-            width=required("width", width),
+            height=height,
+            width=width,
             component=component,
+            shorter=shorter,
+            longer=longer,
             method=method,
             antialias=antialias,
         )

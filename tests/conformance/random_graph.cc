@@ -118,8 +118,18 @@ Step RandomImageStep(Random& random) {
     }
     case 1: {
       ResizeStep resize;
-      resize.height = static_cast<int64_t>(2 + Below(random, 7));
-      resize.width = static_cast<int64_t>(2 + Below(random, 7));
+      const auto side = static_cast<int64_t>(2 + Below(random, 7));
+      switch (Below(random, 4)) {
+        case 0:
+          resize.shorter = side;
+          break;
+        case 1:
+          resize.longer = side;
+          break;
+        default:
+          resize.height = side;
+          resize.width = static_cast<int64_t>(2 + Below(random, 7));
+      }
       if (Below(random, 3) == 0) resize.method = ResizeStep::Method::kNearest;
       resize.antialias = Below(random, 3) == 0 &&
                          resize.method == ResizeStep::Method::kBilinear;

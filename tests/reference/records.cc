@@ -373,7 +373,7 @@ int OrientationOf(const std::string& bytes) {
 Tensor Oriented(const Tensor& image, int orientation) {
   const int64_t height = image.shape[0], width = image.shape[1],
                 channels = image.shape[2];
-  const bool transposed = orientation >= 5;
+  const bool transposed = orientation >= 5 && orientation <= 8;
   Tensor out = image;
   if (transposed) std::swap(out.shape[0], out.shape[1]);
   for (int64_t y = 0; y < out.shape[0]; ++y)
@@ -484,7 +484,18 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
                                      : image;
 }
 
-Tensor Resize(const Tensor& image, const ResizeStep& step) {
+Tensor Resize(const Tensor& image, const ResizeStep& given) {
+  ResizeStep step = given;
+  if (step.shorter > 0 || step.longer > 0) {
+    // Torchvision's int(size * long / short).
+    const int64_t h = image.shape[0], w = image.shape[1];
+    const int64_t to = std::max(step.shorter, step.longer);
+    const bool tall = (h > w) == (step.shorter > 0);
+    step.height = !tall ? to : to * h / w;
+    step.width = tall ? to : to * w / h;
+    if (h == w) step.height = step.width = to;
+    if (std::min(step.height, step.width) == 0) throw DataError("resize");
+  }
   if (step.antialias)
     return Antialiased(image, step.height, step.width, /*cubic=*/false);
   const int channels = static_cast<int>(image.shape[2]);

@@ -98,13 +98,18 @@ length(s)
 
 @test "steps shows each option's default, in lines of at most 80 columns" {
   expect 0 feedmill steps resize window
-  [[ $output == 'resize: Resizes uint8 images [h, w, c] to [height, width, c].
+  [[ $output == 'resize: Resizes uint8 images [h, w, c] to [height, width, c], or by the length
+  of one side.
   component  component; default: image
              The component that holds the image.
-  height     integer; required
-             Rows of pixels.
-  width      integer; required
+  height     integer; default: none
+             Rows of pixels; with a width, and without shorter and longer.
+  width      integer; default: none
              Columns of pixels.
+  shorter    integer; default: none
+             Pixels of the shorter side; the other one keeps the ratio.
+  longer     integer; default: none
+             Pixels of the longer side; the other one keeps the ratio.
   method     bilinear or nearest; default: bilinear
              How pixels are interpolated.
   antialias  true or false; default: false

@@ -217,6 +217,7 @@ Json JsonOf(std::string_view name, const Description& description,
                        {"type", TypeOf(field)},
                        {"required", field.Has(Field::kRequired)},
                        {"short", field.Has(Field::kShort)},
+                       {"positional", field.Has(Field::kPositional)},
                        {"whole", field.Has(Field::kWhole)},
                        {"default", DefaultText(field, key)},
                        {"help", HelpText(field, key)}});

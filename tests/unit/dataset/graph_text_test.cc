@@ -326,7 +326,6 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
       {"  - batch: {}", "there is no size"},
       {"  - batch:", "it needs a value"},
       {"  - batch", "it needs a value"},
-      {"  - resize: {height: 2}", "there is no width"},
       {"  - map: [1]", "expected an expression, found a list"},
       {"  - map: x +",
        "line 3, column 10: steps[0] map: cannot read the "

@@ -411,7 +411,7 @@ TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
 TEST(ImageDecoderTest, GarbageIsRefusedByItsFormat) {
   ImageDecoder decoder;
   EXPECT_THAT(ErrorText(Decode(decoder, "words").status),
-              HasSubstr("neither JPEG, PNG, WebP, GIF, BMP nor PNM"));
+              HasSubstr("neither JPEG, PNG, WebP, GIF, BMP, PNM, TIFF"));
   EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status), HasSubstr("GIF: "));
   EXPECT_THAT(ErrorText(Decode(decoder, "").status), HasSubstr("no bytes"));
   EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, "\xff\xd8\xff").status));
