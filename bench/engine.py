@@ -7,6 +7,7 @@ import pathlib
 
 from measure import (
     BUILD,
+    FRAMEWORKS,
     ROOT,
     check,
     make_photos,
@@ -17,6 +18,7 @@ from measure import (
     run_json,
     run_peer,
     say,
+    shown,
     tfdata_local,
     write,
 )
@@ -141,11 +143,21 @@ def crops(folder, count):
     got = rounds(count, {"feedmill": lambda: local(text, "chunks", "--threads", 1),
                          "crop_by_hand": lambda: run_json(by_hand),
                          "whole_by_hand": lambda: run_json([*by_hand, "whole"]),
-                         "tfdata": lambda: tfdata_local("crops", 3, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
-    check(all(r["elements"] == number * passes // 64 for r in got["feedmill"]), "engine, crops: the batches")
+                         "tfdata": lambda: tfdata_local("crops", 3, TFRECORD=f"{data}/tfrecord/*.tfrecord"),
+                         "two_threads": lambda: local(text, "chunks", "--threads", 2),
+                         "dali": lambda: run_peer("dali", "dali_photos.py", data / "jpeg", 3, 2),
+                         "torchvision": lambda: run_peer("torchvision", "torchvision_photos.py", data / "jpeg", 1, 2,
+                                                         PYTHONPATH=str(FRAMEWORKS / "migrate"))})
+    check(all(r["elements"] == number * passes // 64 for r in got["feedmill"] + got["two_threads"]),
+          "engine, crops: the batches")
     report("crops", got)
     each = cpu(got["feedmill"]) / (number * passes)
-    return {"crops_vs_crop_by_hand": ratio(cpu(got["crop_by_hand"]), cpu(got["feedmill"])),
+    rates = {side: median(got[side], lambda r: r.get("rows", r["elements"] * 64) / r["seconds"]) if got[side] else None
+             for side in ("two_threads", "dali", "torchvision")}
+    say("crops, two cores: " + ", ".join(f"{side} {shown(rate)}" for side, rate in rates.items()))
+    return {"crops_vs_dali": ratio(rates["two_threads"], rates["dali"]),
+            "crops_vs_torchvision": ratio(rates["two_threads"], rates["torchvision"]),
+            "crops_vs_crop_by_hand": ratio(cpu(got["crop_by_hand"]), cpu(got["feedmill"])),
             "crops_vs_whole_by_hand": ratio(cpu(got["whole_by_hand"]), cpu(got["feedmill"])),
             "crops_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each)}
 

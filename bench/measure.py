@@ -95,8 +95,8 @@ def ours(pipeline, consume, service=None, *flags):
 def peer_python(environment):
     """Returns the interpreter of a peer's virtual environment; None if it is not set up.
 
-    The environment of tools/setup --frameworks has the same version of TensorFlow."""
-    folders = [PEERS / environment] + [FRAMEWORKS / "venv"] * (environment == "tensorflow")
+    The environment of tools/setup --frameworks has the same version of TensorFlow, and torchvision."""
+    folders = [PEERS / environment] + [FRAMEWORKS / "venv"] * (environment in ("tensorflow", "torchvision"))
     return next((folder / "bin" / "python" for folder in folders if (folder / "bin" / "python").exists()), None)
 
 
