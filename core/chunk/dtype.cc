@@ -12,7 +12,7 @@ struct Info {
   size_t size;
 };
 
-constexpr std::array<Info, 13> kInfos = {{{"", 0},
+constexpr std::array<Info, 15> kInfos = {{{"", 0},
                                           {"bool", 1},
                                           {"int8", 1},
                                           {"int16", 2},
@@ -24,7 +24,9 @@ constexpr std::array<Info, 13> kInfos = {{{"", 0},
                                           {"uint64", 8},
                                           {"float32", 4},
                                           {"float64", 8},
-                                          {"bytes", 0}}};
+                                          {"bytes", 0},
+                                          {"float16", 2},
+                                          {"bfloat16", 2}}};
 
 constexpr std::array<std::string_view, 7> kLogicalNames = {"",
                                                            "str",
@@ -83,8 +85,13 @@ bool IsSigned(DType dtype) {
   return dtype >= DType::kInt8 && dtype <= DType::kInt64;
 }
 
+bool IsFloat16(DType dtype) {
+  return dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+}
+
 bool IsFloat(DType dtype) {
-  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64 ||
+         IsFloat16(dtype);
 }
 
 }  // namespace feedmill

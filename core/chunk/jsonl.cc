@@ -14,6 +14,25 @@
 namespace feedmill {
 namespace {
 
+// Writes the digits of a float as "1.5e+18", correctly rounded, and as few as
+// mean it. Returns their end.
+template <class T>
+char* ShortestDigits(T value, char* begin, char* end) {
+  if constexpr (kIsFloat16<T>) {
+    constexpr int kDigitsMax = 4;  // behind the point
+    for (int digits = 0;; ++digits) {
+      char* const stop = std::to_chars(begin, end, float{value},
+                                       std::chars_format::scientific, digits)
+                             .ptr;
+      double meant = 0;
+      std::from_chars(begin, stop, meant);
+      if (digits == kDigitsMax || T(meant) == value) return stop;
+    }
+  } else {
+    return std::to_chars(begin, end, value, std::chars_format::scientific).ptr;
+  }
+}
+
 // Writes the shortest digits that round-trip as Python's repr does: plain from
 // 1e-4 to below 1e16, else with an exponent of at least two digits.
 template <class T>
@@ -27,9 +46,7 @@ void AppendFloat(T value, std::string& out) {
     return;
   }
   char text[40];  // "-d.dddddddddddddddde-308"
-  const auto end = std::to_chars(text, text + sizeof(text), value,
-                                 std::chars_format::scientific)
-                       .ptr;
+  const char* const end = ShortestDigits(value, text, text + sizeof(text));
   std::string_view all(text, static_cast<size_t>(end - text));
   if (all[0] == '-') {
     out.push_back('-');
@@ -171,7 +188,7 @@ void AppendNested(std::span<const int64_t> dims, int64_t& item,
 
 template <class T>
 void AppendNumber(T value, std::string& out) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     AppendFloat(value, out);
   } else {
     char text[24];

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/half_float.h"
 #include "core/base/status.h"
 #include "core/formats/mds_shard.h"
 #include "core/sources/record_decoder.h"
@@ -17,20 +16,14 @@ namespace {
 
 constexpr size_t kAxesMax = 63;
 
-// Storage type of the items of an array or scalar.
-struct ItemType {
-  DType dtype = DType::kUInt8;  // dtype of the component
-  size_t bytes = 1;
-  bool half = false;  // float16, which becomes float32
-};
-
-std::optional<ItemType> ItemTypeOf(std::string_view name) {
-  if (name == "float16") return ItemType{DType::kFloat32, 2, true};
+// Returns the dtype of the items of an array or scalar.
+std::optional<DType> ItemTypeOf(std::string_view name) {
   const auto dtype = DTypeFromName(name);
-  if (!dtype || *dtype == DType::kBool || *dtype == DType::kBytes) {
+  if (dtype == DType::kBool || dtype == DType::kBytes ||
+      dtype == DType::kBFloat16) {
     return std::nullopt;
   }
-  return ItemType{*dtype, ItemSize(*dtype), false};
+  return dtype;
 }
 
 std::string_view NameOfCode(uint8_t code) {
@@ -82,7 +75,7 @@ absl::StatusOr<ArrayEncoding> ParseArrayEncoding(std::string_view encoding) {
 
 // A numeric value: its type, shape and bytes.
 struct NumberValue {
-  ItemType type;
+  DType type;
   Shape shape;
   std::string_view items;
 };
@@ -148,17 +141,16 @@ absl::StatusOr<NumberValue> PixelValue(std::string_view value) {
         "CMYK and YCbCr can",
         Shown(mode));
   }
-  return NumberValue{{DType::kUInt8, 1, false},
-                     {head[1], head[0], channels},
-                     value.substr(head[2])};
+  return NumberValue{
+      DType::kUInt8, {head[1], head[0], channels}, value.substr(head[2])};
 }
 
 bool IsArray(std::string_view encoding) {
   return encoding == "ndarray" || encoding.starts_with("ndarray:");
 }
 
-std::optional<ItemType> ScalarOf(std::string_view encoding) {
-  if (encoding == "int") return ItemType{DType::kInt64, 8, false};
+std::optional<DType> ScalarOf(std::string_view encoding) {
+  if (encoding == "int") return DType::kInt64;
   return ItemTypeOf(encoding);
 }
 
@@ -186,18 +178,6 @@ absl::StatusOr<NumberValue> NumbersOf(std::string_view encoding,
   return DataLoss("its encoding \"{}\" cannot be read", Shown(encoding));
 }
 
-void AppendItems(const NumberValue& value, BufferBuilder& out) {
-  if (!value.type.half) {
-    out.Append(value.items.data(), value.items.size());
-    return;
-  }
-  for (size_t k = 0; k < value.items.size(); k += 2) {
-    uint16_t bits = 0;
-    std::memcpy(&bits, value.items.data() + k, 2);
-    out.Push(HalfToFloat(bits));
-  }
-}
-
 bool FitsShape(const Shape& shape, const Shape& declared) {
   if (shape.size() != declared.size()) return false;
   for (size_t k = 0; k < shape.size(); ++k) {
@@ -208,7 +188,7 @@ bool FitsShape(const Shape& shape, const Shape& declared) {
 
 // Returns the bytes of all items of the shape. nullopt on overflow.
 std::optional<uint64_t> BytesOf(const NumberValue& value) {
-  uint64_t bytes = value.type.bytes;
+  uint64_t bytes = ItemSize(value.type);
   for (const int64_t dim : value.shape) {
     if (__builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) {
       return std::nullopt;
@@ -237,7 +217,7 @@ absl::StatusOr<SourceField> MdsField(const MdsColumn& column,
         "the column \"{}\": {} (`fields` that do not name it do without it)",
         Shown(column.name), ErrorText(numbers.status()));
   }
-  field.dtype = numbers->type.dtype;
+  field.dtype = numbers->type;
   field.shape = numbers->shape;
   if (IsArray(encoding)) {
     FM_ASSIGN_OR_RETURN(const ArrayEncoding array,
@@ -274,12 +254,14 @@ absl::Status AppendMdsValue(const MdsColumn& column, std::string_view value,
     return Annotate(numbers.status(),
                     fmt::format("the column \"{}\"", Shown(column.name)));
   }
-  if (numbers->type.dtype != field.dtype ||
+  // float16 was float32 before feedmill had it.
+  const bool widens =
+      numbers->type == DType::kFloat16 && field.dtype == DType::kFloat32;
+  if ((numbers->type != field.dtype && !widens) ||
       !FitsShape(numbers->shape, field.shape)) {
     return DataLoss("the column \"{}\" is {}{}, not {}{}", Shown(column.name),
-                    DTypeName(numbers->type.dtype),
-                    ShapeToString(numbers->shape), DTypeName(field.dtype),
-                    ShapeToString(field.shape));
+                    DTypeName(numbers->type), ShapeToString(numbers->shape),
+                    DTypeName(field.dtype), ShapeToString(field.shape));
   }
   if (BytesOf(*numbers) != numbers->items.size()) {
     return DataLoss(
@@ -288,13 +270,21 @@ absl::Status AppendMdsValue(const MdsColumn& column, std::string_view value,
         Shown(column.name), numbers->items.size(),
         ShapeToString(numbers->shape));
   }
-  AppendItems(*numbers, out.values);
+  const size_t items = numbers->items.size() / ItemSize(numbers->type);
+  if (widens) {
+    for (size_t k = 0; k < items; ++k) {
+      Float16 half;
+      std::memcpy(&half, numbers->items.data() + k * sizeof half, sizeof half);
+      out.values.Push(float{half});
+    }
+  } else {
+    out.values.Append(numbers->items.data(), numbers->items.size());
+  }
   if (out.row_starts.size() == 0) return absl::OkStatus();
   for (const int64_t dim : numbers->shape) out.row_shapes.Push(dim);
-  const auto items =
-      static_cast<int64_t>(numbers->items.size() / numbers->type.bytes);
   const size_t rows = out.row_starts.size() / sizeof(int64_t);
-  out.row_starts.Push(out.row_starts.As<int64_t>()[rows - 1] + items);
+  out.row_starts.Push(out.row_starts.As<int64_t>()[rows - 1] +
+                      static_cast<int64_t>(items));
   return absl::OkStatus();
 }
 

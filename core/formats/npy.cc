@@ -81,6 +81,20 @@ std::string Fault(const FileArray& array, const SourceField& field) {
                      TypeText(field.dtype, field.shape));
 }
 
+// Makes a float16 array float32 if that is the field's type, as it was before
+// feedmill had float16.
+void WidenHalves(const SourceField& field, std::vector<FileArray>& arrays) {
+  for (FileArray& array : arrays) {
+    if (array.name != field.name || array.dtype != DType::kFloat16 ||
+        field.dtype != DType::kFloat32) {
+      continue;
+    }
+    array.dtype = DType::kFloat32;
+    array.stored = array.stored == StoredAs::kSwapped ? StoredAs::kSwappedHalf
+                                                      : StoredAs::kHalf;
+  }
+}
+
 std::string OtherRows(const FileArray& array, uint64_t rows) {
   return fmt::format("\"{}\" has {} rows, the other arrays have {}",
                      Shown(array.name), array.rows, rows);
@@ -93,8 +107,8 @@ absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
                                                 const RandomAccessFile& file,
                                                 uint64_t size) {
   const std::string& path = file.name();
-  FM_ASSIGN_OR_RETURN(const auto arrays,
-                      ReadArrayFile(file, size, &source.fields));
+  FM_ASSIGN_OR_RETURN(auto arrays, ReadArrayFile(file, size, &source.fields));
+  for (const SourceField& field : source.fields) WidenHalves(field, arrays);
   std::vector<const FileArray*> found;
   std::vector<const FileArray*> sound;
   for (const SourceField& field : source.fields) {

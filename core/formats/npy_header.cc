@@ -100,13 +100,14 @@ struct NumberType {
   DType dtype;
 };
 constexpr NumberType kNumberTypes[] = {
-    {'b', 1, DType::kBool},    {'i', 1, DType::kInt8},
-    {'i', 2, DType::kInt16},   {'i', 4, DType::kInt32},
-    {'i', 8, DType::kInt64},   {'u', 1, DType::kUInt8},
-    {'u', 2, DType::kUInt16},  {'u', 4, DType::kUInt32},
-    {'u', 8, DType::kUInt64},  {'f', 2, DType::kFloat32},
-    {'f', 4, DType::kFloat32}, {'f', 8, DType::kFloat64},
-    {'M', 8, DType::kInt64},   {'m', 8, DType::kInt64},
+    {'b', 1, DType::kBool},     {'i', 1, DType::kInt8},
+    {'i', 2, DType::kInt16},    {'i', 4, DType::kInt32},
+    {'i', 8, DType::kInt64},    {'u', 1, DType::kUInt8},
+    {'u', 2, DType::kUInt16},   {'u', 4, DType::kUInt32},
+    {'u', 8, DType::kUInt64},   {'f', 2, DType::kFloat16},
+    {'f', 4, DType::kFloat32},  {'f', 8, DType::kFloat64},
+    {'V', 2, DType::kBFloat16}, {'M', 8, DType::kInt64},
+    {'m', 8, DType::kInt64},
 };
 
 // Parses a dtype such as "<f4". Sets the dtype of the member and the bytes of
@@ -134,12 +135,11 @@ absl::Status ParseTypeCode(std::string_view code, NpyMember& member) {
   member.item_bytes = kind == 'U' ? 4 * count : count;
   for (const NumberType& type : kNumberTypes) {
     if (type.kind != kind || type.bytes != count) continue;
+    // Two bytes of no type, unless ml_dtypes wrote them: those have an order.
+    if (kind == 'V' && code.starts_with('|')) continue;
     member.dtype = type.dtype;
     if (kind == 'M' || kind == 'm') member.unit = text;
-    member.stored = kind == 'f' && count == 2
-                        ? (big ? StoredAs::kSwappedHalf : StoredAs::kHalf)
-                    : big && count > 1 ? StoredAs::kSwapped
-                                       : StoredAs::kNative;
+    member.stored = big && count > 1 ? StoredAs::kSwapped : StoredAs::kNative;
     return absl::OkStatus();
   }
   if (kind == 'S' || kind == 'a' || kind == 'U') {

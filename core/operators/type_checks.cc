@@ -48,7 +48,10 @@ bool HoldsNumber(DType dtype, double value) {
       return InRange<uint64_t>(value);
     case DType::kFloat32:
     case DType::kFloat64:
+    case DType::kBFloat16:
       return std::isfinite(value);
+    case DType::kFloat16:
+      return std::isfinite(float{Float16(value)});
     case DType::kBytes:
       return value == 0;
   }

@@ -326,7 +326,7 @@ Loop CheckedNumberBinary(DType calc) {
   if (calc == DType::kBool || calc == DType::kBytes) return nullptr;
   return VisitNumeric(calc, [](auto zero) -> Loop {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsFloat<T>) {
       return ForTarget<BinaryLoop<Op, T>>();
     } else {
       return ForTarget<CheckedBinaryLoop<Op, T>>();
@@ -369,6 +369,10 @@ Loop MultiplyLoop(DType calc) {
 Loop DivideLoop(DType calc) {
   if (calc == DType::kFloat32) return ForTarget<BinaryLoop<Divide, float>>();
   if (calc == DType::kFloat64) return ForTarget<BinaryLoop<Divide, double>>();
+  if (calc == DType::kFloat16) return ForTarget<BinaryLoop<Divide, Float16>>();
+  if (calc == DType::kBFloat16) {
+    return ForTarget<BinaryLoop<Divide, BFloat16>>();
+  }
   return nullptr;
 }
 Loop FloorDivideLoop(DType calc) {
@@ -403,6 +407,7 @@ Loop RightShiftLoop(DType calc) { return Shift<RightShift>(calc); }
 
 Loop CopyLoop(DType calc) {
   if (calc == DType::kBytes) return UnaryLoop<Copy, std::string_view>;
+  if (IsFloat16(calc)) return ForTarget<UnaryLoop<Copy, uint16_t>>();
   return VisitNumeric(calc, [](auto zero) -> Loop {
     return ForTarget<UnaryLoop<Copy, decltype(zero)>>();
   });

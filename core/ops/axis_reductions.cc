@@ -1,7 +1,9 @@
 #include "core/ops/axis_reductions.h"
 
+#include <algorithm>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/ops/convert_items.h"
@@ -27,7 +29,7 @@ Folded FoldedAt(std::span<const int64_t> dims, size_t axis) {
 struct Plus {
   template <class R>
   static R Apply(R a, R b) {
-    if constexpr (std::is_floating_point_v<R>) {
+    if constexpr (kIsFloat<R>) {
       return a + b;
     } else {
       return static_cast<R>(static_cast<uint64_t>(a) +
@@ -38,7 +40,7 @@ struct Plus {
 struct Times {
   template <class R>
   static R Apply(R a, R b) {
-    if constexpr (std::is_floating_point_v<R>) {
+    if constexpr (kIsFloat<R>) {
       return a * b;
     } else {
       return static_cast<R>(static_cast<uint64_t>(a) *
@@ -144,21 +146,31 @@ absl::Status Reduce(std::string_view function,
                     size_t rows, const ValueType& type, OutputColumn& out) {
   constexpr bool kFromFirst =
       std::is_same_v<Op, Least> || std::is_same_v<Op, Greatest>;
-  constexpr R kStart =
-      std::is_same_v<Op, Times> || std::is_same_v<Op, Both> ? R{1} : R{0};
+  using C = ComputeType<R>;
+  constexpr C kStart =
+      std::is_same_v<Op, Times> || std::is_same_v<Op, Both> ? C{1} : C{0};
   const T* items = arguments[0].column->values.As<T>().data();
   const bool mean = function == "mean";
+  std::vector<C> scratch;  // of a row, where results are rounded at the end
   return ForRows<R>(function, kFromFirst || mean, arguments, axis, rows, type,
                     out, [&](const Folded& shape, size_t start, R* results) {
-                      FoldRow<Op, R, T>(items + start, shape, kStart,
-                                        kFromFirst, results);
-                      if constexpr (std::is_floating_point_v<R>) {
-                        if (!mean) return;
-                        const R count = static_cast<R>(shape.count);
-                        for (size_t k = 0; k < shape.outer * shape.inner; ++k) {
-                          results[k] /= count;
+                      const size_t count = shape.outer * shape.inner;
+                      C* computed = nullptr;
+                      if constexpr (std::is_same_v<C, R>) {
+                        computed = results;
+                      } else {
+                        scratch.resize(count);
+                        computed = scratch.data();
+                      }
+                      FoldRow<Op, C, T>(items + start, shape, kStart,
+                                        kFromFirst, computed);
+                      if constexpr (kIsFloat<R>) {
+                        const C divisor = static_cast<C>(shape.count);
+                        for (size_t k = 0; mean && k < count; ++k) {
+                          computed[k] /= divisor;
                         }
                       }
+                      std::copy_n(scratch.data(), scratch.size(), results);
                     });
 }
 
@@ -166,7 +178,7 @@ absl::Status Reduce(std::string_view function,
 
 template <class T, bool kGreatest>
 bool IsBetter(T item, T best) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     if (best != best) return false;  // the first NaN wins, as in NumPy
     if (item != item) return true;
   }
@@ -335,7 +347,7 @@ absl::Status ComputeAxisReduction(std::string_view function,
       return reduce.template operator()<Both, uint8_t, T>();
     }
     const bool product = function == "prod";
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsFloat<T>) {
       if (product) return reduce.template operator()<Times, T, T>();
       return reduce.template operator()<Plus, T, T>();
     } else {

@@ -39,10 +39,10 @@ template <class From, class To>
 void Convert(const From* __restrict source, To* __restrict target,
              size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-      target[i] = FloatToInteger<To>(static_cast<double>(source[i]));
+    if constexpr (kIsFloat<From> && std::is_integral_v<To>) {
+      target[i] = FloatToInteger<To>(double{source[i]});
     } else {
-      target[i] = static_cast<To>(source[i]);
+      target[i] = static_cast<To>(ComputeType<From>{source[i]});
     }
   }
 }

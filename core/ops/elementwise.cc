@@ -59,12 +59,14 @@ void LoadItems(const TileOperand& operand, int64_t from, size_t n,
   const size_t size = ItemSize(column.dtype);
   const std::byte* source =
       column.values.data() + static_cast<size_t>(from) * size;
-  if (operand.weak_integer && operand.as == DType::kFloat32) {
+  if (operand.weak_integer && IsFloat(operand.as)) {
     // Same as Python's float(n), which rounds to a double first.
     for (size_t i = 0; i < n; ++i) {
       double value = 0;
       ConvertItems(column.dtype, source + i * size, DType::kFloat64, &value, 1);
-      static_cast<float*>(target)[i] = static_cast<float>(value);
+      ConvertItems(DType::kFloat64, &value, operand.as,
+                   static_cast<std::byte*>(target) + i * ItemSize(operand.as),
+                   1);
     }
     return;
   }

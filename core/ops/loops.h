@@ -25,19 +25,27 @@ struct LoopInputs {
 // then the output is invalid.
 using Loop = size_t (*)(const LoopInputs& in, void* out, size_t n);
 
+// Items of 16-bit floats are computed as float, and results rounded. This is
+// the type of the stored result of an operation on items of type T.
+template <class Result, class T>
+using Stored =
+    std::conditional_t<kIsFloat16<T> && std::is_same_v<Result, float>, T,
+                       Result>;
+
 // The type of an item in loops; a bool is a uint8_t of 0 or 1.
 template <class Op, class T>
 [[gnu::always_inline]] inline size_t UnaryLoop(const LoopInputs& in, void* out,
                                                size_t n) {
-  using R = decltype(Op::Apply(T{}));
+  using C = ComputeType<T>;
+  using R = Stored<decltype(Op::Apply(C{})), T>;
   const T* __restrict a = static_cast<const T*>(in.items[0]);
   R* __restrict r = static_cast<R*>(out);
   if (in.last_is_scalar) {
-    const R value = Op::Apply(*a);
+    const R value = Op::Apply(C{*a});
     for (size_t i = 0; i < n; ++i) r[i] = value;
     return n;
   }
-  for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(a[i]);
+  for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(C{a[i]});
   return n;
 }
 
@@ -46,22 +54,26 @@ template <class Op>
 Loop FloatUnary(DType calc) {
   if (calc == DType::kFloat32) return UnaryLoop<Op, float>;
   if (calc == DType::kFloat64) return UnaryLoop<Op, double>;
+  if (calc == DType::kFloat16) return UnaryLoop<Op, Float16>;
+  if (calc == DType::kBFloat16) return UnaryLoop<Op, BFloat16>;
   return nullptr;
 }
 
 template <class Op, class A, class B = A>
 [[gnu::always_inline]] inline size_t BinaryLoop(const LoopInputs& in, void* out,
                                                 size_t n) {
-  using R = decltype(Op::Apply(A{}, B{}));
+  using C = ComputeType<A>;
+  using D = ComputeType<B>;
+  using R = Stored<decltype(Op::Apply(C{}, D{})), A>;
   const A* __restrict a = static_cast<const A*>(in.items[0]);
   const B* __restrict b = static_cast<const B*>(in.items[1]);
   R* __restrict r = static_cast<R*>(out);
   if (in.last_is_scalar) {
-    const B scalar = *b;
-    for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(a[i], scalar);
+    const D scalar{*b};
+    for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(C{a[i]}, scalar);
     return n;
   }
-  for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(a[i], b[i]);
+  for (size_t i = 0; i < n; ++i) r[i] = Op::Apply(C{a[i]}, D{b[i]});
   return n;
 }
 

@@ -105,8 +105,10 @@ absl::Status ComputeAs(std::span<const Argument> arguments, size_t rows,
   const bool varies = left.ragged() || right.ragged();
   const bool ragged = varies && HasUnknownDim(type.shape);
   StartRows(type, ragged, out);
-  const ItemsAs<T> a(left);
-  const ItemsAs<T> b(right);
+  using C = ComputeType<T>;
+  const ItemsAs<C> a(left);
+  const ItemsAs<C> b(right);
+  std::vector<C> scratch;  // of a row, where sums are rounded at the end
   size_t lines = 0;
   size_t depth = 0;
   size_t columns = 0;
@@ -130,10 +132,18 @@ absl::Status ComputeAs(std::span<const Argument> arguments, size_t rows,
         out.shape = *std::move(dims);
       }
     }
-    Multiply(
-        a.at(left.RowStart(a_row)), lines, depth, b.at(right.RowStart(b_row)),
-        columns,
-        reinterpret_cast<T*>(out.values.Extend(lines * columns * sizeof(T))));
+    const size_t items = lines * columns;
+    T* const to = reinterpret_cast<T*>(out.values.Extend(items * sizeof(T)));
+    C* computed = nullptr;
+    if constexpr (std::is_same_v<C, T>) {
+      computed = to;
+    } else {
+      scratch.resize(items);
+      computed = scratch.data();
+    }
+    Multiply(a.at(left.RowStart(a_row)), lines, depth,
+             b.at(right.RowStart(b_row)), columns, computed);
+    std::copy_n(scratch.data(), scratch.size(), to);
   }
   return absl::OkStatus();
 }

@@ -21,7 +21,7 @@ using std::string_view;
 // A NaN is greater than all numbers, and equal to a NaN.
 template <class T>
 bool IsLess(const T& a, const T& b) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     return a < b || (std::isnan(b) && !std::isnan(a));
   } else {
     return a < b;
@@ -32,7 +32,7 @@ bool IsLess(const T& a, const T& b) {
 template <class T>
 void Sort(T* begin, T* end) {
   std::sort(begin, end, [](const T& a, const T& b) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsFloat<T>) {
       if (a == 0 && b == 0) return std::signbit(a) && !std::signbit(b);
     }
     return IsLess(a, b);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -34,14 +35,21 @@ absl::Status ParseNumber(std::string_view text, T& number) {
   const std::string_view digits =
       text.starts_with('+') && !text.starts_with("+-") ? text.substr(1) : text;
   const char* end = digits.data() + digits.size();
-  const auto [stop, error] = std::from_chars(digits.data(), end, number);
+  std::conditional_t<kIsFloat16<T>, double, T> parsed{};
+  auto [stop, error] = std::from_chars(digits.data(), end, parsed);
+  number = static_cast<T>(parsed);
+  if constexpr (kIsFloat16<T>) {
+    if (std::isinf(float{number}) && !std::isinf(parsed)) {
+      error = std::errc::result_out_of_range;
+    }
+  }
   if (error == std::errc::result_out_of_range && stop == end) {
     return DataLoss("to_number: \"{}\" does not fit {}", ShownText(text),
                     DTypeName(DTypeOf<T>()));
   }
   if (error != std::errc() || stop != end) {
     return DataLoss("to_number: \"{}\" is not {}", ShownText(text),
-                    std::is_floating_point_v<T> ? "a number" : "an integer");
+                    kIsFloat<T> ? "a number" : "an integer");
   }
   return absl::OkStatus();
 }
@@ -143,9 +151,9 @@ bool ReadNumber(const Json& value, DType dtype, T& to) {
     to = static_cast<T>(value.get<bool>() ? 1 : 0);
     return true;
   }
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     if (!value.is_number()) return false;
-    to = value.get<T>();
+    to = static_cast<T>(value.get<double>());
     return true;
   } else if (value.is_number_unsigned()) {
     to = static_cast<T>(value.get<uint64_t>());

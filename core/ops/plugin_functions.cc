@@ -33,6 +33,7 @@ static_assert(FEEDMILL_BOOL == static_cast<int>(DType::kBool));
 static_assert(FEEDMILL_INT64 == static_cast<int>(DType::kInt64));
 static_assert(FEEDMILL_UINT8 == static_cast<int>(DType::kUInt8));
 static_assert(FEEDMILL_FLOAT64 == static_cast<int>(DType::kFloat64));
+static_assert(FEEDMILL_BFLOAT16 == static_cast<int>(DType::kBFloat16));
 static_assert(FEEDMILL_BYTES == static_cast<int>(DType::kBytes));
 static_assert(FEEDMILL_OP_UNKNOWN_DIM == kUnknownDim);
 

@@ -42,9 +42,13 @@ DType PromoteDTypes(DType a, DType b) {
   if (a == DType::kBool) return b;
   if (IsFloat(b) && !IsFloat(a)) std::swap(a, b);
   if (IsFloat(a)) {
-    if (IsFloat(b)) return DType::kFloat64;
-    const bool exact = a == DType::kFloat64 || ItemSize(b) <= 2;
-    return exact ? a : DType::kFloat64;
+    if (IsFloat(b)) {
+      const bool wide = a == DType::kFloat64 || b == DType::kFloat64;
+      return wide ? DType::kFloat64 : DType::kFloat32;
+    }
+    // A float has the exact values of integers of half its size.
+    if (a == DType::kFloat64 || 2 * ItemSize(b) <= ItemSize(a)) return a;
+    return ItemSize(b) <= 2 ? DType::kFloat32 : DType::kFloat64;
   }
   const size_t size_a = ItemSize(a);
   const size_t size_b = ItemSize(b);

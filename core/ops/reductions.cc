@@ -19,8 +19,9 @@ struct Sum {
   }
   template <class R, class T>
   static R Fold(std::span<const T> items) {
-    R sum = 0;
-    for (T item : items) sum = Plus(sum, static_cast<R>(item));
+    using C = ComputeType<R>;
+    C sum = 0;
+    for (T item : items) sum = Plus(sum, static_cast<C>(item));
     return sum;
   }
   template <class R>
@@ -38,10 +39,10 @@ struct Product {
   static DType Result(DType dtype) { return Sum::Result(dtype); }
   template <class R, class T>
   static R Fold(std::span<const T> items) {
-    R product = 1;
+    ComputeType<R> product = 1;
     for (T item : items) {
-      if constexpr (std::is_floating_point_v<R>) {
-        product *= static_cast<R>(item);
+      if constexpr (kIsFloat<R>) {
+        product *= static_cast<ComputeType<R>>(item);
       } else {
         product = static_cast<R>(static_cast<uint64_t>(product) *
                                  static_cast<uint64_t>(static_cast<R>(item)));
@@ -77,8 +78,9 @@ struct Mean {
   }
   template <class R, class T>
   static R Fold(std::span<const T> items) {
-    if constexpr (std::is_floating_point_v<R>) {
-      return Sum::Fold<R, T>(items) / static_cast<R>(items.size());
+    if constexpr (kIsFloat<R>) {
+      using C = ComputeType<R>;
+      return Sum::Fold<C, T>(items) / static_cast<C>(items.size());
     } else {
       return R{};  // not a result dtype of Mean
     }
@@ -158,7 +160,7 @@ FunctionRegistry::Function MakeReduction(std::string name) {
           } else if constexpr (std::is_same_v<Op, Any> ||
                                std::is_same_v<Op, All>) {
             return FoldRows<Op, uint8_t, T>(name, arguments[0], rows, out);
-          } else if constexpr (std::is_floating_point_v<T>) {
+          } else if constexpr (kIsFloat<T>) {
             return FoldRows<Op, T, T>(name, arguments[0], rows, out);
           } else if constexpr (std::is_same_v<Op, Mean>) {
             return FoldRows<Op, double, T>(name, arguments[0], rows, out);
@@ -186,8 +188,9 @@ void AddReductions(FunctionRegistry& registry) {
       {{"sum", "prod", "min", "max", "mean", "any", "all"},
        "`sum(a)` `prod(a)` `min(a)` `max(a)` `mean(a)` `any(a)` `all(a)`",
        "over all items of an element, in order; int sums are int64/uint64; "
-       "float sums are sequential in their own dtype; mean of integers is "
-       "float64; min, max, mean of no items are a data error"});
+       "float sums are sequential in their own dtype, of 16 bits in float32; "
+       "mean of integers is float64; min, max, mean of no items are a data "
+       "error"});
   registry.Describe(
       {{"sum"},
        "`sum(a, axis)` and so on",

@@ -75,7 +75,7 @@ Loop LogLoop(DType calc) { return FloatUnary<Log>(calc); }
 Loop FloorLoop(DType calc) { return FloatOrUnchanged<Floor>(calc); }
 Loop CeilLoop(DType calc) { return FloatOrUnchanged<Ceil>(calc); }
 Loop RoundLoop(DType calc) {
-  // NumPy rounds bools to float16, a dtype that feedmill lacks.
+  // NumPy rounds bools to float16, which would be a surprise.
   return calc == DType::kBool ? nullptr : FloatOrUnchanged<Round>(calc);
 }
 

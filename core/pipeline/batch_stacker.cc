@@ -60,6 +60,10 @@ void Fill(DType dtype, double value, int64_t items, std::byte* to) {
       return FillWith<float>(value, items, to);
     case DType::kFloat64:
       return FillWith<double>(value, items, to);
+    case DType::kFloat16:
+      return FillWith<Float16>(value, items, to);
+    case DType::kBFloat16:
+      return FillWith<BFloat16>(value, items, to);
     case DType::kBytes:
       return;
   }

@@ -6,7 +6,6 @@
 #include <mutex>
 #include <utility>
 
-#include "core/base/half_float.h"
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/io/file_errors.h"
@@ -55,7 +54,7 @@ void AppendSwapped(const std::byte* from, size_t items, BufferBuilder& out) {
 void AppendHalves(const std::byte* from, size_t items, bool swapped,
                   BufferBuilder& out) {
   for (size_t k = 0; k < items; ++k, from += 2) {
-    out.Push(HalfToFloat(LoadItem<uint16_t>(from, swapped)));
+    out.Push(float{Float16::FromBits(LoadItem<uint16_t>(from, swapped))});
   }
 }
 
@@ -84,8 +83,7 @@ absl::Status AppendUcs4(const std::byte* from, size_t bytes, bool swapped,
 absl::Status AppendRow(const FileArray& array, const std::byte* from,
                        OutputColumn& column) {
   const auto items = static_cast<size_t>(NumItems(array.shape));
-  const bool swapped = array.stored == StoredAs::kSwapped ||
-                       array.stored == StoredAs::kSwappedHalf ||
+  const bool swapped = array.stored == StoredAs::kSwappedHalf ||
                        array.stored == StoredAs::kSwappedUcs4;
   switch (array.stored) {
     case StoredAs::kNative:

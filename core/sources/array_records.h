@@ -19,7 +19,7 @@ namespace feedmill {
 enum class StoredAs {
   kNative,       // as in memory; of bytes: a row is one string
   kSwapped,      // numbers whose bytes are in the opposite order
-  kHalf,         // float16, which become float32
+  kHalf,         // float16 that become float32
   kSwappedHalf,  // big-endian ones
   kPaddedBytes,  // texts of item_bytes, filled up with zeros
   kUcs4,         // the same of characters of 4 bytes each, which become UTF-8

@@ -15,8 +15,8 @@ namespace {
 template <class T>
 Expr::Literal LiteralOf(DType dtype, T value) {
   if (dtype == DType::kBool) return {value != T{0}};
-  if constexpr (std::is_floating_point_v<T>) {
-    return {static_cast<double>(value)};
+  if constexpr (kIsFloat<T>) {
+    return {double{value}};
   } else if constexpr (std::is_signed_v<T>) {
     return {static_cast<int64_t>(value)};
   } else {
@@ -93,7 +93,7 @@ std::optional<ValueRange> OneValue(const Column& column) {
                       [&](auto zero) -> std::optional<ValueRange> {
                         using T = decltype(zero);
                         const T value = column.values.As<T>()[0];
-                        if constexpr (std::is_floating_point_v<T>) {
+                        if constexpr (kIsFloat<T>) {
                           if (std::isnan(value)) return std::nullopt;
                         }
                         const auto literal = LiteralOf(column.dtype, value);

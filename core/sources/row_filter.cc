@@ -116,6 +116,10 @@ double AsFloat(DType dtype, const Literal& literal) {
       [dtype](const auto& number) -> double {
         if constexpr (std::is_arithmetic_v<std::decay_t<decltype(number)>>) {
           if (dtype == DType::kFloat32) return static_cast<float>(number);
+          // Python's float(n), which is the literal, is rounded once.
+          const auto wide = static_cast<double>(number);
+          if (dtype == DType::kFloat16) return float{Float16(wide)};
+          if (dtype == DType::kBFloat16) return float{BFloat16(wide)};
           return static_cast<double>(number);
         } else {
           return std::nan("");

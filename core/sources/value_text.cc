@@ -47,18 +47,19 @@ T Rounded(std::string_view text) {
 
 template <class T>
 bool AppendParsed(std::string_view text, BufferBuilder& values) {
-  T value{};
+  using Parsed = std::conditional_t<kIsFloat16<T>, double, T>;
+  Parsed value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (stop != end) return false;
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     if (error == std::errc::result_out_of_range) {
-      values.Push(Rounded<T>(text));
+      values.Push(static_cast<T>(Rounded<Parsed>(text)));
       return true;
     }
   }
   if (error != std::errc()) return false;
-  values.Push(value);
+  values.Push(static_cast<T>(value));
   return true;
 }
 
@@ -169,7 +170,9 @@ bool AppendPlainNumber(std::string_view text, DType dtype,
   PlainNumber number;
   if (dtype == DType::kBool || !ReadPlain(text, number)) return false;
   return VisitNumeric(dtype, [&]<class T>(T) {
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (kIsFloat16<T>) {
+      return false;
+    } else if constexpr (std::is_floating_point_v<T>) {
       return AppendQuotient<T>(number, values);
     } else {
       return AppendInteger<T>(number, values);
@@ -178,7 +181,10 @@ bool AppendPlainNumber(std::string_view text, DType dtype,
 }
 
 bool FloatKeepsInteger(std::string_view text, DType dtype) {
-  if (text.size() <= std::numeric_limits<float>::digits10) return true;
+  if (text.size() <= std::numeric_limits<float>::digits10 &&
+      !IsFloat16(dtype)) {
+    return true;
+  }
   if (!IsFloat(dtype)) return true;
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
   text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
@@ -186,8 +192,14 @@ bool FloatKeepsInteger(std::string_view text, DType dtype) {
   const bool integer =
       std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
   if (!integer) return true;
-  return dtype == DType::kFloat32 ? KeepsDigits<float>(text)
-                                  : KeepsDigits<double>(text);
+  if (dtype == DType::kFloat32) return KeepsDigits<float>(text);
+  if (!KeepsDigits<double>(text)) return false;
+  if (!IsFloat16(dtype)) return true;
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  const float kept =
+      dtype == DType::kFloat16 ? float{Float16(value)} : float{BFloat16(value)};
+  return kept == value;
 }
 
 absl::Status IntegerNotKept(std::string_view what, std::string_view text,
@@ -237,6 +249,12 @@ bool AppendMissing(DType dtype, BufferBuilder& values) {
       return true;
     case DType::kFloat64:
       values.Push(std::numeric_limits<double>::quiet_NaN());
+      return true;
+    case DType::kFloat16:
+      values.Push(Float16(std::numeric_limits<float>::quiet_NaN()));
+      return true;
+    case DType::kBFloat16:
+      values.Push(BFloat16(std::numeric_limits<float>::quiet_NaN()));
       return true;
     default:
       return dtype == DType::kBytes;

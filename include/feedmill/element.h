@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "feedmill/float16.h"
 
 // Elements, and the columns that hold them:
 //
@@ -47,6 +48,8 @@ enum class DType : uint8_t {
   kFloat32 = 10,
   kFloat64 = 11,
   kBytes = 12,  // a byte string of any length; text is UTF-8 in it
+  kFloat16 = 13,
+  kBFloat16 = 14,  // the upper half of a float32
 };
 
 // Bytes of one item; 0 for kBytes.
@@ -81,6 +84,7 @@ std::optional<NamedType> TypeFromName(std::string_view name);
 bool IsInteger(DType dtype);  // without bool
 bool IsSigned(DType dtype);   // signed integers
 bool IsFloat(DType dtype);
+bool IsFloat16(DType dtype);  // one of 16 bits
 
 // The dtype of a C++ type; bool is DType::kBool.
 template <class T>
@@ -96,6 +100,8 @@ constexpr DType DTypeOf() {
   if constexpr (std::is_same_v<T, uint64_t>) return DType::kUInt64;
   if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
   if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  if constexpr (std::is_same_v<T, Float16>) return DType::kFloat16;
+  if constexpr (std::is_same_v<T, BFloat16>) return DType::kBFloat16;
 }
 
 // Calls f with a value-initialised item of the C++ type of `dtype`
@@ -125,6 +131,10 @@ decltype(auto) VisitNumeric(DType dtype, F&& f) {
       return f(float{});
     case DType::kFloat64:
       return f(double{});
+    case DType::kFloat16:
+      return f(Float16{});
+    case DType::kBFloat16:
+      return f(BFloat16{});
     case DType::kBytes:
       break;
   }

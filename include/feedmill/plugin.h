@@ -47,7 +47,9 @@ enum feedmill_dtype {
   FEEDMILL_UINT64 = 9,
   FEEDMILL_FLOAT32 = 10,
   FEEDMILL_FLOAT64 = 11,
-  FEEDMILL_BYTES = 12 /* byte strings of any length */
+  FEEDMILL_BYTES = 12, /* byte strings of any length */
+  FEEDMILL_FLOAT16 = 13,
+  FEEDMILL_BFLOAT16 = 14 /* the upper half of a float32 */
 };
 
 /* Dimensions of a result, at most. */

@@ -45,10 +45,10 @@ Buffer SharedValues(const arrow::Array& array) {
 // Converts a number; false if `To` cannot hold it. Floats round to nearest.
 template <class From, class To>
 bool ConvertNumber(From from, To& to) {
-  if constexpr (std::is_floating_point_v<To>) {
-    to = static_cast<To>(from);
+  if constexpr (kIsFloat<To>) {
+    to = static_cast<To>(ComputeType<From>{from});
     return true;
-  } else if constexpr (std::is_floating_point_v<From>) {
+  } else if constexpr (kIsFloat<From>) {
     constexpr auto kTop = static_cast<double>(std::numeric_limits<To>::max());
     constexpr auto kLow = static_cast<double>(std::numeric_limits<To>::min());
     const auto wide = static_cast<double>(from);
@@ -71,8 +71,8 @@ ColumnItems ConvertNumbers(size_t count, const NullMask& nulls, Read read) {
   std::vector<To> values(count);
   for (size_t k = 0; k < count; ++k) {
     if (IsNull(nulls, k)) {
-      if constexpr (std::is_floating_point_v<To>) {
-        values[k] = std::numeric_limits<To>::quiet_NaN();
+      if constexpr (kIsFloat<To>) {
+        values[k] = std::numeric_limits<ComputeType<To>>::quiet_NaN();
       } else {
         SetFault(items, k, RowFault::kNull);
       }
@@ -95,28 +95,6 @@ ColumnItems NumbersOf(const arrow::Array& array, const NullMask& nulls,
   return VisitNumeric(dtype, [&]<class To>(To) {
     return ConvertNumbers<To>(count, nulls,
                               [from](size_t k) { return from[k]; });
-  });
-}
-
-float FloatOfHalf(uint16_t half) {
-  const uint32_t sign = uint32_t{half & 0x8000u} << 16;
-  const uint32_t exponent = (half >> 10) & 0x1Fu;
-  const uint32_t fraction = half & 0x3FFu;
-  if (exponent == 0) {
-    const float small = static_cast<float>(fraction) * 0x1p-24f;
-    return sign != 0 ? -small : small;
-  }
-  const uint32_t wide = exponent == 0x1F ? 0xFFu : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
-}
-
-ColumnItems HalvesOf(const arrow::Array& array, const NullMask& nulls,
-                     DType dtype) {
-  const auto* const from = array.data()->GetValues<uint16_t>(1);
-  return VisitNumeric(dtype, [&]<class To>(To) {
-    return ConvertNumbers<To>(
-        static_cast<size_t>(array.length()), nulls,
-        [from](size_t k) { return FloatOfHalf(from[k]); });
   });
 }
 
@@ -325,7 +303,7 @@ absl::StatusOr<ColumnItems> NumbersOfArray(const arrow::Array& array,
     case Type::UINT64:
       return NumbersOf<uint64_t>(array, nulls, dtype);
     case Type::HALF_FLOAT:
-      return HalvesOf(array, nulls, dtype);
+      return NumbersOf<Float16>(array, nulls, dtype);
     case Type::FLOAT:
       return NumbersOf<float>(array, nulls, dtype);
     case Type::DOUBLE:
@@ -340,8 +318,10 @@ absl::StatusOr<ColumnItems> NumbersOfArray(const arrow::Array& array,
 template <class To>
 bool ConvertTime(absl::int128 nanos, int64_t unit, To& to) {
   const absl::int128 whole = nanos / unit;
-  if constexpr (std::is_floating_point_v<To>) {
-    to = nanos % unit == 0 ? static_cast<To>(whole)
+  if constexpr (kIsFloat<To>) {
+    // The nearest number of the unit, rounded once if it is whole.
+    using Wide = std::conditional_t<kIsFloat16<To>, double, To>;
+    to = nanos % unit == 0 ? static_cast<To>(static_cast<Wide>(whole))
                            : static_cast<To>(static_cast<double>(nanos) /
                                              static_cast<double>(unit));
     return true;

@@ -245,6 +245,7 @@ std::optional<DType> DTypeOfType(const DataType& type) {
     case Type::UINT64:
       return DType::kUInt64;
     case Type::HALF_FLOAT:
+      return DType::kFloat16;
     case Type::FLOAT:
       return DType::kFloat32;
     case Type::DOUBLE:

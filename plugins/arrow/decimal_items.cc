@@ -39,8 +39,8 @@ ColumnItems ParseDecimals(const arrow::Array& array, const NullMask& nulls) {
   };
   for (size_t k = 0; k < items.count; ++k) {
     if (!nulls.empty() && nulls[k] != 0) {
-      if constexpr (std::is_floating_point_v<To>) {
-        values[k] = std::numeric_limits<To>::quiet_NaN();
+      if constexpr (kIsFloat<To>) {
+        values[k] = std::numeric_limits<ComputeType<To>>::quiet_NaN();
       } else {
         fault(k, RowFault::kNull);
       }

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from feedmill._array_alias import without_unit
+from feedmill._bfloat16 import without_bfloat16
 
 if TYPE_CHECKING:
     from feedmill.reader import Reader
@@ -40,6 +41,8 @@ def record_batches(reader: Reader) -> Any:
 def _item_type(dtype: str) -> Any:
     if dtype in ("bytes", "str"):
         return pa.large_binary() if dtype == "bytes" else pa.large_string()
+    if dtype == "bfloat16":
+        return pa.float32()  # Arrow has no bfloat16
     if dtype.startswith("timestamp["):
         return pa.timestamp(dtype.removeprefix("timestamp[").removesuffix("]"))
     return pa.date32() if dtype == "date" else pa.from_numpy_dtype(np.dtype(dtype))
@@ -79,6 +82,8 @@ def _array(column: Any, type: Any, shape: Shape) -> Any:
         inner = whole.reshape(-1, *shape[1:])
         values = _array(inner, type.value_type, shape[1:])
         return pa.FixedSizeListArray.from_arrays(values, type=type)
+    if isinstance(column, np.ndarray):
+        column = without_bfloat16(column)
     if isinstance(column, np.ma.MaskedArray):
         return pa.array(column.data, type, mask=np.ma.getmaskarray(column))
     if not isinstance(column, np.ndarray) or column.dtype in (object, bool) or type == pa.date32():

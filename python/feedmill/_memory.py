@@ -14,10 +14,8 @@ import numpy as np
 from feedmill._feedmill import Pipeline
 from feedmill._values import TIMES
 from feedmill.errors import InvalidArgumentError
+from feedmill.expressions import DTYPES
 
-_DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
-)
 _ARROW_TEXTS = frozenset(
     "string large_string string_view binary large_binary binary_view fixed_size_binary".split()
 )
@@ -210,12 +208,12 @@ def _of_array(name: str, array: Any) -> Column:
         array = np.ascontiguousarray(array).view(
             array.dtype.str.replace(array.dtype.kind, "i", 1)[:3]
         )
-    if array.dtype == np.float16:
-        array = array.astype(np.float32)
-    if array.dtype.name not in _DTYPES:
+    if array.dtype.name == "bfloat16":  # which has no buffer protocol
+        dtype, array = "bfloat16", np.ascontiguousarray(array).view(np.uint16)
+    if array.dtype.name not in DTYPES:
         raise InvalidArgumentError(
             f"{_shown(name)}: its dtype is {array.dtype}; convert it to a bool, an integer, "
-            "float32 or float64, or to texts"
+            "a float of at most 64 bits, or to texts"
         )
     array = np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
     if array.dtype == np.bool_ and array.size and array.view(np.uint8).max() > 1:

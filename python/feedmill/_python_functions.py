@@ -21,6 +21,7 @@ from feedmill._function_identity import identity
 from feedmill._trace_errors import place_of
 from feedmill._values import TIMES, plain, type_name
 from feedmill.errors import DataLossError, FailedPreconditionError, InvalidArgumentError
+from feedmill.expressions import DTYPES
 
 if TYPE_CHECKING:
     from feedmill._component_spec import ComponentSpec
@@ -35,9 +36,6 @@ Spec: TypeAlias = "ComponentSpec | dict[str, ComponentSpec]"
 _PACKAGES = ("numpy", "cloudpickle")
 _MEMORY_MAX = (1 << 63) - 1
 _OTHERS = ("bytes", "str", *TIMES.values())
-_DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split()
-)
 
 _DECLARE = 'declare it: output={"image": ("float32", (224, 224, 3))}'
 
@@ -268,10 +266,10 @@ def _type_text(dtype: Any, shape: Sequence[int | None]) -> str:
         name = dtype if isinstance(dtype, str) and dtype in _OTHERS else type_name(dtype)
     except TypeError:
         raise InvalidArgumentError(f"output: {dtype!r} is no dtype") from None
-    if name not in _OTHERS and name not in _DTYPES:
+    if name not in _OTHERS and name not in DTYPES:
         raise InvalidArgumentError(
             f"output: there are no components of {name}; there are "
-            + ", ".join([*_OTHERS, *sorted(_DTYPES)])
+            + ", ".join([*_OTHERS, *sorted(DTYPES)])
         )
     dims = ", ".join("?" if dim is None else str(int(dim)) for dim in shape)
     return f"{name}[{dims}]" if dims else name

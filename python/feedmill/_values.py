@@ -52,6 +52,8 @@ def type_name(value: Any) -> str:
     """Returns feedmill's name of a type of Python or NumPy. Raises TypeError for others."""
     if value in (str, bytes):
         return str(value.__name__)
+    if isinstance(value, str) and value == "bfloat16":  # NumPy has it with ml_dtypes alone
+        return value
     dtype = np.dtype(value)  # int is int64
     if dtype.kind == "M" and np.datetime_data(dtype)[1] == 1:
         return TIMES.get(np.datetime_data(dtype)[0], str(dtype.name))

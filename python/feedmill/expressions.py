@@ -34,8 +34,9 @@ _LEVELS = {
 }  # fmt: skip
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_DTYPES = frozenset(
-    ["bool", "float32", "float64"]
+# The dtypes of numbers and bools.
+DTYPES = frozenset(
+    ["bool", "float16", "bfloat16", "float32", "float64"]
     + [f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
 )
 
@@ -102,10 +103,12 @@ def dtype_name(dtype: Any) -> str:
     """Returns the name that expressions have for a dtype of NumPy or Python."""
     if dtype in (str, bytes, "str", "bytes"):
         return dtype if isinstance(dtype, str) else str(dtype.__name__)
+    if isinstance(dtype, str) and dtype == "bfloat16":  # NumPy has it with ml_dtypes alone
+        return dtype
     name = str(np.dtype(dtype).name)
-    if name not in _DTYPES:
+    if name not in DTYPES:
         raise trace_error(
-            f"expressions have no dtype {name}; they have {', '.join(sorted(_DTYPES))}"
+            f"expressions have no dtype {name}; they have {', '.join(sorted(DTYPES))}"
         )
     return name
 

@@ -109,7 +109,8 @@ def _tensor(value: Any) -> Any:
     """Returns the tensor of a value: of the same memory, if kernels can use that."""
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind == "M":
         value = without_unit(np.asarray(value))
-    if isinstance(value, np.ndarray) and value.dtype != object and value.size > 0:
+    plain = isinstance(value, np.ndarray) and value.dtype != object
+    if plain and value.dtype.name != "bfloat16" and value.size > 0:
         aligned = value.__array_interface__["data"][0] % _ALIGNMENT == 0
         if aligned and value.flags.c_contiguous:
             # TensorFlow writes to no memory that is not its own.
@@ -125,4 +126,4 @@ def _tensor_spec(spec: ComponentSpec) -> Any:
     if spec.dtype in ("bytes", "str"):
         return tf.TensorSpec(spec.shape, tf.string)
     times = spec.dtype in TIMES.values()
-    return tf.TensorSpec(spec.shape, tf.int64 if times else tf.as_dtype(np.dtype(spec.dtype)))
+    return tf.TensorSpec(spec.shape, tf.int64 if times else tf.as_dtype(spec.dtype))

@@ -269,15 +269,22 @@ def to_tensors(
     if isinstance(element, np.ndarray):
         if element.dtype == object:
             return element
-        element = without_unit(element)
-        tensor = torch.from_numpy(element.copy() if copy else writable_alias(element))
+        tensor = _tensor_of(element.copy() if copy else element)
     elif isinstance(element, np.generic):
-        tensor = torch.from_numpy(without_unit(np.array(element)))
+        tensor = _tensor_of(np.array(element))
     else:
         return element
     if pin_memory:
         tensor = tensor.pin_memory()
     return tensor if device is None else tensor.to(device, non_blocking=pin_memory)
+
+
+def _tensor_of(array: Any) -> torch.Tensor:
+    """Returns a tensor over the memory of an array."""
+    brain = array.dtype.name == "bfloat16"
+    array = array.view(np.int16) if brain else without_unit(array)
+    tensor = torch.from_numpy(writable_alias(array))
+    return tensor.view(torch.bfloat16) if brain else tensor
 
 
 def _initialized() -> bool:

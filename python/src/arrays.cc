@@ -22,8 +22,13 @@ namespace nb = nanobind;
 
 nb::dlpack::dtype ArrayType(DType dtype) {
   if (dtype == DType::kBool) return nb::dtype<bool>();
-  return VisitNumeric(dtype,
-                      [](auto item) { return nb::dtype<decltype(item)>(); });
+  if (dtype == DType::kBFloat16) return nb::dtype<uint16_t>();
+  if (dtype == DType::kFloat16) {
+    return {static_cast<uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+  }
+  return VisitNumeric(dtype, []<class T>(T) {
+    return nb::dtype<std::conditional_t<kIsFloat16<T>, uint16_t, T>>();
+  });
 }
 
 const char* NumPyName(DType dtype, LogicalType logical) {
@@ -59,6 +64,10 @@ nb::object ArrayOver(const Buffer& values, size_t offset, DType dtype,
   static_cast<void>(owned.release());
   nb::object array = nb::cast(nb::ndarray<nb::numpy, nb::ro>(
       data, shape.size(), shape.data(), owner, nullptr, ArrayType(dtype)));
+  if (dtype == DType::kBFloat16) {
+    return array.attr("view")(
+        nb::module_::import_("feedmill._bfloat16").attr("bfloat16")());
+  }
   // The buffer protocol names 64 bits "long long", which NumPy treats as a type
   // different from its int64.
   if (dtype != DType::kInt64 && dtype != DType::kUInt64) return array;

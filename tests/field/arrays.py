@@ -95,8 +95,11 @@ def values(array):
             return value.decode("latin-1")
         if isinstance(value, (np.datetime64, np.timedelta64)):
             return int(value.astype("i8"))
-        if isinstance(value, (np.float16, np.float32)):
-            value = float(str(np.float32(value)))
+        if isinstance(value, np.float16) and np.isfinite(value):
+            shown = [float(f"{float(value):.{digits}e}") for digits in range(5)]
+            value = next((one for one in shown if np.float16(one) == value), shown[-1])
+        if isinstance(value, np.float32):
+            value = float(str(value))
         if isinstance(value, np.generic):
             value = value.item()
         if isinstance(value, float) and value != value:

@@ -45,11 +45,13 @@ DType Promote(DType a, DType b) {
   if (a == b) return a;
   if (a == DType::kBool) return b;
   if (b == DType::kBool) return a;
-  if (IsFloat(a) && IsFloat(b)) return DType::kFloat64;
+  if (IsFloat(a) && IsFloat(b))
+    return IsSmallFloat(a) && IsSmallFloat(b) ? DType::kFloat32
+                                              : DType::kFloat64;
   if (IsFloat(a) || IsFloat(b)) {
     const DType f = IsFloat(a) ? a : b, i = IsFloat(a) ? b : a;
-    return f == DType::kFloat32 && Bits(i) <= 16 ? DType::kFloat32
-                                                 : DType::kFloat64;
+    if (f == DType::kFloat64 || Bits(i) > 16) return DType::kFloat64;
+    return Bits(i) == 8 ? f : DType::kFloat32;
   }
   if (IsSigned(a) == IsSigned(b)) return Bits(a) > Bits(b) ? a : b;
   const DType s = IsSigned(a) ? a : b, u = IsSigned(a) ? b : a;
@@ -69,8 +71,8 @@ long double Store(DType t, Wide v) {
 long double Convert(DType from, DType to, long double v) {
   if (to == DType::kBool) return v != 0 || std::isnan(v);
   if (IsFloat(to)) {
-    if (to == DType::kFloat32) return static_cast<float>(v);
-    return static_cast<double>(v);
+    return Rounded(to,
+                   IsFloat(from) || !IsFloat16(to) ? v : static_cast<float>(v));
   }
   if (!IsFloat(from)) return Store(to, static_cast<Wide>(v));
   const double d = static_cast<double>(v);
@@ -214,9 +216,10 @@ Tensor Arithmetic(const std::string& f, const Value& a, const Value& b) {
     return Zip(x, y, t, [&](long double p, long double q) -> long double {
       return Floats(f, static_cast<double>(p), static_cast<double>(q));
     });
-  if (t == DType::kFloat32)
+  if (IsSmallFloat(t))
     return Zip(x, y, t, [&](long double p, long double q) -> long double {
-      return Floats(f, static_cast<float>(p), static_cast<float>(q));
+      return Rounded(t,
+                     Floats(f, static_cast<float>(p), static_cast<float>(q)));
     });
   return Zip(x, y, t, [&](long double p, long double q) {
     return Integers(f, t, static_cast<Wide>(p), static_cast<Wide>(q));
@@ -290,12 +293,13 @@ Tensor MinMax(bool minimum, const Value& a, const Value& b) {
 
 bool Truth(long double v) { return v != 0 || std::isnan(v); }
 
-DType FloatFor(DType t) { return t == DType::kFloat32 ? t : DType::kFloat64; }
+DType FloatFor(DType t) { return IsFloat(t) ? t : DType::kFloat64; }
 
 Tensor UnaryFloat(const std::string& f, const Tensor& a) {
   const DType t = FloatFor(a.dtype);
   return Each(Cast(a, t), t, [&](long double v) -> long double {
-    if (t == DType::kFloat32) return FloatFunction(f, static_cast<float>(v));
+    if (IsSmallFloat(t))
+      return Rounded(t, FloatFunction(f, static_cast<float>(v)));
     return FloatFunction(f, static_cast<double>(v));
   });
 }
@@ -323,8 +327,8 @@ Tensor Unary(const std::string& f, const Tensor& a) {
     if (f == "invert")
       return t == DType::kBool ? !Truth(v) : Store(t, ~static_cast<Wide>(v));
     if (f == "square") {
-      if (t == DType::kFloat32)
-        return static_cast<float>(v) * static_cast<float>(v);
+      if (IsSmallFloat(t))
+        return Rounded(t, static_cast<float>(v) * static_cast<float>(v));
       if (t == DType::kFloat64)
         return static_cast<double>(v) * static_cast<double>(v);
       return Integers("multiply", t, static_cast<Wide>(v),
@@ -365,27 +369,28 @@ Tensor Reduce(const std::string& f, const Tensor& a) {
     const DType m = FloatFor(t);
     long double sum = 0;
     for (long double v : a.numbers)
-      sum = m == DType::kFloat32
+      sum = IsSmallFloat(m)
                 ? static_cast<long double>(static_cast<float>(sum) +
                                            static_cast<float>(v))
                 : static_cast<long double>(static_cast<double>(sum) +
                                            static_cast<double>(v));
     const size_t n = a.numbers.size();
-    if (m == DType::kFloat32)
-      return Scalar(m, static_cast<float>(sum) / static_cast<float>(n));
+    if (IsSmallFloat(m))
+      return Scalar(
+          m, Rounded(m, static_cast<float>(sum) / static_cast<float>(n)));
     return Scalar(m, static_cast<double>(sum) / static_cast<double>(n));
   }
   long double total = f == "sum" ? 0 : 1;
   const std::string op = f == "sum" ? "add" : "multiply";
   for (long double v : a.numbers) {
-    if (acc == DType::kFloat32)
+    if (IsSmallFloat(acc))
       total = Floats(op, static_cast<float>(total), static_cast<float>(v));
     else if (acc == DType::kFloat64)
       total = Floats(op, static_cast<double>(total), static_cast<double>(v));
     else
       total = Integers(op, acc, static_cast<Wide>(total), static_cast<Wide>(v));
   }
-  return Scalar(acc, total);
+  return Scalar(acc, IsFloat(acc) ? Rounded(acc, total) : total);
 }
 
 Tensor ReduceAxis(const std::string& f, const Tensor& a, int64_t axis) {
@@ -538,7 +543,7 @@ Tensor Matmul(const Value& a, const Value& b) {
       for (size_t k = 0; k < Size(depth); ++k) {
         const long double p = x.numbers[line * Size(depth) + k],
                           q = y.numbers[k * columns + j];
-        if (t == DType::kFloat32)
+        if (IsSmallFloat(t))
           sum = Floats(
               "add", static_cast<float>(sum),
               Floats("multiply", static_cast<float>(p), static_cast<float>(q)));
@@ -552,7 +557,7 @@ Tensor Matmul(const Value& a, const Value& b) {
               static_cast<Wide>(Integers("multiply", t, static_cast<Wide>(p),
                                          static_cast<Wide>(q))));
       }
-      out.numbers.push_back(sum);
+      out.numbers.push_back(IsFloat(t) ? Rounded(t, sum) : sum);
     }
   return out;
 }

@@ -1,13 +1,43 @@
 #ifndef FEEDMILL_TESTS_REFERENCE_FLOAT_FUNCTIONS_H_
 #define FEEDMILL_TESTS_REFERENCE_FLOAT_FUNCTIONS_H_
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
-// Functions of float and double, by name.
+#include "feedmill/element.h"
+
+// Functions of float and double, by name, and rounding to the float dtypes.
 
 namespace feedmill::reference {
+
+// Rounds to the nearest number of `precision` bits, an even one of two. Numbers
+// are multiples of 2^lowest; from `infinite` on they are infinite.
+inline long double RoundTo(int precision, int lowest, long double infinite,
+                           long double v) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent = 0;
+  std::frexp(v, &exponent);
+  const int unit = std::max(exponent - precision, lowest);
+  const long double rounded =
+      std::ldexp(std::nearbyint(std::ldexp(v, -unit)), unit);
+  return std::fabs(rounded) < infinite
+             ? rounded
+             : std::copysign(std::numeric_limits<long double>::infinity(), v);
+}
+
+// Returns the item of a float dtype for a number.
+inline long double Rounded(DType t, long double v) {
+  if (t == DType::kFloat64) return static_cast<double>(v);
+  if (t == DType::kFloat32) return static_cast<float>(v);
+  if (t == DType::kFloat16) return RoundTo(11, -24, 0x1p16L, v);
+  return RoundTo(8, -133, 0x1p128L, static_cast<float>(v));
+}
+
+// True for the dtypes that are computed as float.
+inline bool IsSmallFloat(DType t) { return IsFloat(t) && t != DType::kFloat64; }
 
 template <class F>
 F FloorDivFloat(F a, F b) {  // numpy's npy_floor_divide

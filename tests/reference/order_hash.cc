@@ -36,6 +36,10 @@ void PutItem(std::string& out, DType dtype, long double v) {
       return Put(out, static_cast<float>(v));
     case DType::kFloat64:
       return Put(out, static_cast<double>(v));
+    case DType::kFloat16:
+      return Put(out, Float16(static_cast<double>(v)));
+    case DType::kBFloat16:
+      return Put(out, BFloat16(static_cast<float>(v)));
     case DType::kBytes:
       break;
   }

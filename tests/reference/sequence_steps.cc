@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/float_functions.h"
 
 namespace feedmill::reference {
 namespace {
@@ -60,7 +61,7 @@ Tensor SliceFirst(const Tensor& row, uint64_t begin, uint64_t end) {
 }
 
 long double FillOf(DType dtype, double value) {
-  return dtype == DType::kFloat32 ? static_cast<float>(value) : value;
+  return IsFloat(dtype) ? Rounded(dtype, value) : value;
 }
 
 Tensor Pad(const Tensor& row, const Shape& shape, double value) {

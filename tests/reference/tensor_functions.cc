@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/float_functions.h"
 
 namespace feedmill::reference {
 namespace {
@@ -384,7 +385,11 @@ Tensor CumSumOf(const Tensor& a) {
   float single = 0;
   double real = 0;
   for (long double v : a.numbers) {
-    if (out.dtype == DType::kFloat32)
+    if (IsFloat16(out.dtype)) {
+      single = static_cast<float>(
+          Rounded(out.dtype, single + static_cast<float>(v)));
+      out.numbers.push_back(single);
+    } else if (out.dtype == DType::kFloat32)
       out.numbers.push_back(single += static_cast<float>(v));
     else if (out.dtype == DType::kFloat64)
       out.numbers.push_back(real += static_cast<double>(v));

@@ -19,6 +19,7 @@
 #include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "tests/reference/expression.h"
+#include "tests/reference/float_functions.h"
 #include "tests/reference/records.h"
 #include "tests/reference/sentence_piece_ids.h"
 #include "tests/reference/tensor_functions.h"
@@ -236,11 +237,10 @@ long double ToNumber(const std::string& s, DType dtype) {
   char* end = nullptr;
   const char* begin = s.c_str();
   const long double value = dtype == DType::kFloat32 ? std::strtof(begin, &end)
-                            : dtype == DType::kFloat64
-                                ? std::strtod(begin, &end)
-                                : std::strtold(begin, &end);
+                            : IsFloat(dtype)         ? std::strtod(begin, &end)
+                                             : std::strtold(begin, &end);
   if (end != begin + s.size()) throw DataError("to_number");
-  if (IsFloat(dtype)) return value;
+  if (IsFloat(dtype)) return Rounded(dtype, value);
   const int bits = static_cast<int>(ItemSize(dtype)) * 8;
   const long double limit = std::ldexp(1.0L, IsSigned(dtype) ? bits - 1 : bits);
   if (value >= limit || value < (IsSigned(dtype) ? -limit : 0))
@@ -299,8 +299,7 @@ Tensor JsonField(const Tensor& a, const std::string& path, DType dtype) {
                                             : value.is_number_integer();
     if (!fits) throw DataError("json_field");
     if (dtype == DType::kBool) return value.get<bool>();
-    if (dtype == DType::kFloat32) return value.get<float>();
-    if (dtype == DType::kFloat64) return value.get<double>();
+    if (IsFloat(dtype)) return Rounded(dtype, value.get<double>());
     return ToNumber(value.dump(), dtype);
   });
 }
@@ -351,7 +350,7 @@ std::string Hashed(const Tensor& value) {
     out += s;
   }
   for (const long double number : value.numbers) {
-    if (value.dtype == DType::kFloat32 || value.dtype == DType::kFloat64) {
+    if (IsFloat(value.dtype)) {
       if (std::isnan(number))
         add(std::numeric_limits<double>::quiet_NaN());
       else

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from feedmill_process.result_types import dtype_of, name_of
+from feedmill_process.result_types import dtype_of, kind_of, name_of
 
 ROWS_WORD = 8  # bytes before the columns of a result: the row that is being made
 EXACT_END = 2.0**53  # each smaller integer is a float64
+BFLOAT16_MAX = 255 * 2.0**120
 
 
 class Unfit(Exception):
@@ -43,8 +44,11 @@ class Component:
         self.name = declared["name"]
         self.dtype = dtype_of(declared["dtype"])
         self.shape = tuple(declared["shape"])
-        floats = self.dtype is not None and self.dtype.kind == "f"
-        self.largest = float(np.finfo(self.dtype).max) if floats else math.inf
+        self.kind = None if self.dtype is None else kind_of(self.dtype)
+        self.largest = math.inf
+        if self.kind == "f":
+            brain = self.dtype.kind != "f"
+            self.largest = BFLOAT16_MAX if brain else float(np.finfo(self.dtype).max)
         self.static = all(dim >= 0 for dim in self.shape)
         self.what = f"component '{self.name}'" if self.name else "the result"
 
@@ -65,7 +69,7 @@ class Component:
         if self.dtype is None:
             return self.checked_bytes(value, leading)
         kind = type(value)
-        if kind in self.KINDS and self.dtype.kind in self.KINDS[kind]:
+        if kind in self.KINDS and self.kind in self.KINDS[kind]:
             array = self.of_number(value)
         else:
             array = value if kind is np.ndarray else self.array_of(value)

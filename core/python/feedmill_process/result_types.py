@@ -24,7 +24,16 @@ def dtype_of(name):
     for unit, time in TIMES.items():
         if name == time:
             return np.dtype(f"datetime64[{unit}]")
+    if name == "bfloat16":  # which NumPy has by this package
+        from ml_dtypes import bfloat16
+
+        return np.dtype(bfloat16)
     return np.dtype(name)
+
+
+def kind_of(dtype):
+    """Returns the kind of a dtype: 'f' also of bfloat16, which has none of NumPy's own."""
+    return "f" if dtype.name == "bfloat16" else dtype.kind
 
 
 def name_of(dtype):
@@ -92,7 +101,7 @@ def type_of(name, array, other, rows):
     if array.ndim != other.ndim or array.dtype != other.dtype:
         raise Unsuitable(f"{what} has not always the same dtype and rank")
     times = array.dtype.kind == "M" and name_of(array.dtype) in TIMES.values()
-    if not times and (array.dtype.kind not in "biufOSU" or array.dtype.name == "float16"):
+    if not times and kind_of(array.dtype) not in "biufOSU":
         raise Unsuitable(f"{what} has the dtype {array.dtype}; return numbers")
     if array.dtype.kind == "O" and not holds_bytes(array):
         raise Unsuitable(

@@ -12,6 +12,7 @@ from feedmill.errors import InvalidArgumentError
 
 __all__ = [
     "TensorSpec",
+    "bfloat16",
     "bool",
     "float16",
     "float32",
@@ -27,6 +28,7 @@ __all__ = [
     "uint64",
 ]
 
+bfloat16 = "bfloat16"  # NumPy has it with the package ml_dtypes alone
 bool = np.dtype("bool")
 float16 = np.dtype("float16")
 float32 = np.dtype("float32")
@@ -54,7 +56,7 @@ class TensorSpec:
         self, shape: Sequence[int | None], dtype: Any = "float32", name: str | None = None
     ) -> None:
         self.shape = tuple(shape)
-        self.dtype = np.dtype(dtype)
+        self.dtype: Any = dtype if type_name(dtype) == bfloat16 else np.dtype(dtype)
         self.name = name
 
     def __repr__(self) -> str:
@@ -63,6 +65,8 @@ class TensorSpec:
 
 def type_name(dtype: Any) -> str:
     """Returns feedmill's name of a dtype of NumPy, of TensorFlow, or of this package."""
+    if isinstance(dtype, str) and dtype == bfloat16:
+        return dtype
     name = getattr(dtype, "name", None) or np.dtype(dtype).name
     return "bytes" if name in ("string", "bytes", "str") else str(name)
 

@@ -44,13 +44,11 @@ def plain(value):
     if isinstance(value, Image.Image):
         return np.asarray(value).tolist()
     if isinstance(value, np.ndarray):
-        if value.dtype == np.float16:
-            value = value.astype(np.float32)
-        if value.dtype == np.float32:
+        if value.dtype in (np.float16, np.float32):
             return [plain(row) for row in value]
         return value.tolist()
     if isinstance(value, (np.float16, np.float32)):
-        return float(str(np.float32(value)))
+        return float(str(value))
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, bytes):

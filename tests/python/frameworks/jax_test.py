@@ -18,6 +18,8 @@ KINDS = fm.Dataset.range(64).map(
     {
         "flag": "x % 2 == 0",
         **{t: f"cast(x, {t})" for t in ("int8", "int16", "int32", "uint8", "uint16", "uint32")},
+        "float16": "cast(x, float16) / 3",
+        "bfloat16": "cast(x, bfloat16) / 3",
         "float32": "cast(x, float32) / 3",
         "matrix": "cast([[x, x + 1], [x, x * 2]], int32)",
         "text": "to_string(x)",

@@ -25,7 +25,7 @@ KINDS = fm.Dataset.range(64).map(
         "flag": "x % 2 == 0",
         **{t: f"cast(x, {t})" for t in ("int8", "int16", "int32", "int64")},
         **{t: f"cast(x, {t})" for t in ("uint8", "uint16", "uint32", "uint64")},
-        **{t: f"cast(x, {t}) / 3" for t in ("float32", "float64")},
+        **{t: f"cast(x, {t}) / 3" for t in ("float16", "float32", "float64")},
         "matrix": "[[x, x + 1], [x, x * 2]]",
         "text": "to_string(x)",
         "empty": "slice([x], 0, 0)",
@@ -61,6 +61,18 @@ def test_every_dtype_is_a_view_of_the_batch():
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error")
+def test_bfloat16():
+    pytest.importorskip("ml_dtypes")
+    ds = fm.Dataset.range(16).map("cast(x, bfloat16) / 3")
+    expected = torch.arange(16).to(torch.bfloat16) / 3
+    for copied in (True, False):
+        (tensor,) = ds.batch(16).to_torch(copy=copied)
+        assert tensor.dtype == torch.bfloat16 and torch.equal(tensor, expected)
+    first = next(iter(ds.skip(1).to_torch()))
+    assert first.dtype == torch.bfloat16 and first == expected[1]
+
+
 def test_elements_without_a_batch():
     element = next(iter(KINDS.to_torch()))
     assert element["float32"].shape == () and element["matrix"].shape == (2, 2)

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "core/base/half_float.h"
 #include "core/base/utf8.h"
+#include "feedmill/float16.h"
 
 namespace feedmill {
 namespace {
@@ -49,16 +49,16 @@ TEST(EscapedPattern, IsItsNameOnly) {
   }
 }
 
-TEST(HalfFloat, HasTheValuesOfIeee754) {
-  EXPECT_EQ(HalfToFloat(0x0000), 0.0F);
-  EXPECT_TRUE(std::signbit(HalfToFloat(0x8000)));
-  EXPECT_EQ(HalfToFloat(0x3c00), 1.0F);
-  EXPECT_EQ(HalfToFloat(0xc000), -2.0F);
-  EXPECT_EQ(HalfToFloat(0x7bff), 65504.0F);
-  EXPECT_EQ(HalfToFloat(0x0001), 0x1p-24F);
-  EXPECT_EQ(HalfToFloat(0x83ff), -0x1.ff8p-15F);
-  EXPECT_EQ(HalfToFloat(0x7c00), INFINITY);
-  EXPECT_TRUE(std::isnan(HalfToFloat(0xfe00)));
+TEST(Float16, HasTheValuesOfIeee754) {
+  EXPECT_EQ(float{Float16::FromBits(0x0000)}, 0.0F);
+  EXPECT_TRUE(std::signbit(float{Float16::FromBits(0x8000)}));
+  EXPECT_EQ(float{Float16::FromBits(0x3c00)}, 1.0F);
+  EXPECT_EQ(float{Float16::FromBits(0xc000)}, -2.0F);
+  EXPECT_EQ(float{Float16::FromBits(0x7bff)}, 65504.0F);
+  EXPECT_EQ(float{Float16::FromBits(0x0001)}, 0x1p-24F);
+  EXPECT_EQ(float{Float16::FromBits(0x83ff)}, -0x1.ff8p-15F);
+  EXPECT_EQ(float{Float16::FromBits(0x7c00)}, INFINITY);
+  EXPECT_TRUE(std::isnan(float{Float16::FromBits(0xfe00)}));
 }
 
 TEST(Utf8, IsMadeOfCharactersAndOfLatin1) {

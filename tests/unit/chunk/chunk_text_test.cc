@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -40,6 +41,22 @@ std::string Json(const Chunk& chunk, size_t row = 0) {
 }
 
 std::string JsonOf(std::string_view text) { return Json(UnnamedBytes({text})); }
+
+// NumPy's repr of float16, and the shortest digits that mean the bfloat16.
+TEST(Jsonl, SixteenBitFloatsHaveTheShortestDigits) {
+  const std::vector<std::pair<double, std::string>> cases = {
+      {0.1, "0.1"},         {1.0, "1.0"},       {-0.0, "-0.0"},
+      {65504.0, "65500.0"}, {2049.0, "2048.0"}, {6e-08, "6e-08"},
+      {0.333, "0.333"},     {1e-3, "0.001"},    {1e9, "\"Infinity\""},
+      {-1.5, "-1.5"},       {3.14159, "3.14"},  {1024.5, "1024.0"},
+      {0.5625, "0.5625"},   {NAN, "\"NaN\""}};
+  for (const auto& [value, text] : cases) {
+    EXPECT_EQ(Json(Unnamed<Float16>({value})), text);
+  }
+  EXPECT_EQ(Json(Unnamed<BFloat16>({0.1})), "0.1");
+  EXPECT_EQ(Json(Unnamed<BFloat16>({1e38})), "1e+38");
+  EXPECT_EQ(Json(Unnamed<BFloat16>({257.0})), "256.0");
+}
 
 TEST(Jsonl, DoublesAreTheirPythonRepr) {
   const std::vector<std::pair<double, std::string>> cases = {

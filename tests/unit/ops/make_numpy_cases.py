@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes numpy_cases.txt: the results of each function in NumPy 2.
 
-  python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2' pillow
+  python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2' pillow ml_dtypes
   /tmp/venv/bin/python tests/unit/ops/make_numpy_cases.py
 
 The format is in case_format.py.
@@ -18,6 +18,7 @@ from array_cases import array_cases
 from blur_cases import blur_cases
 from box_cases import box_cases
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
+from float16_cases import float16_cases
 from image_cases import decode_cases, image_cases, rotate_cases
 from image_format_cases import image_format_cases
 from mixing_cases import mixing_cases
@@ -475,6 +476,7 @@ reduction_cases()
 cast_cases()
 selection_cases()
 broadcast_cases()
+float16_cases()
 path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "numpy_cases.txt")
 unique = list(dict.fromkeys(lines))
 with open(path, "w") as out:

@@ -33,7 +33,7 @@ std::vector<std::string_view> Split(std::string_view text, char separator) {
 
 template <class T>
 T ParseItem(std::string_view text) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (kIsFloat<T>) {
     return static_cast<T>(std::strtod(std::string(text).c_str(), nullptr));
   } else {
     T value{};
@@ -135,7 +135,9 @@ Expr::Literal ParseLiteral(std::string_view text) {
 // True if two numbers differ by at most that many units in the last place.
 template <class T>
 bool IsNear(T a, T b, int64_t units) {
-  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Bits =
+      std::conditional_t<sizeof(T) == 2, int16_t,
+                         std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
   const auto distance = std::bit_cast<Bits>(a) - std::bit_cast<Bits>(b);
   return std::signbit(a) == std::signbit(b) && distance >= -units &&
          distance <= units;
@@ -169,7 +171,7 @@ std::optional<std::string> Difference(const Column& got, const Column& want,
     const auto b = want.values.As<T>();
     for (size_t i = 0; i < a.size() && !difference; ++i) {
       bool same = std::memcmp(&a[i], &b[i], sizeof(T)) == 0;
-      if constexpr (std::is_floating_point_v<T>) {
+      if constexpr (kIsFloat<T>) {
         same = same || (std::isnan(a[i]) && std::isnan(b[i])) ||
                IsNear(a[i], b[i], units);
       }
