@@ -34,10 +34,10 @@ class JaxLoader(Adapter):
     >>> ds = fm.Dataset.range(6).map(x="cast(x, float32) / 2", name="to_string(x)").batch(3)
     >>> for batch in ds.to_jax():
     ...     print(batch["x"], batch["name"])
-    [0.  0.5 1. ] [b'0' b'1' b'2']
-    [1.5 2.  2.5] [b'3' b'4' b'5']
+    [0.  0.5 1. ] ['0' '1' '2']
+    [1.5 2.  2.5] ['3' '4' '5']
 
-    Numbers, bools and arrays of them become ``jax.Array``; ``bytes`` and arrays of them
+    Numbers, bools and arrays of them become ``jax.Array``; texts, bytes and arrays of them
     stay as they were read. JAX makes 32-bit numbers of 64-bit ones unless
     ``jax_enable_x64`` is set. On a CPU, JAX uses the memory of the batch without
     a copy where it begins at a multiple of 64 bytes; JAX never writes to it.

@@ -44,15 +44,15 @@ class TorchDataset(Adapter, IterableDataset):
     >>> ds = fm.Dataset.range(6).map(x=lambda x: x * 1.5, name="to_string(x)").batch(3)
     >>> for batch in ds.to_torch():
     ...     print(batch["x"], batch["name"])
-    tensor([0.0000, 1.5000, 3.0000], dtype=torch.float64) [b'0' b'1' b'2']
-    tensor([4.5000, 6.0000, 7.5000], dtype=torch.float64) [b'3' b'4' b'5']
+    tensor([0.0000, 1.5000, 3.0000], dtype=torch.float64) ['0' '1' '2']
+    tensor([4.5000, 6.0000, 7.5000], dtype=torch.float64) ['3' '4' '5']
 
     ================================ ===================================================
     component of an element          value
     ================================ ===================================================
     array of numbers or bools        tensor of that shape and dtype
     number or bool                   tensor without dimensions
-    byte string, array of them       ``bytes``, NumPy array of dtype object, as read
+    text, byte string                ``str``, ``bytes``; arrays of dtype object, as read
     ``n`` that may be null, with     values ``n``, and bools ``n_mask``, False for nulls,
     ``nulls="masked"``               as of ``torch.masked``
     ================================ ===================================================

@@ -39,7 +39,7 @@ def test_polars_reads_every_dtype():
     for name in DTYPES:
         assert str(frame[name].dtype).lower() == name
     assert frame["vector"].to_list() == [[x, x + 1, x + 2] for x in range(3000)]
-    assert frame["text"].to_list() == [b"%d" % x for x in range(3000)]
+    assert frame["text"].to_list() == [str(x) for x in range(3000)]
 
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "bool", "bytes"])

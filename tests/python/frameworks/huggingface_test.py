@@ -20,7 +20,7 @@ def saved(tmp_path):
 
 def test_the_rows_of_a_dataset(saved):
     elements = list(fm.Dataset.from_hf(saved).read())
-    assert [e["text"] for e in elements] == [text.encode() for text in ROWS["text"]]
+    assert [e["text"] for e in elements] == ROWS["text"]
     assert [int(e["number"]) for e in elements] == ROWS["number"]
     assert [e["vector"].tolist() for e in elements] == ROWS["vector"]
     numbers = fm.Dataset.from_hf(saved, columns=["number"]).shuffle().batch(50)
@@ -177,7 +177,7 @@ def test_elements_as_a_dataset(tmp_path):
     )
     rows = dataset.to_hf(tmp_path / "rows.arrow")
     assert rows["n"][:] == list(range(6))
-    assert rows[3]["text"] == b"3" and rows[3]["matrix"] == [51.0]
+    assert rows[3]["text"] == "3" and rows[3]["matrix"] == [51.0]
     images = fm.Dataset.range(6).batch(2, drop_remainder=True).batch(3, drop_remainder=True)
     rows = images.to_hf(tmp_path / "images.arrow")
     assert np.array(rows[0]["value"]).tolist() == [[0, 1], [2, 3], [4, 5]]

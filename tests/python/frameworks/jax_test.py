@@ -58,7 +58,7 @@ def test_an_array_is_a_view_of_the_batch():
 def test_elements_without_a_batch():
     element = next(iter(KINDS.to_jax()))
     assert element["float32"].shape == () and element["matrix"].shape == (2, 2)
-    assert element["text"] == b"0"
+    assert element["text"] == "0"
 
 
 def test_epochs_and_states():

@@ -76,8 +76,8 @@ def test_bfloat16():
 def test_elements_without_a_batch():
     element = next(iter(KINDS.to_torch()))
     assert element["float32"].shape == () and element["matrix"].shape == (2, 2)
-    assert element["text"] == b"0"
-    assert next(iter(fm.Dataset.range(1).map("to_string(x)").to_torch())) == b"0"
+    assert element["text"] == "0"
+    assert next(iter(fm.Dataset.range(1).map("to_string(x)").to_torch())) == "0"
 
 
 @pytest.mark.parametrize("through", [False, True])
