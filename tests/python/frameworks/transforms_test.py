@@ -31,7 +31,7 @@ NUMBERS = {name: DRAW.uniform(0, 1, COUNT) for name in "abcdef"}
 
 
 def made(expression, **columns):
-    """What feedmill makes of all images; `expression` has the image and the columns."""
+    """Returns the results of all images; `expression` has the image and the columns."""
     ds = fm.Dataset.from_dict({"image": IMAGES, **columns}).map(out=expression)
     return [element["out"] for element in ds.read()]
 
