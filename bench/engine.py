@@ -152,8 +152,9 @@ def crops(folder, count):
           "engine, crops: the batches")
     report("crops", got)
     each = cpu(got["feedmill"]) / (number * passes)
-    rates = {side: median(got[side], lambda r: r.get("rows", r["elements"] * 64) / r["seconds"]) if got[side] else None
-             for side in ("two_threads", "dali", "torchvision")}
+    images = {"two_threads": number * passes, "dali": number * 3, "torchvision": number}
+    rates = {side: median(got[side], lambda r, n=n: n / r["seconds"]) if got[side] else None
+             for side, n in images.items()}
     say("crops, two cores: " + ", ".join(f"{side} {shown(rate)}" for side, rate in rates.items()))
     return {"crops_vs_dali": ratio(rates["two_threads"], rates["dali"]),
             "crops_vs_torchvision": ratio(rates["two_threads"], rates["torchvision"]),

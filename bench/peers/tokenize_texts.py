@@ -3,6 +3,7 @@
     tokenize_texts.py make FOLDER          texts.jsonl, bpe.json (32,000 tokens), cl100k_base.tiktoken (its ranks)
     tokenize_texts.py tokenizers FOLDER    on one core, from tokenizer.json
     tokenize_texts.py tiktoken FOLDER      on one core, from ranks
+    tokenize_texts.py sentencepiece FOLDER on one core, from pieces.model (16,000 pieces, BPE), which make makes, too
 
 Prints one line of JSON: elements, bytes, check (the sum of the ids), seconds, CPU seconds of the encoding.
 """
@@ -36,6 +37,13 @@ def documents():
                 yield text
 
 
+def make_pieces(folder, texts):
+    import sentencepiece
+    lines = [line for text in texts[::4] for line in text.splitlines() if line.strip()]
+    sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_prefix=str(folder / "pieces"),
+                                             vocab_size=16_000, model_type="bpe", minloglevel=2)
+
+
 def make(folder):
     from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
     folder.mkdir(parents=True, exist_ok=True)
@@ -46,6 +54,7 @@ def make(folder):
         pre_tokenizers.Split(Regex(PATTERN), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
     made.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
+    make_pieces(folder, texts)
     made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=32_000, initial_alphabet=alphabet, show_progress=False))
     made.save(str(folder / "bpe.json"))
     shown = [*range(33, 127), *range(161, 173), *range(174, 256)]
@@ -61,6 +70,10 @@ def encoder(library, folder):
         from tokenizers import Tokenizer
         made = Tokenizer.from_file(str(folder / "bpe.json"))
         return lambda texts: [encoding.ids for encoding in made.encode_batch_fast(texts)]
+    if library == "sentencepiece":
+        import sentencepiece
+        made = sentencepiece.SentencePieceProcessor(model_file=str(folder / "pieces.model"))
+        return lambda texts: [made.encode(text) for text in texts]
     import tiktoken
     pairs = (line.split() for line in (folder / "cl100k_base.tiktoken").read_bytes().splitlines())
     ranks = {base64.b64decode(token): int(rank) for token, rank in pairs}

@@ -35,6 +35,9 @@ std::shared_ptr<const Vocabulary> WordsOf(std::string text) {
   return std::make_shared<const Vocabulary>(*std::move(words));
 }
 
+constexpr const char* kModels[] = {"unigram", "bpe", "kept",
+                                   "bare",    "nmt", "crossing"};
+
 class LookupTest : public ::testing::Test {
  protected:
   LookupTest() {
@@ -43,7 +46,7 @@ class LookupTest : public ::testing::Test {
         WordsOf("\xef\xbb\xbfthe\ncat\n\nsat\r\nlast");
     files->vocabularies["none"] = WordsOf("");
     std::string error;
-    for (const char* name : {"unigram", "bpe"}) {
+    for (const char* name : kModels) {
       files->models[name] = SentencePieceModel::Parse(
           FileNamed(std::string("pieces_") + name + ".model"), error);
       EXPECT_NE(files->models[name], nullptr) << error;
@@ -177,8 +180,8 @@ std::vector<TokensCase> TokensCases() {
 
 TEST_F(LookupTest, TokensEqualThePythonPackages) {
   const std::vector<TokensCase> cases = TokensCases();
-  ASSERT_EQ(cases.size(), 28U);
-  for (const char* model : {"unigram", "bpe"}) {
+  ASSERT_EQ(cases.size(), 628U);
+  for (const char* model : kModels) {
     std::vector<std::string> texts;
     std::vector<int32_t> ids;
     std::vector<int64_t> sizes;
