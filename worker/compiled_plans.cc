@@ -28,6 +28,16 @@ bool CompiledPlans::Define(const PlanId& plan) {
   return fresh;
 }
 
+void CompiledPlans::SetTraits(CompiledPlan& plan, PlanTraits traits) {
+  plan.traits = std::move(traits);
+  if (plan.traits.family.empty()) return;
+  for (auto& [id, other] : plans_) {
+    if (&other == &plan || other.traits.family != plan.traits.family) continue;
+    plan.served = other.served;
+    return;
+  }
+}
+
 void CompiledPlans::NoteUse(const PlanId& plan) {
   CompiledPlan* const known = Find(plan);
   if (known == nullptr) return;

@@ -27,8 +27,8 @@ struct CompiledPlan {
   absl::Time needed = absl::InfinitePast();  // time of that answer
   CostModel cost;
   // Fair-share clock: thread nanoseconds divided by the weight. The lowest job
-  // is next; idle time counts as used.
-  double served = 0;
+  // is next; idle time counts as used. The plans of a family share one.
+  std::shared_ptr<double> served = std::make_shared<double>(0);
   // Bytes of the plan's pieces, which may outlive it.
   std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
   // Set by ComputeSchedule before each choice.
@@ -54,6 +54,8 @@ class CompiledPlans {
   }
   // Adds the plan. True if it is new and has to be compiled.
   bool Define(const PlanId& plan);
+  // The plan's traits are known.
+  void SetTraits(CompiledPlan& plan, PlanTraits traits);
   // The present answer has a lease that needs the plan.
   void NoteUse(const PlanId& plan);
   // Returns the plans that run beside and that the present answer does not

@@ -51,7 +51,7 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
     if (std::exchange(plan->traits.beside, cost.beside) != cost.beside) {
       context_.clock.BeatSoon(now);  // see LeasesBeside
     }
-    plan->served +=
+    *plan->served +=
         (absl::ToDoubleNanoseconds(cost.busy) - task.expected_cost) /
         task.weight;
   }
@@ -144,9 +144,11 @@ bool ComputeSchedule::WaitsForMemory(absl::Time now,
 }
 
 // Returns the next lease to compute: of the least-served job; heads first, of
-// these the one with the fewest tasks; then low positions (rule 17).
+// these the one with the fewest tasks; then low positions (rule 17). In a
+// family, streams that have made more than they may send come last: the read
+// waits for another input.
 LeasedSplit* ComputeSchedule::NextToCompute(absl::Time now) {
-  using Rank = std::tuple<double, bool, size_t, Cursor, SplitId>;
+  using Rank = std::tuple<double, bool, bool, size_t, Cursor, SplitId>;
   WeighJobs(now);
   LeasedSplit* best = nullptr;
   Rank best_rank;
@@ -154,8 +156,11 @@ LeasedSplit* ComputeSchedule::NextToCompute(absl::Time now) {
     if (!MayCompute(now, held)) continue;
     const OutgoingStream& stream = *held.stream;
     const bool head = stream.terms.head;
-    const Rank rank{Served(*context_.plans.Find(held.lease.plan)), !head,
-                    head ? stream.RunningTasks() : 0, stream.next(), split};
+    const CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
+    const bool ahead = !plan.traits.family.empty() && WaitsToSend(stream);
+    const Rank rank{Served(plan),  ahead,
+                    !head,         head ? stream.RunningTasks() : 0,
+                    stream.next(), split};
     if (best == nullptr || rank < best_rank) {
       best = &held;
       best_rank = rank;
@@ -233,7 +238,7 @@ void ComputeSchedule::WeighJobs(absl::Time now) {
 
 // Unused time is not saved up: an idle job starts at the present level.
 double ComputeSchedule::Served(const CompiledPlan& plan) const {
-  return std::max(plan.served, served_);
+  return std::max(*plan.served, served_);
 }
 
 // A cheap plan has at most one task per thread.
@@ -372,7 +377,7 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   expected_bytes_ += expected;
   const double cost = plan.cost.NanosecondsFor(PositionsIn(begin, end));
   served_ = Served(plan);
-  plan.served = served_ + cost / plan.weight;
+  *plan.served = served_ + cost / plan.weight;
   // Work that waits for a network never runs on the reactor's thread.
   const bool beside = plan.traits.beside;
   if (beside) ++beside_;

@@ -40,6 +40,9 @@ struct PlanTraits {
   // The tasks wait for other workers, so that they run beside the threads that
   // compute. The last task decides.
   bool beside = false;
+  // Not empty: the plan is a pipeline with streamed inputs, or one of these
+  // inputs, and the plans of this name are parts of one read.
+  std::string family{};
 };
 
 // Positions [begin, end) of a plan.

@@ -6,6 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
 #include "core/dataset/place_names.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/python_functions.h"
@@ -15,6 +16,7 @@
 #include "core/io/read_stop.h"
 #include "core/net/clock.h"
 #include "core/pipeline/bound_files.h"
+#include "core/pipeline/input_stream.h"
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
@@ -34,7 +36,16 @@ struct StageRunner::CompiledStage {
 
 namespace {
 
-// Sets `defined.traits.alike` and `defined.places`.
+// Returns PlanTraits::family.
+std::string FamilyOf(const PlanDefinition& definition, Graph graph,
+                     const AnalyzedGraph& analyzed) {
+  if (graph.part.empty() && !HasStreams(analyzed)) return "";
+  graph.part.clear();
+  graph.options = Options{};  // an input's definition has none
+  return fmt::format("{} {}", Fingerprint(graph), definition.seed);
+}
+
+// Sets `defined.traits.alike` and `.family`, and `defined.places`.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
     const std::shared_ptr<const FunctionRegistry>& registry,
@@ -48,6 +59,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
       const auto loaded,
       LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
   defined.traits.alike = !analyzed->numbered;
+  defined.traits.family = FamilyOf(definition, graph, *analyzed);
   defined.places = PlaceNames(*analyzed);
   auto manifest = std::make_shared<Manifest>();
   if (!definition.manifest.empty()) {

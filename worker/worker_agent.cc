@@ -76,7 +76,7 @@ WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
   known->state =
       status.ok() ? CompiledPlan::State::kReady : CompiledPlan::State::kFailed;
   known->failure = std::move(status);
-  known->traits = traits;
+  context_.plans.SetTraits(*known, std::move(traits));
   context_.clock.BeatSoon(now);
   if (known->state == CompiledPlan::State::kFailed) {
     for (auto& [split, held] : context_.leases) {

@@ -201,5 +201,54 @@ TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
   EXPECT_GT(8 * (rows[PlanId{"1"}] - 1), 24);
 }
 
+TEST(CompiledPlansTest, AFamilyIsServedAsOneJob) {
+  CompiledPlans plans;
+  for (const char* name : {"first", "second", "other"}) {
+    const PlanId id{name};
+    ASSERT_TRUE(plans.Define(id));
+    PlanTraits traits;
+    if (id != PlanId{"other"}) traits.family = "a mixture";
+    plans.SetTraits(*plans.Find(id), traits);
+  }
+  *plans.Find(PlanId{"first"})->served += 5;
+  *plans.Find(PlanId{"second"})->served += 2;
+  EXPECT_EQ(*plans.Find(PlanId{"first"})->served, 7);
+  EXPECT_EQ(*plans.Find(PlanId{"other"})->served, 0);
+}
+
+// The other input of a read is computed while the first one may send nothing.
+TEST_F(JobsOfWorker, AnInputThatMaySendNothingYields) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.park_after = absl::Seconds(1);
+  for (uint64_t k = 0; k < 2; ++k) {
+    Lease lease = LeaseOf(k + 1, 0, 100'000);
+    lease.plan = PlanId{std::to_string(k)};
+    answer.leases.push_back(lease);
+    answer.definitions.push_back(PlanDefinition{lease.plan, "graph", "", 0, k});
+  }
+  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  for (const Lease& lease : answer.leases) {
+    PlanTraits traits;
+    traits.family = "a mixture";
+    Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus(), traits));
+  }
+  Give(GrantOf(answer.leases[0], 8, true));  // credit for one row
+  Give(GrantOf(answer.leases[1], 10'000'000, true));
+  std::map<PlanId, uint64_t> rows;
+  for (int i = 0; i < 500 && !tasks_.empty(); ++i) {
+    const ComputeRequest task = TakeTask(0);
+    rows[task.plan] += task.end.p - task.begin.p;
+    Keep(agent_.OnComputed(
+        now_, task.task, MakePiece(task.begin, task.end, OneRow),
+        TaskCost{static_cast<int64_t>(task.end.p - task.begin.p) *
+                 absl::Milliseconds(1)}));
+    frames_.clear();
+  }
+  // It computes ahead only while no cost is known.
+  EXPECT_LE(rows[PlanId{"0"}], 16U);
+  EXPECT_GE(rows[PlanId{"1"}], 4'000U);
+}
+
 }  // namespace
 }  // namespace feedmill::testing
