@@ -84,8 +84,8 @@ class TorchDataset(Adapter, IterableDataset):
         length of the dataset is not known, the ranks ask each other for each batch by
         an all-reduce of two numbers, through gloo.
       device: Device of the tensors, e.g. ``"cuda"``. Default: the CPU.
-      pin_memory: Copies to page-locked memory, from which a device takes them while
-        the program goes on.
+      pin_memory: Copies to page-locked memory. A ``device`` takes the next element from
+        there while the program works on this one.
       copy: False gives views of memory that must not be written.
       lookahead: Number of elements that the trainer takes ahead of the one that it
         trains on. ``state_dict()`` is the place before them. Lightning takes one ahead if
@@ -109,11 +109,12 @@ class TorchDataset(Adapter, IterableDataset):
     ) -> None:
         IterableDataset.__init__(self)
         self._lookahead = check.count("lookahead", lookahead, most=1_000)
-        # Places before the elements that were taken ahead, the oldest first.
-        self._ahead: deque[State] = deque(maxlen=self._lookahead)
         Adapter.__init__(self, dataset, service, job, options)
         self._device = None if device is None else torch.device(device)
         self._pin_memory = check.flag("pin_memory", pin_memory)
+        self._prepared = _Prepared(self._device) if self._pin_memory else None
+        # Places before the elements that were taken ahead, the oldest first.
+        self._ahead: deque[State] = deque(maxlen=self._taken_ahead())
         self._copy = check.flag("copy", copy)
 
     # ---- elements
@@ -134,16 +135,28 @@ class TorchDataset(Adapter, IterableDataset):
                 stacklevel=2,
             )
         self._ahead.clear()
+        if self._prepared is not None:
+            self._prepared.begin()
         return Adapter.__iter__(self)
 
+    def _taken_ahead(self) -> int:
+        """Returns the number of elements that are taken before the trainer asks for them."""
+        own = self._prepared is not None and self._prepared.one_ahead
+        return self._lookahead + int(own)
+
     def _next(self, elements: Iterator[Element]) -> Any:
-        if self._lookahead > 0:
-            self._ahead.append(Adapter.state_dict(self))
         try:
-            element = next(elements)
+            if self._prepared is None:
+                return self._take(elements)
+            return self._prepared.next(lambda: self._take(elements))
         except StopIteration:
             self._ahead.clear()  # the trainer trains on all that it took
             raise
+
+    def _take(self, elements: Iterator[Element]) -> Any:
+        if self._taken_ahead() > 0:
+            self._ahead.append(Adapter.state_dict(self))
+        element = next(elements)
         # Page-locked memory and other devices are copies anyway.
         shares = not self._pin_memory and (self._device is None or self._device.type == "cpu")
         return to_tensors(
@@ -211,7 +224,64 @@ class TorchDataset(Adapter, IterableDataset):
             state["_ranks"] = self._ranks or self._find_ranks()
         if self._ahead and get_spawning_popen() is None:
             state["_native"] = (token_of(self._ahead[0]), None, None, [])
-        return {**state, "_ahead": deque(maxlen=self._lookahead)}
+        prepared = None if self._prepared is None else _Prepared(self._device)
+        ahead: deque[State] = deque(maxlen=self._taken_ahead())
+        return {**state, "_ahead": ahead, "_prepared": prepared}
+
+
+class _Prepared:
+    """Elements in page-locked memory. With a device, each is prepared one ahead.
+
+    On a GPU the copy has a stream of its own, so that it runs beside the trainer's work.
+    """
+
+    def __init__(self, device: torch.device | None) -> None:
+        self._device = device
+        self.one_ahead = device is not None and device.type != "cpu"
+        self._stream: Any = None
+        self._first = True
+        self._made: Any = None
+        self._error: Exception | None = None
+
+    def begin(self) -> None:
+        """Forgets what is prepared."""
+        self._first, self._made, self._error = True, None, None
+
+    def next(self, take: Callable[[], Any]) -> Any:
+        """Returns the next element, and prepares the one after it by ``take``."""
+        if not self.one_ahead:
+            return take()
+        if self._first:
+            self._first = False
+            self._prepare(take)
+        if self._error is not None:
+            raise self._error
+        made = self._hand_out()
+        self._prepare(take)
+        return made
+
+    def _prepare(self, take: Callable[[], Any]) -> None:
+        """Errors belong to the element that has them: it is handed out in the next call."""
+        try:
+            if self._device is None or self._device.type != "cuda":
+                self._made = take()
+                return
+            if self._stream is None:
+                self._stream = torch.cuda.Stream(self._device)
+            with torch.cuda.stream(self._stream):
+                self._made = take()
+        except Exception as error:  # StopIteration, too
+            self._error = error
+
+    def _hand_out(self) -> Any:
+        made, self._made = self._made, None
+        if self._stream is not None:
+            current = torch.cuda.current_stream(self._device)
+            current.wait_stream(self._stream)
+            for value in made.values() if isinstance(made, dict) else [made]:
+                if isinstance(value, torch.Tensor):
+                    value.record_stream(current)  # its memory is in use there
+        return made
 
 
 class _Agreement:

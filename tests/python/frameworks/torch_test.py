@@ -147,6 +147,33 @@ def test_device():
     assert batch.device.type == "meta" and batch.shape == (4,)
 
 
+def test_one_element_is_prepared_ahead(monkeypatch, whole, tmp_path):
+    """The device meta stands for a GPU; page-locked memory needs one."""
+    pinned = []
+    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda t: pinned.append(t.tolist()) or t)
+    dataset = DATASET.to_torch(device="meta", pin_memory=True)
+    for epoch in range(2):
+        for count, batch in enumerate(dataset, 1):
+            assert batch.device.type == "meta"
+            assert pinned == whole[epoch][: count + 1]
+            after = DATASET.to_torch(state=dataset.state_dict())
+            assert values(after) == whole[epoch][count:]
+        assert count == len(whole[epoch])
+        pinned.clear()
+    iterator = iter(dataset)  # of the next epoch, left and begun again
+    next(iterator)
+    del iterator
+    pinned.clear()
+    next(iter(dataset))
+    assert pinned == whole[3][:2]
+    (tmp_path / "n.txt").write_text("1\n2\nx\n")
+    numbers = fm.Dataset.text(tmp_path / "n.txt").map("to_number(x, int64)")
+    taken = iter(numbers.to_torch(device="meta", pin_memory=True))
+    assert [next(taken).shape for _ in range(2)] == [(), ()]
+    with pytest.raises(fm.DataLossError, match=r"n\.txt"):
+        next(taken)
+
+
 @pytest.mark.parametrize("through", [False, True])
 def test_each_loop_is_the_next_epoch(through, request, whole):
     target = request.getfixturevalue("service") if through else None
