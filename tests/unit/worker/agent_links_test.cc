@@ -117,7 +117,28 @@ class JobsOfWorker : public WorkerAgentTest {
   // ones.
   std::pair<absl::Duration, absl::Duration> TimesOf(uint32_t cheap_weight,
                                                     uint32_t dear_weight);
+  // Gives the worker a lease of each of the plans "0" and "1", which are ready.
+  std::vector<Lease> LeasesOfTwoPlans(uint64_t end,
+                                      const PlanTraits& traits = {});
 };
+
+std::vector<Lease> JobsOfWorker::LeasesOfTwoPlans(uint64_t end,
+                                                  const PlanTraits& traits) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.park_after = absl::Seconds(1);
+  for (uint64_t k = 0; k < 2; ++k) {
+    Lease lease = LeaseOf(k + 1, 0, end);
+    lease.plan = PlanId{std::to_string(k)};
+    answer.leases.push_back(lease);
+    answer.definitions.push_back(PlanDefinition{lease.plan, "graph", "", 0, k});
+  }
+  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  for (const Lease& lease : answer.leases) {
+    Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus(), traits));
+  }
+  return answer.leases;
+}
 
 std::pair<absl::Duration, absl::Duration> JobsOfWorker::TimesOf(
     uint32_t cheap_weight, uint32_t dear_weight) {
@@ -167,21 +188,9 @@ TEST_F(JobsOfWorker, ShareItByWeight) {
 }
 
 TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
-  WorkerAnswer answer;
-  answer.incarnation = Incarnation{7};
-  answer.park_after = absl::Seconds(1);
+  const std::vector<Lease> leases = LeasesOfTwoPlans(1'000);
   for (uint64_t k = 0; k < 2; ++k) {
-    Lease lease = LeaseOf(k + 1, 0, 1'000);
-    lease.plan = PlanId{std::to_string(k)};
-    answer.leases.push_back(lease);
-    answer.definitions.push_back(PlanDefinition{lease.plan, "graph", "", 0, k});
-  }
-  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
-  for (const Lease& lease : answer.leases) {
-    Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus()));
-  }
-  for (uint64_t k = 0; k < 2; ++k) {
-    Grant grant = GrantOf(answer.leases[k], 8);  // credit for one row
+    Grant grant = GrantOf(leases[k], 8);  // credit for one row
     grant.weight = k == 0 ? 300 : 100;
     Give(grant);
   }
@@ -218,23 +227,11 @@ TEST(CompiledPlansTest, AFamilyIsServedAsOneJob) {
 
 // The other input of a read is computed while the first one may send nothing.
 TEST_F(JobsOfWorker, AnInputThatMaySendNothingYields) {
-  WorkerAnswer answer;
-  answer.incarnation = Incarnation{7};
-  answer.park_after = absl::Seconds(1);
-  for (uint64_t k = 0; k < 2; ++k) {
-    Lease lease = LeaseOf(k + 1, 0, 100'000);
-    lease.plan = PlanId{std::to_string(k)};
-    answer.leases.push_back(lease);
-    answer.definitions.push_back(PlanDefinition{lease.plan, "graph", "", 0, k});
-  }
-  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
-  for (const Lease& lease : answer.leases) {
-    PlanTraits traits;
-    traits.family = "a mixture";
-    Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus(), traits));
-  }
-  Give(GrantOf(answer.leases[0], 8, true));  // credit for one row
-  Give(GrantOf(answer.leases[1], 10'000'000, true));
+  PlanTraits traits;
+  traits.family = "a mixture";
+  const std::vector<Lease> leases = LeasesOfTwoPlans(100'000, traits);
+  Give(GrantOf(leases[0], 8, true));  // credit for one row
+  Give(GrantOf(leases[1], 10'000'000, true));
   std::map<PlanId, uint64_t> rows;
   for (int i = 0; i < 500 && !tasks_.empty(); ++i) {
     const ComputeRequest task = TakeTask(0);
