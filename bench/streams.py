@@ -1,7 +1,7 @@
 """Mixtures of compressed texts on several workers of one thread: a row of bench/run.
 
 Two inputs of 16 .jsonl.zst files, in shares of 0.7 and 0.3. `packed` filters, tokenizes and packs them on 1 and 2
-workers; `waiting` waits 10 ms a document on 1, 4 and 8. All orders are equal to that of a local read."""
+workers; `waiting` waits 10 ms a document on 1, 4 and 8. All orders equal a local read's."""
 import subprocess
 
 import tokens
