@@ -112,7 +112,8 @@ class TorchDataset(Adapter, IterableDataset):
         Adapter.__init__(self, dataset, service, job, options)
         self._device = None if device is None else torch.device(device)
         self._pin_memory = check.flag("pin_memory", pin_memory)
-        self._prepared = _Prepared(self._device) if self._pin_memory else None
+        own = self._pin_memory and self._device is not None and self._device.type != "cpu"
+        self._prepared = _Prepared(self._device) if own else None
         # Places before the elements that were taken ahead, the oldest first.
         self._ahead: deque[State] = deque(maxlen=self._taken_ahead())
         self._copy = check.flag("copy", copy)
@@ -141,8 +142,7 @@ class TorchDataset(Adapter, IterableDataset):
 
     def _taken_ahead(self) -> int:
         """Returns the number of elements that are taken before the trainer asks for them."""
-        own = self._prepared is not None and self._prepared.one_ahead
-        return self._lookahead + int(own)
+        return self._lookahead + (0 if self._prepared is None else 1)
 
     def _next(self, elements: Iterator[Element]) -> Any:
         try:
@@ -230,14 +230,13 @@ class TorchDataset(Adapter, IterableDataset):
 
 
 class _Prepared:
-    """Elements in page-locked memory. With a device, each is prepared one ahead.
+    """The next element, which is copied to a device while the trainer works.
 
     On a GPU the copy has a stream of its own, so that it runs beside the trainer's work.
     """
 
     def __init__(self, device: torch.device | None) -> None:
         self._device = device
-        self.one_ahead = device is not None and device.type != "cpu"
         self._stream: Any = None
         self._first = True
         self._made: Any = None
@@ -249,8 +248,6 @@ class _Prepared:
 
     def next(self, take: Callable[[], Any]) -> Any:
         """Returns the next element, and prepares the one after it by ``take``."""
-        if not self.one_ahead:
-            return take()
         if self._first:
             self._first = False
             self._prepare(take)
