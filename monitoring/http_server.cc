@@ -35,6 +35,9 @@ constexpr absl::Duration kAnswerTimeout = absl::Seconds(10);
 // closed with unread bytes is reset, and the answer may be lost.
 constexpr absl::Duration kCloseTimeout = absl::Seconds(1);
 constexpr absl::Duration kAcceptRetry = absl::Milliseconds(100);
+// Time to send a request that nothing may take: without it, a burst of
+// connections drops a client between its connection and its request.
+constexpr absl::Duration kGrace = absl::Milliseconds(100);
 
 static_assert(HttpServer::kConnectionsMax >
                   2 * HttpServer::kWaitingMax + HandlerPool::kThreads,
@@ -121,6 +124,7 @@ class HttpServer::Loop {
   };
   struct Connection {
     int fd = -1;
+    absl::Time accepted{};
     absl::Time deadline = absl::InfiniteFuture();
     Phase phase = Phase::kRequest;
     HttpRequestReader reader{};
@@ -177,19 +181,26 @@ class HttpServer::Loop {
     }
   }
 
-  // Takes all new connections. The listener has no limit of its own: a client
-  // that waited behind slow ones would see them.
+  // Takes new connections. A client that waits behind slow ones sees them, so
+  // it waits for the grace of the oldest one at most.
   void Accept() {
     if (SteadyNow() >= accept_at_) accept_at_ = absl::InfiniteFuture();
     if (accept_at_ < absl::InfiniteFuture()) return;
     for (int k = 0; k < kBacklog; ++k) {
+      const absl::Time now = SteadyNow();
+      if (connections_.size() >= kConnectionsMax) {
+        accept_at_ = OldestToDrop()->second.accepted + kGrace;
+        if (now < accept_at_) return;
+        accept_at_ = absl::InfiniteFuture();
+      }
       const int fd =
           accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
       if (fd < 0) return AfterAcceptError(errno);
       if (connections_.size() >= kConnectionsMax) DropOldest();
       const auto at = connections_.emplace(++last_id_, Connection{}).first;
       at->second.fd = fd;
-      at->second.deadline = SteadyNow() + kRequestTimeout;
+      at->second.accepted = now;
+      at->second.deadline = now + kRequestTimeout;
       Continue(at);  // most requests come with the connection
     }
   }
@@ -333,12 +344,16 @@ class HttpServer::Loop {
     connections_.erase(at);
   }
 
-  // A connection that a handler has is not dropped. There is another one: see
-  // kConnectionsMax.
-  void DropOldest() {
-    const auto at = std::find_if(
+  // A connection that a handler has is not dropped. If there are as many as may
+  // be, there is another one: see kConnectionsMax.
+  Place OldestToDrop() {
+    return std::find_if(
         connections_.begin(), connections_.end(),
         [](const auto& each) { return each.second.phase != Phase::kHandler; });
+  }
+
+  void DropOldest() {
+    const auto at = OldestToDrop();
     if (at != connections_.end()) Drop(at);
   }
 

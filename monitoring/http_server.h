@@ -20,7 +20,8 @@ namespace feedmill {
 //                   only), 1 for streams (EventStreams)
 //   per connection  1 answer; 5 s for the request, 10 s to read the answer
 //   connections     kConnectionsMax. A further one takes the place of the
-//                   oldest one whose request or answer is under way
+//                   oldest one whose request or answer is under way, as soon
+//                   as that one is 0.1 s old
 //   requests        kWaitingMax may wait for a thread; further ones get 503
 //   memory          a request: HttpRequestReader's bounds. Answers that are not
 //                   read: kUnreadBytesMax, then the oldest one is dropped

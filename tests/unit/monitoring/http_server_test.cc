@@ -34,6 +34,8 @@ uint16_t PortOf(const std::string& url) {
   return static_cast<uint16_t>(std::stoi(url.substr(url.rfind(':') + 1)));
 }
 
+constexpr std::string_view kAlive = "GET /alive HTTP/1.1\r\n\r\n";
+
 class Caller {
  public:
   explicit Caller(uint16_t port) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -157,6 +159,24 @@ TEST_F(HttpServerTest, AnswersBesideManyClientsThatDoNotEnd) {
   EXPECT_EQ(slow.front().Hear(), "");
   slow.back().Say("llo/x HTTP/1.1\r\n\r\n");
   EXPECT_THAT(slow.back().Hear(), HasSubstr("hello x"));
+}
+
+// Its request comes a little later than its connection, as on a busy machine.
+TEST_F(HttpServerTest, KeepsAClientThatABurstFollows) {
+  absl::Duration took;
+  std::string answer;
+  do {  // until the burst was shorter than the grace
+    const absl::Time begun = SteadyNow();
+    const Caller early(port());
+    std::vector<Caller> burst;
+    for (size_t k = 0; k < 2 * HttpServer::kConnectionsMax; ++k) {
+      burst.emplace_back(port());
+    }
+    send(early.fd(), kAlive.data(), kAlive.size(), MSG_NOSIGNAL);
+    took = SteadyNow() - begun;
+    answer = early.Hear();
+  } while (took > absl::Milliseconds(50));
+  EXPECT_THAT(answer, HasSubstr("alive"));
 }
 
 TEST_F(HttpServerTest, DropsClientsThatReadNoAnswers) {
