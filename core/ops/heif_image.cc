@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/ops/heif_sizes.h"
 #include "core/ops/image_libraries.h"
 #include "core/plugins/system_library.h"
 
@@ -139,6 +140,7 @@ absl::StatusOr<ImageSize> ReadHeifSize(std::string_view file) {
 
 absl::Status DecodeHeif(std::string_view file, ImageSize size, int64_t channels,
                         std::span<uint8_t> pixels) {
+  FM_RETURN_IF_ERROR(CheckHeifSizes(file));
   FM_ASSIGN_OR_RETURN(const auto image, HeifImage::Open(file));
   return image->Decode(size, channels, pixels.data());
 }

@@ -321,6 +321,10 @@ def heif_images(feedmill):
             feedmill.write("cut", data[:end])
             done, images = decode(feedmill, "cut")
             assert done.returncode == 1 and not images and "/cut" in done.stderr, f"{name}: {done.stderr}"
+    # Its boxes declare 16 x 16; its data, of 8,192 x 8,192, would take 500 MB.
+    feedmill.write("bomb.avif", (pathlib.Path(__file__).parent / "image_files" / "declares_16_by_16.avif").read_bytes())
+    done, _ = decode(feedmill, "bomb.avif")
+    assert done.returncode == 1 and "is coded as 8192 x 8192" in done.stderr, done.stderr
 
 
 def luma(rgb):
