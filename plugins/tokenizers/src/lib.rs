@@ -131,11 +131,14 @@ impl Loaded {
         let [begin, end] = self
             .frame
             .kept(count, around.len() - count, call.length_max)?;
+        // Bytes of a suffix that the vocabulary lacks would stand behind the text.
+        let length = call.text.chars().count();
         let mut places = Vec::with_capacity(made.len());
         let mut at = 0;
         for (k, (id, offsets)) in made.get_ids().iter().zip(made.get_offsets()).enumerate() {
             if around[k] != 0 || (begin..end).contains(&at) {
-                places.push((*id, [offsets.0 as i32, offsets.1 as i32]));
+                let within = |place: usize| place.min(length) as i32;
+                places.push((*id, [within(offsets.0), within(offsets.1)]));
             }
             at += usize::from(around[k] == 0);
         }
