@@ -113,7 +113,8 @@ void AnswerWriter::AnswerWorker(absl::Time now, const WorkerId& id,
                              work.suspect() ? work.stop : split.end,
                              lease->attempt,
                              session.share,
-                             traces_.TraceOf(now, job.name)});
+                             traces_.TraceOf(now, job.name),
+                             work.spread ? work.depth : 0});
     if (worker.plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;
     }

@@ -129,6 +129,7 @@ void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
   NoteComputed(worker, beat.costs);
   if (beat.load.has_value()) TakeLoad(now, beat.worker, worker, *beat.load);
   if (!beat.spans.empty()) traces_.TakeSpans(now, beat);
+  context_.leases.SetComplete(beat.worker, beat.complete);
   for (const HeldLease& held : beat.leases) {
     context_.leases.Adopt(beat.worker, held.split, held.attempt);
   }

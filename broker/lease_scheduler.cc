@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "broker/input_jobs.h"
+
 namespace feedmill {
 
 void LeaseReach::Add(absl::Duration delay) {
@@ -47,7 +49,8 @@ void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
   if (work == nullptr) return;
   // A consumer with buffered elements is itself the slow part. For a sharer
   // this is unknown, because it reports only elements that it handed out.
-  if (context_.state->FindJob(key.job)->order == Order::kDeterministic) {
+  const JobState& job = *context_.state->FindJob(key.job);
+  if (job.order == Order::kDeterministic) {
     const SplitState& split = *context_.state->FindSplit(head);
     if (*session.splits.begin() != head || split.out < split.taken) {
       context_.leases.NoteProgress(head, now);
@@ -65,6 +68,10 @@ void LeaseScheduler::RetryHead(absl::Time now, const SessionKey& key) {
   const absl::Duration patience =
       slow_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood <= slow_after || work->leases.empty()) return;
+  if (WaitsForInput(context_, job, now)) {  // another worker would wait, too
+    context_.leases.NoteProgress(head, now);
+    return;
+  }
   const WorkerId slow = work->leases.front().worker;
   if (!context_.leases.Retry(head, now, stood > patience)) return;
   context_.log.SecondAttempt(key, slow, stood);

@@ -70,6 +70,13 @@ void LeaseTable::SetCapacity(const WorkerId& id, uint32_t slots,
   UpdateLoad(id, worker);
 }
 
+void LeaseTable::SetComplete(const WorkerId& id, uint32_t leases) {
+  KnownWorker& worker = *FindWorker(id);
+  if (worker.complete == leases) return;
+  worker.complete = leases;
+  UpdateLoad(id, worker);
+}
+
 void LeaseTable::UpdateLoad(const WorkerId& id, KnownWorker& worker) {
   const bool takes = !worker.draining && worker.slots > 0 && !worker.alone;
   if (!takes) {
@@ -77,7 +84,9 @@ void LeaseTable::UpdateLoad(const WorkerId& id, KnownWorker& worker) {
     worker.place.reset();
     return;
   }
-  const uint64_t load = worker.load * kFull / worker.slots;
+  const uint64_t idle =
+      std::min<uint64_t>({worker.complete, worker.slots, worker.load});
+  const uint64_t load = (worker.load - idle) * kFull / worker.slots;
   if (!worker.place) {
     worker.place = by_load_.emplace(load, id).first;
     return;
@@ -93,12 +102,14 @@ const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
 }
 
 void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now,
-                     std::optional<SharedRange> range, PythonNeedsPtr needs) {
+                     std::optional<SharedRange> range, PythonNeedsPtr needs,
+                     bool spread) {
   const auto [it, added] = work_.try_emplace(split);
   FM_CHECK(added);
   if (range) splits_of_range_[*range].insert(split);
   it->second.range = std::move(range);
   it->second.needs = std::move(needs);
+  it->second.spread = spread;
   it->second.depth = depth;
   it->second.progress = now;
   Enqueue(split, it->second);
@@ -217,6 +228,9 @@ bool LeaseTable::IsFull(uint64_t load, Room room) const {
 
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
   if (const WorkerId* same = RangeWorker(work, room)) return same;
+  if (work.spread) {
+    if (const WorkerId* idle = ChooseByDepth(work, room)) return idle;
+  }
   // A worker on which the split failed does not get it again while there is
   // another one that can run it: a broken worker fails quickly, has room, and
   // would use up all attempts.
@@ -235,6 +249,36 @@ const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
     if (tried == nullptr && may_repeat(id)) tried = &id;
   }
   return tried;
+}
+
+// Returns the worker with the fewest leases that are needed as soon as the
+// split; null if they leave it no room. Leases that are needed later can wait:
+// with them, a worker may have half as many leases again as it has slots.
+const WorkerId* LeaseTable::ChooseByDepth(const Work& work, Room room) const {
+  constexpr size_t kLookedAt = 64;
+  const WorkerId* best = nullptr;
+  uint64_t fewest = UINT64_MAX;
+  size_t looked = 0;
+  for (const auto& [load, id] : by_load_) {
+    const uint64_t counted = room == Room::kWithinSlots ? load / 3 * 2 : load;
+    if (looked++ == kLookedAt || IsFull(counted, room)) break;
+    const KnownWorker& worker = workers_.at(id);
+    if (Holds(work, id) || work.tried.contains(id) ||
+        !CanRun(worker, work.needs)) {
+      continue;
+    }
+    const auto sooner = static_cast<uint64_t>(std::count_if(
+        worker.leases.begin(), worker.leases.end(), [&](const SplitId& split) {
+          return work_.at(split).depth <= work.depth;
+        }));
+    const uint64_t running =
+        sooner - std::min<uint64_t>(sooner, worker.complete);
+    if (running < fewest && !IsFull(running * kFull / worker.slots, room)) {
+      best = &id;
+      fewest = running;
+    }
+  }
+  return best;
 }
 
 // ---- co-located splits

@@ -53,8 +53,9 @@ struct KnownWorker {
   uint64_t leases_failed = 0;  // attempts of this life, for operators
   std::set<SplitId> leases;
   std::map<SharedRange, uint64_t> ranges;  // numbers of co-located leases
-  uint64_t load = 0;   // leases; co-located leases count as one
-  bool alone = false;  // its lease is a suspect's: it gets no other
+  uint64_t load = 0;      // leases; co-located leases count as one
+  uint64_t complete = 0;  // of them, those that need no thread any more
+  bool alone = false;     // its lease is a suspect's: it gets no other
   std::optional<WorkersByLoad::iterator> place;
   std::set<PlanId> plans;                // definitions that the worker has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
@@ -71,7 +72,7 @@ struct KnownWorker {
 // the table wants a lease until it is removed. The depth of a split is the
 // number of unserved splits that its consumer has before it. Splits are served
 // by depth, so heads (depth 0) come first and consumers share the workers
-// evenly.
+// evenly. (Inputs of one pipeline do by what is read of them: SetDepths.)
 //
 // Co-located splits go to the worker of the first of them while that worker
 // takes leases. They go there at once, at any depth: data that the worker
@@ -110,6 +111,9 @@ class LeaseTable {
     PythonNeedsPtr needs;  // only workers that meet them get a lease
     absl::Time progress;   // the cursor moved, or a lease was given
     uint32_t depth = 0;
+    // Compared with splits of other jobs by its depth: it goes to the worker
+    // with the fewest leases that are needed sooner.
+    bool spread = false;
     // Suspects only, except `deaths`.
     //   width   positions per lease; 0: the split is no suspect
     //   stop    end of the present lease
@@ -138,6 +142,9 @@ class LeaseTable {
   // Removes the worker and ends its leases.
   void DropWorker(const WorkerId& id);
   void SetCapacity(const WorkerId& id, uint32_t slots, bool draining);
+  // This number of the worker's leases, but at most its slots, does not count
+  // as load: they only wait for their consumers.
+  void SetComplete(const WorkerId& id, uint32_t leases);
   // True if the worker's interpreter can run functions with these needs.
   static bool CanRun(const KnownWorker& worker, const PythonNeedsPtr& needs) {
     return needs == nullptr || (worker.python != nullptr &&
@@ -158,7 +165,7 @@ class LeaseTable {
   uint64_t leased() const { return leased_; }
   void Add(const SplitId& split, uint32_t depth, absl::Time now,
            std::optional<SharedRange> range = std::nullopt,
-           PythonNeedsPtr needs = nullptr);
+           PythonNeedsPtr needs = nullptr, bool spread = false);
   // Ends the split's leases and removes it. No effect on an unknown split.
   void Remove(const SplitId& split);
   void RemoveAll(const std::set<SplitId>& splits) {
@@ -205,6 +212,7 @@ class LeaseTable {
  private:
   bool IsFull(uint64_t load, Room room) const;
   const WorkerId* Choose(const Work& work, Room room) const;
+  const WorkerId* ChooseByDepth(const Work& work, Room room) const;
   const WorkerId* RangeWorker(const Work& work, Room room) const;
   void SetRangeWorker(const SharedRange& range, const WorkerId& worker);
   void GiveFollowers(absl::Time now);

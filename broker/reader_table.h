@@ -40,6 +40,9 @@ struct KnownReader {
   std::optional<absl::Time> beat_sent;  // to be answered in this call
   std::vector<LinkReport> links{};      // as last reported
   ReaderWindow window{};                // of its load, as last reported
+  uint64_t used = 0;                    // elements, of an input; see NoteUse
+  absl::Time used_since{};
+  uint64_t depth_scale = 1;  // see SetDepths
 };
 
 // The volatile half of the sessions: one KnownReader for each session, the

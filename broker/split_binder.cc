@@ -4,6 +4,9 @@
 #include <iterator>
 #include <utility>
 
+#include "broker/input_jobs.h"
+#include "core/wire/input_job.h"
+
 namespace feedmill {
 namespace {
 
@@ -12,6 +15,10 @@ namespace {
 constexpr uint64_t kWindowMax = 4'096;
 // Maximum number of ranges kept for ranks that are behind.
 constexpr size_t kRangesMax = 4'096;
+
+bool IsInput(const JobState& job) {
+  return !InputJobPrefixOf(job.name).empty();
+}
 
 }  // namespace
 
@@ -45,7 +52,7 @@ void SplitBinder::Restore(absl::Time now, const JobState& job,
   for (const SplitId& id : session.waiting) {
     if (!context_.state->FindSplit(id)->error.ok()) continue;
     context_.leases.Add(id, depth++, now, Remember(job, id, runs_.at(job.name)),
-                        context_.plans.PythonNeedsOf(job));
+                        context_.plans.PythonNeedsOf(job), IsInput(job));
   }
 }
 
@@ -107,8 +114,9 @@ bool SplitBinder::BindSome(absl::Time now, const SessionKey& key, Run& run,
   for (uint64_t k = 0; k < count; ++k) {
     const SplitId id = bound.name(k);
     context_.leases.Add(id, depth++, now, Remember(job, id, run),
-                        context_.plans.PythonNeedsOf(job));
+                        context_.plans.PythonNeedsOf(job), IsInput(job));
   }
+  SetDepths(context_, key, now);
   context_.outbox.AnswerSession(key);
   return true;
 }

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "broker/input_jobs.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -38,10 +39,12 @@ void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
   SplitsTaken taken;
   std::vector<SplitId> served;
   std::vector<SplitId> ended;
+  uint64_t used = 0;
   for (const SplitReport& report : reports) {
     const SplitState* split = context_.state->FindSplit(report.split);
     if (split == nullptr || split->owner != key) continue;
     const SplitReport now_at = Clamped(report, *split);
+    used += ElementsBetween(split->out, now_at.out);
     // The split is out, but still bound: a crash lost its end.
     if (now_at.out >= split->end) {
       ended.push_back(report.split);
@@ -58,12 +61,8 @@ void SplitReports::TakeProgress(absl::Time now, const SessionKey& key,
     JudgeFailures(split);
     context_.leases.Remove(split);
   }
-  if (served.empty() && ended.empty()) return;
-  // The head moved: each unserved split has a new depth.
-  uint32_t depth = 0;
-  for (const SplitId& split : context_.state->FindSession(key)->waiting) {
-    context_.leases.SetDepth(split, depth++);
-  }
+  // If the head moved, each unserved split has a new depth.
+  NoteUse(context_, key, used, !served.empty() || !ended.empty(), now);
 }
 
 void SplitReports::EndSplits(std::vector<SplitId>& splits) {

@@ -55,6 +55,7 @@ ServiceLink::ServiceLink(std::string service, std::string cluster_id,
       security_(std::move(security)),
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
+      queued_max_(settings.queued_pieces),
       session_(std::move(settings)),
       links_(reactor_, messenger_, security_, std::move(transports),
              InProcessChannel::Make(
@@ -132,7 +133,8 @@ bool ServiceLink::Take(uint64_t drops, QueuedPiece& next) {
       next = std::move(queue_.front());
       queue_.pop_front();
     }
-    refill = taken && full_ && queue_bytes_ <= kQueueBytes / 2;
+    refill = taken && full_ && queue_bytes_ <= kQueueBytes / 2 &&
+             queue_.size() <= queued_max_ / 2;
     if (refill) full_ = false;
   }
   if (refill) reactor_.Wake();
@@ -310,13 +312,15 @@ absl::Time ServiceLink::NextDeadline() const { return session_.NextDeadline(); }
 
 void ServiceLink::PullInto(absl::Time now, std::vector<QueuedPiece>& pulled) {
   uint64_t room = 0;
+  size_t places = 0;
   {
     const std::lock_guard lock(mu_);
     room = queue_bytes_ < kQueueBytes ? kQueueBytes - queue_bytes_ : 0;
-    full_ = room == 0;
+    places = queued_max_ - std::min(queued_max_, queue_.size());
+    full_ = room == 0 || places == 0;
   }
   uint64_t bytes = 0;
-  while (bytes < room) {
+  while (bytes < room && places-- > 0) {
     ReadEffects effects;
     const uint64_t pulled_before = session_.pulled_bytes();
     std::optional<Piece> piece = session_.Pull(now, effects);

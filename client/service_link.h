@@ -146,6 +146,7 @@ class ServiceLink final : private ReactorHandler {
   const std::optional<Security> security_;
   Reactor reactor_;
   Messenger messenger_;
+  const size_t queued_max_;  // pieces
   // The reactor's thread.
   ReadSession session_;
   SocketId dispatcher_;

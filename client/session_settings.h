@@ -32,6 +32,9 @@ struct ReadSessionSettings {
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
   // minimum credit ahead of one split
   uint64_t quota_bytes = uint64_t{2} << 20;
+  // Most pieces that were pulled and wait to be taken. What is pulled counts as
+  // used: a reader that is one of several should not pull far ahead.
+  size_t queued_pieces = SIZE_MAX;
   uint32_t weight = kDefaultWeight;  // of the job, at the workers
   absl::Duration reopen_after = absl::Seconds(1);
   absl::Duration hello_interval = absl::Milliseconds(200);

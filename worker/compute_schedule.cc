@@ -14,6 +14,11 @@ constexpr uint64_t kTasksPerThread = 2;
 // Total duration of cheap tasks that the requesting thread runs itself, one
 // after the other, instead of waking another thread.
 constexpr double kAtOnceNanoseconds = 1'000'000;
+// A longer task takes the place of all of a thread's tasks: what it follows is
+// soon worth more than what could wait for the thread. Ordinary tasks take 10
+// ms (CostModel::PositionsIn).
+constexpr double kLongNanoseconds = 20'000'000;
+
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
 }
@@ -33,6 +38,7 @@ ComputeTask ComputeSchedule::EndTask(absl::Time now, TaskId id,
   tasks_.erase(found);
   expected_bytes_ -= task.expected_bytes;
   if (task.beside) --beside_;
+  places_ -= task.places;
 
   const bool sound =
       !piece.ok() || (piece->begin == task.begin && piece->end <= task.end &&
@@ -145,22 +151,29 @@ bool ComputeSchedule::WaitsForMemory(absl::Time now,
 
 // Returns the next lease to compute: of the least-served job; heads first, of
 // these the one with the fewest tasks; then low positions (rule 17). In a
-// family, streams that have made more than they may send come last: the read
-// waits for another input.
+// family, splits that are needed soon come before low positions, and streams
+// that have made more than they may send last: the read waits for another
+// input.
 LeasedSplit* ComputeSchedule::NextToCompute(absl::Time now) {
-  using Rank = std::tuple<double, bool, bool, size_t, Cursor, SplitId>;
+  using Rank =
+      std::tuple<double, bool, bool, size_t, uint32_t, Cursor, SplitId>;
   WeighJobs(now);
   LeasedSplit* best = nullptr;
   Rank best_rank;
   for (auto& [split, held] : context_.leases) {
     if (!MayCompute(now, held)) continue;
     const OutgoingStream& stream = *held.stream;
-    const bool head = stream.terms.head;
+    const bool head = stream.terms.head && held.lease.depth == 0;
     const CompiledPlan& plan = *context_.plans.Find(held.lease.plan);
-    const bool ahead = !plan.traits.family.empty() && WaitsToSend(stream);
-    const Rank rank{Served(plan),  ahead,
-                    !head,         head ? stream.RunningTasks() : 0,
-                    stream.next(), split};
+    const bool ahead = !plan.traits.family.empty() && held.lease.depth == 0 &&
+                       WaitsToSend(stream);
+    const Rank rank{Served(plan),
+                    ahead,
+                    !head,
+                    head ? stream.RunningTasks() : 0,
+                    held.lease.depth,
+                    stream.next(),
+                    split};
     if (best == nullptr || rank < best_rank) {
       best = &held;
       best_rank = rank;
@@ -190,7 +203,7 @@ bool ComputeSchedule::MayCompute(absl::Time now,
 }
 
 bool ComputeSchedule::ThreadsAreBusy() const {
-  return tasks_.size() - beside_ >= kTasksPerThread * context_.settings.threads;
+  return places_ >= kTasksPerThread * context_.settings.threads;
 }
 
 bool ComputeSchedule::HasThread(const CompiledPlan& plan) const {
@@ -381,6 +394,10 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   // Work that waits for a network never runs on the reactor's thread.
   const bool beside = plan.traits.beside;
   if (beside) ++beside_;
+  const uint64_t places = beside                     ? 0
+                          : cost >= kLongNanoseconds ? kTasksPerThread
+                                                     : 1;
+  places_ += places;
   const bool at_once = plan.traits.positions_ahead == 0 && !beside &&
                        plan.cost.cheap() &&
                        AtOnceCost() + cost <= kAtOnceNanoseconds;
@@ -388,7 +405,7 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
   if (trace != 0) context_.spans.NoteBegun(now, held);
   tasks_.emplace(
       id, ComputeTask{held.lease.split, held.lease.plan, begin, end, expected,
-                      cost, plan.weight, at_once, beside, key,
+                      cost, plan.weight, at_once, beside, places, key,
                       held.lease.share.ranks, trace, held.lease.attempt, now});
   OutgoingStream::Terms& terms = stream.terms;
   context_.effects.compute.push_back(

@@ -83,7 +83,8 @@ class ComputeSchedule {
 
   bool in_place_ = false;
   std::map<TaskId, ComputeTask> tasks_;
-  size_t beside_ = 0;  // tasks that run beside the threads that compute
+  size_t beside_ = 0;    // tasks that run beside the threads that compute
+  uint64_t places_ = 0;  // that the other tasks take
   uint64_t last_task_ = 0;
   uint64_t expected_bytes_ = 0;       // of all tasks in flight
   double served_ = 0;                 // of the plan that was served last

@@ -107,6 +107,7 @@ struct ComputeTask {
   uint32_t weight = kDefaultWeight;  // of its job when it began
   bool at_once = false;
   bool beside = false;
+  uint64_t places = 1;  // of those that threads have for tasks
   // Key of the pieces if several ranks share them.
   std::optional<SharedResults::Key> shared_key{};
   uint64_t ranks = 1;

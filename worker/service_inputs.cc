@@ -31,8 +31,9 @@ constexpr absl::Duration kUnreachableFor = absl::Minutes(1);
 // Least waits after which an input is read. A shorter one is made before
 // another worker has begun.
 constexpr std::chrono::nanoseconds kAfter = std::chrono::milliseconds(300);
-constexpr std::chrono::nanoseconds kInputAfter = std::chrono::milliseconds(50);
+constexpr std::chrono::nanoseconds kInputAfter = std::chrono::milliseconds(10);
 // Elements that are received ahead of an input.
+constexpr size_t kQueuedPieces = 2;
 constexpr size_t kBudgetMin = size_t{2} << 20;
 constexpr size_t kBudgetMax = size_t{16} << 20;
 
@@ -139,6 +140,7 @@ class ServiceInputs final : public InputService {
                                        kBudgetMin, kBudgetMax);
     settings.quota_bytes =
         std::min(settings.quota_bytes, settings.budget_bytes);
+    settings.queued_pieces = kQueuedPieces;
     std::string job = settings.job.value();
     auto link = ServiceLink::Connect(place_->dispatcher, place_->cluster_id,
                                      std::nullopt, std::move(settings), {});

@@ -66,6 +66,10 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
       std::move(packed), std::move(costs));
   delivery_.Deliver(now, id, task, std::move(made));
   schedule_.Schedule(now);
+  // With nothing to compute, it wants other leases.
+  if (schedule_.tasks() == 0 && CompleteLeases() > complete_sent_) {
+    context_.clock.BeatSoon(now);
+  }
   return TakeEffects();
 }
 
@@ -167,6 +171,7 @@ void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer) {
     const auto found = wanted.find(it->first);
     if (found != wanted.end() && SameLease(it->second.lease, *found->second)) {
       it->second.lease.trace = found->second->trace;
+      it->second.lease.depth = found->second->depth;
       wanted.erase(found);
       ++it;
     } else {
@@ -300,12 +305,26 @@ uint32_t WorkerAgent::LeasesBeside() const {
       }));
 }
 
+// Returns the number of leases of streamed inputs that are computed to their
+// end. Readers take from unlike inputs at unlike rates: leases of one that is
+// ahead would leave no slot to the others.
+uint32_t WorkerAgent::CompleteLeases() const {
+  return static_cast<uint32_t>(std::count_if(
+      context_.leases.begin(), context_.leases.end(), [&](const auto& entry) {
+        const LeasedSplit& held = entry.second;
+        const CompiledPlan* const plan = context_.plans.Find(held.lease.plan);
+        return plan != nullptr && !plan->traits.family.empty() &&
+               !plan->traits.beside && held.stream && held.stream->Complete();
+      }));
+}
+
 void WorkerAgent::Beat(absl::Time now) {
   context_.clock.NoteBeat(now);
   WorkerBeat beat;
   beat.worker = context_.settings.worker;
   beat.incarnation = context_.settings.incarnation;
   beat.slots = context_.settings.slots + LeasesBeside();
+  beat.complete = complete_sent_ = CompleteLeases();
   beat.draining = draining_;
   beat.seen = seen_;
   beat.allows_python = context_.settings.python.has_value();

@@ -101,6 +101,7 @@ class WorkerAgent {
   WorkerEffects TakeEffects() { return std::exchange(context_.effects, {}); }
   bool Abandoned(absl::Time now) const;
   uint32_t LeasesBeside() const;
+  uint32_t CompleteLeases() const;
   void Beat(absl::Time now);
 
   AgentContext context_;
@@ -109,8 +110,9 @@ class WorkerAgent {
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
-  bool python_known_ = false;  // the dispatcher has settings.python
-  uint32_t workers_ = 0;       // see WorkerAnswer
+  uint32_t complete_sent_ = 0;  // as in the last heartbeat
+  bool python_known_ = false;   // the dispatcher has settings.python
+  uint32_t workers_ = 0;        // see WorkerAnswer
   EarlyGrants early_;
   struct AskedManifest {
     std::optional<ManifestResult> result{};  // nullopt while it is resolved

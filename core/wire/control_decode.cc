@@ -73,7 +73,8 @@ Lease ReadLease(FieldReader& reader, const fb::Lease& lease) {
           FromWire(*lease.end()),
           Attempt(lease.attempt()),
           ReadShare(reader, lease.rank(), lease.ranks()),
-          lease.trace()};
+          lease.trace(),
+          lease.depth()};
 }
 
 SplitReport ReadReport(const fb::SplitReport& report) {
@@ -369,6 +370,7 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
     out.python = ReadInterpreter(reader, *beat.python());
   }
   if (beat.release() != nullptr) out.release = reader.Text(beat.release());
+  out.complete = beat.complete();
   return out;
 }
 

@@ -40,7 +40,7 @@ Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
   const fb::Cursor end = wire::ToWire(lease.end);
   return fb::CreateLease(builder, &id, session, plan, &begin, &end,
                          lease.attempt.value(), lease.share.rank,
-                         lease.share.ranks, lease.trace);
+                         lease.share.ranks, lease.trace, lease.depth);
 }
 
 Offset<flatbuffers::Vector<const fb::StepCost*>> PutCosts(
@@ -293,11 +293,12 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
   Offset<flatbuffers::String> release = 0;
   if (!beat.release.empty()) release = Put(builder, beat.release);
   const fb::Seen seen = ToWire(beat.seen);
-  return MakeBody(fb::Body::WorkerBeat,
-                  fb::CreateWorkerBeat(
-                      builder, worker, beat.incarnation.value(), beat.slots,
-                      beat.draining, leases, plans, costs, failures, manifests,
-                      &seen, load, spans, beat.allows_python, python, release));
+  return MakeBody(
+      fb::Body::WorkerBeat,
+      fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
+                           beat.slots, beat.draining, leases, plans, costs,
+                           failures, manifests, &seen, load, spans,
+                           beat.allows_python, python, release, beat.complete));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {

@@ -20,6 +20,15 @@ std::string InputJobPrefix(std::string_view fingerprint) {
   return fmt::format("@{}-inputs[", fingerprint.substr(0, kFingerprintPart));
 }
 
+std::string_view InputJobPrefixOf(const JobName& job) {
+  constexpr std::string_view kInputs = "-inputs[";
+  const std::string_view name = job.value();
+  const size_t at = name.find(kInputs);
+  return name.starts_with('@') && at != name.npos
+             ? name.substr(0, at + kInputs.size())
+             : std::string_view();
+}
+
 std::string InputReadBy(const JobName& job) {
   const std::string& name = job.value();
   const size_t begin = name.find('-') + 1;

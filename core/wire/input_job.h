@@ -18,6 +18,10 @@ JobName InputJobName(const std::vector<size_t>& part,
 // The names of all such jobs of the pipeline begin so, and no others.
 std::string InputJobPrefix(std::string_view fingerprint);
 
+// The part of the name that such jobs of one pipeline have in common; "" for
+// other jobs. Points into the name.
+std::string_view InputJobPrefixOf(const JobName& job);
+
 // Returns "inputs[0][2]". REQUIRES: the name begins with InputJobPrefix.
 std::string InputReadBy(const JobName& job);
 

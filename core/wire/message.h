@@ -365,6 +365,9 @@ struct WorkerBeat {
   // Its interpreter, until an answer says that it is known.
   std::optional<PythonInterpreter> python{};
   std::string release{};  // of feedmill; "": an earlier one. For operators
+  // Leases of inputs of a pipeline that are computed to their end: they need no
+  // thread.
+  uint32_t complete = 0;
 };
 struct Lease {
   SplitId split;
@@ -377,6 +380,9 @@ struct Lease {
   // the share are made and sent.
   Share share{};
   uint64_t trace = 0;  // 0: not traced
+  // For a split of an input of a pipeline: its depth (LeaseTable) among all
+  // inputs. Each answer has the present value. 0 for other splits.
+  uint32_t depth = 0;
 };
 struct PlanDefinition {
   PlanId plan;

@@ -12,6 +12,9 @@ TEST(InputJobs, AreFoundByThePipelineThatTheyReadAnInputOf) {
   EXPECT_TRUE(job.value().starts_with(InputJobPrefix(pipeline)));
   EXPECT_FALSE(job.value().starts_with(InputJobPrefix("f" + pipeline)));
   EXPECT_EQ(InputReadBy(job), "inputs[1][0]");
+  EXPECT_EQ(InputJobPrefixOf(job), InputJobPrefix(pipeline));
+  EXPECT_EQ(InputJobPrefixOf(JobName("a-inputs[0]-b")), "");
+  EXPECT_EQ(InputJobPrefixOf(JobName("@0123")), "");
 }
 
 }  // namespace

@@ -411,10 +411,16 @@ std::vector<Sample> TracedMessages() {
   events.events = true;
   WorkerAnswer known = AnswerToWorker();
   known.python_known = true;
+  WorkerBeat complete = BeatOfWorker();
+  complete.complete = 3;
+  WorkerAnswer deep = AnswerToWorker();
+  deep.leases.at(0).depth = 5;
   WorkerAnswer fleet = AnswerToWorker();
   fleet.workers = 7;
   return {{"worker_beat_python", registration},
           {"worker_beat_release", released},
+          {"worker_beat_complete", complete},
+          {"worker_answer_depth", deep},
           {"status_request_events", events},
           {"worker_answer_python", known},
           {"worker_answer_workers", fleet},

@@ -255,6 +255,16 @@ TEST(Codec, FieldsForOperatorsMayBeAbsent) {
   EXPECT_FALSE(Returned(StatusRequest{}).events);
 }
 
+TEST(Codec, LeasesOfInputsAreWeighed) {
+  EXPECT_EQ(Returned(SampleOf<WorkerBeat>("worker_beat_complete")).complete,
+            3U);
+  EXPECT_EQ(Returned(SampleOf<WorkerBeat>("worker_beat")).complete, 0U);
+  const auto deep = Returned(SampleOf<WorkerAnswer>("worker_answer_depth"));
+  EXPECT_EQ(deep.leases.at(0).depth, 5U);
+  EXPECT_EQ(
+      Returned(SampleOf<WorkerAnswer>("worker_answer")).leases.at(0).depth, 0U);
+}
+
 TEST(Codec, AWorkerIsAnsweredTheNumberOfWorkers) {
   EXPECT_EQ(Returned(SampleOf<WorkerAnswer>("worker_answer_workers")).workers,
             7U);

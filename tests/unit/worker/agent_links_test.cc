@@ -247,5 +247,64 @@ TEST_F(JobsOfWorker, AnInputThatMaySendNothingYields) {
   EXPECT_GE(rows[PlanId{"1"}], 4'000U);
 }
 
+// Two inputs of one pipeline.
+class InputsOfWorker : public JobsOfWorker {
+ protected:
+  InputsOfWorker() { traits_.family = "a mixture"; }
+  // Ends the oldest task with all its positions, each of which took 50 ms.
+  void ComputeSlowly() {
+    const ComputeRequest task = TakeTask(0);
+    Keep(agent_.OnComputed(
+        now_, task.task, MakePiece(task.begin, task.end, OneRow),
+        TaskCost{static_cast<int64_t>(task.end.p - task.begin.p) *
+                 absl::Milliseconds(50)}));
+    frames_.clear();
+  }
+};
+
+TEST_F(InputsOfWorker, AreMadeByWhatIsNeededSoon) {
+  std::vector<Lease> leases = LeasesOfTwoPlans(100, traits_);
+  Give(GrantOf(leases[0], 10'000, true));
+  Give(GrantOf(leases[1], 10'000, false));
+  for (int i = 0; i < 4; ++i) ComputeSlowly();  // until the costs are known
+  leases[0].depth = 8;  // the reader has much of it ahead
+  leases[1].depth = 2;
+  Answer(leases);
+  for (int i = 0; i < 4; ++i) ComputeSlowly();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_EQ(tasks_.at(0).plan, PlanId{"1"}) << i;
+    ComputeSlowly();
+  }
+}
+
+TEST_F(InputsOfWorker, TakeAThreadByOneLongTask) {
+  const std::vector<Lease> leases = LeasesOfTwoPlans(100, traits_);
+  Give(GrantOf(leases[0], 10'000, true));
+  Give(GrantOf(leases[1], 10'000, false));
+  EXPECT_THAT(tasks_, SizeIs(2));
+  for (int i = 0; i < 4; ++i) ComputeSlowly();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_THAT(tasks_, SizeIs(1)) << i;
+    EXPECT_EQ(tasks_.at(0).plan, PlanId{"0"}) << i;
+    ComputeSlowly();
+  }
+}
+
+TEST_F(InputsOfWorker, AreReportedOnceTheyAreComputed) {
+  const std::vector<Lease> leases = LeasesOfTwoPlans(20, traits_);
+  Give(GrantOf(leases[0], 0, true));  // nothing may be sent
+  Give(GrantOf(leases[1], 0, false));
+  EXPECT_EQ(Beat().complete, 0U);
+  ComputeAll();
+  EXPECT_EQ(Beat().complete, 2U);
+}
+
+TEST_F(JobsOfWorker, ReportNoCompleteLeasesOfOtherPipelines) {
+  const std::vector<Lease> leases = LeasesOfTwoPlans(20);
+  Give(GrantOf(leases[0], 0, true));
+  ComputeAll();
+  EXPECT_EQ(Beat().complete, 0U);
+}
+
 }  // namespace
 }  // namespace feedmill::testing
