@@ -34,8 +34,9 @@ class Bits {
   Bits& Put(uint64_t value, size_t count) {
     for (; count > 0; --count) {
       if (bits_ % 8 == 0) text_ += '\0';
-      const uint64_t bit = (value >> (count - 1)) & 1;
-      text_.back() = static_cast<char>(text_.back() | (bit << (7 - bits_ % 8)));
+      const uint64_t bit = count > 64 ? 0 : (value >> (count - 1)) & 1;
+      const auto byte = static_cast<uint8_t>(text_.back());
+      text_.back() = static_cast<char>(byte | (bit << (7 - bits_ % 8)));
       ++bits_;
     }
     return *this;
