@@ -14,9 +14,9 @@ constexpr uint64_t kTasksPerThread = 2;
 // Total duration of cheap tasks that the requesting thread runs itself, one
 // after the other, instead of waking another thread.
 constexpr double kAtOnceNanoseconds = 1'000'000;
-// A longer task takes the place of all of a thread's tasks: what it follows is
-// soon worth more than what could wait for the thread. Ordinary tasks take 10
-// ms (CostModel::PositionsIn).
+// A task that should take longer is the only one of a thread: otherwise what it
+// is followed by, such as the next part of the same file, waits for another
+// long task. Ordinary tasks take 10 ms (CostModel::PositionsIn).
 constexpr double kLongNanoseconds = 20'000'000;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {

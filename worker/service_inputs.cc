@@ -32,8 +32,10 @@ constexpr absl::Duration kUnreachableFor = absl::Minutes(1);
 // another worker has begun.
 constexpr std::chrono::nanoseconds kAfter = std::chrono::milliseconds(300);
 constexpr std::chrono::nanoseconds kInputAfter = std::chrono::milliseconds(10);
-// Elements that are received ahead of an input.
+// Pieces of an input that wait for the merge. They count as used, and the
+// dispatcher compares how much is used of each input.
 constexpr size_t kQueuedPieces = 2;
+// Elements that are received ahead of an input.
 constexpr size_t kBudgetMin = size_t{2} << 20;
 constexpr size_t kBudgetMax = size_t{16} << 20;
 
