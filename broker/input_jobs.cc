@@ -27,13 +27,26 @@ bool AnyReader(const DispatcherContext& context, std::string_view prefix,
   return false;
 }
 
+// Calls use(session, reader) for all inputs of the read of which the job is
+// one.
+template <class Use>
+void ForInputsOfOneRead(const DispatcherContext& context, const JobName& job,
+                        const Use& use) {
+  const std::string_view one = InputReaderOf(job);
+  AnyReader(context, InputJobPrefixOf(job),
+            [&](const SessionKey& key, const KnownReader& reader) {
+              if (InputReaderOf(key.job) == one) use(key, reader);
+              return false;
+            });
+}
+
 // Returns the elements that the reader used of the input of which it used most.
-uint64_t MostUsed(const DispatcherContext& context, std::string_view prefix) {
+uint64_t MostUsed(const DispatcherContext& context, const JobName& job) {
   uint64_t most = 0;
-  AnyReader(context, prefix, [&](const SessionKey&, const KnownReader& each) {
-    most = std::max(most, each.used);
-    return false;
-  });
+  ForInputsOfOneRead(context, job,
+                     [&](const SessionKey&, const KnownReader& each) {
+                       most = std::max(most, each.used);
+                     });
   return most;
 }
 
@@ -64,10 +77,10 @@ void SetDepths(DispatcherContext& context, const SessionKey& key,
   if (session.waiting.empty()) return;
   uint64_t depth = 0;
   uint64_t scale = 1;
-  if (const auto prefix = InputJobPrefixOf(key.job); !prefix.empty()) {
+  if (!InputJobPrefixOf(key.job).empty()) {
     KnownReader& reader = *context.readers.Find(key);
     scale = reader.depth_scale =
-        DepthScale(reader.used, MostUsed(context, prefix));
+        DepthScale(reader.used, MostUsed(context, key.job));
     // Splits after the head may be served, too, but the reader waits for it.
     const SplitId& first = *session.waiting.begin();
     depth = static_cast<uint64_t>(
@@ -83,8 +96,7 @@ void SetDepths(DispatcherContext& context, const SessionKey& key,
 
 void NoteUse(DispatcherContext& context, const SessionKey& key,
              uint64_t elements, bool moved, absl::Time now) {
-  const std::string_view prefix = InputJobPrefixOf(key.job);
-  if (prefix.empty()) {
+  if (InputJobPrefixOf(key.job).empty()) {
     if (moved) SetDepths(context, key, now);
     return;
   }
@@ -92,14 +104,13 @@ void NoteUse(DispatcherContext& context, const SessionKey& key,
   if (reader.used == 0) reader.used_since = now;
   reader.used += elements;
   SetDepths(context, key, now);
-  const uint64_t most = MostUsed(context, prefix);
-  AnyReader(context, prefix,
-            [&](const SessionKey& other, const KnownReader& each) {
-              if (DepthScale(each.used, most) != each.depth_scale) {
-                SetDepths(context, other, now);
-              }
-              return false;
-            });
+  const uint64_t most = MostUsed(context, key.job);
+  ForInputsOfOneRead(context, key.job,
+                     [&](const SessionKey& other, const KnownReader& each) {
+                       if (DepthScale(each.used, most) != each.depth_scale) {
+                         SetDepths(context, other, now);
+                       }
+                     });
 }
 
 bool WaitsForInput(const DispatcherContext& context, const JobState& job,

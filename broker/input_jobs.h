@@ -6,8 +6,8 @@
 #include "absl/time/time.h"
 #include "broker/dispatcher_context.h"
 
-// Jobs by which a worker reads the inputs of one pipeline (InputJobName). They
-// are parts of one read, so how soon their splits are needed can be compared.
+// Jobs by which a worker reads the inputs of one pipeline (InputJobName). Jobs
+// with one reader are compared by how soon their splits are needed.
 
 namespace feedmill {
 

@@ -124,6 +124,8 @@ class ServiceInputs final : public InputService {
            absl::ToUnixNanos(SteadyNow()) >= place_->not_before;
   }
 
+  std::string NewReader() override { return NewName(); }
+
   std::unique_ptr<PieceSource> Read(const Request& request) override {
     constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
     if (request.iteration == kLast) return nullptr;  // no run has its number
@@ -131,7 +133,8 @@ class ServiceInputs final : public InputService {
     part.part = request.part;
     const std::string name = NewName();
     ReadSessionSettings settings;
-    settings.job = InputJobName(request.part, fingerprint_, name);
+    settings.job =
+        InputJobName(request.part, fingerprint_, request.reader, name);
     settings.graph = CanonicalText(part);
     settings.seed = request.seed;
     settings.run = RunNumber(request.iteration + 1);

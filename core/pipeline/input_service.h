@@ -26,6 +26,9 @@ class InputService {
     uint64_t seed = 0;
     uint64_t iteration = 0;
     Cursor begin{};  // the first position to read
+    // NewReader's name. Inputs with one name share workers by how much is read
+    // of each.
+    std::string reader{};
   };
 
   virtual ~InputService() = default;
@@ -34,6 +37,8 @@ class InputService {
   // for its inputs for `in_all`, and for this one for `of_input`.
   virtual bool Helps(std::chrono::nanoseconds in_all,
                      std::chrono::nanoseconds of_input) const = 0;
+  // Returns a name for a pass that reads inputs.
+  virtual std::string NewReader() = 0;
   // Begins to read an input; null if it cannot be read so. Returns without
   // waiting. The pieces have the positions of the input's plan.
   virtual std::unique_ptr<PieceSource> Read(const Request& request) = 0;

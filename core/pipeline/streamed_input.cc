@@ -76,10 +76,11 @@ struct Recipe {
   }
 
   // Lets other workers make the elements after those that `stream` has made.
-  void Move(size_t input, uint64_t pass, uint64_t turn,
-            InputStream& stream) const {
+  void Move(size_t input, uint64_t pass, uint64_t turn, InputStream& stream,
+            std::string reader) const {
     const AnalyzedGraph& part = *graph().inputs[input];
     InputService::Request request{.part = context.part};
+    request.reader = std::move(reader);
     request.part.push_back(input);
     if (part.source.needs_files) {
       Manifest files = manifest->inputs[input];
@@ -272,7 +273,9 @@ class Pass final : SelectableInputs {
       return;
     }
     wants_beside_ = true;
-    if (beside_) recipe_.Move(input, number_, begun_[input], stream);
+    if (!beside_) return;
+    if (reader_.empty()) reader_ = recipe_.context.service->NewReader();
+    recipe_.Move(input, number_, begun_[input], stream, reader_);
   }
 
   uint64_t Size(size_t input, const MixtureMeasure& measure) const override {
@@ -466,6 +469,7 @@ class Pass final : SelectableInputs {
   // turn, and of all.
   std::vector<std::chrono::nanoseconds> waited_;
   std::chrono::nanoseconds waited_in_all_{};
+  std::string reader_;         // see InputService::NewReader
   bool beside_ = false;        // see WorkerStage::Scratch
   bool wants_beside_ = false;  // an input has moved or is to move
   // Most positions to announce; 0 if no input gains by it.

@@ -11,9 +11,10 @@ constexpr size_t kFingerprintPart = 16;
 }  // namespace
 
 JobName InputJobName(const std::vector<size_t>& part,
-                     std::string_view fingerprint, std::string_view unique) {
-  return JobName(fmt::format("{}{}]-{}", InputJobPrefix(fingerprint),
-                             fmt::join(part, "]["), unique));
+                     std::string_view fingerprint, std::string_view reader,
+                     std::string_view unique) {
+  return JobName(fmt::format("{}{}]-{}.{}", InputJobPrefix(fingerprint),
+                             fmt::join(part, "]["), reader, unique));
 }
 
 std::string InputJobPrefix(std::string_view fingerprint) {
@@ -27,6 +28,12 @@ std::string_view InputJobPrefixOf(const JobName& job) {
   return name.starts_with('@') && at != name.npos
              ? name.substr(0, at + kInputs.size())
              : std::string_view();
+}
+
+std::string_view InputReaderOf(const JobName& job) {
+  const std::string_view name = job.value();
+  const std::string_view last = name.substr(name.rfind('-') + 1);
+  return last.substr(0, last.find('.'));
 }
 
 std::string InputReadBy(const JobName& job) {

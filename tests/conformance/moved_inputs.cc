@@ -108,6 +108,7 @@ class Service final : public InputService,
         registry_(std::move(registry)),
         piece_bytes_(piece_bytes) {}
 
+  std::string NewReader() override { return "reader"; }
   bool Helps(std::chrono::nanoseconds,
              std::chrono::nanoseconds) const override {
     return true;

@@ -14,10 +14,11 @@ using ::testing::SizeIs;
 
 const char* const kMixture = "range 6";
 
-Reader& AddInput(Cluster& cluster, size_t input) {
-  const std::string name = std::to_string(input);
+Reader& AddInput(Cluster& cluster, size_t input,
+                 const std::string& read = "one") {
+  const std::string name = read + std::to_string(input);
   return cluster
-      .AddReader(InputJobName({input}, kMixture, name).value(), name,
+      .AddReader(InputJobName({input}, kMixture, read, name).value(), name,
                  "range 1000")
       .Hello();
 }
@@ -100,6 +101,16 @@ TEST(InputJobs, AreNeededLaterIfLessIsUsed) {
   cluster.Pass(absl::Seconds(1), {&busy, &idle}, {&worker});
   EXPECT_EQ(DepthAt(worker, head), 16U);
   EXPECT_EQ(DepthAt(worker, next), 32U);
+}
+
+TEST(InputJobs, AreNotComparedWithAnotherReadOfThePipeline) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 8);
+  Reader& earlier = AddInput(cluster, 0, "earlier");
+  earlier.Report(earlier.split(0).split, {0, 9000}, {0, 9000}).Beat();
+  Reader& later = AddInput(cluster, 0, "later");
+  later.Report(later.split(0).split, {0, 1}, {0, 1}).Beat();
+  EXPECT_EQ(DepthAt(worker.Beat(), later.split(1).split), 1U);
 }
 
 TEST(InputJobs, AreNeededAtOnceIfOnlySplitsBehindTheHeadHaveCome) {
