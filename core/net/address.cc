@@ -212,19 +212,33 @@ bool IsLoopback(std::string_view host) {
          ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-absl::StatusOr<std::string> ResolveHost(const std::string& host) {
-  if (host == "*") return std::string("0.0.0.0");
-  if (host == kLocalhost) return std::string(kLoopback);
-  if (IsIpv6(host)) return host;
+bool IsNumericHost(std::string_view host) {
+  in_addr v4{};
+  return IsIpv6(host) ||
+         inet_pton(AF_INET, std::string(host).c_str(), &v4) == 1;
+}
+
+std::vector<std::string> LookUpHost(const std::string& host) {
   const AddrInfo found = LookUp(host, 0, SOCK_STREAM);
+  std::vector<std::string> numeric;
   // Prefer IPv4, as Reactor::Connect does.
   for (const int family : {AF_INET, AF_INET6}) {
     for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
       if (at->ai_family != family) continue;
-      std::string numeric = Numeric(at->ai_addr, at->ai_addrlen);
-      if (!numeric.empty()) return numeric;
+      std::string one = Numeric(at->ai_addr, at->ai_addrlen);
+      if (!one.empty()) numeric.push_back(std::move(one));
     }
+    if (!numeric.empty()) break;
   }
+  return numeric;
+}
+
+absl::StatusOr<std::string> ResolveHost(const std::string& host) {
+  if (host == "*") return std::string("0.0.0.0");
+  if (host == kLocalhost) return std::string(kLoopback);
+  if (IsIpv6(host)) return host;
+  std::vector<std::string> found = LookUpHost(host);
+  if (!found.empty()) return std::move(found.front());
   return InvalidArgument(
       "host \"{}\" is not known; write an address of this machine, such as "
       "127.0.0.1, or 0.0.0.0 for all of them",

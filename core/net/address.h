@@ -49,6 +49,13 @@ bool IsWildcard(std::string_view host);
 // 127.0.0.1.example.com, is any machine's.
 bool IsLoopback(std::string_view host);
 
+// True for an IPv4 or IPv6 address.
+bool IsNumericHost(std::string_view host);
+
+// Returns the numeric IPv4 addresses of `host` or, if it has none, its
+// IPv6 addresses; none for an unknown host. May block.
+std::vector<std::string> LookUpHost(const std::string& host);
+
 // Returns the numeric address of `host`, for binding. Looks names up, which may
 // block. InvalidArgument if the name is unknown.
 absl::StatusOr<std::string> ResolveHost(const std::string& host);

@@ -63,6 +63,11 @@ class ConnectionGuard {
                                 const std::string& peer,
                                 const std::optional<CurveClient>& curve,
                                 bool several);
+  // True if a connection is made, or is in the handshake.
+  bool IsMade(SocketId id) const {
+    const auto found = followed_.find(id);
+    return found != followed_.end() && found->second.fd >= 0;
+  }
   // Call before `socket` is closed or followed again.
   static void Unfollow(zmq::socket_t& socket);
   // Call before `socket` is closed.

@@ -96,6 +96,14 @@ absl::Status BindError(int error, const Address& address) {
   }
 }
 
+// True if the address has a name that is looked up.
+bool HasName(const Address& peer) {
+  for (size_t k = 0; k <= peer.others.size(); ++k) {
+    if (HostLookup::IsName(peer.AtTurn(k).host)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 struct Reactor::State {
@@ -104,7 +112,8 @@ struct Reactor::State {
     Address peer;
     Limits limits;
     std::optional<CurveClient> curve;
-    size_t turn = 0;  // among the peer's addresses
+    size_t turn = 0;       // among the peer's addresses
+    bool several = false;  // it had several when it was dialled
   };
   struct QueuedMessage {
     std::vector<Buffer> parts;
@@ -145,10 +154,11 @@ struct Reactor::State {
     }
   };
 
-  explicit State(std::string thread_name)
+  State(std::string thread_name, HostLookup::LookUp look_up)
       : name(std::move(thread_name)),
         context(1),
         guard(context),
+        names(std::move(look_up)),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
   ~State() {
     if (wake_fd >= 0) close(wake_fd);
@@ -178,18 +188,23 @@ struct Reactor::State {
   // the first socket.
   absl::Status Prepare();
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
-  absl::StatusOr<zmq::socket_t> Dial(SocketId id, const Way& way);
+  std::vector<Address> Endpoints(const Address& peer) const;
+  void AskNames(const Address& peer);
+  void LookAgain();
+  absl::StatusOr<zmq::socket_t> Dial(SocketId id, Way& way);
   void Redial(SocketId id);
   bool Knows(Socket& socket, const std::string& key);
 
   const std::string name;
   zmq::context_t context;
   ConnectionGuard guard;
+  HostLookup names;
   const int wake_fd;
 
   // Used by the thread that runs the loop; before Start, by the thread that
   // builds it.
   std::map<SocketId, Socket> sockets;
+  std::set<SocketId> named;  // connections to peers with names
   uint32_t next_socket = 1;
   SocketId first_served;  // the order of service rotates
   std::vector<pollfd> poll_items;
@@ -280,6 +295,7 @@ void Reactor::State::Handle() {
     handler->OnPeerGone(now, id, peer);
   }
   for (const SocketId id : guard.TakeGivenUp(now)) Redial(id);
+  LookAgain();
   left = false;
   for (const SocketId id : ready) {
     left = Drain(id) || left;
@@ -431,8 +447,8 @@ void Reactor::State::CloseAll() {
   guard.Close();
 }
 
-Reactor::Reactor(std::string name)
-    : state_(std::make_unique<State>(std::move(name))) {}
+Reactor::Reactor(std::string name, HostLookup::LookUp look_up)
+    : state_(std::make_unique<State>(std::move(name), std::move(look_up))) {}
 
 Reactor::~Reactor() {
   Stop(absl::Milliseconds(state_->linger_ms.load()));
@@ -495,14 +511,50 @@ absl::StatusOr<SocketId> Reactor::Connect(
   const SocketId id(state_->next_socket++);
   State::Way way{peer, limits, curve};
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, state_->Dial(id, way));
+  if (HasName(peer)) state_->named.insert(id);
   state_->sockets.emplace(id, State::Socket(std::move(socket), std::move(way)));
   return id;
 }
 
-absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
-                                                   const Way& way) {
-  const Address peer = way.peer.AtTurn(way.turn);
-  const bool several = !way.peer.others.empty();
+// Returns the peer's endpoints. A name that has several addresses is replaced
+// by them: libzmq would try the first only, each time.
+std::vector<Address> Reactor::State::Endpoints(const Address& peer) const {
+  std::vector<Address> endpoints;
+  for (size_t k = 0; k <= peer.others.size(); ++k) {
+    const Address one = peer.AtTurn(k);
+    const std::vector<std::string> found = names.Found(one.host);
+    if (found.size() < 2) endpoints.push_back(one);
+    for (size_t f = 0; found.size() > 1 && f < found.size(); ++f) {
+      endpoints.push_back({found[f], one.port});
+    }
+  }
+  return endpoints;
+}
+
+// Begins to look up the peer's names, whose addresses may have changed.
+void Reactor::State::AskNames(const Address& peer) {
+  for (size_t k = 0; k <= peer.others.size(); ++k) {
+    names.Ask(SteadyNow(), peer.AtTurn(k).host);
+  }
+}
+
+// Tries further addresses of names whose connections cannot be made.
+void Reactor::State::LookAgain() {
+  for (const SocketId id : named) {
+    const auto socket = sockets.find(id);
+    if (socket == sockets.end() || guard.IsMade(id)) continue;
+    const Way& way = socket->second.way;
+    AskNames(way.peer);
+    if (!way.several && Endpoints(way.peer).size() > 1) Redial(id);
+  }
+}
+
+absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id, Way& way) {
+  AskNames(way.peer);
+  const std::vector<Address> endpoints = Endpoints(way.peer);
+  const Address peer = endpoints[way.turn % endpoints.size()];
+  const bool several = endpoints.size() > 1;
+  way.several = several;
   const bool v6 = peer.host.find(':') != peer.host.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, Open(ZMQ_DEALER, way.limits, v6));
   if (way.curve)
@@ -583,6 +635,7 @@ void Reactor::Close(SocketId socket, absl::Duration linger) {
   found->second.zmq.set(zmq::sockopt::linger,
                         static_cast<int>(absl::ToInt64Milliseconds(linger)));
   state_->guard.Forget(socket, found->second.zmq);
+  state_->named.erase(socket);
   state_->sockets.erase(found);
 }
 

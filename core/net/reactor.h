@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "core/base/strong_id.h"
 #include "core/net/address.h"
+#include "core/net/host_lookup.h"
 #include "core/net/security.h"
 #include "feedmill/element.h"
 
@@ -75,7 +76,8 @@ class Reactor {
   enum class Sent { kYes, kQueued, kNo };
 
   // `name`: of the thread, at most 15 characters.
-  explicit Reactor(std::string name);
+  // `look_up`: see HostLookup.
+  explicit Reactor(std::string name, HostLookup::LookUp look_up = LookUpHost);
   ~Reactor();  // stops and joins
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
@@ -89,8 +91,9 @@ class Reactor {
       const std::optional<CurveServer>& curve = std::nullopt);
   // Returns the port of a listener.
   uint16_t PortOf(SocketId listener) const;
-  // Connects to one peer. Reconnects when the connection is lost, refused, or
-  // closed because the peer does not speak ZMTP.
+  // Connects to one peer. If its name has several addresses, tries one after
+  // the other. Reconnects when the connection is lost, refused, or closed
+  // because the peer does not speak ZMTP.
   absl::StatusOr<SocketId> Connect(
       const Address& peer, Limits limits,
       const std::optional<CurveClient>& curve = std::nullopt);
