@@ -89,6 +89,15 @@ absl::Status Admission::Check(absl::Time now, const ClientHello& hello) const {
           name, job->fingerprint, fingerprint);
     }
   }
+  if (job->sequenced && hello.sequencing == Sequencing::kNever &&
+      RunOf(hello, *job) == job->run) {
+    return FailedPrecondition(
+        "one worker puts the elements of job '{}' in order for its ranks, and "
+        "this reader cannot read that: it has an older version than the other "
+        "readers, or has lost its dispatcher's state; start it again with the "
+        "others' version",
+        name);
+  }
   if (hello.order != job->order) {
     return FailedPrecondition(
         "job '{}' exists with order {}, this reader wants {}; set "

@@ -65,7 +65,8 @@ void AnswerWriter::AnswerReader(absl::Time now, const SessionKey& key,
     answer.run = RunInfo{
         job->run,         job->iteration, job->seed,
         job->source_size, job->positions, job->plan,
-        job->passes,      job->settled,   context_.plans.SourceRound(*job)};
+        job->passes,      job->settled,   context_.plans.SourceRound(*job),
+        job->sequenced};
   }
   AddSplits(session, answer);
   if (settler_.Awaits(key.job)) {

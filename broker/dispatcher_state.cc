@@ -130,6 +130,7 @@ void DispatcherState::On(const RunStarted& event) {
   job.ended_positions = 0;
   job.fresh = 0;
   const auto known = job.passes_of.find(event.run);
+  job.sequenced = false;
   job.settled = known != job.passes_of.end();
   job.passes = job.settled ? known->second : 0;
   job.run = event.run;
@@ -340,6 +341,10 @@ void DispatcherState::On(const DatasetRegistered& event) {
 
 void DispatcherState::On(const ScaleNoted& event) { scale = event.memory; }
 
+void DispatcherState::On(const RunSequenced& event) {
+  Job(event.job).sequenced = true;
+}
+
 void DispatcherState::On(const ReaderSilent& event) {
   At(event.key).silence = event.eighths;
 }
@@ -441,6 +446,9 @@ struct Describer {
   }
   std::string operator()(const ScaleNoted& e) const {
     return fmt::format("scale-noted {} workers", e.memory.wanted);
+  }
+  std::string operator()(const RunSequenced& e) const {
+    return fmt::format("run-sequenced {}", e.job.value());
   }
   std::string operator()(const ReaderSilent& e) const {
     return fmt::format("reader-silent {} for {}/{} of its timeout", Text(e.key),

@@ -86,6 +86,7 @@ struct JobState {
   // readers reported. Final: a worker that joins adds no pass.
   uint64_t passes = 0;
   bool settled = false;
+  bool sequenced = false;  // the present run: see SequencedGraph
   // Final numbers of passes of earlier runs that a reader may go back to.
   std::map<RunNumber, uint64_t> passes_of;
 
@@ -137,6 +138,11 @@ struct RunStarted {
   JobName job;
   RunNumber run;
   uint64_t iteration = 0;
+};
+// The run that was started is a sequenced one
+// (core/operators/sequenced_graph.h).
+struct RunSequenced {
+  JobName job;
 };
 struct ManifestKnown {
   JobName job;
@@ -253,7 +259,7 @@ using DispatcherEvent =
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
                  JobForgotten, RunExtended, RankFinished, EndingNoted,
-                 DatasetRegistered, ScaleNoted, ReaderSilent>;
+                 DatasetRegistered, ScaleNoted, ReaderSilent, RunSequenced>;
 
 // True if an event may reach the disk up to 200 ms after the messages that
 // depend on it were sent. Peers repeat the content of such an event.
@@ -321,6 +327,7 @@ struct DispatcherState {
   void On(const DatasetRegistered& event);
   void On(const ScaleNoted& event);
   void On(const ReaderSilent& event);
+  void On(const RunSequenced& event);
 
   void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);

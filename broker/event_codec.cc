@@ -20,8 +20,10 @@ namespace {
 // events refer. Version 7 lacks EndingNoted and has two values of RunEnding;
 // its bytes are read without conversion. Versions before 9 have no datasets,
 // versions before 10 no findings of the autoscaler, and versions before 11 no
-// silence of readers. Bytes without such a silence have version 10.
-constexpr char kVersion = 11;
+// silence of readers. Bytes without such a silence have version 10. Versions
+// before 12 have no sequenced runs; bytes without one have an earlier version.
+constexpr char kVersion = 12;
+constexpr char kSequencedVersion = 12;
 constexpr char kSilenceVersion = 11;
 constexpr char kScaleVersion = 10;
 constexpr char kDatasetsVersion = 9;
@@ -85,6 +87,7 @@ auto Fields(Like<ScaleMemory> auto& m) {
                   m.floor_until_s, m.floor_hold_s, m.jobs);
 }
 auto Fields(Like<ScaleNoted> auto& e) { return std::tie(e.memory); }
+auto Fields(Like<RunSequenced> auto& e) { return std::tie(e.job); }
 auto Fields(Like<ReaderSilent> auto& e) { return std::tie(e.key, e.eighths); }
 
 auto Fields(Like<SplitState> auto& s) {
@@ -430,6 +433,15 @@ struct FollowsCheck {
     if (e.eighths <= kSilenceMax) return absl::OkStatus();
     return DataLoss("a reader is silent for {} eighths", e.eighths);
   }
+  absl::Status operator()(const RunSequenced& e) const {
+    FM_RETURN_IF_ERROR(Job(e.job));
+    const JobState& job = *state.FindJob(e.job);
+    if (job.phase == RunPhase::kPlanning &&
+        job.order == Order::kDeterministic) {
+      return absl::OkStatus();
+    }
+    return DataLoss("the run of job '{}' cannot be sequenced", e.job.value());
+  }
   absl::Status operator()(const RunPlanned& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));
     if (e.passes == 0 || (e.passes <= kPassesMax && e.positions > 0 &&
@@ -484,12 +496,38 @@ absl::Status SetSilence(const std::map<SessionKey, uint64_t>& silence,
   return absl::OkStatus();
 }
 
+// Names of the jobs whose runs are sequenced.
+std::vector<JobName> SequencedOf(const DispatcherState& state) {
+  std::vector<JobName> sequenced;
+  for (const auto& [name, job] : state.jobs) {
+    if (job.sequenced) sequenced.push_back(name);
+  }
+  return sequenced;
+}
+
+absl::Status SetSequenced(const std::vector<JobName>& sequenced,
+                          DispatcherState& state) {
+  for (const JobName& name : sequenced) {
+    const auto job = state.jobs.find(name);
+    if (job == state.jobs.end() || job->second.order != Order::kDeterministic) {
+      return DataLoss("the run of job '{}' cannot be sequenced", name.value());
+    }
+    job->second.sequenced = true;
+  }
+  return absl::OkStatus();
+}
+
+char VersionOf(const DispatcherEvent& event) {
+  if (std::holds_alternative<RunSequenced>(event)) return kSequencedVersion;
+  return std::holds_alternative<ReaderSilent>(event) ? kSilenceVersion
+                                                     : kScaleVersion;
+}
+
 }  // namespace
 
 std::string EncodeEvent(const DispatcherEvent& event) {
   Writer writer;
-  const bool silent = std::holds_alternative<ReaderSilent>(event);
-  writer.Put(static_cast<uint64_t>(silent ? kSilenceVersion : kScaleVersion));
+  writer.Put(static_cast<uint64_t>(VersionOf(event)));
   writer.Put(uint64_t{event.index()});
   std::visit([&writer](const auto& e) { writer.Put(e); }, event);
   return writer.Take();
@@ -508,12 +546,16 @@ absl::StatusOr<DispatcherEvent> DecodeEvent(std::string_view bytes) {
 std::string EncodeState(const DispatcherState& state) {
   Writer writer;
   const std::map<SessionKey, uint64_t> silence = SilenceOf(state);
-  writer.Put(
-      static_cast<uint64_t>(silence.empty() ? kScaleVersion : kSilenceVersion));
+  const std::vector<JobName> sequenced = SequencedOf(state);
+  const char version = !sequenced.empty() ? kSequencedVersion
+                       : silence.empty()  ? kScaleVersion
+                                          : kSilenceVersion;
+  writer.Put(static_cast<uint64_t>(version));
   writer.Put(state);
   writer.Put(state.datasets);
   writer.Put(state.scale);
-  if (!silence.empty()) writer.Put(silence);
+  if (version >= kSilenceVersion) writer.Put(silence);
+  if (version >= kSequencedVersion) writer.Put(sequenced);
   return writer.Take();
 }
 
@@ -526,9 +568,12 @@ absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
   if (version >= kScaleVersion) parser.Get(state.scale);
   std::map<SessionKey, uint64_t> silence;
   if (version >= kSilenceVersion) parser.Get(silence);
+  std::vector<JobName> sequenced;
+  if (version >= kSequencedVersion) parser.Get(sequenced);
   FM_RETURN_IF_ERROR(parser.Finish());
   FM_RETURN_IF_ERROR(CheckState(state));
   FM_RETURN_IF_ERROR(SetSilence(silence, state));
+  FM_RETURN_IF_ERROR(SetSequenced(sequenced, state));
   for (const auto& [name, job] : state.jobs) state.job_bytes += job.bytes();
   return state;
 }

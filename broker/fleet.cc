@@ -130,6 +130,7 @@ void Fleet::TakeWork(absl::Time now, const WorkerBeat& beat,
   if (beat.load.has_value()) TakeLoad(now, beat.worker, worker, *beat.load);
   if (!beat.spans.empty()) traces_.TakeSpans(now, beat);
   context_.leases.SetComplete(beat.worker, beat.complete);
+  worker.sequences = beat.sequences;
   for (const HeldLease& held : beat.leases) {
     context_.leases.Adopt(beat.worker, held.split, held.attempt);
   }

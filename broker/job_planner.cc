@@ -17,6 +17,7 @@
 #include "core/definition/pipeline_text.h"
 #include "core/io/manifest.h"
 #include "core/operators/repeated_graph.h"
+#include "core/operators/sequenced_graph.h"
 #include "core/plan/plan.h"
 #include "core/sources/framing.h"
 #include "core/sources/origins.h"
@@ -107,6 +108,7 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
     FM_ASSIGN_OR_RETURN(manifest, Manifest::Parse(manifest_text));
     shape.manifest_hash = manifest.Hash();
   }
+  if (parsed.sequenced) manifest = SequencedManifest(std::move(manifest));
   shape.fingerprint = Fingerprint(parsed);
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*analyzed, manifest, seed, iteration));
@@ -191,6 +193,12 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   planner.run_graph = [](const std::string& graph) {
     const auto parsed = ParseGraphJson(graph);
     return parsed.ok() ? CanonicalText(RepeatedGraph(*parsed)) : graph;
+  };
+  planner.sequenced_graph = [registry](const std::string& graph) {
+    const auto analyzed = Read(graph, *registry);
+    if (!analyzed.ok() || !IsWorthSequencing(**analyzed)) return std::string();
+    std::string text = CanonicalText(SequencedGraph((*analyzed)->graph));
+    return Read(text, *registry).ok() ? text : std::string();
   };
   planner.numbered = [registry](const std::string& graph) {
     const auto analyzed = Read(graph, *registry);

@@ -61,6 +61,7 @@ struct KnownWorker {
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
   std::set<std::string> resolving;       // fingerprints of requested manifests
   bool allows_python = false;
+  bool sequences = false;  // it can make sequenced runs
   std::shared_ptr<const PythonInterpreter>
       python;                           // null: none, or unknown yet
   std::string release{};                // of feedmill, for operators

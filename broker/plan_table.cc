@@ -31,9 +31,11 @@ void PlanTable::End(const JobState& job) {
 }
 
 const std::string& PlanTable::RunGraph(const JobState& job) {
-  if (job.passes == 0 || !planner_.run_graph) return job.graph;
+  const auto& change =
+      job.sequenced ? planner_.sequenced_graph : planner_.run_graph;
+  if ((job.passes == 0 && !job.sequenced) || !change) return job.graph;
   std::optional<std::string>& graph = plans_[job.plan].graph;
-  if (!graph.has_value()) graph = planner_.run_graph(job.graph);
+  if (!graph.has_value()) graph = change(job.graph);
   return *graph;
 }
 

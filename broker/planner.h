@@ -55,6 +55,9 @@ struct Planner {
   // Returns the graph that workers run if a run reads in passes, for any number
   // of passes. Null: the graph itself.
   std::function<std::string(const std::string& graph)> run_graph{};
+  // Returns the graph that workers run if a run of ranks is sequenced; "" if
+  // that has no use. Null: it has none.
+  std::function<std::string(const std::string& graph)> sequenced_graph{};
   // True if the number of each element is known before the element is made. The
   // workers then make only a rank's own elements for it. Null: true.
   std::function<bool(const std::string& graph)> numbered{};

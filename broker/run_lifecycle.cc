@@ -18,8 +18,11 @@ static_assert(kPlanVersion == 2 && kProtocolVersion == 4,
               "another plan version needs another protocol version");
 
 PlanId MakePlanId(const JobState& job, const JobShape& shape) {
-  return PlanId(PlanIdOf(shape.fingerprint, shape.manifest_hash, job.seed,
-                         job.iteration));
+  const std::string& fingerprint =
+      job.sequenced ? job.fingerprint : shape.fingerprint;
+  std::string plan =
+      PlanIdOf(fingerprint, shape.manifest_hash, job.seed, job.iteration);
+  return PlanId(job.sequenced ? SequencePlanId(plan) : std::move(plan));
 }
 
 }  // namespace
@@ -42,10 +45,10 @@ absl::Status RunLifecycle::Prepare(const ClientHello& hello) {
     if (!job->resolved && !needs_manifest) {
       context_.state.Commit(ManifestKnown{hello.job, ""});
     }
-    Start(hello.job, hello.run.value_or(RunNumber(1)));
+    Start(hello, hello.run.value_or(RunNumber(1)));
   } else if (const RunNumber run = RunOf(hello, *job);
              run != job->run || (job->over() && !job->planned())) {
-    Start(hello.job, run);
+    Start(hello, run);
   }
   return absl::OkStatus();
 }
@@ -76,7 +79,7 @@ absl::Status RunLifecycle::Create(const ClientHello& hello) {
   context_.state.Commit(JobCreated{hello.job, hello.graph, fingerprint,
                                    hello.order, *hello.seed});
   if (!needs_manifest) context_.state.Commit(ManifestKnown{hello.job, ""});
-  Start(hello.job, hello.run.value_or(RunNumber(1)));
+  Start(hello, hello.run.value_or(RunNumber(1)));
   return absl::OkStatus();
 }
 
@@ -96,14 +99,33 @@ absl::Status RunLifecycle::MakeRoom(uint64_t bytes) {
   return absl::OkStatus();
 }
 
-void RunLifecycle::Start(const JobName& name, RunNumber run) {
+void RunLifecycle::Start(const ClientHello& hello, RunNumber run) {
+  const JobName& name = hello.job;
   const JobState& job = *context_.state->FindJob(name);
   DropRun(job);
   context_.ranks.NoteRunsEnd(job, context_.readers);
   context_.readers.DropAll(job);
   settler_.Forget(name);
   context_.state.Commit(RunStarted{name, run, run.value() - 1});
+  if (IsToSequence(hello, job)) context_.state.Commit(RunSequenced{name});
   context_.log.JobBegan(job);
+}
+
+// True if the run that this reader starts is sequenced.
+bool RunLifecycle::IsToSequence(const ClientHello& hello,
+                                const JobState& job) const {
+  const bool asks =
+      hello.sequencing == Sequencing::kAlways ||
+      (hello.sequencing == Sequencing::kIfWorth && !hello.share.whole());
+  // A worker of an earlier version would refuse the graph.
+  const auto& workers = context_.leases.workers();
+  const bool all =
+      std::all_of(workers.begin(), workers.end(),
+                  [](const auto& worker) { return worker.second.sequences; });
+  return asks && (all || hello.sequencing == Sequencing::kAlways) &&
+         job.order == Order::kDeterministic &&
+         context_.planner.sequenced_graph &&
+         !context_.planner.sequenced_graph(job.graph).empty();
 }
 
 void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
@@ -116,8 +138,9 @@ void RunLifecycle::PlanIfDue(absl::Time now, const JobName& name) {
 
 void RunLifecycle::Plan(absl::Time now, const JobName& name) {
   const JobState& job = *context_.state->FindJob(name);
-  const absl::StatusOr<JobShape> shape =
-      context_.planner.shape(job.graph, job.manifest, job.seed, job.iteration);
+  const absl::StatusOr<JobShape> shape = context_.planner.shape(
+      job.sequenced ? context_.planner.sequenced_graph(job.graph) : job.graph,
+      job.manifest, job.seed, job.iteration);
   if (!shape.ok()) return Fail(name, shape.status());
   uint64_t passes = 0;
   if (shape->in_passes) {

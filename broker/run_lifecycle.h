@@ -56,7 +56,8 @@ class RunLifecycle {
  private:
   absl::Status Create(const ClientHello& hello);
   absl::Status MakeRoom(uint64_t bytes);
-  void Start(const JobName& job, RunNumber run);
+  void Start(const ClientHello& hello, RunNumber run);
+  bool IsToSequence(const ClientHello& hello, const JobState& job) const;
   void Plan(absl::Time now, const JobName& job);
   void DropRun(const JobState& job);
 

@@ -177,8 +177,9 @@ void Sessions::Open(absl::Time now, const ClientHello& hello) {
   context_.ranks.Erase(hello.job, hello.share.rank);
   const SessionState* known = context_.state->FindSession(key);
   if (known != nullptr) context_.leases.RemoveAll(known->splits);
+  const Cursor start = job.sequenced ? Cursor{0, hello.number} : hello.cursor;
   context_.state.Commit(
-      SessionOpened{key, hello.session.incarnation, hello.cursor, hello.share});
+      SessionOpened{key, hello.session.incarnation, start, hello.share});
   if (job.phase == RunPhase::kRunning && !binder_.Binds(hello.job)) {
     binder_.Begin(job);
   }

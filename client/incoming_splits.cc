@@ -211,10 +211,14 @@ void IncomingSplits::Buffer(absl::Time now, IncomingSplit& split, Piece piece) {
   }
   if (split.taken()) NoteTaken(now);
   if (IsEmpty(piece)) {
-    if (piece.state == nullptr || settings_.shared()) return NoteEmpty(piece);
+    // The end of a sequenced run says how many elements there are.
+    const bool ends = run_.info()->sequenced && piece.begin.p < piece.end.p;
+    if ((piece.state == nullptr && !ends) || settings_.shared()) {
+      return NoteEmpty(piece);
+    }
     // Its state is needed. One such piece is buffered in a row.
     piece.cursors = RunRows{};
-    if (!split.buffer.empty() && IsEmpty(split.buffer.back().piece)) {
+    if (!ends && !split.buffer.empty() && IsEmpty(split.buffer.back().piece)) {
       Piece& last = split.buffer.back().piece;
       last.end = piece.end;
       last.state = std::move(piece.state);

@@ -41,6 +41,11 @@ class IncomingSplits {
   // Drops the splits that are not in `bound`, and adds new ones. A split that
   // gets a new lease is opened at its worker.
   void Bind(absl::Time now, const std::vector<BoundSplit>& bound);
+  // The run is sequenced: begins at its element. REQUIRES: no split yet.
+  void BeginSequence(const SequenceStart& start) {
+    cursor_ = {0, start.number};
+    generator_ = start.state;
+  }
   // Drops all splits. The cursor stays.
   void Clear();
   // Null: the split is not bound.

@@ -53,7 +53,13 @@ void KnownRun::Name(ClientHello& hello) const {
   hello.begins = settings_.begins;
   hello.passes = settings_.passes;
   hello.settled = settings_.settled;
+  hello.sequencing =
+      settings_.sequence ? Sequencing::kIfWorth : Sequencing::kNever;
+  if (settings_.sequence) hello.number = settings_.sequence->number;
   if (!info_) return;
+  hello.sequencing =
+      info_->sequenced ? Sequencing::kAlways : Sequencing::kNever;
+  hello.number = info_->sequenced ? hello.cursor.i : 0;
   hello.run = info_->run;
   hello.begins = false;
   hello.seed = info_->seed;  // if the job is created again, it is the same job

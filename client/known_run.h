@@ -25,7 +25,7 @@ class KnownRun {
   // False: the answer is out of date, or answers a late copy of a hello.
   // FailedPrecondition: the elements read so far are of another run.
   absl::StatusOr<bool> Take(const RunInfo& run, Cursor cursor);
-  // Names the run in a hello.
+  // Names the run in a hello. REQUIRES: the hello has its cursor.
   void Name(ClientHello& hello) const;
   // True if elements before `end` extend beyond the first pass and the run's
   // number of passes may still change. A reader that has nothing of the second

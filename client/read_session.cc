@@ -156,10 +156,14 @@ void ReadSession::TakeFacts(absl::Time now, const ClientAnswer& answer) {
 }
 
 bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
+  const bool first = !run_.info().has_value();
   const absl::StatusOr<bool> taken = run_.Take(run, splits_.cursor());
   if (!taken.ok()) {
     Stop(taken.status());
     return false;
+  }
+  if (*taken && first && run.sequenced) {
+    splits_.BeginSequence(settings_.sequence.value_or(SequenceStart()));
   }
   if (!*taken && state_ == State::kLive) Rejoin(now);
   return *taken;

@@ -5,14 +5,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
+#include <optional>
 #include <utility>
-#include <variant>
 
+#include "core/base/leb128.h"
 #include "core/base/status.h"
+#include "core/pipeline/held_rows.h"
 #include "core/pipeline/row_groups.h"
 #include "core/plan/plan_id.h"
-#include "core/wire/codec.h"
 
 // The layout of a token, in this order:
 //
@@ -34,18 +34,11 @@ static_assert(kMagic.size() == kMagicOfState.size());
 static_assert(kPlanVersion == 2, "another plan version needs another magic");
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kRowsPerByte = 64;  // maximum rows per byte of a token
-// cluster id of the frames that hold rows
-constexpr char kHeldCluster[] = "token";
 
 // Numbers are encoded as LEB128; texts follow their length.
 class TokenWriter {
  public:
-  void Put(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) {
-      text_ += static_cast<char>(value | 0x80);
-    }
-    text_ += static_cast<char>(value);
-  }
+  void Put(uint64_t value) { PutLeb128(text_, value); }
   void Put(std::string_view bytes) {
     Put(uint64_t{bytes.size()});
     text_ += bytes;
@@ -54,21 +47,7 @@ class TokenWriter {
     Put(cursor.p);
     Put(cursor.i);
   }
-  void Put(const StageState::Held& held) {
-    Frame frame;
-    frame.piece.chunk = held.chunk;
-    frame.piece.end = {held.chunk.rows, 0};
-    const Parts parts = Encode(Message(std::move(frame)), kHeldCluster);
-    Put(uint64_t{parts.size()});
-    for (const Buffer& part : parts) {
-      Put(std::string_view(reinterpret_cast<const char*>(part.data()),
-                           part.size()));
-    }
-    Put(uint64_t{held.counters.size()});
-    for (const Cursor& counter : held.counters) Put(counter);
-    Put(uint64_t{held.passes.size()});
-    for (const uint64_t pass : held.passes) Put(pass);
-  }
+  void Put(const StageState::Held& held) { PutHeld(held, text_); }
   std::string Take() { return std::move(text_); }
 
  private:
@@ -83,16 +62,9 @@ class TokenReader {
   bool done() const { return good_ && rest_.empty(); }
 
   uint64_t Number() {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      if (rest_.empty()) break;
-      const auto byte = static_cast<unsigned char>(rest_.front());
-      rest_.remove_prefix(1);
-      value |= uint64_t{byte & 0x7fU} << shift;
-      if ((byte & 0x80) == 0) return value;
-    }
-    good_ = false;
-    return 0;
+    const std::optional<uint64_t> number = TakeLeb128(rest_);
+    good_ = good_ && number.has_value();
+    return number.value_or(0);
   }
   // Reads a count of items that take at least a byte each.
   uint64_t Count() {
@@ -115,34 +87,13 @@ class TokenReader {
     auto state = std::make_shared<GeneratorState>();
     state->at = ReadCursor();
     state->bytes = Text();
-    good_ = good_ && state->bytes.size() <= kGeneratorStateMax;
+    good_ = good_ && state->bytes.size() <= kRowStateMax;
     return state;
   }
   StageState::Held ReadHeld() {
-    StageState::Held held;
-    Parts parts;
-    for (uint64_t left = Count(); left > 0 && good_; --left) {
-      const std::string_view part = Text();
-      parts.push_back(
-          Buffer::CopyOf(std::as_bytes(std::span(part.data(), part.size()))));
-    }
-    const absl::StatusOr<Message> message = Decode(parts, kHeldCluster);
-    const auto* frame = message.ok() ? std::get_if<Frame>(&*message) : nullptr;
-    if (frame == nullptr) {
-      good_ = false;
-      return held;
-    }
-    held.chunk = frame->piece.chunk;
-    for (uint64_t left = Count(); left > 0 && good_; --left) {
-      held.counters.push_back(ReadCursor());
-    }
-    for (uint64_t left = Count(); left > 0 && good_; --left) {
-      held.passes.push_back(Number());
-    }
-    const size_t named = held.counters.size();  // one per row, or none
-    good_ = good_ && held.passes.size() == named &&
-            (named == 0 || named == held.chunk.rows);
-    return held;
+    std::optional<StageState::Held> held = TakeHeld(rest_);
+    good_ = good_ && held.has_value();
+    return std::move(held).value_or(StageState::Held());
   }
 
  private:
@@ -155,20 +106,7 @@ bool ReadGroups(TokenReader& reader, size_t rows_max, StageState::Step& step) {
   for (uint64_t left = reader.Count(); left > 0 && reader.good(); --left) {
     step.groups.push_back(reader.Number());
   }
-  if (step.groups.empty()) return true;
-  for (size_t block = 0; block < step.held.size(); ++block) {
-    const Chunk& chunk = step.held[block]->chunk;
-    const auto& first = step.held[0]->chunk.spec;
-    const bool alike =
-        first != nullptr && chunk.spec != nullptr && *chunk.spec == *first;
-    const size_t rows = chunk.rows;
-    if (!alike || rows > rows_max - step.rows.size()) return false;
-    for (size_t row = 0; row < rows; ++row) {
-      step.rows.push_back(
-          {static_cast<uint32_t>(block), static_cast<uint32_t>(row)});
-    }
-  }
-  return true;
+  return ListGroupedRows(rows_max, step);
 }
 
 std::string Checksum(std::string_view bytes) {

@@ -10,8 +10,11 @@
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/operators/repeated_graph.h"
+#include "core/operators/sequenced_graph.h"
 #include "core/pipeline/read_profile.h"
+#include "core/pipeline/sequenced_place.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_id.h"
 
 namespace feedmill {
 namespace {
@@ -42,21 +45,34 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> JoinRun(
     const std::shared_ptr<const FunctionRegistry>& registry,
     const std::optional<ReadToken>& token, const ReaderParts& parts) {
   FM_ASSIGN_OR_RETURN(const RunInfo run, source.AwaitRun(parts.cancellation));
+  const std::string plan_id = PipelinePlanId(run.plan.value());
   if (token) {
     FM_RETURN_IF_ERROR(CheckTokenPasses(*token, run.passes));
-    FM_RETURN_IF_ERROR(CheckTokenPlan(*token, run.plan.value()));
+    FM_RETURN_IF_ERROR(CheckTokenPlan(*token, plan_id));
   }
   SequenceReader::Options options;
   options.rules = parts.rules;
+  options.rules.sequenced = run.sequenced;
   if (token && !token->begins()) options.resume = token->place;
+  if (options.resume && run.sequenced) {
+    const uint64_t number = token->place.elements;
+    options.resume = ReadPlace();
+    options.resume->cursor = {0, number};
+    options.resume->elements = number;
+    options.resume->state = SequencedState(token->place);
+  }
   options.shared = graph->graph.options.order == Order::kAny;
   // In mode off, the plan has more passes than the run.
   options.counted = run.passes == 0;
   if (!options.shared && options.counted) options.elements = graph->elements;
   options.source_round = run.source_round;
-  options.plan_id = run.plan.value();
+  options.plan_id = plan_id;
   options.on_skipped = QuarantineOf(graph->graph);
-  FM_ASSIGN_OR_RETURN(auto plan, MakePlan(graph, *registry, run));
+  std::shared_ptr<const AnalyzedGraph> read = graph;
+  if (run.sequenced) {
+    FM_ASSIGN_OR_RETURN(read, Analyze(SequencedGraph(graph->graph), *registry));
+  }
+  FM_ASSIGN_OR_RETURN(auto plan, MakePlan(std::move(read), *registry, run));
   FM_ASSIGN_OR_RETURN(const auto loaded,
                       LoadPython(plan->graph(), *registry, "the reader",
                                  PythonPart::kClientStage));

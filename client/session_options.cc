@@ -9,6 +9,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/clock.h"
 #include "core/pipeline/read_place.h"
+#include "core/pipeline/sequenced_place.h"
 
 namespace feedmill {
 namespace {
@@ -96,6 +97,10 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
   } else if (options.epoch) {
     settings.run = RunNumber(*options.epoch + 1);
     settings.begins = true;
+  }
+  if (!rules.numbered && !settings.shared()) {
+    SequenceStart& begin = settings.sequence.emplace();
+    if (token) begin = {token->place.elements, SequencedState(token->place)};
   }
   if (rules.numbered) {
     settings.start.p = PlaceTracker(rules).NeededFrom(settings.start.p);

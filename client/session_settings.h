@@ -11,6 +11,12 @@
 
 namespace feedmill {
 
+// The begin of a reader whose run is sequenced.
+struct SequenceStart {
+  uint64_t number = 0;        // of the element
+  GeneratorStatePtr state{};  // leads to cursor {0, number}, or null
+};
+
 struct ReadSessionSettings {
   JobName job;
   std::string graph;  // CanonicalText
@@ -21,6 +27,8 @@ struct ReadSessionSettings {
   Cursor start;                  // deterministic: where to begin
   // A generator's state that leads to `start`, or null.
   GeneratorStatePtr state{};
+  // Absent: the reader cannot read a sequenced run.
+  std::optional<SequenceStart> sequence{};
   uint64_t passes = 0;  // known passes of the run; see RunInfo
   bool settled = false;
   Session session;

@@ -83,7 +83,8 @@ std::optional<SharedResults::Key> CompiledPlans::SharedKey(
   if (held.lease.share.whole() || !held.stream) return std::nullopt;
   const CompiledPlan* const plan = Find(held.lease.plan);
   if (plan == nullptr || !plan->traits.alike) return std::nullopt;
-  return SharedResults::Key{held.lease.plan, held.stream->terms.compression};
+  return SharedResults::Key{held.lease.plan, held.stream->terms.compression,
+                            held.lease.share.ranks};
 }
 
 }  // namespace feedmill

@@ -412,8 +412,8 @@ void ComputeSchedule::Start(absl::Time now, LeasedSplit& held,
       {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share,
        stream.to(), terms.compression, terms.profile,
        context_.load.MayMeasure(now, held.lease.plan), at_once, beside,
-       terms.link_rate, trace != 0,
-       TakeSoon(held.lease.plan, plan.traits.positions_ahead),
+       plan.traits.sequenced && !held.lease.share.whole(), terms.link_rate,
+       trace != 0, TakeSoon(held.lease.plan, plan.traits.positions_ahead),
        std::exchange(terms.state, nullptr)});
   if (!key) return;
   context_.shared.Begin(*key, begin, end, id);
@@ -439,7 +439,9 @@ void ComputeSchedule::Adopt(absl::Time now, LeasedSplit& held) {
     const OutgoingStream::Gap gap = stream.FirstGap();
     const auto found = context_.shared.Find(*key, gap.begin);
     if (!found || gap.limit < found->end) break;
-    stream.Fill(gap, found->end, found->task, found->made);
+    stream.Fill(gap, found->end, found->task,
+                found->made == nullptr ? nullptr
+                                       : delivery_.PartFor(held, found->made));
     ready = ready || found->made != nullptr;
   }
   if (ready) delivery_.Send(now, held);

@@ -35,6 +35,9 @@ struct WorkerAgentSettings {
 struct PlanTraits {
   // The leases of all ranks need the same pieces, so each is computed once.
   bool alike = false;
+  // Element n of the pipeline is row n of position 0, and no element is left
+  // out. So a rank is sent only its own. Tasks for several ranks are `by_rank`.
+  bool sequenced = false;
   // Number of positions to announce ahead of those that run; 0: none.
   uint64_t positions_ahead = 0;
   // The tasks wait for other workers, so that they run beside the threads that
@@ -68,7 +71,8 @@ struct ComputeRequest {
   bool measure = false;  // for the worker's load report
   // True if waking a thread would take about as long as the work.
   bool at_once = false;
-  bool beside = false;  // see PlanTraits
+  bool beside = false;   // see PlanTraits
+  bool by_rank = false;  // the rows are ordered by rank (Piece::ByRank)
   // Bytes per second of the link, as reported by its reader; 0: unknown.
   uint64_t link_rate = 0;
   bool trace = false;  // the times of the task are wanted

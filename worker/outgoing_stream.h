@@ -138,6 +138,8 @@ struct LeasedSplit {
   absl::Time leased{};
   bool begun = false;      // a task was started
   uint64_t announced = 0;  // positions before it were announced
+  // Sequenced plans: bytes of elements for the reader since it got a state.
+  uint64_t bytes_since_state = 0;
 
   // True if the client has sent a grant within `park_after`.
   bool Granted(absl::Time now, absl::Duration park_after) const {

@@ -9,6 +9,9 @@ namespace {
 // they only influence the size of later splits.
 constexpr absl::Duration kCoalesceCosts = absl::Milliseconds(20);
 
+// Least bytes of elements for each byte of a state: each rank gets states.
+constexpr uint64_t kBytesPerStateByte = 32;
+
 }  // namespace
 
 absl::StatusOr<BufferedPiecePtr> PieceDelivery::BufferPiece(
@@ -47,9 +50,29 @@ void PieceDelivery::DeliverTo(absl::Time now, LeasedSplit& held, TaskId task,
     held.Fail(made.status());
     return context_.clock.BeatSoon(now);
   }
-  if (!held.stream->Store(task, *std::move(made))) return;
+  if (!held.stream->Store(task, PartFor(held, *std::move(made)))) return;
   Send(now, held);
   if (held.stream->Complete()) context_.clock.BeatWithin(now, kCoalesceCosts);
+}
+
+BufferedPiecePtr PieceDelivery::PartFor(LeasedSplit& held,
+                                        BufferedPiecePtr made) {
+  const CompiledPlan* const plan = context_.plans.Find(held.lease.plan);
+  if (plan == nullptr || !plan->traits.sequenced || held.lease.share.whole()) {
+    return made;
+  }
+  Piece own = made->piece.OfShareByRank(held.lease.share);
+  const uint64_t bytes = own.chunk.rows == 0 ? 0 : own.chunk.ElementBytes();
+  held.bytes_since_state += bytes;
+  if (own.state != nullptr) {
+    const uint64_t cost = kBytesPerStateByte * own.state->bytes.size();
+    if (held.bytes_since_state < cost) {
+      own.state = nullptr;
+    } else {
+      held.bytes_since_state = 0;
+    }
+  }
+  return std::make_shared<BufferedPiece>(std::move(made), std::move(own));
 }
 
 void PieceDelivery::Send(absl::Time now, LeasedSplit& held) {

@@ -31,6 +31,9 @@ class PieceDelivery {
   // Sends ready pieces in order, within the credit and the client's part of the
   // memory. REQUIRES: the lease has a stream.
   void Send(absl::Time now, LeasedSplit& held);
+  // Returns what the lease's reader is sent of a piece: without the elements of
+  // other ranks, if the plan is sequenced.
+  BufferedPiecePtr PartFor(LeasedSplit& held, BufferedPiecePtr made);
 
  private:
   void DeliverTo(absl::Time now, LeasedSplit& held, TaskId task,

@@ -14,6 +14,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/clock.h"
 #include "core/net/log.h"
+#include "core/operators/sequenced_graph.h"
 #include "core/plan/plan_id.h"
 #include "core/wire/input_job.h"
 
@@ -108,8 +109,8 @@ class ServiceInput final : public PieceSource {
 
 class ServiceInputs final : public InputService {
  public:
-  ServiceInputs(Graph graph, std::shared_ptr<ServicePlace> place)
-      : graph_(std::move(graph)), place_(std::move(place)) {
+  ServiceInputs(const Graph& graph, std::shared_ptr<ServicePlace> place)
+      : graph_(PipelineOf(graph)), place_(std::move(place)) {
     // Order, mode and seed belong to the whole pipeline.
     graph_.options = Options{};
     Graph whole = graph_;
@@ -167,7 +168,7 @@ class ServiceInputs final : public InputService {
 
 std::shared_ptr<InputService> MakeServiceInputs(
     Graph graph, std::shared_ptr<ServicePlace> place) {
-  return std::make_shared<ServiceInputs>(std::move(graph), std::move(place));
+  return std::make_shared<ServiceInputs>(graph, std::move(place));
 }
 
 }  // namespace feedmill

@@ -33,8 +33,12 @@ BufferedPiece::BufferedPiece(uint64_t& used,
 
 BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
                              Cursor from)
+    : BufferedPiece(of, of->piece.From(from)) {}
+
+BufferedPiece::BufferedPiece(std::shared_ptr<const BufferedPiece> of,
+                             Piece part)
     : whole(std::move(of)),
-      piece(whole->piece.From(from)),
+      piece(std::move(part)),
       costs(whole->costs),
       bytes(BytesOf(piece)),
       at(whole->at),

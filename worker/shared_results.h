@@ -26,6 +26,8 @@ struct BufferedPiece {
                 StepCosts costs);
   // The part of `whole` at or after `from`; both share buffers.
   BufferedPiece(std::shared_ptr<const BufferedPiece> whole, Cursor from);
+  // Another part of `whole` that shares its buffers.
+  BufferedPiece(std::shared_ptr<const BufferedPiece> whole, Piece part);
   ~BufferedPiece();
   BufferedPiece(const BufferedPiece&) = delete;
   BufferedPiece& operator=(const BufferedPiece&) = delete;
@@ -57,6 +59,7 @@ class SharedResults {
   struct Key {
     PlanId plan;
     LinkCompression compression = LinkCompression::kNone;
+    uint64_t ranks = 0;
     friend bool operator==(const Key&, const Key&) = default;
     friend auto operator<=>(const Key&, const Key&) = default;
   };

@@ -15,6 +15,7 @@
 #include "core/io/manifest.h"
 #include "core/io/read_stop.h"
 #include "core/net/clock.h"
+#include "core/operators/sequenced_graph.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/read_profile.h"
@@ -40,12 +41,13 @@ namespace {
 std::string FamilyOf(const PlanDefinition& definition, Graph graph,
                      const AnalyzedGraph& analyzed) {
   if (graph.part.empty() && !HasStreams(analyzed)) return "";
+  graph = PipelineOf(graph);
   graph.part.clear();
   graph.options = Options{};  // an input's definition has none
   return fmt::format("{} {}", Fingerprint(graph), definition.seed);
 }
 
-// Sets `defined.traits.alike` and `.family`, and `defined.places`.
+// Sets the traits that follow from the graph, and `defined.places`.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
     const std::shared_ptr<const FunctionRegistry>& registry,
@@ -59,12 +61,14 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
       const auto loaded,
       LoadPython(*analyzed, *registry, "the worker", PythonPart::kWorker));
   defined.traits.alike = !analyzed->numbered;
+  defined.traits.sequenced = graph.sequenced;
   defined.traits.family = FamilyOf(definition, graph, *analyzed);
   defined.places = PlaceNames(*analyzed);
   auto manifest = std::make_shared<Manifest>();
   if (!definition.manifest.empty()) {
     FM_ASSIGN_OR_RETURN(*manifest, Manifest::Parse(definition.manifest));
   }
+  if (graph.sequenced) *manifest = SequencedManifest(std::move(*manifest));
   FM_ASSIGN_OR_RETURN(const uint64_t source_size,
                       SourceSize(*analyzed, *manifest));
   FM_ASSIGN_OR_RETURN(
@@ -221,8 +225,8 @@ void StageRunner::Compute(ComputeRequest request,
       measured.reset();
       if (measures) computed.costs = CostsOf(lane);
     }
-    if (codec != LinkCompression::kNone && computed.piece.ok() &&
-        computed.piece->chunk.rows > 0) {
+    if (codec != LinkCompression::kNone && !request.by_rank &&
+        computed.piece.ok() && computed.piece->chunk.rows > 0) {
       const absl::Time made = SteadyNow();
       // If there is no memory for packing, the piece is sent unpacked.
       computed.packed = OrStatus([&]() -> absl::StatusOr<Packed> {
@@ -263,7 +267,7 @@ absl::StatusOr<Piece> StageRunner::Run(
     FM_RETURN_IF_ERROR(ReadStop::Check("the elements of a task"));
     if (scratch == nullptr) scratch = compiled.stage->NewScratch();
     scratch->piece_time = WorkerStage::kPieceTime;
-    scratch->blocks = blocks;
+    if (!request.by_rank) scratch->blocks = blocks;
     scratch->beside = request.beside;
     const auto stage = compiled.stage->ForShare(request.share);
     if (request.state != nullptr) stage->Restore(*request.state);
@@ -274,6 +278,9 @@ absl::StatusOr<Piece> StageRunner::Run(
         stage->Run(request.begin, request.end, request.bytes_target, *scratch);
     scratch->blocks.reset();
     beside = scratch->wants_beside;
+    if (request.by_rank && made.ok()) {
+      *made = made->ByRank(request.share.ranks, blocks);
+    }
     return made;
   });
   // After an exception the state of the blocks is unknown.

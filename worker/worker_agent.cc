@@ -330,6 +330,7 @@ void WorkerAgent::Beat(absl::Time now) {
   beat.allows_python = context_.settings.python.has_value();
   if (!python_known_) beat.python = context_.settings.python;
   beat.release = context_.settings.release;
+  beat.sequences = true;
   for (const auto& [split, held] : context_.leases) {
     beat.leases.push_back({split, held.lease.attempt});
     if (held.failure.ok()) continue;

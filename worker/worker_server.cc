@@ -60,8 +60,9 @@ constexpr uint32_t kSlotsPerThread = 2;
 // Threads of the reactor and of libzmq, the maker thread, and the program's
 // own.
 constexpr size_t kThreadsBeside = 7;
-// A grant with the state of a generator has less than half of these bytes.
-constexpr Reactor::Limits kClientLimits{int64_t{128} << 10, 10'000};
+// Room for a grant with a state, in which a string or a list of numbers may
+// take more bytes than it has.
+constexpr Reactor::Limits kClientLimits{int64_t{2 * kRowStateMax}, 10'000};
 constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
 
 // The answer to a peer that takes this worker for a dispatcher.

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/chunk/buffer_builder.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/piece.h"
 #include "feedmill/element.h"
@@ -152,6 +154,79 @@ Piece Piece::First(size_t rows) const {
   first.cursors = CursorsBefore(cursors, begin, first.end);
   first.chunk = chunk.Slice(0, rows);
   return first;
+}
+
+Piece Piece::OfShare(Share share) const {
+  if (share.whole() || begin.p < end.p || chunk.rows == 0) return *this;
+  Piece own;
+  own.begin = begin;
+  own.end = end;
+  own.error = error;
+  own.state = state;
+  const uint64_t first = CursorOf(0).i;
+  RunRows& rows = own.cursors.emplace<RunRows>();
+  for (uint64_t n = share.From(first); n < first + chunk.rows;
+       n += share.ranks) {
+    rows.runs.push_back({begin.p, n, 1});
+  }
+  const auto row = [first](const CursorRun& run) {
+    return static_cast<size_t>(run.i - first);
+  };
+  if (rows.runs.size() <= 1) {
+    const size_t at = rows.runs.empty() ? 0 : row(rows.runs[0]);
+    own.chunk = chunk.Slice(at, at + rows.runs.size());
+    return own;
+  }
+  ChunkBuilder builder(chunk.spec);
+  for (size_t c = 0; c < chunk.columns.size(); ++c) {
+    for (const CursorRun& run : rows.runs) {
+      builder.AppendRows(c, chunk.columns[c], row(run), row(run) + 1);
+    }
+  }
+  builder.FinishRows(rows.runs.size());
+  own.chunk = std::move(builder).Finish();
+  return own;
+}
+
+Piece Piece::ByRank(uint64_t ranks, std::shared_ptr<BlockSource> blocks) const {
+  if (begin.p < end.p || chunk.rows <= 1) return *this;
+  Piece ordered = *this;
+  ChunkBuilder builder(chunk.spec, std::move(blocks));
+  for (size_t c = 0; c < chunk.columns.size(); ++c) {
+    for (uint64_t rank = 0; rank < ranks; ++rank) {
+      const Share share{rank, ranks};
+      for (uint64_t n = share.From(begin.i); n < end.i; n += ranks) {
+        const auto row = static_cast<size_t>(n - begin.i);
+        builder.AppendRows(c, chunk.columns[c], row, row + 1);
+      }
+    }
+  }
+  builder.FinishRows(chunk.rows);
+  ordered.chunk = std::move(builder).Finish();
+  return ordered;
+}
+
+Piece Piece::OfShareByRank(Share share) const {
+  if (begin.p < end.p || chunk.rows == 0) return *this;
+  const auto rows_of = [this](Share one) {
+    return static_cast<size_t>(one.Below(end.i) - one.Below(begin.i));
+  };
+  size_t first = 0;
+  for (uint64_t rank = 0; rank < share.rank; ++rank) {
+    first += rows_of({rank, share.ranks});
+  }
+  Piece own = *this;
+  own.chunk = chunk.Slice(first, first + rows_of(share));
+  RunRows& rows = own.cursors.emplace<RunRows>();
+  for (uint64_t n = share.From(begin.i); n < end.i; n += share.ranks) {
+    rows.runs.push_back({begin.p, n, 1});
+  }
+  return own;
+}
+
+uint64_t Piece::ElementsReached() const {
+  if (begin.p == end.p) return end.i;
+  return chunk.rows == 0 ? begin.i : CursorOf(chunk.rows - 1).i + 1;
 }
 
 }  // namespace feedmill

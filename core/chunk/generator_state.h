@@ -11,8 +11,12 @@
 
 namespace feedmill {
 
-// Most bytes of a state. A process that makes elements sends no larger state.
+// Most bytes of a generator's state. A process that makes elements sends no
+// larger one.
 inline constexpr size_t kGeneratorStateMax = size_t{32} << 10;
+// Most bytes of any state: the place of a stream may have rows that its steps
+// hold.
+inline constexpr size_t kRowStateMax = size_t{1} << 20;
 
 // The state of a generator's iterator in a block (a shard), before row `row`.
 // `bytes` come from the process that runs the user's function, and only such a

@@ -411,7 +411,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
     out.source.needs_files = true;
   }
   if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
-    out.source.streamed = AreStreamed(source, *inputs);
+    out.source.streamed = out.graph.sequenced || AreStreamed(source, *inputs);
     const bool is_input = !out.source.streamed;
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string where = fmt::format("{} inputs[{}]", source.name(), i);
@@ -639,7 +639,8 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
        !out->source.streamed);
   out->client_begin = graph.steps.size();
   out->output = std::make_shared<ElementSpec>(out->source.spec);
-  out->elements = PropertiesOf(graph.source).elements;
+  out->elements = graph.sequenced ? out->inputs[0]->elements
+                                  : PropertiesOf(graph.source).elements;
 
   PlacementFinder placements(graph, out->source);
   size_t batches = 0;

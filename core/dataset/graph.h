@@ -39,6 +39,8 @@ struct Graph {
   // of that input's source, and so on. Only workers make such graphs, which
   // read inputs of streamed sources from each other.
   std::vector<size_t> part{};
+  // For the whole graph: SequencedGraph made it.
+  bool sequenced = false;
 };
 
 }  // namespace feedmill

@@ -158,6 +158,7 @@ Json ToJson(const Graph& graph, const Content& content) {
                      {"seed", Optional(graph.options.seed)}};
   if (!graph.plugins.empty()) json["plugins"] = graph.plugins;
   if (!graph.part.empty()) json["part"] = graph.part;
+  if (graph.sequenced) json["sequenced"] = true;
   return json;
 }
 

@@ -27,6 +27,7 @@ void AddPlaces(const AnalyzedGraph& graph, const std::string& before,
 }  // namespace
 
 std::vector<std::string> PlaceNames(const AnalyzedGraph& graph) {
+  if (graph.graph.sequenced) return PlaceNames(*graph.inputs[0]);
   std::vector<std::string> places{
       "other work", DescribeSource(graph.graph.source), "making chunks"};
   AddPlaces(graph, "", places);

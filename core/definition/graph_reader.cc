@@ -39,12 +39,16 @@ class GraphReader {
               ValueReader::KindOf(root));
     }
     Names keys = {"source", "steps", "options"};
-    if (values_.canonical()) keys.insert(keys.end(), {"plugins", "part"});
+    if (values_.canonical()) {
+      keys.insert(keys.end(), {"plugins", "part", "sequenced"});
+    }
     return ReadParts(root, "the pipeline", keys, pipeline_.graph,
                      [&](const std::string& key, const Value& value) {
-                       return key == "options"   ? ReadOptions(value)
-                              : key == "plugins" ? ReadPlugins(value)
-                                                 : ReadPart(value);
+                       if (key == "options") return ReadOptions(value);
+                       if (key == "plugins") return ReadPlugins(value);
+                       if (key == "part") return ReadPart(value);
+                       return values_.ReadBool(value, key,
+                                               pipeline_.graph.sequenced);
                      });
   }
 
@@ -124,6 +128,7 @@ class GraphReader {
     if (values_.canonical()) missing = keys;
     std::erase(missing, "plugins");
     std::erase(missing, "part");
+    std::erase(missing, "sequenced");
     FM_RETURN_IF_ERROR(values_.ForEachKey(
         value, where, keys, [&](const std::string& key, const Value& part) {
           std::erase(missing, key);

@@ -216,6 +216,7 @@ StageState ClientStage::Save() const {
 }
 
 absl::Status ClientStage::Restore(const StageState& state, Cursor next) {
+  if (state.steps.empty() && next == Cursor{}) return absl::OkStatus();
   bool fits = state.steps.size() == steps_.size();
   for (size_t k = 0; fits && k < steps_.size(); ++k) {
     fits = steps_[k]->Restore(state.steps[k]);

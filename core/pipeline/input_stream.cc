@@ -27,13 +27,12 @@ constexpr std::chrono::nanoseconds kInputTime = std::chrono::milliseconds(40);
 // Interval at which a wait for elements checks whether they are still needed.
 constexpr absl::Duration kStopInterval = absl::Milliseconds(50);
 
-// An input with a place has small pieces also where its elements are small,
-// because a piece is made again.
-size_t PieceBytes(const WorkerStage& stage, bool keeps_place) {
+// Pieces are small also where elements are small, because a piece is made again
+// for a place in it.
+size_t PieceBytes(const WorkerStage& stage) {
   const size_t each = stage.EstimatedBytes();
-  return keeps_place && each > 0
-             ? std::min<size_t>(kPieceBytes, kPositionsTogether * each)
-             : kPieceBytes;
+  return each > 0 ? std::min<size_t>(kPieceBytes, kPositionsTogether * each)
+                  : kPieceBytes;
 }
 
 // True if `is` holds for the pipeline, what it caches, or an input.
@@ -58,14 +57,14 @@ bool HasStreams(const AnalyzedGraph& graph) {
 
 InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
                          std::unique_ptr<SequenceReader> sequence,
-                         bool keeps_place)
+                         bool holds_rows)
     : stage_(std::move(stage)),
       scratch_(stage_->NewScratch()),
       sequence_(std::move(sequence)),
       has_client_steps_(sequence_->plan().graph().client_begin <
                         sequence_->plan().graph().steps.size()),
-      keeps_place_(keeps_place),
-      piece_bytes_(PieceBytes(*stage_, keeps_place)),
+      holds_rows_(holds_rows),
+      piece_bytes_(PieceBytes(*stage_)),
       positions_ahead_(stage_->PositionsAhead()) {
   const AnalyzedGraph& graph = sequence_->plan().graph();
   const ElementSpec& made = graph.InputOf(graph.steps.size());
@@ -77,7 +76,7 @@ InputStream::InputStream(std::shared_ptr<const WorkerStage> stage,
 absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
     const std::shared_ptr<const AnalyzedGraph>& graph,
     std::shared_ptr<const Manifest> manifest, const StageContext& context,
-    uint64_t seed, uint64_t iteration, bool keeps_place, size_t inputs,
+    uint64_t seed, uint64_t iteration, bool holds_rows, size_t inputs,
     const std::optional<StreamPlace>& place) {
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*graph, *manifest, seed, iteration));
@@ -100,7 +99,7 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
                       SequenceReader::Make(std::move(plan), context.registry,
                                            std::move(options)));
   auto stream = std::unique_ptr<InputStream>(
-      new InputStream(std::move(stage), std::move(sequence), keeps_place));
+      new InputStream(std::move(stage), std::move(sequence), holds_rows));
   stream->scratch_->piece_time = kInputTime / inputs;
   if (place) stream->at_ = place->at;
   // The state of a generator is the one at the last piece. A pass over streams
@@ -110,7 +109,7 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
       !HasStreams(*graph) && stream->positions_ahead_ == 0) {
     stream->MakeAhead(context.threads, inputs);
   }
-  if (keeps_place) stream->NotePlace();
+  stream->NotePlace();
   if (place) FM_RETURN_IF_ERROR(stream->PassOver(place->taken));
   return stream;
 }
@@ -164,10 +163,13 @@ absl::Status InputStream::PassOver(uint64_t count) {
   return absl::OkStatus();
 }
 
-// Steps that hold rows keep the place before these rows.
+// Unless holds_rows_, steps that hold rows keep the place before these rows.
 void InputStream::NotePlace() {
   StageState stage = sequence_->SaveStage();
-  if (!HoldsNoRows(stage)) return;
+  const bool holds =
+      std::any_of(stage.steps.begin(), stage.steps.end(),
+                  [](const auto& step) { return !step.held.empty(); });
+  if (holds && !holds_rows_) return;
   place_ = {at_, 0, std::move(stage), stage_->StateAt(at_)};
 }
 
@@ -279,7 +281,7 @@ absl::Status InputStream::Feed() {
   at_ = std::max(at_, Cursor{std::min(sequence_->needed(), size), 0});
   std::optional<Piece> piece;
   if (at_.p < size && !sequence_->done()) {
-    if (keeps_place_) NotePlace();
+    NotePlace();
     FM_ASSIGN_OR_RETURN(piece, NextPiece());
   }
   if (!piece) {

@@ -38,14 +38,14 @@ class InputStream {
  public:
   // A Status that a function returns is an error of this machine, or
   // InvalidArgument as of Plan::Make. `place`: continues there; InvalidArgument
-  // if it does not fit the steps. `keeps_place`: place() works. It costs a copy
-  // of the client steps' state for each piece. `inputs`: number of inputs of
-  // the source; each has its part of the time of a piece, and of the memory for
-  // elements that are made ahead.
+  // if it does not fit the steps. `holds_rows`: place() may be one at which the
+  // client steps hold rows. `inputs`: number of inputs of the source; each has
+  // its part of the time of a piece, and of the memory for elements that are
+  // made ahead.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
       std::shared_ptr<const Manifest> manifest, const StageContext& context,
-      uint64_t seed, uint64_t iteration, bool keeps_place, size_t inputs,
+      uint64_t seed, uint64_t iteration, bool holds_rows, size_t inputs,
       const std::optional<StreamPlace>& place = {});
 
   // `work`: called while the next elements are made by other threads. It does
@@ -85,7 +85,6 @@ class InputStream {
   const absl::Status& error() const;
 
   // The last place from which all elements from the next one on can be made.
-  // REQUIRES: keeps_place.
   const StreamPlace& place() const { return place_; }
 
   // Number of positions to announce ahead of those that are made; 0 if it saves
@@ -97,7 +96,7 @@ class InputStream {
 
  private:
   InputStream(std::shared_ptr<const WorkerStage> stage,
-              std::unique_ptr<SequenceReader> sequence, bool keeps_place);
+              std::unique_ptr<SequenceReader> sequence, bool holds_rows);
   void MakeAhead(std::shared_ptr<StreamThreads> threads, size_t inputs);
   void StopMaking();
   absl::StatusOr<std::optional<Piece>> NextPiece();
@@ -114,7 +113,7 @@ class InputStream {
   // Columns of the pipeline's output, among those that its last step makes.
   std::vector<size_t> columns_;
   const bool has_client_steps_;
-  const bool keeps_place_;
+  const bool holds_rows_;
   const size_t piece_bytes_;
   const uint64_t positions_ahead_;
   std::optional<PieceMaker::Options> ahead_;  // other threads may help

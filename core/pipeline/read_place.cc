@@ -23,6 +23,7 @@ void PlaceTracker::ContinueFrom(ReadPlace place) {
   yielded_ = true;
   place_ = earlier_ = std::move(place);
   if (rules_.numbered) next_ = rules_.share.From(place_.cursor.p);
+  if (rules_.sequenced) next_ = rules_.share.From(place_.cursor.i);
 }
 
 void PlaceTracker::Feed(Cursor begin, StageState before, uint64_t skipped,
@@ -31,6 +32,7 @@ void PlaceTracker::Feed(Cursor begin, StageState before, uint64_t skipped,
     next_ = rules_.share.From(begin.p + (begin.i > 0 ? 1 : 0));
     return;  // in a numbered sequence, the number is the place
   }
+  if (rules_.sequenced) next_ = rules_.share.From(begin.i);
   if (std::exchange(yielded_, false)) earlier_ = std::move(place_);
   place_.cursor = begin;
   place_.skip = 0;
@@ -49,7 +51,8 @@ bool PlaceTracker::Skipped(uint64_t number) const {
 
 Chunk PlaceTracker::Keep(Chunk chunk) {
   if (chunk.rows == 0) return chunk;
-  const uint64_t stride = rules_.numbered ? rules_.share.ranks : 1;
+  const bool own = rules_.numbered || rules_.sequenced;
+  const uint64_t stride = own ? rules_.share.ranks : 1;
   const uint64_t first = std::exchange(next_, next_ + chunk.rows * stride);
   std::vector<std::pair<size_t, size_t>> runs;  // of rows to keep
   if (rules_.skips.empty() && stride == rules_.share.ranks) {
@@ -120,6 +123,12 @@ std::optional<ReadPlace> PlaceTracker::Before(uint64_t unread) const {
   ReadPlace place;
   if (rules_.numbered) {
     place.cursor = {number, 0};
+  } else if (rules_.sequenced) {
+    const Cursor cursor{0, number};
+    const bool present = place_.cursor <= cursor;
+    if (!present && earlier_.cursor > cursor) return std::nullopt;
+    place.cursor = cursor;
+    place.state = present ? place_.state : earlier_.state;
   } else {
     const bool present = place_.number() <= number;
     if (!present && earlier_.number() > number) return std::nullopt;

@@ -67,6 +67,9 @@ struct ReadRules {
   // True if position n makes element n, so that only the share's positions
   // are made (AnalyzedGraph::numbered).
   bool numbered = false;
+  // True for a sequenced run (sequenced_graph.h): row n of position 0 is
+  // element n.
+  bool sequenced = false;
 };
 
 // Number of elements that `rules` select of a sequence of `size` elements, from
@@ -88,7 +91,8 @@ class PlaceTracker {
   void Feed(Cursor begin, StageState before, uint64_t skipped = 0,
             GeneratorStatePtr state = nullptr);
   // Returns the rows of `chunk`, output of the pipeline, that belong to this
-  // reader and come after the resumed place.
+  // reader and come after the resumed place. If the sequence is numbered or
+  // sequenced, all rows belong to it.
   Chunk Keep(Chunk chunk);
   // For a numbered sequence, returns the first position at or after `p` that is
   // not left out.
@@ -96,7 +100,8 @@ class PlaceTracker {
   // Returns the number of the next element, of all ranks.
   uint64_t next() const { return next_; }
   // Returns the place before the last `unread` selected elements; nullopt if
-  // there are more than the last piece had.
+  // there are more than the last piece had. If the sequence is sequenced, the
+  // place has its cursor, and `state` leads to it.
   std::optional<ReadPlace> Before(uint64_t unread) const;
 
  private:

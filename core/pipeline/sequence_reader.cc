@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/pipeline/sequenced_place.h"
 
 namespace feedmill {
 
@@ -34,6 +35,7 @@ absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
     FM_RETURN_IF_ERROR(made->stage_->Restore(place.stage, place.cursor));
   }
   made->pushed_ = place.cursor;
+  made->reached_ = place.elements;
   place.stage = made->stage_->Save();
   if (made->numbered()) {
     made->needed_ = made->tracker_.NeededFrom(place.cursor.p);
@@ -101,6 +103,10 @@ void SequenceReader::Push(Piece piece) {
   const Cursor needed{needed_, 0};
   if (piece.end < needed) return;
   if (piece.begin < needed) piece = piece.From(needed);
+  if (options_.rules.sequenced) {
+    reached_ = std::max(reached_, piece.ElementsReached());
+    piece = OwnRows(std::move(piece));
+  }
   if (options_.keeps_place && !options_.shared) {
     tracker_.Feed(piece.begin, numbered() ? StageState() : stage_->Save(),
                   skips_.count(), StateFor(generator_, piece.begin));
@@ -110,6 +116,20 @@ void SequenceReader::Push(Piece piece) {
   outputs_ += stage_->ready();
   if (!pushed.ok()) return EndWith(pushed);
   Account(piece);
+}
+
+// Returns the rows of this reader. A worker may have sent no others.
+Piece SequenceReader::OwnRows(Piece piece) const {
+  const Share& share = options_.rules.share;
+  const size_t rows = piece.chunk.rows;
+  const bool alone =
+      rows == 0 || piece.CursorOf(rows - 1).i == piece.CursorOf(0).i + rows - 1;
+  if (share.whole() || !alone || (rows == 1 && share.Has(piece.CursorOf(0).i)))
+    return piece;
+  const Cursor end = std::exchange(piece.end, piece.begin);
+  piece = piece.OfShare(share);  // also if it ends the sequence
+  piece.end = end;
+  return piece;
 }
 
 // Handles the piece's errors and skipped elements, and monitors its progress.
@@ -141,6 +161,7 @@ void SequenceReader::Pass(Cursor begin, Cursor end) {
     return Watch(watch_.AdvanceShared(begin.p, end.p, 0, 0));
   }
   if (numbered()) return;
+  if (end.p == 0) reached_ = std::max(reached_, end.i);
   pushed_ = std::max(pushed_, end);
   Watch(watch_.Advance(pushed_, 0, 0));
 }
@@ -151,11 +172,11 @@ void SequenceReader::Finish() {
 
 absl::Status SequenceReader::FinalStatus() const {
   if (!end_->ok() || !options_.elements) return *end_;
-  if (tracker_.next() == *options_.elements) return absl::OkStatus();
+  if (made() == *options_.elements) return absl::OkStatus();
   return DataLoss(
       "the pipeline has {} elements, and {} according to the length of its {}: "
       "correct that length, or leave it out",
-      tracker_.next(), *options_.elements, plan_->graph().graph.source.name());
+      made(), *options_.elements, plan_->graph().graph.source.name());
 }
 
 void SequenceReader::Flush() {
@@ -183,6 +204,12 @@ ClientStage::Output* SequenceReader::Next() {
     stage_->PopFront();
   }
   return nullptr;
+}
+
+std::optional<ReadPlace> SequenceReader::PlaceBefore(uint64_t unread) const {
+  std::optional<ReadPlace> place = tracker_.Before(unread);
+  if (!place || !options_.rules.sequenced) return place;
+  return PlaceFromState(place->elements, place->state);
 }
 
 uint64_t SequenceReader::PassBefore(uint64_t unread) const {

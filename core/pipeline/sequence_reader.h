@@ -120,11 +120,9 @@ class SequenceReader {
   absl::Status FinalStatus() const;
 
   // ---- the place, after the last output
-  // Place before the last `unread` elements that Next gave; nullopt if they are
-  // more than the last chunk's. REQUIRES: keeps_place.
-  std::optional<ReadPlace> PlaceBefore(uint64_t unread) const {
-    return tracker_.Before(unread);
-  }
+  // Place in the pipeline before the last `unread` elements that Next gave;
+  // nullopt if they are more than the last chunk's. REQUIRES: keeps_place.
+  std::optional<ReadPlace> PlaceBefore(uint64_t unread) const;
   // State of the client's steps before the next piece. REQUIRES: Next returned
   // null.
   StageState SaveStage() const { return stage_->Save(); }
@@ -136,7 +134,9 @@ class SequenceReader {
   std::optional<uint64_t> size() const;
   // Number of elements of all ranks so far. At the end, size() of a sequence
   // that only reading can count.
-  uint64_t made() const { return tracker_.next(); }
+  uint64_t made() const {
+    return options_.rules.sequenced ? reached_ : tracker_.next();
+  }
   // Number of elements that are left after the last one except `unread`.
   // Nullopt if only reading can tell.
   std::optional<uint64_t> LeftBefore(uint64_t unread) const;
@@ -150,6 +150,7 @@ class SequenceReader {
                  std::shared_ptr<const FunctionRegistry> registry,
                  Options options);
   bool numbered() const { return options_.rules.numbered && !options_.shared; }
+  Piece OwnRows(Piece piece) const;
   void Account(const Piece& piece);
   void Watch(absl::Status status) {
     if (!status.ok()) EndWith(std::move(status));
@@ -163,6 +164,7 @@ class SequenceReader {
   PlaceTracker tracker_;
   SkipCount skips_;
   uint64_t needed_ = 0;
+  uint64_t reached_ = 0;         // elements so far, of a sequenced run
   std::optional<Piece> rows_;    // of the last piece: not pushed yet
   RowPace pace_;                 // of slow steps
   Cursor pushed_;                // end of the last piece

@@ -17,7 +17,7 @@ namespace feedmill {
 struct StreamPlace {
   Cursor at;           // of a piece's begin
   uint64_t taken = 0;  // rows and skipped elements after `at`
-  StageState stage;    // of the client steps at `at`; they hold no rows
+  StageState stage;    // of the client steps at `at`
   // A generator's state that leads to `at`, or null.
   GeneratorStatePtr state{};
 };
@@ -32,13 +32,11 @@ struct PassPlace {
   std::vector<Input> inputs;
 };
 
-// True if no step holds rows.
-bool HoldsNoRows(const StageState& stage);
-
-// Encodes a place, with the states of the inputs' generators, as the state of a
-// source (RowState). REQUIRES: the stages hold no rows.
+// Encodes a place, with the states of the inputs' generators and the rows that
+// client steps hold, as the state of a source (RowState).
 std::string EncodePlace(const PassPlace& place);
-// Nullopt: the bytes are no place. Memory is bounded by their size.
+// Nullopt: the bytes are no place. Memory is bounded by a constant times their
+// size.
 std::optional<PassPlace> DecodePlace(std::string_view bytes);
 
 }  // namespace feedmill

@@ -18,6 +18,7 @@
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_kind.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/held_rows.h"
 #include "core/pipeline/input_service.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"
@@ -35,6 +36,9 @@ constexpr size_t kStatesMax = 64;
 constexpr std::chrono::nanoseconds kStateInterval =
     std::chrono::milliseconds(20);
 
+// Least bytes of rows for each byte of a state, so that states cost little.
+constexpr size_t kBytesPerStateByte = 16;
+
 // A repeated pass that takes less is not worth other threads.
 constexpr std::chrono::nanoseconds kShortPass = std::chrono::milliseconds(2);
 
@@ -46,6 +50,8 @@ struct Recipe {
   std::shared_ptr<const ElementSpec> spec;
 
   const AnalyzedGraph& graph() const { return plan->graph(); }
+  // True for the source of a SequencedGraph.
+  bool sequenced() const { return graph().graph.sequenced; }
 
   absl::StatusOr<std::unique_ptr<InputStream>> Begin(
       size_t input, uint64_t pass, uint64_t turn,
@@ -58,30 +64,38 @@ struct Recipe {
                            : std::shared_ptr<const Manifest>(
                                  manifest, &manifest->inputs[input]);
     StageContext own = context;
-    own.part.push_back(input);
-    auto stream =
-        InputStream::Make(graph().inputs[input], files, own, plan->seed(),
-                          Iteration(input, pass, turn),
-                          /*keeps_place=*/true, graph().inputs.size(), place);
+    own.part = PartOf(input);
+    auto stream = InputStream::Make(graph().inputs[input], files, own,
+                                    plan->seed(), Iteration(input, pass, turn),
+                                    /*holds_rows=*/sequenced(),
+                                    graph().inputs.size(), place);
     if (stream.ok()) return stream;
-    return Annotate(stream.status(), fmt::format("inputs[{}]", input));
+    return At(input, stream.status());
+  }
+
+  // Names the input of an error. The only input of a sequenced run has no name:
+  // it is the pipeline.
+  absl::Status At(size_t input, const absl::Status& error) const {
+    return sequenced() ? error
+                       : Annotate(error, fmt::format("inputs[{}]", input));
   }
 
   // True if other workers may make the input's elements. They do not say which
   // on_error skipped an element.
   bool MayMove(size_t input) const {
     const AnalyzedGraph& part = *graph().inputs[input];
-    return context.service != nullptr && !HasGenerator(part) &&
-           !(context.covered && (part.skip_before || HasStreams(part)));
+    if (context.service == nullptr || HasGenerator(part)) return false;
+    // The one position of such a pipeline would be made by one worker, too.
+    if (sequenced() && part.source.streamed) return false;
+    return !(context.covered && (part.skip_before || HasStreams(part)));
   }
 
   // Lets other workers make the elements after those that `stream` has made.
   void Move(size_t input, uint64_t pass, uint64_t turn, InputStream& stream,
             std::string reader) const {
     const AnalyzedGraph& part = *graph().inputs[input];
-    InputService::Request request{.part = context.part};
+    InputService::Request request{.part = PartOf(input)};
     request.reader = std::move(reader);
-    request.part.push_back(input);
     if (part.source.needs_files) {
       Manifest files = manifest->inputs[input];
       for (const NamedFile& file : NamedFiles(part.graph)) {
@@ -101,8 +115,15 @@ struct Recipe {
   }
 
  private:
-  // Each begin of an input is an iteration of its own.
+  std::vector<size_t> PartOf(size_t input) const {
+    std::vector<size_t> part = context.part;
+    if (!sequenced()) part.push_back(input);
+    return part;
+  }
+  // Each begin of an input is an iteration of its own, except where the input
+  // is the whole pipeline.
   uint64_t Iteration(size_t input, uint64_t pass, uint64_t turn) const {
+    if (sequenced()) return plan->iteration();
     return MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn)
         .low;
   }
@@ -157,6 +178,9 @@ class Pass final : SelectableInputs {
   const absl::Status& error() const { return error_; }
 
   std::chrono::steady_clock::time_point kept{};  // when a state was kept
+  size_t kept_bytes = 0;                         // of that state
+  size_t made_bytes() const { return made_bytes_; }
+  void ClearMadeBytes() { made_bytes_ = 0; }
 
   // Makes the following rows, about `bytes_max` bytes, up to the next skipped
   // element; fewer if `scratch` is due. Makes none once the pass has ended.
@@ -174,6 +198,7 @@ class Pass final : SelectableInputs {
     }
     Append();
     builder.FinishRows(made_);
+    made_bytes_ += builder.bytes();
     scratch.wants_beside = wants_beside_;
     made_ = 0;
     builder_ = nullptr;
@@ -193,8 +218,12 @@ class Pass final : SelectableInputs {
     for (size_t i = 0; i < streams_.size(); ++i) {
       place.inputs.push_back({begun_[i], streams_[i]->place()});
     }
+    const size_t most = recipe_.sequenced() ? kRowStateMax : kGeneratorStateMax;
+    for (const PassPlace::Input& input : place.inputs) {
+      if (HeldBytes(input.place.stage) > most) return std::nullopt;
+    }
     RowState state{next_row(), EncodePlace(place)};
-    if (state.bytes.size() > kGeneratorStateMax) return std::nullopt;
+    if (state.bytes.size() > most) return std::nullopt;
     return state;
   }
 
@@ -356,7 +385,7 @@ class Pass final : SelectableInputs {
     error_ = std::move(error);
   }
   void EndBad(size_t input) {
-    End(Annotate(streams_[input]->error(), fmt::format("inputs[{}]", input)));
+    End(recipe_.At(input, streams_[input]->error()));
   }
 
   absl::Status AddInTurn() {
@@ -485,6 +514,7 @@ class Pass final : SelectableInputs {
   bool ended_ = false;
   absl::Status error_;
   std::optional<SkippedRow> left_out_;
+  size_t made_bytes_ = 0;  // since ClearMadeBytes
   // Used while rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;
@@ -543,8 +573,10 @@ class StreamedInput final : public StageInput {
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return fmt::format(
-        "{}: element {}{}", recipe_.graph().graph.source.name(), row,
-        ref.pass == 0 ? "" : fmt::format(" of pass {}", ref.pass));
+        "{}: element {}{}",
+        recipe_.sequenced() ? "the pipeline"
+                            : recipe_.graph().graph.source.name(),
+        row, ref.pass == 0 ? "" : fmt::format(" of pass {}", ref.pass));
   }
 
   bool heavy() const override { return true; }
@@ -578,10 +610,16 @@ class StreamedInput final : public StageInput {
   // Keeps a state of the pass now and then; with a generator, each time.
   void Keep(Pass& pass) const {
     const auto now = std::chrono::steady_clock::now();
-    if (!has_generator_ && now - pass.kept < kStateInterval) return;
+    if (!has_generator_ &&
+        (now - pass.kept < kStateInterval ||
+         pass.made_bytes() / kBytesPerStateByte < pass.kept_bytes)) {
+      return;
+    }
     pass.kept = now;
     std::optional<RowState> state = pass.State();
     if (!state) return;
+    pass.kept_bytes = state->bytes.size();
+    pass.ClearMadeBytes();
     const std::lock_guard lock(mutex_);
     states_.Keep(pass.number(), *std::move(state));
   }

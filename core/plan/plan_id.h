@@ -19,6 +19,12 @@ std::string PlanIdOf(std::string_view fingerprint,
                      std::string_view manifest_hash, uint64_t seed,
                      uint64_t iteration);
 
+// Returns the id of the plan of a sequenced run
+// (core/operators/sequenced_graph.h), given the id of its pipeline's plan.
+// PipelinePlanId returns that one again, and any other id as it is.
+std::string SequencePlanId(const std::string& plan);
+std::string PipelinePlanId(const std::string& plan);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_PLAN_PLAN_ID_H_

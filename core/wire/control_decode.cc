@@ -35,11 +35,20 @@ RejectReason ReadReason(FieldReader& reader, fb::RejectReason reason) {
   return RejectReason::kRefused;
 }
 
+Sequencing ReadSequencing(FieldReader& reader, uint8_t value) {
+  if (value <= static_cast<uint8_t>(Sequencing::kAlways)) {
+    return static_cast<Sequencing>(value);
+  }
+  reader.Refuse(InvalidArgument("sequencing {} is not known", value));
+  return Sequencing::kNever;
+}
+
 RunInfo ReadRun(FieldReader& reader, const fb::RunInfo& run) {
-  return {
-      RunNumber(run.run()), run.iteration(), run.seed(),
-      run.source_size(),    run.positions(), PlanId(reader.Text(run.plan())),
-      run.passes(),         run.settled(),   run.source_round()};
+  return {RunNumber(run.run()), run.iteration(),
+          run.seed(),           run.source_size(),
+          run.positions(),      PlanId(reader.Text(run.plan())),
+          run.passes(),         run.settled(),
+          run.source_round(),   run.sequenced()};
 }
 
 BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
@@ -252,6 +261,8 @@ ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
   out.passes = hello.passes();
   out.settled = hello.settled();
   out.begins = hello.begins();
+  out.sequencing = ReadSequencing(reader, hello.sequencing());
+  out.number = hello.number();
   return out;
 }
 
@@ -371,6 +382,7 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
   }
   if (beat.release() != nullptr) out.release = reader.Text(beat.release());
   out.complete = beat.complete();
+  out.sequences = beat.sequences();
   return out;
 }
 

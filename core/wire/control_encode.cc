@@ -16,7 +16,7 @@ Offset<fb::RunInfo> Put(Builder& builder, const RunInfo& run) {
   return fb::CreateRunInfo(builder, run.run.value(), run.iteration, run.seed,
                            run.source_size, run.positions,
                            wire::Put(builder, run.plan.value()), run.passes,
-                           run.settled, run.source_round);
+                           run.settled, run.source_round, run.sequenced);
 }
 
 Offset<fb::BoundSplit> Put(Builder& builder, const BoundSplit& split) {
@@ -173,10 +173,11 @@ Body Put(Builder& builder, const ClientHello& hello) {
   const fb::Seen seen = ToWire(hello.seen);
   return MakeBody(
       fb::Body::ClientHello,
-      fb::CreateClientHello(builder, job, graph, ToWire(hello.order),
-                            hello.seed, session, hello.take_over, run, &cursor,
-                            &seen, hello.share.rank, hello.share.ranks,
-                            hello.passes, hello.settled, hello.begins));
+      fb::CreateClientHello(
+          builder, job, graph, ToWire(hello.order), hello.seed, session,
+          hello.take_over, run, &cursor, &seen, hello.share.rank,
+          hello.share.ranks, hello.passes, hello.settled, hello.begins,
+          static_cast<uint8_t>(hello.sequencing), hello.number));
 }
 
 Body Put(Builder& builder, const ClientBeat& beat) {
@@ -295,10 +296,10 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
   const fb::Seen seen = ToWire(beat.seen);
   return MakeBody(
       fb::Body::WorkerBeat,
-      fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
-                           beat.slots, beat.draining, leases, plans, costs,
-                           failures, manifests, &seen, load, spans,
-                           beat.allows_python, python, release, beat.complete));
+      fb::CreateWorkerBeat(
+          builder, worker, beat.incarnation.value(), beat.slots, beat.draining,
+          leases, plans, costs, failures, manifests, &seen, load, spans,
+          beat.allows_python, python, release, beat.complete, beat.sequences));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {

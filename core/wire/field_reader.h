@@ -185,9 +185,9 @@ inline GeneratorStatePtr ReadState(FieldReader& reader,
                                    Cursor start) {
   if (state == nullptr) return nullptr;
   const auto* bytes = state->bytes();
-  if (bytes->size() > kGeneratorStateMax) {
+  if (bytes->size() > kRowStateMax) {
     reader.Refuse(InvalidArgument("a generator's state has {} bytes, above {}",
-                                  bytes->size(), kGeneratorStateMax));
+                                  bytes->size(), kRowStateMax));
     return nullptr;
   }
   auto read = std::make_shared<GeneratorState>();

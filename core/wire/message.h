@@ -136,6 +136,12 @@ struct TraceOrder {
 
 // ---- client ⇄ dispatcher
 // Opens a session or repeats that request; sent until answered.
+// Whether a reader reads a sequenced run (core/operators/sequenced_graph.h).
+enum class Sequencing : uint8_t {
+  kNever = 0,    // it cannot, or the run that it continues is none
+  kIfWorth = 1,  // as the run is, or is planned
+  kAlways = 2,   // it continues a sequenced run
+};
 struct ClientHello {
   JobName job;
   std::string graph;  // CanonicalText
@@ -155,6 +161,10 @@ struct ClientHello {
   // from a token or after a lost session. Only a continuing reader replaces its
   // own earlier incarnation without take_over.
   bool begins = false;
+  Sequencing sequencing = Sequencing::kNever;
+  // The element to continue at if the run is sequenced: its cursor is {0,
+  // number}.
+  uint64_t number = 0;
 };
 struct SplitReport {
   SplitId split;
@@ -227,6 +237,7 @@ struct RunInfo {
   uint64_t passes = 0;
   bool settled = true;
   uint64_t source_round = 0;  // SourcePlan::round
+  bool sequenced = false;     // position 0 is the whole sequence
 };
 // Answers a hello or heartbeat; also sent at once on a change. Holds all splits
 // bound to the session: a split that is missing has ended.
@@ -368,6 +379,7 @@ struct WorkerBeat {
   // Leases of inputs of a pipeline that are computed to their end: they need no
   // thread.
   uint32_t complete = 0;
+  bool sequences = false;  // it can make sequenced runs
 };
 struct Lease {
   SplitId split;

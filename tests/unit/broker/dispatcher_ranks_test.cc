@@ -424,5 +424,96 @@ TEST(Ranks, AnyNumberOfThemFinishesARun) {
   EXPECT_EQ(state.FindJob(name)->lives.size(), kRanks);
 }
 
+// ---- sequenced runs
+
+Reader& AddSequencedRank(Cluster& cluster, uint64_t rank, uint64_t ranks) {
+  Reader& reader = AddRank(cluster, rank, ranks, "filter 1000 in order");
+  reader.hello().sequencing = Sequencing::kIfWorth;
+  return reader;
+}
+
+Miller& AddSequencer(Cluster& cluster) {
+  Miller& worker = cluster.AddWorker("w1", 4);
+  worker.says.sequences = true;
+  worker.Beat();
+  return worker;
+}
+
+TEST(Sequenced, RanksShareOnePositionAndEachBeginsAtItsElement) {
+  Cluster cluster;
+  Miller& worker = AddSequencer(cluster);
+  Reader& first = AddSequencedRank(cluster, 0, 2).Hello();
+  ASSERT_EQ(worker.answer->definitions.size(), 1U);
+  EXPECT_EQ(worker.answer->definitions[0].graph, "filter 1");
+  Reader& second = AddSequencedRank(cluster, 1, 2);
+  second.hello().cursor = {700, 3};  // of a token, where it is no sequenced run
+  second.hello().number = 17;
+  second.Hello();
+  ASSERT_TRUE(first.answer->run && second.answer->run);
+  for (const Reader* reader : {&first, &second}) {
+    EXPECT_TRUE(reader->answer->run->sequenced);
+    EXPECT_EQ(reader->answer->run->positions, 1U);
+    EXPECT_EQ(reader->split(0).end, (Cursor{1, 0}));
+  }
+  EXPECT_EQ(first.split(0).begin, (Cursor{0, 0}));
+  EXPECT_EQ(second.split(0).begin, (Cursor{0, 17}));
+  const PlanId plan = first.answer->run->plan;
+  EXPECT_TRUE(plan.value().ends_with("-sequence"));
+  cluster.Restart();
+  first.Hello();
+  EXPECT_TRUE(first.answer->run->sequenced);
+  EXPECT_EQ(first.answer->run->plan, plan);
+}
+
+TEST(Sequenced, OneReaderHasAPlainRunUnlessItContinuesASequencedOne) {
+  Cluster cluster;
+  AddSequencer(cluster);
+  Reader& alone = AddSequencedRank(cluster, 0, 1).Hello();
+  EXPECT_FALSE(alone.answer->run->sequenced);
+  EXPECT_EQ(alone.answer->run->positions, 1'000U);
+  Cluster emptied;  // the dispatcher has lost its state
+  Reader& later = AddSequencedRank(emptied, 0, 1);
+  later.hello().sequencing = Sequencing::kAlways;
+  later.Hello();
+  EXPECT_TRUE(later.answer->run->sequenced);
+}
+
+TEST(Sequenced, NotWhereItHasNoUseOrTheFirstReaderCannot) {
+  Cluster cluster;
+  AddSequencer(cluster);
+  Reader& other = AddRank(cluster, 0, 2, "filter 1000");
+  other.hello().sequencing = Sequencing::kIfWorth;
+  other.Hello();
+  EXPECT_FALSE(other.answer->run->sequenced);
+  Cluster mixed;
+  AddSequencer(mixed);
+  Reader& earlier = AddSequencedRank(mixed, 0, 2);
+  earlier.hello().sequencing = Sequencing::kNever;
+  earlier.Hello();
+  Reader& later = AddSequencedRank(mixed, 1, 2).Hello();
+  EXPECT_FALSE(earlier.answer->run->sequenced);
+  EXPECT_FALSE(later.answer->run->sequenced);
+}
+
+TEST(Sequenced, NotWithAWorkerOfAnEarlierVersion) {
+  Cluster cluster;
+  AddSequencer(cluster);
+  cluster.AddWorker("w2", 4);
+  Reader& rank = AddSequencedRank(cluster, 0, 2).Hello();
+  EXPECT_FALSE(rank.answer->run->sequenced);
+}
+
+TEST(Sequenced, AnEarlierVersionIsRefused) {
+  Cluster cluster;
+  AddSequencer(cluster);
+  AddSequencedRank(cluster, 0, 2).Hello();
+  Reader& earlier = AddSequencedRank(cluster, 1, 2);
+  earlier.hello().sequencing = Sequencing::kNever;
+  earlier.Hello();
+  ASSERT_TRUE(earlier.reject.has_value());
+  EXPECT_THAT(ErrorText(earlier.reject->detail),
+              HasSubstr("start it again with the others' version"));
+}
+
 }  // namespace
 }  // namespace feedmill::testing

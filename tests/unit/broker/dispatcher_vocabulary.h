@@ -63,6 +63,9 @@ inline Planner StoryPlanner() {
   planner.numbered = [](const std::string& graph) {
     return !graph.starts_with("filter");
   };
+  planner.sequenced_graph = [](const std::string& graph) {
+    return graph.ends_with(" in order") ? "filter 1" : "";
+  };
   planner.name_position = [](const std::string& graph, const std::string&,
                              uint64_t, uint64_t, uint64_t position) {
     return PositionName{fmt::format("position {}", position),

@@ -162,10 +162,10 @@ TEST(ReadToken, HasTheStateOfAGenerator) {
     EXPECT_FALSE(DecodeToken(damaged).ok()) << at;
   }
   // It must lead to the token's place, and has a limit.
-  EXPECT_TRUE(DecodeToken(with({17, 3}, kGeneratorStateMax)).ok());
+  EXPECT_TRUE(DecodeToken(with({17, 3}, kRowStateMax)).ok());
   EXPECT_FALSE(DecodeToken(with({17, 4}, 1)).ok());
   EXPECT_FALSE(DecodeToken(with({16, 0}, 1)).ok());
-  EXPECT_FALSE(DecodeToken(with({17, 3}, kGeneratorStateMax + 1)).ok());
+  EXPECT_FALSE(DecodeToken(with({17, 3}, kRowStateMax + 1)).ok());
   token.place.state = nullptr;
   EXPECT_EQ(EncodeToken(token), without);
 }

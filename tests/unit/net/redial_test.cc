@@ -171,8 +171,8 @@ TEST(Redial, TheNextAddressIsTriedWhenOneDoesNotAnswer) {
   EXPECT_TRUE(client.Reaches(second, connection));
 }
 
-// In Kubernetes, a name has the addresses of all dispatchers, the nearest first.
-// The nearest may be a standby, which does not answer.
+// In Kubernetes, a name has the addresses of all dispatchers, the nearest
+// first. The nearest may be a standby, which does not answer.
 TEST(Redial, AllAddressesOfANameAreTried) {
   struct Names {  // look-ups may outlive the test
     std::mutex mu;

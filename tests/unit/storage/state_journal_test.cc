@@ -36,6 +36,7 @@ std::vector<DispatcherEvent> Life() {
   return {
       JobCreated{kJob, "the graph", "f1", Order::kDeterministic, kLarge},
       RunStarted{kJob, RunNumber(1), 0},
+      RunSequenced{kJob},
       ManifestKnown{kJob, std::string("files\0", 6)},
       SessionOpened{kSolo, Incarnation(1'700'000'000'000'000'000), At(0)},
       RunPlanned{kJob, 100, kLarge, 10, PlanId("p1"), 0},
@@ -135,6 +136,7 @@ TEST(EventCodec, StatesOfEarlierVersionsAreRead) {
   state.datasets.clear();
   state.scale = {};
   state.jobs.at(kShared).sessions.at(kOther.consumer).silence = 0;
+  state.jobs.at(kJob).sequenced = false;
   const std::string bytes = EncodeState(state);
   // Seven zeros of the autoscaler's findings, and the number of datasets.
   const std::pair<char, size_t> shorter[] = {{7, 8}, {8, 8}, {9, 7}};
@@ -163,9 +165,9 @@ TEST(EventCodec, RefusesUnknownVersionsAndKinds) {
   EXPECT_THAT(
       ErrorText(DecodeEvent("\x02\x01").status()),
       HasSubstr("it has version 2 of an older release, and this release "
-                "reads versions 7 to 11"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x0c\x01").status()),
-              HasSubstr("it has version 12 of a newer release"));
+                "reads versions 7 to 12"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x0d\x01").status()),
+              HasSubstr("it has version 13 of a newer release"));
   EXPECT_THAT(ErrorText(DecodeEvent("\x09\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());

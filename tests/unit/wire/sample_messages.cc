@@ -43,6 +43,13 @@ ClientHello HelloThatBegins() {
   return hello;
 }
 
+ClientHello HelloOfASequence() {
+  ClientHello hello = Hello();
+  hello.sequencing = Sequencing::kIfWorth;
+  hello.number = 5000;
+  return hello;
+}
+
 ClientBeat Beat() {
   ClientBeat beat;
   beat.job = JobName("photos");
@@ -299,17 +306,22 @@ std::vector<Sample> UntracedMessages() {
   finished.exhausted = finished.finished = true;
   ClientAnswer passes = planning;
   passes.run = RunInfo{RunNumber(1), 0, 7, 10, 30, PlanId("ab12"), 3, false};
+  ClientAnswer sequenced = planning;
+  sequenced.run = RunInfo{RunNumber(1), 0, 7, 1, 1, PlanId("ab12")};
+  sequenced.run->sequenced = true;
   return {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
       {"client_hello_slots", HelloOfPasses()},
       {"client_hello_begins", HelloThatBegins()},
+      {"client_hello_sequence", HelloOfASequence()},
       {"client_beat", Beat()},
       {"client_beat_links", linked},
       {"client_beat_load", loaded},
       {"client_beat_skipped", skipped},
       {"client_beat_unreachable", cut_off},
       {"client_answer", Answer()},
+      {"client_answer_sequenced", sequenced},
       {"client_answer_planning", planning},
       {"client_answer_skips", skips},
       {"client_reject",
@@ -413,6 +425,8 @@ std::vector<Sample> TracedMessages() {
   known.python_known = true;
   WorkerBeat complete = BeatOfWorker();
   complete.complete = 3;
+  WorkerBeat sequences = BeatOfWorker();
+  sequences.sequences = true;
   WorkerAnswer deep = AnswerToWorker();
   deep.leases.at(0).depth = 5;
   WorkerAnswer fleet = AnswerToWorker();
@@ -420,6 +434,7 @@ std::vector<Sample> TracedMessages() {
   return {{"worker_beat_python", registration},
           {"worker_beat_release", released},
           {"worker_beat_complete", complete},
+          {"worker_beat_sequences", sequences},
           {"worker_answer_depth", deep},
           {"status_request_events", events},
           {"worker_answer_python", known},

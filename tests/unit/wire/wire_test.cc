@@ -126,6 +126,14 @@ TEST(Codec, PassesTravel) {
 TEST(Codec, AHelloSaysWhetherItBeginsItsRun) {
   EXPECT_FALSE(Returned(SampleOf<ClientHello>("client_hello")).begins);
   EXPECT_TRUE(Returned(SampleOf<ClientHello>("client_hello_begins")).begins);
+  const auto sequence =
+      Returned(SampleOf<ClientHello>("client_hello_sequence"));
+  EXPECT_EQ(sequence.sequencing, Sequencing::kIfWorth);
+  EXPECT_EQ(sequence.number, 5000U);
+  EXPECT_TRUE(
+      Returned(SampleOf<WorkerBeat>("worker_beat_sequences")).sequences);
+  EXPECT_TRUE(Returned(SampleOf<ClientAnswer>("client_answer_sequenced"))
+                  .run->sequenced);
 }
 
 TEST(Codec, SharesTravelAndEmptySharesAreRefused) {
@@ -674,12 +682,12 @@ TEST(States, AreRefusedIfTheyAreTooLargeOrDoNotLeadToTheirPlace) {
     EXPECT_EQ(CodeOf(Encode(grant, kCluster)), of_frame);
     return of_frame;
   };
-  EXPECT_EQ(code({302, 5}, kGeneratorStateMax), absl::StatusCode::kOk);
+  EXPECT_EQ(code({302, 5}, kRowStateMax), absl::StatusCode::kOk);
   EXPECT_EQ(code({302, 0}, 0), absl::StatusCode::kOk);
   for (const Cursor wrong : {Cursor{302, 6}, Cursor{301, 0}, Cursor{303, 0}}) {
     EXPECT_EQ(code(wrong, 1), absl::StatusCode::kInvalidArgument);
   }
-  EXPECT_EQ(code({302, 5}, kGeneratorStateMax + 1),
+  EXPECT_EQ(code({302, 5}, kRowStateMax + 1),
             absl::StatusCode::kInvalidArgument);
 }
 

@@ -232,5 +232,82 @@ TEST_F(WorkerAgentTest, RanksOfANumberedPlanShareNothing) {
   EXPECT_THAT(requests, ElementsAre(40, 40));
 }
 
+// ---- sequenced plans
+
+class SequencedRanks : public RanksWithTheSameWork {
+ protected:
+  SequencedRanks() { traits_.sequenced = true; }
+
+  // Ends the next task with elements up to number `end`, and a state.
+  void MakeTo(uint64_t end, size_t state_bytes) {
+    const ComputeRequest task = TakeTask(0);
+    Piece piece =
+        MakePiece(task.begin, {0, end}, [end](uint64_t) { return end; });
+    piece.state = std::make_shared<const GeneratorState>(
+        GeneratorState{piece.end, std::string(state_bytes, 's')});
+    EXPECT_TRUE(task.by_rank);
+    Keep(agent_.OnComputed(now_, task.task,
+                           piece.ByRank(task.share.ranks, nullptr),
+                           TaskCost{absl::Microseconds(1)}));
+  }
+  std::vector<Frame> FramesOf(const Lease& lease) {
+    std::vector<Frame> found;
+    for (const Frame& frame : frames_) {
+      if (frame.split == lease.split) found.push_back(frame);
+    }
+    return found;
+  }
+};
+
+TEST_F(SequencedRanks, EachIsSentItsOwnElementsAndAllOfTheLastPiece) {
+  const std::vector<Lease> leases = AllRanks(0, 1);
+  GivenLeases(leases);
+  // Credit for its own elements only.
+  for (const Lease& lease : leases) Give(GrantOf(lease, 4 * 8));
+  MakeTo(10, 0);
+  for (size_t rank = 0; rank < kRanks; ++rank) {
+    const std::vector<Frame> frames = FramesOf(leases[rank]);
+    ASSERT_THAT(frames, SizeIs(1));
+    EXPECT_EQ(frames[0].piece.begin, (Cursor{0, 0}));
+    EXPECT_EQ(frames[0].piece.end, (Cursor{0, 10}));
+    std::vector<int64_t> own;
+    for (size_t n = rank; n < 10; n += kRanks) {
+      own.push_back(static_cast<int64_t>(n));
+    }
+    EXPECT_EQ(ValuesOf(frames[0].piece), own);
+    EXPECT_TRUE(frames[0].piece.Validate().ok());
+  }
+  frames_.clear();
+  for (const Lease& lease : leases) Give(GrantOf(lease, 1'000));
+  ASSERT_THAT(tasks_, SizeIs(1));
+  const ComputeRequest task = TakeTask(0);
+  Keep(agent_.OnComputed(
+      now_, task.task,
+      MakePiece(task.begin, {1, 0}, [](uint64_t p) { return p == 0 ? 13 : 0; }),
+      TaskCost{absl::Microseconds(1)}));
+  for (const Lease& lease : leases) {
+    const std::vector<Frame> frames = FramesOf(lease);
+    ASSERT_THAT(frames, SizeIs(1));
+    EXPECT_THAT(ValuesOf(frames[0].piece), ElementsAre(10, 11, 12));
+  }
+  EXPECT_EQ(agent_.buffered_bytes(), 0);
+}
+
+TEST_F(SequencedRanks, ARankGetsAStateForEnoughElements) {
+  const std::vector<Lease> leases = AllRanks(0, 1);
+  GivenLeases(leases);
+  for (const Lease& lease : leases) Give(GrantOf(lease, 100'000));
+  constexpr uint64_t kPart = 400;  // 800 bytes for a rank
+  size_t states = 0;
+  for (uint64_t part = 1; part <= 8; ++part) {
+    MakeTo(part * kPart, 100);  // a state is worth 3,200 bytes
+    const std::vector<Frame> frames = FramesOf(leases[1]);
+    ASSERT_THAT(frames, SizeIs(1));
+    states += frames[0].piece.state != nullptr ? 1 : 0;
+    frames_.clear();
+  }
+  EXPECT_EQ(states, 2U);
+}
+
 }  // namespace
 }  // namespace feedmill::testing
