@@ -13,6 +13,12 @@ namespace {
 
 constexpr size_t kOffsetSize = sizeof(int64_t);
 
+// True unless a piece of a sequence ends it (Piece::OfShare).
+bool IsWithinSequence(const Piece& piece) {
+  return piece.begin.p == piece.end.p &&
+         piece.end.i - piece.begin.i == piece.chunk.rows;
+}
+
 size_t Size(int64_t value) { return static_cast<size_t>(value); }
 
 // Smallest size of a row, so that no element is free.
@@ -189,7 +195,7 @@ Piece Piece::OfShare(Share share) const {
 }
 
 Piece Piece::ByRank(uint64_t ranks, std::shared_ptr<BlockSource> blocks) const {
-  if (begin.p < end.p || chunk.rows <= 1) return *this;
+  if (!IsWithinSequence(*this) || chunk.rows <= 1) return *this;
   Piece ordered = *this;
   ChunkBuilder builder(chunk.spec, std::move(blocks));
   for (size_t c = 0; c < chunk.columns.size(); ++c) {
@@ -207,7 +213,7 @@ Piece Piece::ByRank(uint64_t ranks, std::shared_ptr<BlockSource> blocks) const {
 }
 
 Piece Piece::OfShareByRank(Share share) const {
-  if (begin.p < end.p || chunk.rows == 0) return *this;
+  if (!IsWithinSequence(*this)) return *this;
   const auto rows_of = [this](Share one) {
     return static_cast<size_t>(one.Below(end.i) - one.Below(begin.i));
   };

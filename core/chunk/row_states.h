@@ -17,17 +17,25 @@ namespace feedmill {
 // The last states that a process has had, by block and row. Not thread-safe.
 class RowStates {
  public:
-  // Keeps at most `count_max` states: drops those that came first.
-  explicit RowStates(size_t count_max) : count_max_(count_max) {}
+  // Keeps at most `count_max` states, and at most `bytes_max` bytes or one
+  // state. Drops the first ones.
+  explicit RowStates(size_t count_max, size_t bytes_max = SIZE_MAX)
+      : count_max_(count_max), bytes_max_(bytes_max) {}
 
   // Keeps a state, unless there is one of this place.
   void Keep(uint64_t block, RowState state) {
     const Place place{block, state.row};
+    const size_t size = state.bytes.size();
     if (!states_.try_emplace(place, std::move(state.bytes)).second) return;
+    bytes_ += size;
     order_.push_back(place);
-    if (order_.size() <= count_max_) return;
-    states_.erase(order_.front());
-    order_.pop_front();
+    while (order_.size() > count_max_ ||
+           (bytes_ > bytes_max_ && order_.size() > 1)) {
+      const auto first = states_.find(order_.front());
+      bytes_ -= first->second.size();
+      states_.erase(first);
+      order_.pop_front();
+    }
   }
 
   // Returns the last state of the block at or before the row.
@@ -43,6 +51,8 @@ class RowStates {
   using Place = std::pair<uint64_t, uint64_t>;  // block, row
 
   const size_t count_max_;
+  const size_t bytes_max_;
+  size_t bytes_ = 0;
   std::map<Place, std::string> states_;
   std::deque<Place> order_;  // as they came
 };

@@ -668,6 +668,16 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }
 
+// Refuses a graph that is marked as SequencedGraph's, and is none.
+absl::Status CheckSequenced(const Graph& graph) {
+  const std::vector<Graph>* const inputs = SourceInputs(graph.source);
+  if (!graph.sequenced ||
+      (inputs != nullptr && inputs->size() == 1 && graph.steps.empty())) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument("a sequenced graph has one input and no steps");
+}
+
 // Returns the input that `part` names (Graph::part).
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> PartOf(
     std::shared_ptr<const AnalyzedGraph> whole,
@@ -696,6 +706,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> PartOf(
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     const Graph& graph, const FunctionRegistry& registry) {
   FM_RETURN_IF_ERROR(CheckSkipping(graph));
+  FM_RETURN_IF_ERROR(CheckSequenced(graph));
   size_t steps_before = 0;
   FM_ASSIGN_OR_RETURN(const auto whole,
                       AnalyzePipeline(graph, registry, false, steps_before));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
@@ -27,8 +28,9 @@ bool Repeats(const Graph& graph) {
 bool IsWorthSequencing(const AnalyzedGraph& graph) {
   const auto client = graph.graph.steps.begin() +
                       static_cast<std::ptrdiff_t>(graph.client_begin);
-  return !graph.numbered && !SkippingOf(graph.graph) &&
-         graph.cached == nullptr && graph.part.empty() &&
+  return !graph.graph.sequenced && !graph.numbered &&
+         !SkippingOf(graph.graph) && graph.cached == nullptr &&
+         graph.part.empty() &&
          graph.graph.options.processing_mode == ProcessingMode::kDynamic &&
          !HasGenerator(graph) && !Repeats(graph.graph) &&
          std::none_of(client, graph.graph.steps.end(), StaysAtReader);
@@ -44,8 +46,9 @@ Graph SequencedGraph(const Graph& graph) {
 }
 
 Graph PipelineOf(const Graph& graph) {
-  if (!graph.sequenced) return graph;
-  Graph pipeline = SourceInputs(graph.source)->front();
+  const std::vector<Graph>* const inputs = SourceInputs(graph.source);
+  if (!graph.sequenced || inputs == nullptr || inputs->empty()) return graph;
+  Graph pipeline = inputs->front();
   pipeline.options = graph.options;
   pipeline.plugins = graph.plugins;
   return pipeline;

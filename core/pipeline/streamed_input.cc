@@ -31,6 +31,7 @@ namespace {
 // Most interrupted passes that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
 constexpr size_t kStatesMax = 64;
+constexpr size_t kStateBytesMax = size_t{8} << 20;
 // Least time between two states of a pass. The time after a state is repeated
 // if the pass continues from it.
 constexpr std::chrono::nanoseconds kStateInterval =
@@ -649,7 +650,7 @@ class StreamedInput final : public StageInput {
   mutable std::mutex mutex_;
   // Newest first; guarded by mutex_.
   mutable std::list<std::unique_ptr<Pass>> parked_;
-  mutable RowStates states_{kStatesMax};  // guarded by mutex_
+  mutable RowStates states_{kStatesMax, kStateBytesMax};  // guarded by mutex_
 };
 
 }  // namespace

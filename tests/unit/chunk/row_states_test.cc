@@ -29,5 +29,18 @@ TEST(RowStates, DropsTheFirstThatCame) {
   EXPECT_EQ(states.Before(0, 30)->bytes, "third");
 }
 
+TEST(RowStates, BytesAreBounded) {
+  RowStates states(10, 100);
+  states.Keep(0, {1, std::string(60, 'a')});
+  states.Keep(0, {2, std::string(40, 'b')});
+  EXPECT_EQ(states.Before(0, 1)->row, 1U);
+  states.Keep(0, {3, std::string(1, 'c')});
+  EXPECT_FALSE(states.Before(0, 1).has_value());
+  EXPECT_EQ(states.Before(0, 2)->row, 2U);
+  states.Keep(0, {4, std::string(200, 'd')});  // one may be larger
+  EXPECT_FALSE(states.Before(0, 3).has_value());
+  EXPECT_EQ(states.Before(0, 4)->row, 4U);
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -279,6 +279,14 @@ TEST(Sequenced, OnlyRunsThatGainByIt) {
   EXPECT_FALSE(is_worth("{filter: 'x > 1'}", ", processing_mode: off"));
 }
 
+TEST(Sequenced, AGraphThatIsMarkedButHasNoInputIsRefused) {
+  Graph graph = GraphOf("source: {range: 10}");
+  graph.sequenced = true;
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(Analyze(graph, *BuiltinRegistry()).status()));
+  EXPECT_EQ(PipelineOf(graph).source.name(), "range");
+}
+
 TEST(Sequenced, DamagedStatesAreNoPlace) {
   const Graph graph = GraphOf(kBuckets);
   const std::vector<Piece> pieces = Sequencer(graph).Make({}, 400'000);
