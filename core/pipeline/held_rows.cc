@@ -1,5 +1,6 @@
 #include "core/pipeline/held_rows.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -107,6 +108,11 @@ bool ListGroupedRows(size_t rows_max, StageState::Step& step) {
     }
   }
   return true;
+}
+
+bool HoldsRows(const StageState& stage) {
+  return std::any_of(stage.steps.begin(), stage.steps.end(),
+                     [](const auto& step) { return !step.held.empty(); });
 }
 
 size_t HeldBytes(const StageState& stage) {

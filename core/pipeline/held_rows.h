@@ -24,6 +24,7 @@ std::optional<StageState::Held> TakeHeld(std::string_view& bytes);
 // rows without bytes. No effect without groups.
 bool ListGroupedRows(size_t rows_max, StageState::Step& step);
 
+bool HoldsRows(const StageState& stage);
 // About the bytes of the rows that the steps hold.
 size_t HeldBytes(const StageState& stage);
 

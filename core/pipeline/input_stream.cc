@@ -10,6 +10,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/generator_source.h"
 #include "core/io/read_stop.h"
+#include "core/pipeline/held_rows.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/source_plan.h"
@@ -166,10 +167,7 @@ absl::Status InputStream::PassOver(uint64_t count) {
 // Unless holds_rows_, steps that hold rows keep the place before these rows.
 void InputStream::NotePlace() {
   StageState stage = sequence_->SaveStage();
-  const bool holds =
-      std::any_of(stage.steps.begin(), stage.steps.end(),
-                  [](const auto& step) { return !step.held.empty(); });
-  if (holds && !holds_rows_) return;
+  if (HoldsRows(stage) && !holds_rows_) return;
   place_ = {at_, 0, std::move(stage), stage_->StateAt(at_)};
 }
 

@@ -21,11 +21,6 @@ void PutNumbers(std::string& bytes, const std::vector<uint64_t>& numbers) {
   for (const uint64_t number : numbers) PutLeb128(bytes, number);
 }
 
-bool HoldsRows(const StageState& stage) {
-  return std::any_of(stage.steps.begin(), stage.steps.end(),
-                     [](const auto& step) { return !step.held.empty(); });
-}
-
 // Appends rows as a token does: the rows of groups follow each other.
 void PutRows(std::string& bytes, const StageState::Step& step) {
   if (step.groups.empty()) {

@@ -136,7 +136,8 @@ struct TraceOrder {
 
 // ---- client ⇄ dispatcher
 // Opens a session or repeats that request; sent until answered.
-// Whether a reader reads a sequenced run (core/operators/sequenced_graph.h).
+// A reader's ability to read a sequenced run
+// (core/operators/sequenced_graph.h).
 enum class Sequencing : uint8_t {
   kNever = 0,    // it cannot, or the run that it continues is none
   kIfWorth = 1,  // as the run is, or is planned
